@@ -1,0 +1,53 @@
+// Why a connection does not use a better path. One list for negotiation answers, logs, metrics and Paths().
+#ifndef SKEIN_CORE_BASE_FALLBACK_H_
+#define SKEIN_CORE_BASE_FALLBACK_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace skein {
+
+// Values travel in negotiation answers: never renumber.
+enum class FallbackCode : uint8_t {
+  kNone = 0,          // the best path both ends know is in use
+  kModeOff = 1,       // this end's mode is off
+  kPeerNotSkein = 2,  // the peer answered as an ordinary server or client
+  kPeerModeOff = 3,
+  kVersion = 4,  // no common protocol version
+  kDifferentHost = 5,
+  kDifferentNetworkNamespace = 6,
+  kDifferentPidNamespace = 7,
+  kDifferentUser = 8,
+  kRendezvous = 9,      // the UNIX socket meeting failed; detail says how
+  kResources = 10,      // memory, descriptors or a limit; detail names it
+  kProxy = 11,          // behind an HTTP CONNECT proxy
+  kNegativeCache = 12,  // this peer was found plain a short while ago
+  kTimeout = 13,        // no answer in time
+  kPollingEngine = 14,  // a gRPC polling engine we do not know
+  kProtocol = 15,       // malformed negotiation
+  kRemotePeer = 16,     // addresses show that the peer is on another host
+};
+
+struct Fallback {
+  FallbackCode code = FallbackCode::kNone;
+  std::string detail;  // human words, bounded to kMaxDetailBytes when from a peer
+
+  static constexpr size_t kMaxDetailBytes = 256;
+};
+
+// "different network namespace", for logs; unknown codes give "unknown reason N".
+std::string FallbackCodeName(FallbackCode code);
+// "different network namespace (detail)"
+std::string ToString(const Fallback& fallback);
+
+// Carries a reason through layers that speak absl::Status: FAILED_PRECONDITION with the code as payload.
+absl::Status FallbackError(FallbackCode code, absl::string_view detail);
+// The reason a status carries; a status without one gives kResources with its message. Not for OK.
+Fallback FallbackOf(const absl::Status& status);
+
+}  // namespace skein
+
+#endif  // SKEIN_CORE_BASE_FALLBACK_H_

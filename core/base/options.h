@@ -1,0 +1,55 @@
+// Every option of Skein, once. Channel arguments ("skein.<name>"), environment variables ("SKEIN_<NAME>"), the Thrift
+// options struct and docs/options.md are all read from OptionTable().
+#ifndef SKEIN_CORE_BASE_OPTIONS_H_
+#define SKEIN_CORE_BASE_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+
+namespace skein {
+
+// off: as if Skein were not there. prefer: the best path both ends can prove, else TCP. require: fail rather than TCP.
+enum class Mode : uint8_t { kOff, kPrefer, kRequire };
+absl::string_view ModeName(Mode mode);
+
+struct Options {
+  Mode mode = Mode::kPrefer;
+  int64_t ring_bytes = 1 << 20;
+  int64_t window_bytes = 1 << 20;
+  absl::Duration negotiation_timeout = absl::Milliseconds(1000);
+  absl::Duration negative_cache = absl::Seconds(60);
+};
+
+// One row of the table.
+struct OptionSpec {
+  absl::string_view name;           // "ring_bytes"; channel argument "skein.ring_bytes", environment SKEIN_RING_BYTES
+  absl::string_view default_value;  // as a user would write it
+  absl::string_view allowed;        // "off | prefer | require", "65536 .. 1073741824"
+  absl::string_view unit;           // "bytes", "ms", "" when none
+  absl::string_view doc;            // one line
+  absl::Status (*set)(Options& options, absl::string_view value);
+};
+
+absl::Span<const OptionSpec> OptionTable();
+
+// Sets one option by its bare name. INVALID_ARGUMENT naming the option and what is allowed, also for an unknown name
+// (with the nearest known one).
+absl::Status SetOption(Options& options, absl::string_view name, absl::string_view value);
+
+// `base` changed by every SKEIN_* variable of `environment` ("NAME=value" strings; pass environ). The variable
+// `mode_variable` ("SKEIN_GRPC") sets the mode. Unknown SKEIN_* names are errors, but for those of other adapters.
+absl::StatusOr<Options> OptionsFromEnvironment(Options base, absl::string_view mode_variable,
+                                               const char* const* environment);
+
+// docs/options.md, whole.
+std::string OptionsMarkdown();
+
+}  // namespace skein
+
+#endif  // SKEIN_CORE_BASE_OPTIONS_H_

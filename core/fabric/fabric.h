@@ -1,0 +1,194 @@
+// The device seam: one contract, shaped like verbs, behind which shared memory, a simulation and RDMA NICs stand.
+//
+// Objects and lifetimes. A Device makes MemoryRegions, CompletionQueues and QueuePairs; it outlives them all. A
+// CompletionQueue outlives the QueuePairs that complete into it. A MemoryRegion outlives every request that names its
+// keys, local or remote; destroying it revokes its rkey: a later access fails at the requester with
+// kRemoteAccessError and never touches the memory.
+//
+// Threads. Every method may be called from any thread, except where a class says otherwise; calls on *different*
+// objects never need the caller's locks. None blocks, sleeps or calls back.
+//
+// Ordering (reliable connection). Requests posted to one queue pair execute at the peer in the order posted. Requests
+// on different queue pairs are unordered. Of one WRITE, the bytes land in any order except that the last eight, when
+// they are one aligned word, become visible (release) no earlier than all bytes before them in that WRITE and all
+// earlier requests on that queue pair; a reader that loads that word with acquire and sees the new value sees
+// everything before it. This is what NICs do (in-order PCIe writes) and what FLOCK's canary relies on (thesis 3.3.1).
+//
+// Errors. What a peer, a device or a limit causes is an absl::Status or a Completion status that names what happened.
+// A queue pair that fails goes to kError: all its outstanding requests complete with kFlushed or the first error.
+#ifndef SKEIN_CORE_FABRIC_FABRIC_H_
+#define SKEIN_CORE_FABRIC_FABRIC_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace skein::fabric {
+
+// What remote peers may do with a memory region, or'd together. Local access is always allowed.
+enum Access : uint32_t {
+  kLocalOnly = 0,
+  kRemoteWrite = 1u << 0,
+  kRemoteRead = 1u << 1,
+  kRemoteAtomic = 1u << 2,
+};
+
+// Where a one-sided request lands: `address` is in the peer's own numbering, as its MemoryRegion::remote() said it.
+struct RemoteAddress {
+  uint64_t address = 0;
+  uint32_t rkey = 0;
+};
+
+// A piece of local memory. `lkey` may be 0 where DeviceCapabilities::copies_on_post holds, or for requests no longer
+// than max_inline_bytes.
+struct Segment {
+  std::byte* data = nullptr;
+  size_t size = 0;
+  uint32_t lkey = 0;
+};
+
+// Registered memory. Immutable; safe from any thread.
+class MemoryRegion {
+ public:
+  virtual ~MemoryRegion() = default;
+  virtual absl::Span<std::byte> bytes() const = 0;
+  virtual uint32_t lkey() const = 0;
+  // The address and rkey that a peer of this device's connected queue pairs uses for bytes()[0].
+  virtual RemoteAddress remote() const = 0;
+};
+
+enum class Opcode : uint8_t {
+  kSend,
+  kWrite,
+  kWriteWithImmediate,
+  kRead,
+  kFetchAdd,              // 8 bytes, aligned; the old value lands in local[0]
+  kCompareSwap,           // 8 bytes, aligned; the old value lands in local[0]
+  kReceive,               // in completions only
+  kReceiveWithImmediate,  // in completions only: a WRITE_WITH_IMM consumed a receive; no bytes in its buffer
+};
+absl::string_view OpcodeName(Opcode opcode);
+
+struct SendRequest {
+  uint64_t id = 0;  // comes back in the Completion
+  Opcode opcode = Opcode::kSend;
+  absl::Span<const Segment>
+      local;               // gathered (SEND, WRITE) or scattered into (READ); the span itself is copied by Post
+  RemoteAddress remote;    // one-sided opcodes only
+  uint32_t immediate = 0;  // kWriteWithImmediate
+  uint64_t operand = 0;    // kFetchAdd: addend; kCompareSwap: expected value
+  uint64_t swap = 0;       // kCompareSwap: new value
+  bool signaled = true;    // false: no completion on success (errors always complete)
+};
+
+struct ReceiveRequest {
+  uint64_t id = 0;
+  Segment buffer;  // may be empty when only WRITE_WITH_IMM is expected
+};
+
+enum class CompletionStatus : uint8_t {
+  kSuccess,
+  kFlushed,               // the queue pair was in error before this request ran
+  kRemoteAccessError,     // unknown rkey, out of bounds, access not granted, misaligned atomic
+  kLocalLengthError,      // a SEND longer than the receive buffer it met, seen at the receiver
+  kRemoteOperationError,  // the same, seen at the sender
+  kRetryExceeded,         // the peer stopped answering or is gone
+  kFatal,                 // the device or the peer broke the protocol
+};
+absl::string_view CompletionStatusName(CompletionStatus status);
+
+class QueuePair;
+
+struct Completion {
+  uint64_t id = 0;
+  CompletionStatus status = CompletionStatus::kSuccess;
+  Opcode opcode = Opcode::kSend;
+  uint32_t immediate = 0;  // kReceiveWithImmediate
+  size_t bytes = 0;        // receives, READ and atomics: bytes moved
+  QueuePair* queue_pair = nullptr;
+};
+
+// Where requests report. Poll and Arm may be called from any thread, but by one at a time.
+class CompletionQueue {
+ public:
+  virtual ~CompletionQueue() = default;
+  // Takes up to out.size() completions, oldest first; returns how many. Progress of emulated fabrics happens here.
+  virtual size_t Poll(absl::Span<Completion> out) = 0;
+  // Asks that fd() become readable at the next completion, one that arrived between the last Poll and this call
+  // included or not. To sleep without losing a wake-up: Arm, Poll once more, sleep on fd() only if that found nothing.
+  virtual absl::Status Arm() = 0;
+  // A pollable descriptor (completion channel); owned by the queue. -1 where time is simulated.
+  virtual int fd() const = 0;
+  // Makes fd() unreadable again. Call after waking, before Poll.
+  virtual void AckEvents() = 0;
+};
+
+enum class QueuePairState : uint8_t { kReset, kReady, kError };
+
+// A reliable connection's end. Posts on one queue pair need the caller's order: one posting thread at a time.
+class QueuePair {
+ public:
+  virtual ~QueuePair() = default;
+
+  // Connecting, three calls and no waiting: the active side's Offer travels to the peer over any channel, the passive
+  // side's Accept is connected when it returns and gives the answer, which the active side hands to Complete. Offers
+  // are good for one Accept. The bytes are opaque and, coming from a peer, hostile: every field is checked.
+  virtual absl::StatusOr<std::string> Offer() = 0;
+  virtual absl::StatusOr<std::string> Accept(absl::string_view offer) = 0;
+  virtual absl::Status Complete(absl::string_view answer) = 0;
+
+  // Posts all of `batch` with one doorbell, in order, or nothing: RESOURCE_EXHAUSTED when the send queue has no room
+  // for it (poll the completion queue), FAILED_PRECONDITION when the queue pair is not ready, INVALID_ARGUMENT for a
+  // request the contract does not allow.
+  virtual absl::Status PostSend(absl::Span<const SendRequest> batch) = 0;
+  // The same for receives. A SEND or WRITE_WITH_IMM that finds no receive posted waits for one (infinite RNR retry).
+  virtual absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) = 0;
+
+  virtual QueuePairState state() const = 0;
+  // Readable when the connection's state may have changed (peer gone, device event); then call RefreshState. -1 where
+  // the fabric has no such descriptor: errors then show as completions only.
+  virtual int event_fd() const = 0;
+  // Looks for such a change. Returns the state after it.
+  virtual QueuePairState RefreshState() = 0;
+  // Why the state is kError; OK otherwise.
+  virtual absl::Status error() const = 0;
+  // Moves to kError at once; the peer notices as if this process had died.
+  virtual void Close() = 0;
+};
+
+struct QueuePairOptions {
+  CompletionQueue* send_queue = nullptr;     // required
+  CompletionQueue* receive_queue = nullptr;  // required; may be the same
+  uint32_t max_send_requests = 128;          // outstanding, unreaped included
+  uint32_t max_receive_requests = 128;
+};
+
+struct DeviceCapabilities {
+  bool copies_on_post = false;  // PostSend has read its source bytes when it returns, registered or not
+  uint32_t max_inline_bytes = 0;
+  uint64_t max_message_bytes = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
+  virtual DeviceCapabilities capabilities() const = 0;
+  // Zeroed, page-aligned memory the device can reach best (shm: a sealed memfd both sides map). Errors:
+  // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0.
+  virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;
+  // Registers the caller's memory, which must outlive the region.
+  virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) = 0;
+  virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) = 0;
+  virtual absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) = 0;
+};
+
+}  // namespace skein::fabric
+
+#endif  // SKEIN_CORE_FABRIC_FABRIC_H_

@@ -1,0 +1,43 @@
+// Who polls what. A Source is anything that must be polled for work to arrive (a link); a Waiter is how one adapter
+// sleeps until a source has work (gRPC: a descriptor in its pollset; elsewhere: a thread in poll(2)).
+#ifndef SKEIN_CORE_PROGRESS_PROGRESS_H_
+#define SKEIN_CORE_PROGRESS_PROGRESS_H_
+
+#include <memory>
+
+#include "absl/container/inlined_vector.h"
+
+namespace skein::progress {
+
+// Any thread may call any method; concurrent Polls are safe and all but one return false at once.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Does the work that has arrived, calling the observers of what it concerns, on this thread, with no lock of the
+  // source's held. Returns whether there was any.
+  virtual bool Poll() = 0;
+
+  // Prepares for sleep. True: every later arrival makes one of fds() readable. False: work is there already (or arrived
+  // meanwhile): Poll again. After waking, call Poll (it acknowledges the descriptors).
+  virtual bool Arm() = 0;
+
+  // Descriptors to sleep on, owned by the source and valid while it lives. Readable means: Poll.
+  virtual absl::InlinedVector<int, 2> fds() const = 0;
+
+  // True once no more work will ever come: forget this source.
+  virtual bool finished() const = 0;
+};
+
+// Implemented by an adapter. Must outlive every connector and listener it was given to.
+class Waiter {
+ public:
+  virtual ~Waiter() = default;
+  // From now on Poll `source` whenever it has work, until it is finished(), then drop the reference. Called on any
+  // thread, never under a lock of the source's; must not call back into the source before returning.
+  virtual void Watch(std::shared_ptr<Source> source) = 0;
+};
+
+}  // namespace skein::progress
+
+#endif  // SKEIN_CORE_PROGRESS_PROGRESS_H_

@@ -1,0 +1,73 @@
+// From a negotiation over some other channel (a TCP connection) to a Stream. The adapter carries two opaque messages:
+// the connector's offer and the listener's answer. Links to the same peer process are found and shared here.
+#ifndef SKEIN_CORE_STREAM_CONNECTOR_H_
+#define SKEIN_CORE_STREAM_CONNECTOR_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "core/base/fallback.h"
+#include "core/fabric/fabric.h"
+#include "core/progress/progress.h"
+#include "core/stream/stream.h"
+
+namespace skein::stream {
+
+struct StreamOptions {
+  size_t ring_bytes = 1 << 20;    // receive ring per link; multiple of 64 KiB
+  size_t window_bytes = 1 << 20;  // receive window per stream
+};
+
+// Either a stream, or why there is none. `stream` is null exactly when `why.code` is not kNone.
+struct Outcome {
+  std::shared_ptr<Stream> stream;
+  Fallback why;
+};
+
+// The asking end; one per process. Thread-safe. Nothing blocks beyond a handful of local system calls.
+class Connector {
+ public:
+  // One negotiation. Destroying it unfinished withdraws the offer.
+  class Attempt {
+   public:
+    virtual ~Attempt() = default;
+    // Bytes for the peer's Listener::Accept; at most kMaxOfferBytes.
+    virtual absl::string_view offer() const = 0;
+    // The peer's answer, whatever it is (hostile bytes give kProtocol). Call once.
+    virtual Outcome Complete(absl::string_view answer) = 0;
+  };
+  virtual ~Connector() = default;
+  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin() = 0;
+};
+
+// The asked end; one per process. Thread-safe.
+class Listener {
+ public:
+  struct Result {
+    std::string answer;  // bytes for the peer's Attempt::Complete; at most kMaxAnswerBytes
+    Outcome outcome;
+  };
+  virtual ~Listener() = default;
+  // Judges an offer. When the outcome has a stream, all memory is mapped already and the stream may be written to as
+  // soon as the peer has attached (its window opens then); if the peer never attaches, Abort it when the other channel
+  // closes.
+  virtual Result Accept(absl::string_view offer) = 0;
+  // An answer that says no.
+  virtual Result Decline(Fallback why) = 0;
+};
+
+inline constexpr size_t kMaxOfferBytes = 256;
+inline constexpr size_t kMaxAnswerBytes = 1024;
+
+// `device` makes the links' queue pairs and memory; `waiter` outlives what is returned. After fork() the child's copies
+// refuse with kResources rather than touch the parent's links.
+std::unique_ptr<Connector> CreateConnector(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
+                                           progress::Waiter* waiter);
+std::unique_ptr<Listener> CreateListener(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
+                                         progress::Waiter* waiter);
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_CONNECTOR_H_
