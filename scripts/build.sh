@@ -1,0 +1,24 @@
+# Verb build: configure a preset and build it, or only the targets named.
+# shellcheck shell=bash
+
+PRESETS=(dev release asan tsan)
+
+is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
+
+# build_preset PRESET [TARGET...]
+build_preset() {
+  local preset=$1
+  shift
+  # Configuring is always repeated: it costs a second, and folders may have come or gone.
+  quietly "configure $preset" "$BUILD/logs/configure-$preset.log" \
+    cmake --preset "$preset" -S "$ROOT" || return
+  quietly "build $preset${*:+ ($*)}" "$BUILD/logs/build-$preset.log" ninja -C "$BUILD/$preset" "$@"
+}
+
+verb_build() {
+  local preset=${1:-dev}
+  is_preset "$preset" || usage_error "unknown preset '$preset'; there are: ${PRESETS[*]}"
+  (($# <= 1)) || usage_error "build takes one preset"
+  verb_setup
+  build_preset "$preset" || die "the build failed"
+}

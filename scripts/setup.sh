@@ -1,0 +1,33 @@
+# Verb setup: packages, and the source of the installed gRPC. Quick and offline when nothing is missing.
+# shellcheck shell=bash
+
+wanted_packages() { sed 's/#.*//' "$ROOT/scripts/packages.txt" | awk 'NF { print $1 }'; }
+
+missing_packages() {
+  local package
+  for package in $(wanted_packages); do
+    if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
+      echo "$package"
+    fi
+  done
+}
+
+install_packages() {
+  local missing
+  command -v dpkg-query >/dev/null || die "setup needs Debian 12, 13 or Ubuntu 24.04: there is no dpkg here"
+  mapfile -t missing < <(missing_packages)
+  if ((${#missing[@]} == 0)); then
+    return 0
+  fi
+  say "run: installing ${#missing[@]} packages: ${missing[*]}"
+  quietly "apt-get update" "$BUILD/logs/apt-update.log" as_root apt-get update -q ||
+    die "cannot reach the package mirrors: is there a network?"
+  quietly "apt-get install" "$BUILD/logs/apt-install.log" \
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "${missing[@]}" ||
+    die "the packages above could not be installed"
+}
+
+verb_setup() {
+  install_packages
+  fetch_grpc_source
+}

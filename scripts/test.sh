@@ -1,0 +1,72 @@
+# Verb test: what is tested, in which builds.
+# shellcheck shell=bash
+
+# The sanitizers' word is final: the first report fails the test that caused it.
+export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0:exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
+export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
+export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:history_size=4${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+
+# run_ctest PRESET [CTEST OPTION...]: prints ctest's output only where it says something, always its closing lines.
+run_ctest() {
+  local preset=$1
+  shift
+  say "run: tests of build/$preset"
+  ctest --test-dir "$BUILD/$preset" --output-on-failure --no-tests=error --parallel 2 --progress "$@" </dev/null
+}
+
+# The default: everything quick, in one build. Tests of whole processes carry the label "process".
+test_quick() {
+  build_preset dev || die "the build failed"
+  run_ctest dev --label-exclude process
+}
+
+test_named() {
+  build_preset dev || die "the build failed"
+  run_ctest dev --tests-regex "$1"
+}
+
+test_sanitized() {
+  local preset
+  for preset in asan tsan; do
+    build_preset "$preset" || die "the $preset build failed"
+  done
+  run_ctest asan --label-exclude 'process|source' || return
+  # libgrpc is not instrumented: ThreadSanitizer cannot see its locks, so it would report every hand-over inside it.
+  run_ctest tsan --label-exclude 'process|source|grpc'
+}
+
+# test_all goes on after a failure, so that one run tells of everything that is wrong.
+test_all() {
+  local failed=()
+  build_preset dev || die "the build failed"
+  run_ctest dev || failed+=(dev)
+  test_sanitized || failed+=(sanitizers)
+  test_interop || failed+=(interop)
+  test_tidy || failed+=(clang-tidy)
+  if ((${#failed[@]} != 0)); then
+    die "failed: ${failed[*]}"
+  fi
+}
+
+test_interop() {
+  build_preset dev all interop || die "the build failed"
+  python3 "$ROOT/tests/interop/run_interop.py" --build "$BUILD/dev"
+}
+
+test_tidy() {
+  build_preset dev || die "the build failed"
+  quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" python3 "$ROOT/scripts/tidy.py" "$BUILD/dev"
+}
+
+verb_test() {
+  (($# <= 1)) || usage_error "test takes one argument: --all, interop, tidy or a regular expression of test names"
+  verb_setup
+  case ${1:-} in
+    "") test_quick ;;
+    --all) test_all ;;
+    interop) test_interop ;;
+    tidy) test_tidy ;;
+    -*) usage_error "unknown option '$1' of test; there is: --all" ;;
+    *) test_named "$1" ;;
+  esac
+}
