@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# demo.sh BUILD_DIR: the greeter pair over TCP, over Skein by preload, over Skein by channel argument; then the server is
+# killed and comes back. Exit status 0 only if every call succeeded over the path it should have used.
+set -euo pipefail
+
+if [[ $# -ne 1 || ! -x $1/examples/greeter/greeter_server ]]; then
+  echo "usage: $0 BUILD_DIR (with the greeter built)" >&2
+  exit 2
+fi
+greeter=$1/examples/greeter
+preload=$1/grpc_transport/libskein_grpc_preload.so
+scratch=$(mktemp -d)
+server_pid=
+client_pid=
+
+stop() {  # stop PID SIGNAL
+  [[ -n $1 ]] || return 0
+  kill -"$2" "$1" 2>/dev/null || true
+  wait "$1" 2>/dev/null || true
+}
+
+clean_up() {
+  stop "$client_pid" KILL
+  stop "$server_pid" KILL
+  rm -rf "$scratch"
+}
+trap clean_up EXIT
+
+fail() {
+  echo "demo: $*" >&2
+  for log in "$scratch"/*.log; do
+    echo "--- $(basename "$log")" >&2
+    tail -20 "$log" >&2
+  done
+  exit 1
+}
+
+# How each way of switching runs a program: `run_as WAY server|client ARGUMENTS`.
+run_as() {
+  local way=$1 role=$2
+  shift 2
+  case $way in
+    tcp) exec "$greeter/greeter_$role" "$@" ;;
+    preload) LD_PRELOAD=$preload SKEIN_GRPC=prefer exec "$greeter/greeter_$role" "$@" ;;
+    argument) exec "$greeter/greeter_${role}_skein" "$@" ;;
+  esac
+}
+
+next_line() {  # next_line FD WHAT: a line of a program's output, or failure after 20 s
+  local line
+  IFS= read -r -t 20 -u "$1" line || fail "no line from $2"
+  echo "$line"
+}
+
+start_server() {  # start_server WAY ADDRESS; sets server_pid, port
+  local fd
+  exec {fd}< <(run_as "$1" server "$2" 2>>"$scratch/server-$1.log")
+  server_pid=$!
+  local line
+  line=$(next_line "$fd" "the server") || exit 1
+  [[ $line == "listening on "* ]] || fail "the server said: $line"
+  port=${line#listening on }
+}
+
+path_of() {  # path_of LOG: the last path the client logged ("shm", "tcp: why"); without Skein there is only TCP
+  local path
+  path=$(grep -o 'skein: client .* uses .*' "$1" | tail -1 | sed 's/.* uses //') || true
+  echo "${path:-tcp}"
+}
+
+measure() {  # measure WAY LABEL EXPECTED_PATH: one row of the table
+  local way=$1 label=$2 expected=$3 figures path
+  start_server "$way" 127.0.0.1:0
+  figures=$(run_as "$way" client "127.0.0.1:$port" 2>"$scratch/client-$way.log") || fail "the client over $way failed"
+  stop "$server_pid" TERM
+  server_pid=
+  path=$(path_of "$scratch/client-$way.log")
+  [[ $path == "$expected" ]] || fail "expected path $expected over $way, got: $path"
+  read -r _ _ p50 _ _ p99 _ _ _ _ bandwidth _ <<<"$figures"
+  printf '%-30s %-6s %10s %10s %14s\n' "$label" "$path" "$p50" "$p99" "$bandwidth"
+}
+
+recover() {  # recover WAY: SIGKILL the server under a calling client; the client must see UNAVAILABLE, then OK again
+  local way=$1 fd line log=$scratch/watch-$1.log
+  start_server "$way" 127.0.0.1:0
+  exec {fd}< <(run_as "$way" client "127.0.0.1:$port" --watch 2>"$log")
+  client_pid=$!
+  line=$(next_line "$fd" "the client") || exit 1
+  [[ $line == OK ]] || fail "the client said: $line"
+  echo "  calls answered            OK, over $(path_of "$log")"
+  stop "$server_pid" KILL
+  line=$(next_line "$fd" "the client") || exit 1
+  [[ $line == UNAVAILABLE ]] || fail "the client said: $line"
+  echo "  server killed (SIGKILL)   UNAVAILABLE"
+  start_server "$way" "127.0.0.1:$port"
+  line=$(next_line "$fd" "the client") || exit 1
+  wait "$client_pid" || fail "the client did not recover"
+  client_pid=
+  [[ $(path_of "$log") == shm ]] || fail "after the restart the path is $(path_of "$log")"
+  [[ $(grep -c 'skein: client .* uses shm' "$log") -ge 2 ]] || fail "the restarted server was not reached over shm"
+  echo "  server started again      $line, over $(path_of "$log")"
+  stop "$server_pid" TERM
+  server_pid=
+}
+
+export GRPC_VERBOSITY=info
+# glibc's defaults hand every freed megabyte back to the kernel; page faults would then be most of an echo's time.
+export MALLOC_MMAP_THRESHOLD_=67108864 MALLOC_TRIM_THRESHOLD_=268435456
+unset LD_PRELOAD "${!SKEIN_@}"
+
+echo "One greeter service, one machine: $(nproc) cores,$(sed -n 's/^model name[^:]*://p;T;q' /proc/cpuinfo)"
+echo
+printf '%-30s %-6s %10s %10s %14s\n' "" path "p50 us" "p99 us" "1 MiB MB/s"
+measure tcp "plain gRPC" tcp
+measure preload "Skein, preloaded, same binary" shm
+measure argument "Skein, by channel argument" shm
+echo
+echo "The server dies and comes back (same client, same channel):"
+recover preload
