@@ -59,14 +59,13 @@ test_tidy() {
 }
 
 verb_test() {
+  local what=${1:-quick}
   (($# <= 1)) || usage_error "test takes one argument: --all, interop, tidy or a regular expression of test names"
-  verb_setup
-  case ${1:-} in
-    "") test_quick ;;
-    --all) test_all ;;
-    interop) test_interop ;;
-    tidy) test_tidy ;;
-    -*) usage_error "unknown option '$1' of test; there is: --all" ;;
-    *) test_named "$1" ;;
+  case $what in
+    quick | interop | tidy | --all) what=${what#--} ;;
+    -*) usage_error "unknown option '$what' of test; there is: --all" ;;
+    *) set -- named "$what" && what=named ;;
   esac
+  verb_setup
+  "test_$what" "${@:2}"
 }

@@ -1,0 +1,111 @@
+"""The rules of the source tree. Each takes a Tree and yields what breaks it, as 'file:line: why'."""
+
+import pathlib
+import re
+
+# Top to bottom. A layer includes itself and what stands below it.
+LAYERS = [
+    "grpc_transport", "thrift_transport",
+    "core/rpc", "core/durable", "core/stream", "core/link", "core/schedule", "core/coalesce", "core/ring",
+    "core/progress", "core/fabric", "core/wire", "core/trace", "core/base",
+]  # fmt: skip
+ADAPTERS = ("grpc_transport", "thrift_transport")
+
+# The one file that sees gRPC's internal headers; everything else of the adapter includes it.
+GRPC_INTERNAL = "grpc_transport/grpc_internal.h"
+GRPC_INTERNAL_INCLUDE = re.compile(r"src/(core|cpp)/|upb/")
+FRAMEWORK_INCLUDE = re.compile(r"grpc\+?\+?/|grpcpp/|grpc_|src/(core|cpp|proto)/|thrift/|upb/|google/protobuf/")
+
+SOURCE_FOLDERS = ("core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "cmake")
+SOURCE_SUFFIXES = {".h", ".cc", ".py", ".sh", ".rb", ".cmake"}
+SOURCE_NAMES = {"CMakeLists.txt", "run"}
+MAX_LINES = 500
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+class Tree:
+    """A source tree on disk."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+
+    def sources(self, *folders):
+        """Own sources, as paths relative to the root."""
+        for folder in folders:
+            for path in sorted((self.root / folder).rglob("*")):
+                if path.is_file() and (path.suffix in SOURCE_SUFFIXES or path.name in SOURCE_NAMES):
+                    yield path.relative_to(self.root).as_posix()
+
+    def cxx(self, *folders):
+        return (file for file in self.sources(*folders) if file.endswith((".h", ".cc")))
+
+    def lines(self, file):
+        return (self.root / file).read_text(encoding="utf-8").splitlines()
+
+    def includes(self, file):
+        """(line number, included file) of each #include."""
+        for number, line in enumerate(self.lines(file), 1):
+            match = INCLUDE.match(line)
+            if match:
+                yield number, match.group(1)
+
+
+def layer_of(file):
+    """The layer a file belongs to by its path, or None."""
+    for layer in LAYERS:
+        if file.startswith(layer + "/"):
+            return layer
+    return None
+
+
+def every_folder_is_a_layer(tree):
+    for file in tree.cxx("core"):
+        if layer_of(file) is None:
+            yield f"{file}:1: not in a layer that tests/layering/rules.py knows"
+
+
+def includes_point_downwards(tree):
+    for file in tree.cxx("core", *ADAPTERS):
+        own = layer_of(file)
+        for number, included in tree.includes(file):
+            other = layer_of(included)
+            if own is None or other is None or own == other:
+                continue
+            if LAYERS.index(other) < LAYERS.index(own) or (own in ADAPTERS and other in ADAPTERS):
+                yield f"{file}:{number}: {own} must not include {included}"
+
+
+def core_knows_no_framework(tree):
+    for file in tree.cxx("core"):
+        for number, included in tree.includes(file):
+            if FRAMEWORK_INCLUDE.match(included):
+                yield f"{file}:{number}: core knows neither gRPC nor Thrift, but includes {included}"
+
+
+def one_file_sees_grpc_internals(tree):
+    for file in tree.cxx(*SOURCE_FOLDERS):
+        for number, included in tree.includes(file):
+            if GRPC_INTERNAL_INCLUDE.match(included) and file != GRPC_INTERNAL:
+                yield f"{file}:{number}: gRPC's internal headers come through {GRPC_INTERNAL}, not by {included}"
+
+
+def own_includes_start_at_the_root(tree):
+    """Otherwise the rules above could be passed by writing ../stream/stream.h."""
+    for file in tree.cxx(*SOURCE_FOLDERS):
+        for number, included in tree.includes(file):
+            beside = (tree.root / file).parent / included
+            if included.startswith(".") or (beside.is_file() and not (tree.root / included).is_file()):
+                yield f"{file}:{number}: include own files by their path from the root, not {included}"
+
+
+def files_stay_short(tree):
+    for file in (*tree.sources(*SOURCE_FOLDERS), "run"):
+        if (tree.root / file).is_file() and len(tree.lines(file)) > MAX_LINES:
+            yield f"{file}:{MAX_LINES + 1}: {len(tree.lines(file))} lines; files have at most {MAX_LINES}"
+
+
+RULES = [
+    every_folder_is_a_layer, includes_point_downwards, core_knows_no_framework, one_file_sees_grpc_internals,
+    own_includes_start_at_the_root, files_stay_short,
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Each rule finds its violation in a made-up tree, leaves the harmless neighbour alone, and holds in the real tree."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import rules  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class MadeUpTree(unittest.TestCase):
+    def broken(self, rule, files):
+        """'file:line' of what the rule finds in a tree of these files."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return [found.split(": ", 1)[0] for found in rule(rules.Tree(folder))]
+
+    def test_includes_point_downwards(self):
+        files = {
+            "core/ring/up.h": '#pragma once\n#include "core/link/link.h"\n',
+            "core/ring/down.cc": '#include "core/ring/up.h"\n#include "core/base/clock.h"\n',
+            "core/stream/adapter.cc": '#include "grpc_transport/skein.h"\n',
+            "thrift_transport/sideways.cc": '#include "grpc_transport/skein.h"\n',
+            "grpc_transport/down.cc": '#include "core/stream/stream.h"\n',
+        }
+        self.assertEqual(self.broken(rules.includes_point_downwards, files),
+                         ["core/ring/up.h:2", "core/stream/adapter.cc:1", "thrift_transport/sideways.cc:1"])
+
+    def test_every_folder_is_a_layer(self):
+        files = {"core/misc/a.h": "", "core/loose.cc": "", "core/base/b.h": "", "core/misc/notes.md": ""}
+        self.assertEqual(self.broken(rules.every_folder_is_a_layer, files), ["core/loose.cc:1", "core/misc/a.h:1"])
+
+    def test_core_knows_no_framework(self):
+        for header in ("<grpcpp/grpcpp.h>", "<grpc/slice.h>", '"src/core/lib/iomgr/closure.h"',
+                       "<thrift/transport/TTransport.h>", '"google/protobuf/message.h"'):
+            files = {"core/base/a.cc": f"#include <string>\n#  include {header}\n", "examples/a.cc": f"#include {header}\n"}
+            self.assertEqual(self.broken(rules.core_knows_no_framework, files), ["core/base/a.cc:2"], header)
+
+    def test_one_file_sees_grpc_internals(self):
+        text = '#include "src/core/lib/iomgr/endpoint.h"\n'
+        files = {"grpc_transport/grpc_internal.h": text, "grpc_transport/endpoint.cc": text, "tests/unit/a_test.cc": text}
+        self.assertEqual(self.broken(rules.one_file_sees_grpc_internals, files),
+                         ["grpc_transport/endpoint.cc:1", "tests/unit/a_test.cc:1"])
+
+    def test_own_includes_start_at_the_root(self):
+        files = {
+            "core/base/a.h": "",
+            "core/base/near.cc": '#include "a.h"\n',
+            "core/ring/dots.cc": '#include "../base/a.h"\n',
+            "core/ring/right.cc": '#include "core/base/a.h"\n#include <string.h>\n#include "absl/status/status.h"\n',
+        }
+        self.assertEqual(self.broken(rules.own_includes_start_at_the_root, files),
+                         ["core/base/near.cc:1", "core/ring/dots.cc:1"])
+
+    def test_files_stay_short(self):
+        limit = rules.MAX_LINES
+        files = {"core/base/long.cc": "//\n" * (limit + 1), "core/base/full.cc": "//\n" * limit,
+                 "run": "#\n" * (limit + 1), "tests/long.py": "#\n" * (limit + 1), "core/base/README.md": "-\n" * 900}
+        self.assertEqual(sorted(self.broken(rules.files_stay_short, files)),
+                         [f"core/base/long.cc:{limit + 1}", f"run:{limit + 1}", f"tests/long.py:{limit + 1}"])
+
+
+class RealTree(unittest.TestCase):
+    def test_every_rule_holds(self):
+        tree = rules.Tree(ROOT)
+        self.assertTrue(list(tree.cxx("core")), "found no sources: is this the right folder?")
+        for rule in rules.RULES:
+            with self.subTest(rule.__name__):
+                broken = list(rule(tree))
+                self.assertFalse(broken, "\n" + "\n".join(broken))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Sources are laid out as .clang-format says, and shellcheck has nothing to say of the scripts.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# own_files PATTERN...: null-separated.
+own_files() {
+  local folder names=() folders=()
+  for folder in core grpc_transport thrift_transport tests examples bench tools scripts .ci; do
+    [[ -d $folder ]] && folders+=("$folder")
+  done
+  for pattern; do
+    names+=(-o -name "$pattern")
+  done
+  find "${folders[@]}" -type f \( "${names[@]:1}" \) -print0
+}
+
+case ${1:-} in
+  clang-format) own_files '*.h' '*.cc' | xargs -0 clang-format --dry-run --Werror ;;
+  shellcheck)
+    { own_files '*.sh' && printf '%s\0' run .ci/run; } | xargs -0 shellcheck -x
+    ;;
+  *)
+    echo "usage: style_test.sh clang-format | shellcheck" >&2
+    exit 2
+    ;;
+esac
