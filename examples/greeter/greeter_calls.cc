@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -20,15 +19,16 @@ ABSL_FLAG(bool, watch, false, "call until the server was lost and is back, then 
 namespace skein::examples {
 namespace {
 
-constexpr absl::Duration kGiveUp = absl::Seconds(20);
+constexpr absl::Duration kPatience = absl::Seconds(20);
 
 void SetDeadline(grpc::ClientContext& context, absl::Duration from_now) {
   context.set_deadline(absl::ToChronoTime(absl::Now() + from_now));
 }
 
-grpc::Status Hello(Greeter::Stub& stub, const std::string& name) {
+grpc::Status Hello(Greeter::Stub& stub, const std::string& name, bool wait_for_server = false) {
   grpc::ClientContext context;
-  SetDeadline(context, absl::Seconds(2));
+  context.set_wait_for_ready(wait_for_server);
+  SetDeadline(context, wait_for_server ? kPatience : absl::Seconds(2));
   HelloRequest request;
   request.set_name(name);
   HelloReply reply;
@@ -99,31 +99,22 @@ int Measure(Greeter::Stub& stub) {
   return 0;
 }
 
-// OK, then only UNAVAILABLE while the server is away, then OK again: anything else is a failure.
+// Calls until one fails, which must be with UNAVAILABLE; then makes a call that waits for the server to be back.
 int Watch(Greeter::Stub& stub) {
-  const absl::Time end = absl::Now() + kGiveUp;
-  bool was_up = false;
-  absl::Time lost = absl::InfinitePast();
-  while (absl::Now() < end) {
-    const grpc::Status status = Hello(stub, "watcher");
-    if (status.ok() && lost != absl::InfinitePast()) {
-      std::cout << "OK again, " << absl::FormatDuration(absl::Trunc(absl::Now() - lost, absl::Milliseconds(1)))
-                << " after the loss" << std::endl;
-      return 0;
-    }
-    if (status.ok() && !was_up) {
-      was_up = true;
-      std::cout << "OK" << std::endl;
-    } else if (!status.ok() && (!was_up || status.error_code() != grpc::StatusCode::UNAVAILABLE)) {
-      return Fail(status);
-    } else if (!status.ok() && lost == absl::InfinitePast()) {
-      lost = absl::Now();
-      std::cout << "UNAVAILABLE" << std::endl;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // the rate of a patient caller, not a wait for anything
-  }
-  std::cerr << "the server did not go and return in time" << std::endl;
-  return 1;
+  grpc::Status status = Hello(stub, "watcher");
+  if (!status.ok()) return Fail(status);
+  std::cout << "OK" << std::endl;
+  const absl::Time give_up = absl::Now() + kPatience;
+  while (status.ok() && absl::Now() < give_up) status = Hello(stub, "watcher");
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return Fail(status);
+  const absl::Time lost = absl::Now();
+  std::cout << "UNAVAILABLE" << std::endl;
+
+  status = Hello(stub, "watcher", /*wait_for_server=*/true);
+  if (!status.ok()) return Fail(status);
+  std::cout << "OK again, " << absl::FormatDuration(absl::Trunc(absl::Now() - lost, absl::Milliseconds(1)))
+            << " after the loss" << std::endl;
+  return 0;
 }
 
 }  // namespace
