@@ -9,6 +9,9 @@ is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
 build_preset() {
   local preset=$1
   shift
+  if [[ $preset == tsan ]]; then
+    build_tsan_abseil || return
+  fi
   # Configuring is always repeated: it costs a second, and folders may have come or gone.
   quietly "configure $preset" "$BUILD/logs/configure-$preset.log" \
     cmake --preset "$preset" -S "$ROOT" || return

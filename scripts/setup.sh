@@ -29,5 +29,5 @@ install_packages() {
 
 verb_setup() {
   install_packages
-  fetch_grpc_source
+  fetch_source libgrpc-dev "$GRPC_SOURCE"
 }

@@ -1,11 +1,6 @@
 # Verb test: what is tested, in which builds.
 # shellcheck shell=bash
 
-# The sanitizers' word is final: the first report fails the test that caused it.
-export ASAN_OPTIONS="detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0:exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
-export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1${UBSAN_OPTIONS:+:$UBSAN_OPTIONS}"
-export TSAN_OPTIONS="halt_on_error=1:second_deadlock_stack=1:history_size=4${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
-
 # run_ctest PRESET [CTEST OPTION...]: prints ctest's output only where it says something, always its closing lines.
 run_ctest() {
   local preset=$1
