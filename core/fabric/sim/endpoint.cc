@@ -1,0 +1,137 @@
+#include "core/fabric/sim/endpoint.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace skein::fabric::sim {
+
+Endpoint::Endpoint(World& world, std::shared_ptr<DeviceState> device, QueuePair* handle,
+                   const QueuePairOptions& options, SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue)
+    : world_(world),
+      device_(std::move(device)),
+      handle_(handle),
+      send_queue_(send_queue),
+      receive_queue_(receive_queue),
+      max_send_(options.max_send_requests),
+      max_receive_(options.max_receive_requests),
+      number_(++world.last_number) {
+  world_.endpoints[number_] = this;
+}
+
+void Endpoint::Fail(CompletionStatus first, absl::Status error) {
+  if (state_ == QueuePairState::kError) return;
+  state_ = QueuePairState::kError;
+  error_ = std::move(error);
+  world_.offers.erase(offer_);
+
+  CompletionStatus status = first;
+  for (const Outstanding& request : unacked_) {
+    ReportSend(request.request, request.sequence, status, 0);
+    status = CompletionStatus::kFlushed;
+  }
+  unacked_.clear();
+  for (const ReceiveRequest& receive : receives_) ReportReceive(receive, CompletionStatus::kFlushed, 0);
+  receives_.clear();
+  inbox_.clear();
+  // What was put off needed a retransmission, which will not come now; and the peer would take nothing after a gap.
+  if (stalled_requests_ > 0) wire_.clear();
+  stalled_requests_ = 0;
+
+  if (const auto peer = peer_.lock()) peer->PeerChanged();
+}
+
+void Endpoint::Close() {
+  const bool was_open = state_ != QueuePairState::kError;
+  Fail(CompletionStatus::kFlushed, absl::CancelledError("closed by this end"));
+  if (!was_open || !world_.config.announce_close || !device_->alive) return;
+  world_.events.After(world_.network.Flight(world_.random), [self = shared_from_this()] {
+    const auto peer = self->peer_.lock();
+    if (peer != nullptr && self->PathOpen()) peer->PeerClosed();
+  });
+}
+
+void Endpoint::Detach() {
+  Close();
+  handle_ = nullptr;
+  send_queue_->Forget(this);
+  receive_queue_->Forget(this);
+  world_.endpoints.erase(number_);
+}
+
+void Endpoint::PeerClosed() {
+  Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer closed the connection"));
+}
+
+bool Endpoint::PathOpen() const { return !world_.network.Blocked(device_->name, peer_device_); }
+
+bool Endpoint::PeerAnswers() const {
+  const auto peer = peer_.lock();
+  return peer != nullptr && peer->state_ == QueuePairState::kReady && PathOpen();
+}
+
+void Endpoint::PeerChanged() {
+  if (PeerAnswers()) {
+    unreachable_since_ = absl::InfiniteFuture();
+  } else {
+    unreachable_since_ = std::min(unreachable_since_, world_.events.now());
+  }
+  if (PathOpen()) ReleaseStalled();
+  WatchPeer();
+}
+
+void Endpoint::WatchPeer() {
+  if (watching_ || state_ != QueuePairState::kReady || unacked_.empty() || PeerAnswers()) return;
+  watching_ = true;
+  const absl::Time since = std::max(unreachable_since_, unacked_.front().posted_at);
+  world_.events.At(since + world_.config.retry_time, [self = shared_from_this()] { self->CheckPeer(); });
+}
+
+void Endpoint::CheckPeer() {
+  watching_ = false;
+  if (state_ != QueuePairState::kReady || unacked_.empty() || PeerAnswers()) return;
+  // The peer may have been back meanwhile, or what was outstanding then been answered: the clock began anew.
+  const absl::Time since = std::max(unreachable_since_, unacked_.front().posted_at);
+  if (world_.events.now() < since + world_.config.retry_time) return WatchPeer();
+  Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer has stopped answering"));
+}
+
+void Endpoint::Reaped(uint64_t sequence) {
+  if (sequence == 0) {
+    --receives_used_;
+  } else {
+    last_reaped_ = sequence;
+  }
+}
+
+void Endpoint::Report(SimCompletionQueue* queue, const Completion& completion, uint64_t sequence) {
+  if (handle_ == nullptr) return;
+  SimCompletionQueue::Entry entry{completion, shared_from_this(), sequence};
+  entry.completion.queue_pair = handle_;
+  if (world_.config.completion_cost == absl::ZeroDuration()) return queue->Push(std::move(entry));
+  // The queue lives as long as the queue pair, so only with a handle may it be touched.
+  const absl::Time at = device_->nic.Complete(world_.events.now());
+  world_.events.At(at, [queue, entry = std::move(entry)]() mutable {
+    if (entry.endpoint->handle_ != nullptr) queue->Push(std::move(entry));
+  });
+}
+
+void Endpoint::ReportSend(const SendRequest& request, uint64_t sequence, CompletionStatus status, size_t bytes) {
+  if (status == CompletionStatus::kSuccess && !request.signaled) return;
+  Completion completion;
+  completion.id = request.id;
+  completion.status = status;
+  completion.opcode = request.opcode;
+  completion.bytes = bytes;
+  Report(send_queue_, completion, sequence);
+}
+
+void Endpoint::ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes) {
+  Completion completion;
+  completion.id = request.id;
+  completion.status = status;
+  completion.opcode = Opcode::kReceive;
+  completion.bytes = bytes;
+  Report(receive_queue_, completion, /*sequence=*/0);
+}
+
+}  // namespace skein::fabric::sim

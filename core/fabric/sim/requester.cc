@@ -1,0 +1,207 @@
+// The half of an endpoint that sends requests and takes their answers.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "core/fabric/sim/endpoint.h"
+
+namespace skein::fabric::sim {
+namespace {
+
+bool CarriesPayload(Opcode opcode) {
+  return opcode == Opcode::kSend || opcode == Opcode::kWrite || opcode == Opcode::kWriteWithImmediate;
+}
+
+bool IsAtomic(Opcode opcode) { return opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap; }
+
+uint64_t TotalBytes(absl::Span<const Segment> local) {
+  uint64_t total = 0;
+  for (const Segment& segment : local) total += segment.size;
+  return total;
+}
+
+std::vector<std::byte> Gather(absl::Span<const Segment> local) {
+  std::vector<std::byte> bytes(TotalBytes(local));
+  std::byte* to = bytes.data();
+  for (const Segment& segment : local) {
+    LoadWords(to, segment.data, segment.size);
+    to += segment.size;
+  }
+  return bytes;
+}
+
+void Scatter(absl::Span<const std::byte> bytes, absl::Span<const Segment> local) {
+  for (const Segment& segment : local) {
+    const size_t size = std::min(segment.size, bytes.size());
+    StoreWords(segment.data, bytes.data(), size);
+    bytes.remove_prefix(size);
+  }
+}
+
+absl::Status ErrorOf(CompletionStatus status, Opcode opcode) {
+  const std::string what = absl::StrCat(OpcodeName(opcode), ": ", CompletionStatusName(status));
+  if (status == CompletionStatus::kRemoteAccessError) return absl::PermissionDeniedError(what);
+  return absl::InternalError(what);
+}
+
+}  // namespace
+
+absl::Status Endpoint::CheckLocal(const Segment& segment, bool may_be_inline) const {
+  if (segment.size == 0) return absl::OkStatus();
+  if (segment.data == nullptr) return absl::InvalidArgumentError("a segment with a size and no data");
+  if (world_.config.copies_on_post) return absl::OkStatus();
+  if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
+  if (world_.regions.Covers(device_->number, segment)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a segment of ", segment.size, " bytes outside the region of lkey ",
+                                                 segment.lkey, "; this device reads memory after the post"));
+}
+
+absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
+  const bool carries_payload = CarriesPayload(request.opcode);
+  if (!carries_payload && request.opcode != Opcode::kRead && !IsAtomic(request.opcode)) {
+    return absl::InvalidArgumentError(absl::StrCat(OpcodeName(request.opcode), " cannot be posted"));
+  }
+  const uint64_t total = TotalBytes(request.local);
+  if (total > world_.config.max_message_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a request of ", total, " bytes"));
+  }
+  if (IsAtomic(request.opcode) && (request.local.size() != 1 || total != sizeof(uint64_t))) {
+    return absl::InvalidArgumentError("an atomic needs one local segment of 8 bytes");
+  }
+  const bool may_be_inline = carries_payload && total <= world_.config.max_inline_bytes;
+  for (const Segment& segment : request.local) {
+    if (absl::Status local = CheckLocal(segment, may_be_inline); !local.ok()) return local;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Endpoint::PostSend(absl::Span<const SendRequest> batch) {
+  if (state_ != QueuePairState::kReady) {
+    return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
+  }
+  for (const SendRequest& request : batch) {
+    if (absl::Status checked = CheckRequest(request); !checked.ok()) return checked;
+  }
+  if (last_posted_ - last_reaped_ + batch.size() > max_send_) {
+    return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests has no room"));
+  }
+  if (batch.empty()) return absl::OkStatus();
+  device_->nic.Doorbell(world_.events.now());
+  for (const SendRequest& request : batch) Enqueue(request);
+  WatchPeer();
+  return absl::OkStatus();
+}
+
+void Endpoint::Enqueue(const SendRequest& request) {
+  Outstanding& next = unacked_.emplace_back();
+  next.sequence = ++last_posted_;
+  next.request = request;
+  next.request.local = {};
+  next.local.assign(request.local.begin(), request.local.end());
+  next.posted_at = world_.events.now();
+
+  uint64_t wire_bytes = 0;
+  if (CarriesPayload(request.opcode)) {
+    wire_bytes = TotalBytes(next.local);
+    // Read early only what must be: whoever gave a key can still be caught reusing its memory.
+    next.staged = world_.config.copies_on_post ||
+                  absl::c_any_of(next.local, [](const Segment& s) { return s.size > 0 && s.lkey == 0; });
+    if (next.staged) next.payload = Gather(next.local);
+  }
+  const Nic::Slot slot = device_->nic.Send(next.posted_at, wire_bytes);
+  world_.events.At(slot.start, [self = shared_from_this(), sequence = next.sequence, end = slot.end] {
+    self->Transmit(sequence, end);
+  });
+}
+
+bool Endpoint::Revoked(absl::Span<const Segment> local, const Outstanding& request) {
+  if (world_.config.copies_on_post || request.staged) return false;
+  return absl::c_any_of(local, [&](const Segment& segment) {
+    return segment.size > 0 && !world_.regions.Covers(device_->number, segment);
+  });
+}
+
+void Endpoint::Transmit(uint64_t sequence, absl::Time end) {
+  if (state_ != QueuePairState::kReady) return;
+  // Sends start in the order posted and answers come in that order, so this one is still there.
+  Outstanding& request = unacked_[sequence - unacked_.front().sequence];
+  Packet packet;
+  packet.sequence = sequence;
+  packet.request = request.request;
+  if (CarriesPayload(request.request.opcode)) {
+    if (Revoked(request.local, request)) {
+      return Fail(CompletionStatus::kFatal, absl::InternalError("a source's region was destroyed before it was sent"));
+    }
+    packet.payload = request.staged ? std::move(request.payload) : Gather(request.local);
+  } else {
+    packet.read_bytes = TotalBytes(request.local);
+  }
+  wire_.push_back(std::move(packet));
+
+  absl::Time arrival = end + world_.network.Flight(world_.random);
+  arrival = device_->nic.OrderedArrival(std::max(arrival, last_arrival_));
+  last_arrival_ = arrival;
+  world_.events.At(arrival, [self = shared_from_this()] { self->DeliverRequest(); });
+}
+
+void Endpoint::DeliverRequest() {
+  if (wire_.empty()) return;
+  const auto peer = peer_.lock();
+  const bool peer_waits = peer != nullptr && peer->state_ == QueuePairState::kReset;
+  if (!PathOpen() || peer_waits) {
+    ++stalled_requests_;
+    return;
+  }
+  Packet packet = std::move(wire_.front());
+  wire_.pop_front();
+  // An end in error does not answer; the retry time tells.
+  if (peer == nullptr || peer->state_ != QueuePairState::kReady) return;
+  peer->inbox_.push_back(std::move(packet));
+  peer->Serve();
+}
+
+void Endpoint::DeliverAnswer() {
+  if (answers_.empty()) return;
+  if (!PathOpen()) {
+    ++stalled_answers_;
+    return;
+  }
+  const Result result = std::move(answers_.front());
+  answers_.pop_front();
+  if (state_ != QueuePairState::kReady) return;
+  const Outstanding& first = unacked_.front();
+  if (result.status != CompletionStatus::kSuccess) {
+    return Fail(result.status, ErrorOf(result.status, first.request.opcode));
+  }
+  const Outstanding done = std::move(unacked_.front());
+  unacked_.pop_front();
+  Finish(done, result);
+}
+
+void Endpoint::Finish(const Outstanding& done, const Result& result) {
+  if (!CarriesPayload(done.request.opcode)) {
+    if (Revoked(done.local, done)) {
+      ReportSend(done.request, done.sequence, CompletionStatus::kFatal, 0);
+      return Fail(CompletionStatus::kFlushed,
+                  absl::InternalError("a destination's region was destroyed before its bytes came"));
+    }
+    Scatter(result.payload, done.local);
+  }
+  ReportSend(done.request, done.sequence, CompletionStatus::kSuccess, result.payload.size());
+}
+
+void Endpoint::ReleaseStalled() {
+  const absl::Duration flight = world_.network.Flight(world_.random);
+  if (const auto peer = peer_.lock(); peer == nullptr || peer->state_ != QueuePairState::kReset) {
+    for (; stalled_requests_ > 0; --stalled_requests_) {
+      world_.events.After(flight, [self = shared_from_this()] { self->DeliverRequest(); });
+    }
+  }
+  for (; stalled_answers_ > 0; --stalled_answers_) {
+    world_.events.After(flight, [self = shared_from_this()] { self->DeliverAnswer(); });
+  }
+}
+
+}  // namespace skein::fabric::sim
