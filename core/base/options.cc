@@ -1,0 +1,196 @@
+#include "core/base/options.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace skein {
+namespace {
+
+constexpr absl::string_view kPrefix = "SKEIN_";
+// Each adapter has a variable of its own for the mode, for a process may use both.
+constexpr absl::string_view kModeVariables[] = {"SKEIN_GRPC", "SKEIN_THRIFT"};
+
+// `why_not` completes "ring_bytes is 7: ...".
+absl::Status BadValue(absl::string_view value, absl::string_view why_not) {
+  return absl::InvalidArgumentError(absl::StrCat("is \"", value, "\", but ", why_not));
+}
+
+absl::Status ParseInteger(absl::string_view value, int64_t low, int64_t high, int64_t multiple, int64_t* out) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(value, &number)) return BadValue(value, "must be a whole number");
+  if (number < low || number > high) return BadValue(value, "is out of bounds");
+  if (number % multiple != 0) return BadValue(value, absl::StrCat("must be a multiple of ", multiple));
+  *out = number;
+  return absl::OkStatus();
+}
+
+absl::Status ParseMilliseconds(absl::string_view value, int64_t low, int64_t high, absl::Duration* out) {
+  int64_t number = 0;
+  if (absl::Status status = ParseInteger(value, low, high, 1, &number); !status.ok()) return status;
+  *out = absl::Milliseconds(number);
+  return absl::OkStatus();
+}
+
+absl::Status SetMode(Options& options, absl::string_view value) {
+  for (Mode mode : {Mode::kOff, Mode::kPrefer, Mode::kRequire}) {
+    if (value == ModeName(mode)) {
+      options.mode = mode;
+      return absl::OkStatus();
+    }
+  }
+  return BadValue(value, "is none of the modes");
+}
+
+constexpr OptionSpec kTable[] = {
+    {"mode", "prefer", "off | prefer | require", "",
+     "off: as if Skein were not there. prefer: the best path both ends can prove, else TCP. require: fail rather than "
+     "use TCP.",
+     SetMode},
+    {"ring_bytes", "1048576", "65536 .. 1073741824, multiple of 65536", "bytes",
+     "Receive ring per link, that is, per pair of processes.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, 1 << 16, 1 << 30, 1 << 16, &options.ring_bytes);
+     }},
+    {"window_bytes", "1048576", "65536 .. 1073741824", "bytes",
+     "Receive window per stream: how much a sender may have under way before the receiver reads.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.window_bytes);
+     }},
+    {"negotiation_timeout", "1000", "10 .. 60000", "ms",
+     "How long a new connection waits for the peer's part of the negotiation before it goes on over TCP.",
+     [](Options& options, absl::string_view value) {
+       return ParseMilliseconds(value, 10, 60000, &options.negotiation_timeout);
+     }},
+    {"negative_cache", "60000", "0 .. 86400000", "ms",
+     "How long a TLS peer found not to speak Skein is not asked again.",
+     [](Options& options, absl::string_view value) {
+       return ParseMilliseconds(value, 0, 86400000, &options.negative_cache);
+     }},
+};
+
+std::string EnvironmentName(absl::string_view option) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(option)); }
+
+// Levenshtein's distance, for "did you mean".
+size_t EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 0; i < a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i + 1);
+    for (size_t j = 0; j < b.size(); ++j) {
+      size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
+    }
+  }
+  return row.back();
+}
+
+const OptionSpec& Nearest(absl::string_view name) {
+  return *std::min_element(std::begin(kTable), std::end(kTable), [name](const OptionSpec& a, const OptionSpec& b) {
+    return EditDistance(name, a.name) < EditDistance(name, b.name);
+  });
+}
+
+const OptionSpec* Find(absl::string_view name) {
+  for (const OptionSpec& spec : kTable) {
+    if (spec.name == name) return &spec;
+  }
+  return nullptr;
+}
+
+// Sets an option that the user knows as `shown_name`.
+absl::Status Set(Options& options, const OptionSpec& spec, absl::string_view shown_name, absl::string_view value) {
+  absl::Status status = spec.set(options, value);
+  if (status.ok()) return status;
+  return absl::InvalidArgumentError(absl::StrCat(shown_name, " ", status.message(), "; allowed: ", spec.allowed,
+                                                 spec.unit.empty() ? "" : " ", spec.unit));
+}
+
+absl::Status SetFromVariable(Options& options, absl::string_view mode_variable, absl::string_view name,
+                             absl::string_view value) {
+  if (name == mode_variable) return Set(options, *Find("mode"), name, value);
+  if (std::find(std::begin(kModeVariables), std::end(kModeVariables), name) != std::end(kModeVariables)) {
+    return absl::OkStatus();  // another adapter's
+  }
+  const std::string option = absl::AsciiStrToLower(absl::StripPrefix(name, kPrefix));
+  const OptionSpec* spec = Find(option);
+  if (spec == nullptr || spec->name == "mode") {
+    absl::string_view nearest = Nearest(option).name;
+    return absl::InvalidArgumentError(
+        absl::StrCat("no option ", name, "; did you mean ",
+                     nearest == "mode" ? std::string(mode_variable) : EnvironmentName(nearest), "?"));
+  }
+  return Set(options, *spec, name, value);
+}
+
+std::string EnvironmentCell(const OptionSpec& spec) {
+  if (spec.name == "mode") return "`SKEIN_GRPC`, `SKEIN_THRIFT`";
+  return absl::StrCat("`", EnvironmentName(spec.name), "`");
+}
+
+}  // namespace
+
+absl::string_view ModeName(Mode mode) {
+  switch (mode) {
+    case Mode::kOff:
+      return "off";
+    case Mode::kPrefer:
+      return "prefer";
+    case Mode::kRequire:
+      return "require";
+  }
+  return "unknown mode";
+}
+
+absl::Span<const OptionSpec> OptionTable() { return kTable; }
+
+absl::Status SetOption(Options& options, absl::string_view name, absl::string_view value) {
+  const OptionSpec* spec = Find(name);
+  if (spec == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat("no option ", name, "; did you mean ", Nearest(name).name, "?"));
+  }
+  return Set(options, *spec, name, value);
+}
+
+absl::StatusOr<Options> OptionsFromEnvironment(Options base, absl::string_view mode_variable,
+                                               const char* const* environment) {
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    absl::string_view entry = *environment;
+    if (!absl::StartsWith(entry, kPrefix)) continue;
+    const size_t equals = entry.find('=');
+    if (equals == absl::string_view::npos) continue;
+    absl::Status status = SetFromVariable(base, mode_variable, entry.substr(0, equals), entry.substr(equals + 1));
+    if (!status.ok()) return status;
+  }
+  return base;
+}
+
+std::string OptionsMarkdown() {
+  std::string page =
+      "# Options\n\n"
+      "Written from the table in core/base/options.cc; change that, then run `skein_write_options docs/options.md` "
+      "(in the build's core/base).\n\n"
+      "Every option can be set per process by its environment variable, and per gRPC channel or server by its channel\n"
+      "argument, which wins. A value that is not allowed, or an unknown name, fails every connection it concerns, with "
+      "a "
+      "message.\n\n"
+      "| channel argument | environment | default | allowed | unit | meaning |\n"
+      "|---|---|---|---|---|---|\n";
+  for (const OptionSpec& spec : kTable) {
+    std::string allowed = absl::StrJoin(absl::StrSplit(spec.allowed, '|'), "\\|");
+    absl::StrAppend(&page, "| `skein.", spec.name, "` | ", EnvironmentCell(spec), " | ", spec.default_value, " | ",
+                    allowed, " | ", spec.unit, " | ", spec.doc, " |\n");
+  }
+  return page;
+}
+
+}  // namespace skein
