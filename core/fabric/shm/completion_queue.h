@@ -1,0 +1,61 @@
+// Completions of the queue pairs that report here, and the descriptor to sleep on: an epoll instance over the queue
+// pairs' sockets and an eventfd of its own.
+#ifndef SKEIN_CORE_FABRIC_SHM_COMPLETION_QUEUE_H_
+#define SKEIN_CORE_FABRIC_SHM_COMPLETION_QUEUE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+#include "core/fabric/fabric.h"
+
+namespace skein::fabric::shm {
+
+class ShmQueuePair;
+
+// Lock order: members_mu_, then the locks of a queue pair, then ready_mu_.
+class ShmCompletionQueue final : public CompletionQueue {
+ public:
+  static absl::StatusOr<std::unique_ptr<ShmCompletionQueue>> Create();
+
+  size_t Poll(absl::Span<Completion> out) override;
+  absl::Status Arm() override;
+  int fd() const override { return epoll_.get(); }
+  void AckEvents() override;
+
+  // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.
+  void Push(const Completion& completion, uint64_t sequence);
+  // Makes fd() readable if somebody armed it: news came that its sleeper must not miss.
+  void Wake();
+  void Attach(ShmQueuePair* queue_pair);
+  // No completion of it stays, and no call into it is under way, when this returns.
+  void Detach(ShmQueuePair* queue_pair);
+  absl::Status WatchSocket(int socket);
+  void ForgetSocket(int socket);
+
+ private:
+  struct Ready {
+    Completion completion;
+    uint64_t sequence = 0;
+  };
+
+  ShmCompletionQueue(UniqueFd epoll, UniqueFd event);
+  void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
+
+  const UniqueFd epoll_;
+  const UniqueFd event_;
+  absl::Mutex members_mu_;
+  std::vector<ShmQueuePair*> members_ ABSL_GUARDED_BY(members_mu_);
+  absl::Mutex ready_mu_;
+  std::deque<Ready> ready_ ABSL_GUARDED_BY(ready_mu_);
+  bool armed_ ABSL_GUARDED_BY(ready_mu_) = false;
+  bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;  // Poll is on its way here: what is pushed needs no wake-up
+};
+
+}  // namespace skein::fabric::shm
+
+#endif  // SKEIN_CORE_FABRIC_SHM_COMPLETION_QUEUE_H_

@@ -1,0 +1,57 @@
+#include "core/fabric/shm/memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/errno_status.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
+
+Mapping::~Mapping() {
+  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
+}
+
+absl::StatusOr<Mapping> Map(int fd, size_t size) {
+  const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (data == MAP_FAILED) return ErrnoStatus(errno, absl::StrCat("map ", size, " bytes"));
+  if (fd >= 0) madvise(data, size, MADV_DONTFORK);
+  Mapping mapping;
+  mapping.bytes_ = {static_cast<std::byte*>(data), size};
+  return mapping;
+}
+
+absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
+  UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd.valid()) return ErrnoStatus(errno, "create a memfd");
+  if (const int error = posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); error != 0) {
+    return ErrnoStatus(error, absl::StrCat("reserve ", size, " bytes of shared memory"));
+  }
+  if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "seal a memfd");
+  return fd;
+}
+
+absl::StatusOr<Mapping> MapSealed(int fd, size_t size) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & kSeals) != kSeals) {
+    return absl::PermissionDeniedError("the peer's memory is not sealed against changes of its size");
+  }
+  struct stat status = {};
+  if (fstat(fd, &status) != 0) return ErrnoStatus(errno, "look at the peer's memory");
+  if (static_cast<uint64_t>(status.st_size) != size) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the peer's memory has ", status.st_size, " bytes, but it said ", size));
+  }
+  return Map(fd, size);
+}
+
+}  // namespace skein::fabric::shm

@@ -1,0 +1,131 @@
+#include "core/fabric/shm/offer.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "core/base/errno_status.h"
+#include "core/base/fallback.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+constexpr char kVersion = 1;
+
+template <typename T>
+void Append(std::string& out, const T& value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+template <typename T>
+void Take(absl::string_view& in, T& value) {
+  std::memcpy(&value, in.data(), sizeof(value));
+  in.remove_prefix(sizeof(value));
+}
+
+constexpr size_t kOfferBytes = 1 + sizeof(Place::boot_id) + sizeof(Place::network_namespace) +
+                               sizeof(Place::pid_namespace) + sizeof(Place::uid) + sizeof(Offer::meeting_point) +
+                               sizeof(Token);
+
+absl::StatusOr<uint64_t> NamespaceNumber(const char* path) {
+  struct stat status = {};
+  if (stat(path, &status) != 0) return ErrnoStatus(errno, absl::StrCat("read ", path));
+  return status.st_ino;
+}
+
+absl::StatusOr<std::array<char, 16>> BootId() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  std::getline(file, text);
+  const std::string bytes = absl::HexStringToBytes(absl::StrReplaceAll(text, {{"-", ""}}));
+  std::array<char, 16> id;
+  if (bytes.size() != id.size()) return absl::UnavailableError("cannot read the kernel's boot id from /proc");
+  std::copy(bytes.begin(), bytes.end(), id.begin());
+  return id;
+}
+
+}  // namespace
+
+absl::StatusOr<Place> PlaceOfThisProcess() {
+  const absl::StatusOr<std::array<char, 16>> boot_id = BootId();
+  if (!boot_id.ok()) return boot_id.status();
+  const absl::StatusOr<uint64_t> network = NamespaceNumber("/proc/self/ns/net");
+  if (!network.ok()) return network.status();
+  const absl::StatusOr<uint64_t> pid = NamespaceNumber("/proc/self/ns/pid");
+  if (!pid.ok()) return pid.status();
+  return Place{*boot_id, *network, *pid, geteuid()};
+}
+
+absl::Status CheckSamePlace(const Place& mine, const Place& theirs) {
+  if (mine.boot_id != theirs.boot_id) return FallbackError(FallbackCode::kDifferentHost, "");
+  if (mine.network_namespace != theirs.network_namespace) {
+    return FallbackError(FallbackCode::kDifferentNetworkNamespace, "");
+  }
+  if (mine.pid_namespace != theirs.pid_namespace) return FallbackError(FallbackCode::kDifferentPidNamespace, "");
+  if (mine.uid != theirs.uid) {
+    return FallbackError(FallbackCode::kDifferentUser, absl::StrCat("client ", theirs.uid, ", server ", mine.uid));
+  }
+  return absl::OkStatus();
+}
+
+Token RandomToken() {
+  Token token;
+  for (size_t filled = 0; filled < token.size();) {
+    // At most 256 bytes and an initialised pool: only an interruption by a signal gives less.
+    const ssize_t got = getrandom(token.data() + filled, token.size() - filled, 0);
+    if (got > 0) filled += static_cast<size_t>(got);
+  }
+  return token;
+}
+
+bool SameToken(absl::string_view a, absl::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
+std::string EncodeOffer(const Offer& offer) {
+  std::string out(1, kVersion);
+  Append(out, offer.place.boot_id);
+  Append(out, offer.place.network_namespace);
+  Append(out, offer.place.pid_namespace);
+  Append(out, offer.place.uid);
+  Append(out, offer.meeting_point);
+  Append(out, offer.token);
+  return out;
+}
+
+absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
+  if (!bytes.empty() && bytes[0] != kVersion) {
+    return FallbackError(FallbackCode::kVersion,
+                         absl::StrCat("shm offer of version ", static_cast<int>(static_cast<uint8_t>(bytes[0]))));
+  }
+  if (bytes.size() != kOfferBytes) {
+    return FallbackError(FallbackCode::kProtocol, absl::StrCat("shm offer of ", bytes.size(), " bytes"));
+  }
+  bytes.remove_prefix(1);
+  Offer offer;
+  Take(bytes, offer.place.boot_id);
+  Take(bytes, offer.place.network_namespace);
+  Take(bytes, offer.place.pid_namespace);
+  Take(bytes, offer.place.uid);
+  Take(bytes, offer.meeting_point);
+  Take(bytes, offer.token);
+  const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
+  if (!std::all_of(offer.meeting_point.begin(), offer.meeting_point.end(), is_hex)) {
+    return FallbackError(FallbackCode::kProtocol, "shm offer with a malformed meeting point");
+  }
+  return offer;
+}
+
+}  // namespace skein::fabric::shm

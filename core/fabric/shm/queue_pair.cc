@@ -1,0 +1,271 @@
+// Connecting, failing, and the socket.
+#include "core/fabric/shm/queue_pair.h"
+
+#include <sys/socket.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/fallback.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+// The socket carries everything the active side must check; the answer only says that it is there.
+constexpr absl::string_view kAnswer = "\x01met";
+// Per look at the socket: a peer that never stops sending must not hold the caller.
+constexpr int kMaxMessagesPerDrain = 256;
+
+}  // namespace
+
+ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOptions& options)
+    : core_(std::move(core)),
+      send_queue_(static_cast<ShmCompletionQueue*>(options.send_queue)),
+      receive_queue_(static_cast<ShmCompletionQueue*>(options.receive_queue)),
+      max_send_(options.max_send_requests),
+      max_receive_(options.max_receive_requests),
+      imports_(core_->options) {
+  send_queue_->Attach(this);
+  if (receive_queue_ != send_queue_) receive_queue_->Attach(this);
+}
+
+ShmQueuePair::~ShmQueuePair() {
+  Close();
+  send_queue_->Detach(this);
+  receive_queue_->Detach(this);
+}
+
+absl::StatusOr<std::string> ShmQueuePair::Offer() {
+  absl::MutexLock lock(&error_mu_);
+  if (state() != QueuePairState::kReset || offered_.has_value()) {
+    return absl::FailedPreconditionError("the queue pair has made its offer, is connected or closed");
+  }
+  absl::StatusOr<shm::Offer> offer = core_->rendezvous.Announce();
+  if (!offer.ok()) return offer.status();
+  offered_ = offer->token;
+  return EncodeOffer(*offer);
+}
+
+absl::StatusOr<std::string> ShmQueuePair::Accept(absl::string_view bytes) {
+  const absl::StatusOr<shm::Offer> offer = DecodeOffer(bytes);
+  if (!offer.ok()) return offer.status();
+  const absl::StatusOr<Place> place = PlaceOfThisProcess();
+  if (!place.ok()) return place.status();
+  if (absl::Status same = CheckSamePlace(*place, offer->place); !same.ok()) return same;
+  absl::StatusOr<UniqueFd> memfd = CreateSealedMemfd("skein-control", kControlBytes);
+  if (!memfd.ok()) return memfd.status();
+  absl::StatusOr<Mapping> control = Map(memfd->get(), kControlBytes);
+  if (!control.ok()) return control.status();
+  absl::StatusOr<Meeting> meeting = Meet(*offer, *std::move(memfd));
+  if (!meeting.ok()) return meeting.status();
+  if (absl::Status status = Connect(0, *std::move(control), *std::move(meeting)); !status.ok()) return status;
+  return std::string(kAnswer);
+}
+
+absl::Status ShmQueuePair::Complete(absl::string_view answer) {
+  std::optional<Token> token;
+  {
+    absl::MutexLock lock(&error_mu_);
+    token = std::exchange(offered_, std::nullopt);
+  }
+  if (!token.has_value()) return absl::FailedPreconditionError("the queue pair has no offer out");
+  absl::StatusOr<Meeting> meeting = core_->rendezvous.Collect(*token);
+  if (answer != kAnswer) return FallbackError(FallbackCode::kProtocol, "malformed shm answer");
+  if (!meeting.ok()) return meeting.status();
+  absl::StatusOr<Mapping> control = MapSealed(meeting->control.get(), kControlBytes);
+  if (!control.ok()) return FallbackError(FallbackCode::kRendezvous, control.status().message());
+  return Connect(1, *std::move(control), *std::move(meeting));
+}
+
+absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
+  absl::MutexLock receive(&receive_mu_);
+  absl::MutexLock send(&send_mu_);
+  absl::MutexLock lock(&error_mu_);
+  if (state() != QueuePairState::kReset || offered_.has_value()) {
+    return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
+  }
+  const int fd = meeting.socket.get();
+  if (absl::Status status = send_queue_->WatchSocket(fd); !status.ok()) return status;
+  if (receive_queue_ != send_queue_) {
+    if (absl::Status status = receive_queue_->WatchSocket(fd); !status.ok()) return status;
+  }
+  control_ = std::move(control);
+  auto* shared = reinterpret_cast<Control*>(control_.data());
+  mine_ = &shared->sides[side];
+  theirs_ = &shared->sides[1 - side];
+  socket_ = std::move(meeting.socket);
+  peer_pid_ = meeting.peer.pid;
+  producer_.emplace(*mine_, *theirs_);
+  consumer_.emplace(*mine_, *theirs_);
+  state_.store(QueuePairState::kReady, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideState tell) {
+  {
+    absl::MutexLock lock(&error_mu_);
+    if (state() == QueuePairState::kError) return;
+    error_ = std::move(error);
+    first_send_ = first_send;
+    if (offered_.has_value()) core_->rendezvous.Withdraw(*offered_);
+    offered_.reset();
+    state_.store(QueuePairState::kError, std::memory_order_release);
+  }
+  if (mine_ != nullptr) {
+    mine_->state.store(static_cast<uint32_t>(tell), std::memory_order_release);
+    send_queue_->ForgetSocket(socket_.get());
+    receive_queue_->ForgetSocket(socket_.get());
+    shutdown(socket_.get(), SHUT_RDWR);  // wakes the peer; the descriptor itself lives as long as this object
+  }
+  send_queue_->Wake();
+  receive_queue_->Wake();
+}
+
+void ShmQueuePair::FailIfPeerGone(bool gone) {
+  const auto theirs = static_cast<SideState>(theirs_->state.load(std::memory_order_acquire));
+  switch (theirs) {
+    case SideState::kOpen:
+      if (gone) Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer process is gone"));
+      return;
+    case SideState::kSendTooLong:
+      return Fail(CompletionStatus::kRemoteOperationError,
+                  absl::InvalidArgumentError("a SEND was longer than the receive it met"));
+    case SideState::kBroken:
+      return Fail(CompletionStatus::kFatal, absl::DataLossError("the peer says that this end broke the protocol"));
+    case SideState::kClosed:
+    default:
+      return Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer closed the connection"));
+  }
+}
+
+void ShmQueuePair::Flush() {
+  FlushReceives();
+  FlushSends();
+}
+
+absl::Status ShmQueuePair::NotReady() const {
+  absl::MutexLock lock(&error_mu_);
+  return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
+}
+
+QueuePairState ShmQueuePair::RefreshState() {
+  DrainSocket(nullptr);
+  Progress();
+  return state();
+}
+
+absl::Status ShmQueuePair::error() const {
+  absl::MutexLock lock(&error_mu_);
+  return error_;
+}
+
+void ShmQueuePair::Close() {
+  Fail(CompletionStatus::kFlushed, absl::CancelledError("closed by this end"));
+  Flush();
+}
+
+void ShmQueuePair::Progress() {
+  if (ready()) {
+    // Looked at first: what the peer had put into the mailbox before it went is still taken below.
+    const bool gone = peer_gone_.load(std::memory_order_acquire) ||
+                      theirs_->state.load(std::memory_order_acquire) != static_cast<uint32_t>(SideState::kOpen);
+    if (theirs_->socket_messages.load(std::memory_order_acquire) !=
+        seen_socket_messages_.load(std::memory_order_relaxed)) {
+      DrainSocket(nullptr);
+    }
+    ProgressReceives();
+    if (unfinished_sends_.load(std::memory_order_relaxed)) ProgressSends();
+    if (gone && ready()) FailIfPeerGone(gone);
+  }
+  if (state() == QueuePairState::kError) Flush();
+}
+
+void ShmQueuePair::Arm() {
+  if (!ready()) return;
+  mine_->armed.store(1, std::memory_order_relaxed);
+  // Pairs with the fence in RingIfArmed: either the peer sees the flag, or the next Poll sees the peer's record.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void ShmQueuePair::Reaped(uint64_t sequence) {
+  if (sequence == 0) {
+    receives_used_.fetch_sub(1, std::memory_order_relaxed);
+  } else {
+    last_reaped_.store(sequence, std::memory_order_relaxed);
+  }
+}
+
+void ShmQueuePair::Ring() { Tell(SideMessage{}); }
+
+void ShmQueuePair::Tell(const SideMessage& message) {
+  switch (SendMessage(socket_.get(), message.view())) {
+    case SendResult::kSent:
+      break;
+    case SendResult::kFull:
+      // A doorbell may be lost: the socket that it would make readable is readable already.
+      if (message.kind == SideMessageKind::kDoorbell) break;
+      Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
+      break;
+    case SendResult::kGone:
+      peer_gone_.store(true, std::memory_order_release);
+      send_queue_->Wake();
+      receive_queue_->Wake();
+      break;
+  }
+  if (message.kind != SideMessageKind::kDoorbell) mine_->socket_messages.fetch_add(1, std::memory_order_release);
+}
+
+void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
+  absl::MutexLock lock(&socket_mu_);
+  if (!ready()) return;
+  seen_socket_messages_.store(theirs_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
+  bool news = false;
+  for (int i = 0; i < kMaxMessagesPerDrain && ready(); ++i) {
+    Message message;
+    const ReceiveResult result = ReceiveMessage(socket_.get(), message);
+    if (result == ReceiveResult::kEmpty) break;
+    news = true;
+    if (result == ReceiveResult::kGone) {
+      peer_gone_.store(true, std::memory_order_release);
+      break;
+    }
+    HandleSideMessage(message);
+  }
+  if (!news) return;
+  if (acknowledger != send_queue_) send_queue_->Wake();
+  if (acknowledger != receive_queue_) receive_queue_->Wake();
+}
+
+void ShmQueuePair::HandleSideMessage(Message& message) {
+  SideMessage parsed;
+  if (message.truncated || !SideMessage::Parse(message.view(), parsed)) {
+    return Fail(CompletionStatus::kFatal,
+                message.truncated ? absl::ResourceExhaustedError("a descriptor from the peer could not be received; "
+                                                                 "raise the limit on open files (ulimit -n)")
+                                  : absl::DataLossError("malformed message on the peer's socket"),
+                SideState::kBroken);
+  }
+  switch (parsed.kind) {
+    case SideMessageKind::kDoorbell:
+      return;
+    case SideMessageKind::kWant:
+      if (core_->regions->Grant(parsed.rkey, socket_.get()) == SendResult::kFull) {
+        Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
+      }
+      mine_->socket_messages.fetch_add(1, std::memory_order_release);
+      return;
+    case SideMessageKind::kGrant:
+    case SideMessageKind::kRefuse:
+      return HandleGrant(parsed, message.fd.get());
+  }
+  Fail(CompletionStatus::kFatal, absl::DataLossError("unknown message on the peer's socket"), SideState::kBroken);
+}
+
+void ShmQueuePair::HandleGrant(const SideMessage& message, int memfd) {
+  absl::MutexLock lock(&send_mu_);
+  absl::Status status =
+      message.kind == SideMessageKind::kGrant ? imports_.Add(message, memfd) : imports_.Refuse(message.rkey);
+  if (!status.ok()) Fail(CompletionStatus::kFatal, std::move(status), SideState::kBroken);
+}
+
+}  // namespace skein::fabric::shm

@@ -1,0 +1,165 @@
+// One end of a connection between two processes.
+//
+// Requests run in the thread that posts them: a WRITE is a copy into the peer's region, a SEND a copy into the mailbox.
+// What cannot run yet (a full mailbox, a region not mapped yet) waits, with its payload copied, and is run by whoever
+// polls. Receives and the peer's answers are looked for by Progress(), which the completion queues' Poll calls.
+//
+// Locks: receive_mu_ guards the receiving half, send_mu_ the sending half, socket_mu_ who reads the socket; socket_mu_
+// is taken before send_mu_, and otherwise none under another. error_mu_ is a leaf. Failing happens in two steps,
+// because it concerns both halves: Fail() records it anywhere, Flush() completes what is outstanding once no lock is
+// held.
+#ifndef SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
+#define SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/synchronization/mutex.h"
+#include "core/fabric/fabric.h"
+#include "core/fabric/shm/completion_queue.h"
+#include "core/fabric/shm/imports.h"
+#include "core/fabric/shm/mailbox.h"
+#include "core/fabric/shm/regions.h"
+#include "core/fabric/shm/rendezvous.h"
+#include "core/fabric/shm/shm_device.h"
+
+namespace skein::fabric::shm {
+
+// What all objects of one device share.
+struct DeviceCore {
+  explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options) {}
+  const ShmOptions options;
+  Rendezvous rendezvous;
+  const std::shared_ptr<RegionTable> regions = std::make_shared<RegionTable>();
+};
+
+inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 40;
+
+class ShmQueuePair final : public QueuePair {
+ public:
+  ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOptions& options);
+  ~ShmQueuePair() override;
+
+  absl::StatusOr<std::string> Offer() override;
+  absl::StatusOr<std::string> Accept(absl::string_view offer) override;
+  absl::Status Complete(absl::string_view answer) override;
+  absl::Status PostSend(absl::Span<const SendRequest> batch) override;
+  absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override;
+  QueuePairState state() const override { return state_.load(std::memory_order_acquire); }
+  // The completion queues' descriptors tell of the peer's end as well.
+  int event_fd() const override { return -1; }
+  QueuePairState RefreshState() override;
+  absl::Status error() const override;
+  void Close() override;
+
+  // For the completion queues.
+  void Progress();
+  void Arm();
+  // Reads what is in the socket. `acknowledger` is the queue whose sleeper is awake already; every other sleeper that a
+  // doorbell taken out here was meant for is woken.
+  void DrainSocket(ShmCompletionQueue* acknowledger);
+  void Reaped(uint64_t sequence);
+
+ private:
+  enum class Step { kDone, kAwaitsHead, kWait, kFailed };
+  struct Entry {
+    uint64_t sequence = 0;
+    SendRequest request;  // but for `local`:
+    absl::InlinedVector<Segment, 2> local;
+    std::vector<std::byte> payload;  // of a request that waits; `local` then points here
+    Step step = Step::kWait;
+    bool written = false;  // a WRITE_WITH_IMM whose bytes are there, but not yet its record
+    size_t sent = 0;       // of a SEND, bytes in the mailbox
+    uint64_t end = 0;      // of a SEND, the mailbox position after it
+    size_t bytes = 0;      // for the completion
+  };
+
+  // queue_pair.cc
+  absl::Status Connect(int side, Mapping control, Meeting meeting);
+  void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
+  void FailIfPeerGone(bool gone);
+  void Flush();
+  bool ready() const { return state() == QueuePairState::kReady; }
+  absl::Status NotReady() const;
+  void Ring();
+  void Tell(const SideMessage& message);
+  void HandleSideMessage(Message& message);
+  void HandleGrant(const SideMessage& message, int memfd);
+
+  // requester.cc
+  absl::Status CheckRequest(const SendRequest& request) const;
+  void Start(const SendRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  Step Execute(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  Step ExecuteSend(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  Step ExecuteWrite(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  Step ExecuteRead(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  Step ExecuteAtomic(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  Step Reach(const Entry& entry, uint32_t access, uint64_t size, const Import*& import)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  static void Stage(Entry& entry);
+  bool RunWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  void Retire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  void AwaitHead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  void RingIfArmed();
+  void Complete(const Entry& entry, CompletionStatus status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  void ProgressSends();
+  void FlushSends();
+
+  // responder.cc
+  void ProgressReceives();
+  bool ReceiveOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
+  bool ReceiveFragment(const Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
+  void ReportReceive(Opcode opcode, CompletionStatus status, size_t bytes, uint32_t immediate)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
+  void FlushReceives();
+
+  const std::shared_ptr<DeviceCore> core_;
+  ShmCompletionQueue* const send_queue_;
+  ShmCompletionQueue* const receive_queue_;
+  const uint32_t max_send_;
+  const uint32_t max_receive_;
+
+  // Written by Connect under both halves' locks, before state_ becomes kReady (release); constant afterwards.
+  Mapping control_;
+  Side* mine_ = nullptr;
+  Side* theirs_ = nullptr;
+  UniqueFd socket_;
+  pid_t peer_pid_ = 0;
+
+  std::atomic<QueuePairState> state_ = QueuePairState::kReset;  // release by Connect and Fail; acquire by state()
+  std::atomic<bool> peer_gone_ = false;                         // release by who saw it; acquire by Progress
+  std::atomic<uint64_t> seen_socket_messages_ = 0;  // relaxed: a stale value costs one more look at the socket
+  std::atomic<uint64_t> last_reaped_ = 0;           // relaxed: a stale value refuses a post that had room
+  std::atomic<uint32_t> receives_used_ = 0;         // relaxed, likewise
+  std::atomic<bool> unfinished_sends_ = false;      // relaxed hint; who adds entries looks after them once itself
+
+  mutable absl::Mutex error_mu_;
+  absl::Status error_ ABSL_GUARDED_BY(error_mu_);
+  CompletionStatus first_send_ ABSL_GUARDED_BY(error_mu_) = CompletionStatus::kFlushed;
+  std::optional<Token> offered_ ABSL_GUARDED_BY(error_mu_);
+
+  absl::Mutex socket_mu_;
+
+  absl::Mutex send_mu_ ABSL_ACQUIRED_AFTER(socket_mu_);
+  std::optional<MailboxProducer> producer_ ABSL_GUARDED_BY(send_mu_);
+  Imports imports_ ABSL_GUARDED_BY(send_mu_);
+  std::deque<Entry> entries_ ABSL_GUARDED_BY(send_mu_);  // posted and not yet completed, in order
+  size_t waiting_ ABSL_GUARDED_BY(send_mu_) = 0;         // of these, not run yet: the last ones
+  uint64_t last_posted_ ABSL_GUARDED_BY(send_mu_) = 0;
+
+  absl::Mutex receive_mu_;
+  std::optional<MailboxConsumer> consumer_ ABSL_GUARDED_BY(receive_mu_);
+  std::deque<ReceiveRequest> receives_ ABSL_GUARDED_BY(receive_mu_);
+  size_t assembled_ ABSL_GUARDED_BY(receive_mu_) = 0;  // bytes of a fragmented SEND in the first receive's buffer
+};
+
+}  // namespace skein::fabric::shm
+
+#endif  // SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_

@@ -1,0 +1,100 @@
+#include "core/fabric/shm/rendezvous.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/fallback.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+absl::string_view View(const Token& token) { return {token.data(), token.size()}; }
+
+std::string SocketName(const Offer& offer) {
+  return absl::StrCat("skein-", absl::string_view(offer.meeting_point.data(), offer.meeting_point.size()));
+}
+
+}  // namespace
+
+absl::Status Rendezvous::Open() {
+  if (listening_.valid()) return absl::OkStatus();
+  absl::StatusOr<Place> place = PlaceOfThisProcess();
+  if (!place.ok()) return place.status();
+  Offer offer;
+  offer.place = *place;
+  const std::string name = absl::BytesToHexString(View(RandomToken()));
+  std::copy(name.begin(), name.end(), offer.meeting_point.begin());
+  absl::StatusOr<UniqueFd> listening = ListenAbstract(SocketName(offer));
+  if (!listening.ok()) return listening.status();
+  offer_ = offer;
+  listening_ = *std::move(listening);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Offer> Rendezvous::Announce() {
+  absl::MutexLock lock(&mu_);
+  if (absl::Status status = Open(); !status.ok()) return status;
+  Offer offer = offer_;
+  offer.token = RandomToken();
+  expected_.insert(std::string(View(offer.token)));
+  return offer;
+}
+
+void Rendezvous::Withdraw(const Token& token) {
+  absl::MutexLock lock(&mu_);
+  expected_.erase(View(token));
+}
+
+void Rendezvous::Park(UniqueFd socket) {
+  Parked parked;
+  absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket.get());
+  if (!peer.ok() || peer->uid != geteuid()) return;
+  Message hello;
+  if (ReceiveMessage(socket.get(), hello) != ReceiveResult::kMessage || hello.truncated || !hello.fd.valid()) return;
+  // The set is keyed by tokens that only their owners know; SameToken guards the final choice.
+  if (!expected_.contains(hello.view())) return;
+  if (parked_.size() == kMaxParked) parked_.pop_front();
+  parked_.push_back({{std::move(socket), std::move(hello.fd), *peer}, std::string(hello.view())});
+}
+
+void Rendezvous::AcceptAll() {
+  for (int i = 0; i < kMaxAcceptsPerCollect; ++i) {
+    UniqueFd socket = AcceptQueued(listening_.get());
+    if (!socket.valid()) return;
+    Park(std::move(socket));
+  }
+}
+
+absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
+  absl::MutexLock lock(&mu_);
+  if (listening_.valid()) AcceptAll();
+  expected_.erase(View(token));
+  const auto found = std::find_if(parked_.begin(), parked_.end(),
+                                  [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
+  if (found == parked_.end()) {
+    return FallbackError(FallbackCode::kRendezvous, "the peer's connection is not there");
+  }
+  Meeting meeting = std::move(found->meeting);
+  parked_.erase(found);
+  return meeting;
+}
+
+absl::StatusOr<Meeting> Meet(const Offer& offer, UniqueFd control) {
+  absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer));
+  if (!socket.ok()) return FallbackError(FallbackCode::kRendezvous, socket.status().message());
+  absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket->get());
+  if (!peer.ok()) return FallbackError(FallbackCode::kRendezvous, peer.status().message());
+  if (peer->uid != geteuid()) {
+    return FallbackError(FallbackCode::kDifferentUser, absl::StrCat("the meeting point is of user ", peer->uid));
+  }
+  if (SendMessage(socket->get(), View(offer.token), control.get()) != SendResult::kSent) {
+    return FallbackError(FallbackCode::kRendezvous, "the peer's socket takes no message");
+  }
+  return Meeting{*std::move(socket), {}, *peer};
+}
+
+}  // namespace skein::fabric::shm

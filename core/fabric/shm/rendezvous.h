@@ -1,0 +1,62 @@
+// Where queue pairs of this process are met: one listening socket, opened at the first offer. The passive side connects
+// and leaves a first message (its token and the control memory's descriptor) without waiting; the active side, told
+// over the other channel that this has happened, picks the connection with its token out of the queue.
+#ifndef SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
+#define SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
+
+#include <deque>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+#include "core/fabric/shm/offer.h"
+#include "core/fabric/shm/socket.h"
+
+namespace skein::fabric::shm {
+
+struct Meeting {
+  UniqueFd socket;
+  UniqueFd control;  // memfd, not yet checked
+  PeerCredentials peer;
+};
+
+// Any thread.
+class Rendezvous {
+ public:
+  // A new offer of this process; its token is expected until Collect or Withdraw.
+  absl::StatusOr<Offer> Announce();
+  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none.
+  absl::StatusOr<Meeting> Collect(const Token& token);
+  void Withdraw(const Token& token);
+
+ private:
+  // Connections accepted on behalf of others' Collect. A stranger of the same user could leave any number: the oldest
+  // go.
+  static constexpr size_t kMaxParked = 64;
+  static constexpr int kMaxAcceptsPerCollect = 256;
+
+  struct Parked {
+    Meeting meeting;
+    std::string token;
+  };
+
+  absl::Status Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AcceptAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Park(UniqueFd socket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  absl::Mutex mu_;
+  UniqueFd listening_ ABSL_GUARDED_BY(mu_);
+  Offer offer_ ABSL_GUARDED_BY(mu_);  // but for the token
+  absl::flat_hash_set<std::string> expected_ ABSL_GUARDED_BY(mu_);
+  std::deque<Parked> parked_ ABSL_GUARDED_BY(mu_);
+};
+
+// The passive side: connects to the offer's meeting point and leaves the token and `control` there.
+absl::StatusOr<Meeting> Meet(const Offer& offer, UniqueFd control);
+
+}  // namespace skein::fabric::shm
+
+#endif  // SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_

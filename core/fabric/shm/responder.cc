@@ -1,0 +1,96 @@
+// The receiving half.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/fabric/shm/queue_pair.h"
+
+namespace skein::fabric::shm {
+
+absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
+  for (const ReceiveRequest& request : batch) {
+    if (request.buffer.size > 0 && request.buffer.data == nullptr) {
+      return absl::InvalidArgumentError("a buffer with a size and no data");
+    }
+  }
+  {
+    absl::MutexLock lock(&receive_mu_);
+    if (!ready()) return NotReady();
+    if (receives_used_.load(std::memory_order_relaxed) + batch.size() > max_receive_) {
+      return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
+    }
+    receives_used_.fetch_add(static_cast<uint32_t>(batch.size()), std::memory_order_relaxed);
+    const bool was_empty = receives_.empty();
+    receives_.insert(receives_.end(), batch.begin(), batch.end());
+    // Something may have been waiting for it; whoever sleeps must look.
+    if (was_empty && !batch.empty() && !absl::IsNotFound(consumer_->Peek().status())) receive_queue_->Wake();
+  }
+  if (!ready()) Flush();
+  return absl::OkStatus();
+}
+
+void ShmQueuePair::ProgressReceives() {
+  bool any = false;
+  {
+    absl::MutexLock lock(&receive_mu_);
+    while (ready() && !receives_.empty() && ReceiveOne()) any = true;
+  }
+  if (!any) return;
+  // Pairs with the fence in AwaitHead.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (theirs_->waits_for_head.load(std::memory_order_relaxed) != 0 &&
+      theirs_->waits_for_head.exchange(0, std::memory_order_relaxed) != 0) {
+    Ring();
+  }
+}
+
+bool ShmQueuePair::ReceiveOne() {
+  const absl::StatusOr<Record> record = consumer_->Peek();
+  if (absl::IsNotFound(record.status())) return false;
+  if (!record.ok() || (record->kind == RecordKind::kImmediate && assembled_ > 0)) {
+    Fail(CompletionStatus::kFatal,
+         record.ok() ? absl::DataLossError("the peer broke off a SEND in the middle") : record.status(),
+         SideState::kBroken);
+    return false;
+  }
+  if (record->kind != RecordKind::kImmediate) return ReceiveFragment(*record);
+  consumer_->Pop(*record);
+  ReportReceive(Opcode::kReceiveWithImmediate, CompletionStatus::kSuccess, record->total, record->immediate);
+  return true;
+}
+
+bool ShmQueuePair::ReceiveFragment(const Record& record) {
+  const Segment& buffer = receives_.front().buffer;
+  if (record.size > buffer.size - assembled_) {
+    ReportReceive(Opcode::kReceive, CompletionStatus::kLocalLengthError, 0, 0);
+    Fail(CompletionStatus::kFlushed,
+         absl::InvalidArgumentError(absl::StrCat("a SEND met a receive of only ", buffer.size, " bytes")),
+         SideState::kSendTooLong);
+    return false;
+  }
+  consumer_->Copy(record, {buffer.data + assembled_, buffer.size - assembled_});
+  consumer_->Pop(record);
+  assembled_ += record.size;
+  if (record.kind == RecordKind::kLastFragment) {
+    ReportReceive(Opcode::kReceive, CompletionStatus::kSuccess, std::exchange(assembled_, 0), 0);
+  }
+  return true;
+}
+
+void ShmQueuePair::ReportReceive(Opcode opcode, CompletionStatus status, size_t bytes, uint32_t immediate) {
+  Completion completion;
+  completion.id = receives_.front().id;
+  completion.status = status;
+  completion.opcode = opcode;
+  completion.immediate = immediate;
+  completion.bytes = bytes;
+  completion.queue_pair = this;
+  receives_.pop_front();
+  receive_queue_->Push(completion, /*sequence=*/0);
+}
+
+void ShmQueuePair::FlushReceives() {
+  absl::MutexLock lock(&receive_mu_);
+  while (!receives_.empty()) ReportReceive(Opcode::kReceive, CompletionStatus::kFlushed, 0, 0);
+}
+
+}  // namespace skein::fabric::shm

@@ -1,0 +1,50 @@
+#include "core/fabric/shm/shm_device.h"
+
+#include <utility>
+
+#include "core/fabric/shm/queue_pair.h"
+
+namespace skein::fabric {
+namespace {
+
+class ShmDevice final : public Device {
+ public:
+  explicit ShmDevice(const ShmOptions& options) : core_(std::make_shared<shm::DeviceCore>(options)) {}
+
+  absl::string_view name() const override { return "shm"; }
+  DeviceCapabilities capabilities() const override {
+    DeviceCapabilities capabilities;
+    capabilities.copies_on_post = true;
+    capabilities.max_message_bytes = shm::kMaxMessageBytes;
+    return capabilities;
+  }
+  absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    return shm::AllocateRegion(core_->regions, bytes, access);
+  }
+  absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) override {
+    return shm::RegisterRegion(core_->regions, bytes, access);
+  }
+  absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
+    if (capacity == 0) return absl::InvalidArgumentError("a completion queue of no entries");
+    return shm::ShmCompletionQueue::Create();
+  }
+  absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) override {
+    // Queues of another device's kind would be a caller's mistake that the cast below makes undefined.
+    if (dynamic_cast<shm::ShmCompletionQueue*>(options.send_queue) == nullptr ||
+        dynamic_cast<shm::ShmCompletionQueue*>(options.receive_queue) == nullptr) {
+      return absl::InvalidArgumentError("a queue pair needs two completion queues of its device");
+    }
+    return std::make_unique<shm::ShmQueuePair>(core_, options);
+  }
+
+ private:
+  const std::shared_ptr<shm::DeviceCore> core_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options) {
+  return std::make_shared<ShmDevice>(options);
+}
+
+}  // namespace skein::fabric

@@ -1,0 +1,25 @@
+// The shared-memory fabric: two processes of one user on one host, in one network and one pid namespace.
+#ifndef SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
+#define SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/fabric/fabric.h"
+
+namespace skein::fabric {
+
+// What one peer may make this process map.
+struct ShmOptions {
+  size_t max_import_bytes_per_peer = size_t{4} << 30;
+  size_t max_imports_per_peer = 64;
+};
+
+// Costs nothing until the first Offer. Its queue pairs' refusals are FallbackError()s that say which boundary lies
+// between the processes. Registered (as against allocated) memory can be read by peers, not written.
+absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options = {});
+
+}  // namespace skein::fabric
+
+#endif  // SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
