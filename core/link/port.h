@@ -1,0 +1,52 @@
+// One stream's place on a link: what the link tells it. Lives until Link::RemovePort and as long as a poll is under
+// way.
+#ifndef SKEIN_CORE_LINK_PORT_H_
+#define SKEIN_CORE_LINK_PORT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace skein::link {
+
+class Link;
+
+// The On* methods are called by the one thread that polls the link at the time, in the order of the wire. They take
+// note; an error they return is the peer's breach of protocol and ends the link. Notify then follows, once per batch,
+// with no lock of the link held: the place to call observers from. Never two calls at once.
+class Port : public std::enable_shared_from_this<Port> {
+ public:
+  explicit Port(uint32_t stream) : stream_(stream) {}
+  virtual ~Port() = default;
+
+  // `payload` is in the ring: copy it before anything looks at it.
+  virtual absl::Status OnData(absl::Span<const std::byte> payload) = 0;
+  virtual absl::Status OnOpen(uint64_t window) = 0;
+  virtual absl::Status OnWindow(uint64_t bytes) = 0;
+  virtual absl::Status OnCloseWrite() = 0;
+  virtual void OnAbort(std::string text) = 0;
+  virtual void OnRoom() = 0;  // after Link::Send took less than it was given for lack of room
+  virtual void OnLost(const absl::Status& why) = 0;
+  virtual void Notify() = 0;
+
+  uint32_t stream() const { return stream_; }
+
+ private:
+  friend class Link;
+  const uint32_t stream_;
+  // Under the link's sending lock:
+  uint32_t next_out_ = 0;          // sequence
+  uint64_t window_to_return_ = 0;  // bytes read, not told yet
+  bool waits_for_room_ = false;
+  // Of the polling thread:
+  uint32_t next_in_ = 0;
+  bool touched_ = false;
+};
+
+}  // namespace skein::link
+
+#endif  // SKEIN_CORE_LINK_PORT_H_

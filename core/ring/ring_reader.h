@@ -1,0 +1,42 @@
+// Reads messages out of this process's ring, which one peer writes. Not thread-safe: used by whoever polls the link.
+#ifndef SKEIN_CORE_RING_RING_READER_H_
+#define SKEIN_CORE_RING_RING_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/wire/message.h"
+
+namespace skein::ring {
+
+struct Message {
+  wire::MessageHeader header;        // a private copy
+  size_t bytes = 0;                  // in the ring
+  absl::Span<const std::byte> area;  // of the items; in the ring until Pop
+  wire::ItemWalk items() const { return {header.items, area}; }
+};
+
+class RingReader {
+ public:
+  // `ring` outlives the reader.
+  RingReader(absl::Span<const std::byte> ring, uint64_t secret) : ring_(ring), canaries_(secret) {}
+
+  // The next message, if it has arrived whole. DATA_LOSS: the writer broke the format.
+  absl::StatusOr<std::optional<Message>> Next();
+  void Pop(const Message& message);
+  // Bytes consumed since the start: what the writer is told.
+  uint64_t head() const { return head_; }
+
+ private:
+  const absl::Span<const std::byte> ring_;
+  const wire::Canaries canaries_;
+  uint64_t head_ = 0;
+  uint64_t number_ = 0;
+};
+
+}  // namespace skein::ring
+
+#endif  // SKEIN_CORE_RING_RING_READER_H_

@@ -1,0 +1,33 @@
+// Which process this is, to its peers, and whether it is still the one that made an object.
+#ifndef SKEIN_CORE_STREAM_PROCESS_IDENTITY_H_
+#define SKEIN_CORE_STREAM_PROCESS_IDENTITY_H_
+
+#include <unistd.h>
+
+#include "absl/random/random.h"
+#include "core/base/fallback.h"
+#include "core/wire/negotiation.h"
+
+namespace skein::stream {
+
+class ProcessIdentity {
+ public:
+  ProcessIdentity() : pid_(getpid()) {
+    absl::BitGen random;
+    for (char& byte : id_) byte = static_cast<char>(absl::Uniform<uint8_t>(random));
+  }
+  const wire::ProcessId& id() const { return id_; }
+  // A child made by fork shares its parent's links in appearance only.
+  absl::Status CheckNotForked() const {
+    if (getpid() == pid_) return absl::OkStatus();
+    return FallbackError(FallbackCode::kResources, "forked after Skein was started");
+  }
+
+ private:
+  const pid_t pid_;
+  wire::ProcessId id_;
+};
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_PROCESS_IDENTITY_H_

@@ -1,0 +1,219 @@
+#include "core/stream/stream_port.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace skein::stream {
+namespace {
+
+constexpr uint64_t kMaxWindow = uint64_t{1} << 40;
+constexpr size_t kSmallestChunk = 256;
+
+}  // namespace
+
+StreamPort::StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window)
+    : Port(stream),
+      link_(std::move(link)),
+      receive_window_(receive_window),
+      may_arrive_(receive_window),
+      may_send_(std::min(send_window, kMaxWindow)) {}
+
+void StreamPort::SetObserver(std::shared_ptr<StreamObserver> observer) {
+  absl::MutexLock lock(&mu_);
+  observer_ = std::move(observer);
+}
+
+absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
+  absl::MutexLock lock(&mu_);
+  if (!error_.ok()) return error_;
+  if (write_closed_) return absl::FailedPreconditionError("write after CloseWrite");
+  size_t total = 0;
+  for (const ConstBytes& buffer : buffers) total += buffer.size();
+  may_write_again_ = false;
+  absl::StatusOr<size_t> taken = 0;
+  if (total > 0 && may_send_ > 0) taken = link_->Send(*this, buffers, may_send_);
+  if (!taken.ok()) return taken;
+  may_send_ -= *taken;
+  wants_to_write_ = *taken < total;
+  return taken;
+}
+
+absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
+  absl::MutexLock lock(&mu_);
+  size_t taken = 0;
+  while (!arrived_.empty() && (taken == 0 || taken + arrived_.front().buffer.size <= max_bytes)) {
+    taken += arrived_.front().buffer.size;
+    out.push_back(std::move(arrived_.front().buffer));
+    arrived_.pop_front();
+  }
+  if (taken == 0) {
+    if (!error_.ok()) return error_;
+    if (read_closed_) return absl::OutOfRangeError("the peer has closed its side");
+    wants_to_read_ = true;
+    return absl::OkStatus();
+  }
+  read_ += taken;
+  if (read_ >= receive_window_ / 2 && !read_closed_ && error_.ok()) {
+    may_arrive_ += read_;
+    link_->ReturnWindow(Self(), std::exchange(read_, 0));
+  }
+  return absl::OkStatus();
+}
+
+bool StreamPort::CloseWrite() {
+  absl::MutexLock lock(&mu_);
+  if (std::exchange(write_closed_, true) || !error_.ok()) return EndedLocked();
+  link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
+  return EndedLocked();
+}
+
+bool StreamPort::Abort(const absl::Status& reason) {
+  absl::MutexLock lock(&mu_);
+  if (EndedLocked()) {
+    arrived_.clear();
+    return true;
+  }
+  error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
+  arrived_.clear();
+  link_->SendControl(Self(), wire::ItemKind::kAbort,
+                     std::string(absl::string_view(reason.message()).substr(0, wire::kMaxAbortTextBytes)));
+  return true;
+}
+
+bool StreamPort::Ended() const {
+  absl::MutexLock lock(&mu_);
+  return EndedLocked();
+}
+
+absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
+  absl::MutexLock lock(&mu_);
+  if (payload.empty()) return absl::DataLossError("an empty data item");
+  if (read_closed_) return absl::DataLossError("data after its end");
+  if (payload.size() > may_arrive_) return absl::DataLossError("more data than the window allows");
+  may_arrive_ -= payload.size();
+  if (error_.ok()) Append(payload);
+  return absl::OkStatus();
+}
+
+void StreamPort::Append(absl::Span<const std::byte> payload) {
+  if (!arrived_.empty()) {
+    Chunk& last = arrived_.back();
+    const size_t fits = std::min(payload.size(), last.capacity - last.buffer.size);
+    std::memcpy(last.buffer.data.get() + last.buffer.size, payload.data(), fits);
+    last.buffer.size += fits;
+    payload.remove_prefix(fits);
+    if (payload.empty()) return;
+  }
+  Chunk chunk;
+  chunk.capacity = std::max(payload.size(), kSmallestChunk);
+  chunk.buffer.data.reset(new std::byte[chunk.capacity]);  // not make_unique, which would clear it first
+  chunk.buffer.size = payload.size();
+  std::memcpy(chunk.buffer.data.get(), payload.data(), payload.size());
+  arrived_.push_back(std::move(chunk));
+}
+
+absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
+  if (bytes > kMaxWindow || may_send_ + bytes > kMaxWindow) {
+    return absl::DataLossError(absl::StrCat("a window larger by ", bytes, " bytes"));
+  }
+  may_send_ += bytes;
+  may_write_again_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status StreamPort::OnOpen(uint64_t window) {
+  absl::MutexLock lock(&mu_);
+  if (std::exchange(opened_, true)) return absl::DataLossError("a stream opened twice");
+  return AddToSendWindow(window);
+}
+
+absl::Status StreamPort::OnWindow(uint64_t bytes) {
+  absl::MutexLock lock(&mu_);
+  return AddToSendWindow(bytes);
+}
+
+absl::Status StreamPort::OnCloseWrite() {
+  absl::MutexLock lock(&mu_);
+  if (std::exchange(read_closed_, true)) return absl::DataLossError("a stream closed twice");
+  return absl::OkStatus();
+}
+
+void StreamPort::OnAbort(std::string text) {
+  absl::MutexLock lock(&mu_);
+  if (!error_.ok()) return;
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  error_ = absl::AbortedError(absl::StrCat("aborted by the peer: ", text));
+  arrived_.clear();
+}
+
+void StreamPort::OnRoom() {
+  absl::MutexLock lock(&mu_);
+  may_write_again_ = true;
+}
+
+void StreamPort::OnLost(const absl::Status& why) {
+  absl::MutexLock lock(&mu_);
+  if (error_.ok()) error_ = why;
+}
+
+void StreamPort::Notify() {
+  std::shared_ptr<StreamObserver> observer;
+  bool readable = false;
+  bool writable = false;
+  {
+    absl::MutexLock lock(&mu_);
+    observer = observer_;
+    const bool over = !error_.ok();
+    if (wants_to_read_ && (over || read_closed_ || !arrived_.empty())) {
+      readable = true;
+      wants_to_read_ = false;
+    }
+    if (wants_to_write_ && (over || (may_write_again_ && may_send_ > 0))) {
+      writable = true;
+      wants_to_write_ = false;
+    }
+  }
+  if (observer == nullptr) return;
+  if (readable) observer->OnReadable();
+  if (writable) observer->OnWritable();
+}
+
+LinkStream::LinkStream(std::shared_ptr<StreamPort> port, std::function<void()> on_end)
+    : port_(std::move(port)), on_end_(std::move(on_end)) {}
+
+LinkStream::~LinkStream() { Abort(absl::CancelledError("the stream was destroyed")); }
+
+void LinkStream::Leave() {
+  if (left_.exchange(true)) return;
+  port_->link().RemovePort(port_->stream());
+  on_end_();
+}
+
+absl::Status LinkStream::Read(size_t max_bytes, std::vector<Buffer>& out) {
+  absl::Status status = port_->Read(max_bytes, out);
+  if (!status.ok() && port_->Ended()) Leave();
+  return status;
+}
+
+void LinkStream::CloseWrite() {
+  if (port_->CloseWrite()) Leave();
+}
+
+void LinkStream::Abort(const absl::Status& reason) {
+  if (port_->Abort(reason)) Leave();
+}
+
+void LinkStream::Drain() {
+  link::Link& link = port_->link();
+  do {
+    while (link.Poll()) {
+    }
+    // The Polls may have acknowledged what another thread sleeps for.
+  } while (!link.Arm());
+}
+
+}  // namespace skein::stream

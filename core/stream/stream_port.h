@@ -1,0 +1,109 @@
+// What a stream is inside: windows, what has arrived, and how it ends.
+//
+//             CloseWrite          peer's close write            both: the port leaves the link
+//   open  --------------->  half  ------------------->  closed
+//     \______ Abort, peer's abort, link lost ___________^
+//
+// Lock: mu_, taken before the link's sending lock. The observer is called by Notify, with mu_ released.
+#ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
+#define SKEIN_CORE_STREAM_STREAM_PORT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/link/link.h"
+#include "core/stream/stream.h"
+
+namespace skein::stream {
+
+class StreamPort final : public link::Port {
+ public:
+  // `send_window`: what the peer lets us send to begin with.
+  StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window);
+
+  // As in Stream.
+  void SetObserver(std::shared_ptr<StreamObserver> observer);
+  absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> buffers);
+  absl::Status Read(size_t max_bytes, std::vector<Buffer>& out);
+  // These return whether the port is to be removed from the link now.
+  bool CloseWrite();
+  bool Abort(const absl::Status& reason);
+  bool Ended() const;
+
+  absl::Status OnData(absl::Span<const std::byte> payload) override;
+  absl::Status OnOpen(uint64_t window) override;
+  absl::Status OnWindow(uint64_t bytes) override;
+  absl::Status OnCloseWrite() override;
+  void OnAbort(std::string text) override;
+  void OnRoom() override;
+  void OnLost(const absl::Status& why) override;
+  void Notify() override;
+
+  link::Link& link() { return *link_; }
+
+ private:
+  // Small items share a chunk, so that many of them cost little more memory than their bytes.
+  struct Chunk {
+    Buffer buffer;
+    size_t capacity = 0;
+  };
+
+  std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
+  absl::Status AddToSendWindow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Append(absl::Span<const std::byte> payload) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool EndedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !error_.ok() || (write_closed_ && read_closed_);
+  }
+
+  const std::shared_ptr<link::Link> link_;
+  const size_t receive_window_;  // bytes the peer may have under way, unread ones included
+
+  mutable absl::Mutex mu_;
+  std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
+  std::deque<Chunk> arrived_ ABSL_GUARDED_BY(mu_);
+  uint64_t may_arrive_ ABSL_GUARDED_BY(mu_);  // of the receive window
+  uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;    // not yet given back to the peer
+  uint64_t may_send_ ABSL_GUARDED_BY(mu_);
+  bool opened_ ABSL_GUARDED_BY(mu_) = false;
+  bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
+  bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over
+  bool wants_to_read_ ABSL_GUARDED_BY(mu_) = false;
+  bool wants_to_write_ ABSL_GUARDED_BY(mu_) = false;
+  bool may_write_again_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+// The owner's handle.
+class LinkStream final : public Stream {
+ public:
+  // `on_end` is called once, without locks, when the port has left its link: the link may be idle now.
+  LinkStream(std::shared_ptr<StreamPort> port, std::function<void()> on_end);
+  ~LinkStream() override;
+
+  void SetObserver(std::shared_ptr<StreamObserver> observer) override { port_->SetObserver(std::move(observer)); }
+  absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> buffers) override { return port_->Write(buffers); }
+  absl::Status Read(size_t max_bytes, std::vector<Buffer>& out) override;
+  void CloseWrite() override;
+  void Abort(const absl::Status& reason) override;
+  std::string path() const override { return std::string(port_->link().fabric_name()); }
+  void Drain() override;
+
+ private:
+  void Leave();
+
+  const std::shared_ptr<StreamPort> port_;
+  const std::function<void()> on_end_;
+  std::atomic<bool> left_ = false;  // exchanged: the first to see the end leaves
+};
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_STREAM_PORT_H_

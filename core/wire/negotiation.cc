@@ -1,0 +1,126 @@
+#include "core/wire/negotiation.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "core/wire/bytes.h"
+
+namespace skein::wire {
+namespace {
+
+absl::Status Malformed(absl::string_view what) {
+  return FallbackError(FallbackCode::kProtocol, absl::StrCat("malformed ", what));
+}
+
+template <typename Length>
+void PutString(std::string& out, absl::string_view text) {
+  Put(out, static_cast<Length>(text.size()));
+  out.append(text.data(), text.size());
+}
+
+template <typename Length>
+std::string TakeString(FieldReader& reader) {
+  const auto size = reader.Take<Length>();
+  return std::string(reader.TakeBytes(size));
+}
+
+// Words from a peer end up in logs: no control characters.
+std::string Printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+
+absl::StatusOr<Answer> DecodeNo(FieldReader& reader) {
+  Fallback no;
+  no.code = static_cast<FallbackCode>(reader.Take<uint8_t>());
+  no.detail = Printable(TakeString<uint16_t>(reader));
+  if (!reader.done() || no.code == FallbackCode::kNone || no.detail.size() > Fallback::kMaxDetailBytes) {
+    return Malformed("answer");
+  }
+  return Answer(std::move(no));
+}
+
+absl::StatusOr<Answer> DecodeYes(FieldReader& reader) {
+  Yes yes;
+  const auto existing = reader.Take<uint8_t>();
+  yes.stream = reader.Take<uint32_t>();
+  yes.window = reader.Take<uint64_t>();
+  yes.process = reader.Take<ProcessId>();
+  yes.link = reader.Take<uint64_t>();
+  yes.is_new = existing == 0;
+  if (yes.is_new) {
+    const absl::string_view ring_bytes = reader.TakeBytes(kRingDescriptorBytes);
+    if (!reader.ok()) return Malformed("answer");
+    const absl::StatusOr<RingDescriptor> ring = DecodeRingDescriptor(ring_bytes);
+    if (!ring.ok()) return Malformed(absl::StrCat("answer: ", ring.status().message()));
+    yes.new_link.ring = *ring;
+    yes.new_link.queue_pair = TakeString<uint16_t>(reader);
+  }
+  if (!reader.done() || existing > 1 || yes.stream == 0) return Malformed("answer");
+  return Answer(std::move(yes));
+}
+
+}  // namespace
+
+std::string EncodeOffer(const Offer& offer) {
+  std::string out;
+  Put(out, offer.lowest_version);
+  Put(out, offer.highest_version);
+  Put(out, offer.process);
+  PutString<uint8_t>(out, offer.fabric);
+  PutString<uint16_t>(out, offer.queue_pair);
+  return out;
+}
+
+absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
+  FieldReader reader(bytes);
+  Offer offer;
+  offer.lowest_version = reader.Take<uint8_t>();
+  offer.highest_version = reader.Take<uint8_t>();
+  if (!reader.ok() || offer.lowest_version > offer.highest_version) return Malformed("offer");
+  // Looked at before the rest, whose form another version may have changed.
+  if (offer.lowest_version > kProtocolVersion || offer.highest_version < kProtocolVersion) {
+    return FallbackError(FallbackCode::kVersion,
+                         absl::StrCat("offered ", offer.lowest_version, " to ", offer.highest_version,
+                                      ", this end has ", kProtocolVersion));
+  }
+  offer.process = reader.Take<ProcessId>();
+  offer.fabric = Printable(TakeString<uint8_t>(reader));
+  offer.queue_pair = TakeString<uint16_t>(reader);
+  if (!reader.done()) return Malformed("offer");
+  return offer;
+}
+
+std::string EncodeAnswer(const Answer& answer) {
+  std::string out;
+  Put(out, kProtocolVersion);
+  if (const auto* no = std::get_if<Fallback>(&answer)) {
+    Put(out, uint8_t{0});
+    Put(out, no->code);
+    PutString<uint16_t>(out, absl::string_view(no->detail).substr(0, Fallback::kMaxDetailBytes));
+    return out;
+  }
+  const Yes& yes = std::get<Yes>(answer);
+  Put(out, uint8_t{1});
+  Put(out, static_cast<uint8_t>(yes.is_new ? 0 : 1));
+  Put(out, yes.stream);
+  Put(out, yes.window);
+  Put(out, yes.process);
+  Put(out, yes.link);
+  if (yes.is_new) {
+    out += EncodeRingDescriptor(yes.new_link.ring);
+    PutString<uint16_t>(out, yes.new_link.queue_pair);
+  }
+  return out;
+}
+
+absl::StatusOr<Answer> DecodeAnswer(absl::string_view bytes) {
+  FieldReader reader(bytes);
+  const auto version = reader.Take<uint8_t>();
+  const auto kind = reader.Take<uint8_t>();
+  if (!reader.ok() || version != kProtocolVersion || kind > 1) return Malformed("answer");
+  return kind == 1 ? DecodeYes(reader) : DecodeNo(reader);
+}
+
+}  // namespace skein::wire

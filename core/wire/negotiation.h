@@ -1,0 +1,52 @@
+// The two messages by which a stream is asked for and given; FORMAT.md, "Negotiation".
+#ifndef SKEIN_CORE_WIRE_NEGOTIATION_H_
+#define SKEIN_CORE_WIRE_NEGOTIATION_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/fallback.h"
+#include "core/wire/ring_descriptor.h"
+
+namespace skein::wire {
+
+inline constexpr uint8_t kProtocolVersion = 1;
+using ProcessId = std::array<char, 16>;
+
+struct Offer {
+  uint8_t lowest_version = kProtocolVersion;
+  uint8_t highest_version = kProtocolVersion;
+  ProcessId process = {};
+  std::string fabric;
+  std::string queue_pair;
+};
+
+struct NewLink {
+  RingDescriptor ring;
+  std::string queue_pair;
+};
+
+struct Yes {
+  uint32_t stream = 0;
+  uint64_t window = 0;
+  ProcessId process = {};
+  uint64_t link = 0;
+  bool is_new = false;
+  NewLink new_link;  // when is_new
+};
+
+using Answer = std::variant<Yes, Fallback>;
+
+std::string EncodeOffer(const Offer& offer);
+std::string EncodeAnswer(const Answer& answer);
+// FallbackError: kProtocol for malformed bytes, kVersion when ours is not among the offered.
+absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes);
+absl::StatusOr<Answer> DecodeAnswer(absl::string_view bytes);
+
+}  // namespace skein::wire
+
+#endif  // SKEIN_CORE_WIRE_NEGOTIATION_H_

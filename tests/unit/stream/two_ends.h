@@ -1,0 +1,124 @@
+// A connector and a listener over one fabric, in one process and on one thread: nothing moves but by Pump().
+#ifndef SKEIN_TESTS_UNIT_STREAM_TWO_ENDS_H_
+#define SKEIN_TESTS_UNIT_STREAM_TWO_ENDS_H_
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/sim/simulation.h"
+#include "core/stream/connector.h"
+
+namespace skein::stream {
+
+// Polls what it was given until none of it has work.
+class ManualWaiter final : public progress::Waiter {
+ public:
+  void Watch(std::shared_ptr<progress::Source> source) override { sources_.push_back(std::move(source)); }
+  bool PollAll() {
+    bool any = false;
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const std::shared_ptr<progress::Source> source = sources_[i];
+      // Arm, then Poll, as before a sleep; the Arm also makes shared memory look at its sockets.
+      if (!source->Arm()) any = true;
+      while (source->Poll()) any = true;
+    }
+    std::erase_if(sources_, [](const auto& source) { return source->finished(); });
+    return any;
+  }
+  size_t watched() const { return sources_.size(); }
+
+ private:
+  std::vector<std::shared_ptr<progress::Source>> sources_;
+};
+
+class CountingObserver final : public StreamObserver {
+ public:
+  void OnReadable() override { ++readable; }
+  void OnWritable() override { ++writable; }
+  int readable = 0;
+  int writable = 0;
+};
+
+enum class FabricKindUnderTest { kShm, kSim };
+
+class TwoEnds {
+ public:
+  explicit TwoEnds(FabricKindUnderTest kind, StreamOptions options = {}) {
+    if (kind == FabricKindUnderTest::kShm) {
+      client_device = fabric::OpenShmDevice().value();
+      server_device = fabric::OpenShmDevice().value();
+    } else {
+      simulation = std::make_unique<fabric::Simulation>(20261121);
+      client_device = simulation->CreateDevice("client");
+      server_device = simulation->CreateDevice("server");
+    }
+    connector = CreateConnector(client_device, options, &client_waiter);
+    listener = CreateListener(server_device, options, &server_waiter);
+  }
+
+  // Until nothing moves any more.
+  void Pump() {
+    // Shared memory's own exchanges (who maps what) take a few looks by either end that bring no stream anything.
+    for (int idle_rounds = 0; idle_rounds < 4;) {
+      if (simulation != nullptr) simulation->RunUntilIdle();
+      const bool client = client_waiter.PollAll();
+      const bool server = server_waiter.PollAll();
+      idle_rounds = client || server ? 0 : idle_rounds + 1;
+    }
+  }
+
+  struct Pair {
+    std::shared_ptr<Stream> client;
+    std::shared_ptr<Stream> server;
+    Fallback client_why;
+    Fallback server_why;
+    std::shared_ptr<CountingObserver> client_sees = std::make_shared<CountingObserver>();
+    std::shared_ptr<CountingObserver> server_sees = std::make_shared<CountingObserver>();
+  };
+  Pair Connect() {
+    Pair pair;
+    auto attempt = connector->Begin().value();
+    Listener::Result result = listener->Accept(attempt->offer());
+    Outcome outcome = attempt->Complete(result.answer);
+    pair.client = outcome.stream;
+    pair.client_why = outcome.why;
+    pair.server = result.outcome.stream;
+    pair.server_why = result.outcome.why;
+    if (pair.client != nullptr) pair.client->SetObserver(pair.client_sees);
+    if (pair.server != nullptr) pair.server->SetObserver(pair.server_sees);
+    Pump();
+    return pair;
+  }
+
+  std::unique_ptr<fabric::Simulation> simulation;
+  std::shared_ptr<fabric::Device> client_device;
+  std::shared_ptr<fabric::Device> server_device;
+  ManualWaiter client_waiter;
+  ManualWaiter server_waiter;
+  std::unique_ptr<Connector> connector;
+  std::unique_ptr<Listener> listener;
+};
+
+inline absl::StatusOr<size_t> WriteText(Stream& stream, absl::string_view text) {
+  const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+  return stream.Write({&bytes, 1});
+}
+
+// Everything that is there now; the status that ended it, OK if there may be more later.
+inline std::pair<std::string, absl::Status> ReadAll(Stream& stream) {
+  std::string text;
+  for (;;) {
+    std::vector<Buffer> buffers;
+    const absl::Status status = stream.Read(1 << 20, buffers);
+    if (!status.ok() || buffers.empty()) return {text, status};
+    for (const Buffer& buffer : buffers) text.append(reinterpret_cast<const char*>(buffer.data.get()), buffer.size);
+  }
+}
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_TESTS_UNIT_STREAM_TWO_ENDS_H_
