@@ -118,10 +118,12 @@ struct Completion {
 class CompletionQueue {
  public:
   virtual ~CompletionQueue() = default;
-  // Takes up to out.size() completions, oldest first; returns how many. Progress of emulated fabrics happens here.
+  // Takes up to out.size() completions, oldest first; returns how many. Progress of emulated fabrics happens here, of
+  // the peer's requests too: what they wait for at this end, they wait for until it polls.
   virtual size_t Poll(absl::Span<Completion> out) = 0;
   // Asks that fd() become readable at the next completion, one that arrived between the last Poll and this call
   // included or not. To sleep without losing a wake-up: Arm, Poll once more, sleep on fd() only if that found nothing.
+  // A wake-up may bring no completion.
   virtual absl::Status Arm() = 0;
   // A pollable descriptor (completion channel); owned by the queue. -1 where time is simulated.
   virtual int fd() const = 0;
@@ -138,7 +140,8 @@ class QueuePair {
 
   // Connecting, three calls and no waiting: the active side's Offer travels to the peer over any channel, the passive
   // side's Accept is connected when it returns and gives the answer, which the active side hands to Complete. Offers
-  // are good for one Accept. The bytes are opaque and, coming from a peer, hostile: every field is checked.
+  // are good for one Accept. The bytes are opaque and, coming from a peer, hostile: every field is checked. What only
+  // the peer could check (a second Accept, a spoilt token) may pass Accept, but nothing ever answers that queue pair.
   virtual absl::StatusOr<std::string> Offer() = 0;
   virtual absl::StatusOr<std::string> Accept(absl::string_view offer) = 0;
   virtual absl::Status Complete(absl::string_view answer) = 0;

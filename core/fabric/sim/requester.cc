@@ -1,6 +1,6 @@
 // The half of an endpoint that sends requests and takes their answers.
 #include <algorithm>
-#include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -16,9 +16,12 @@ bool CarriesPayload(Opcode opcode) {
 
 bool IsAtomic(Opcode opcode) { return opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap; }
 
+// Saturates: sizes that wrap around must not look like a short message.
 uint64_t TotalBytes(absl::Span<const Segment> local) {
   uint64_t total = 0;
-  for (const Segment& segment : local) total += segment.size;
+  for (const Segment& segment : local) {
+    total += std::min<uint64_t>(segment.size, std::numeric_limits<uint64_t>::max() - total);
+  }
   return total;
 }
 

@@ -1,0 +1,57 @@
+// The simulation in three tempers: two seeds of the mean NIC that it is by default, and one that copies on Post, lands
+// WRITEs whole and keeps one order, as shared memory does.
+#include <memory>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "core/fabric/sim/simulation.h"
+#include "tests/conformance/conformance.h"
+#include "tests/conformance/fabric_under_test.h"
+
+namespace skein::fabric {
+namespace {
+
+class SimUnderTest final : public FabricUnderTest {
+ public:
+  SimUnderTest(uint64_t seed, const SimConfig& config) : simulation_(seed, config) {}
+
+  absl::StatusOr<std::shared_ptr<Device>> MakeDevice(absl::string_view name) override {
+    return simulation_.CreateDevice(name);
+  }
+  void Settle() override { simulation_.RunUntilIdle(); }
+  bool ArmedAndReadable(const CompletionQueue& queue) override { return simulation_.WouldWake(&queue); }
+  bool SleepUntilReadable(const CompletionQueue& queue) override {
+    const absl::Time given_up = absl::Now() + kGuard;
+    while (!simulation_.WouldWake(&queue)) {
+      if (absl::Now() > given_up) return false;
+      simulation_.RunUntilIdle();
+      std::this_thread::yield();
+    }
+    return true;
+  }
+  bool registered_memory_is_writable() const override { return true; }
+
+ private:
+  Simulation simulation_;
+};
+
+FabricFactory Mean(uint64_t seed) {
+  return {absl::StrCat("sim_seed_", seed), [seed] { return std::make_unique<SimUnderTest>(seed, SimConfig{}); }};
+}
+
+FabricFactory Tame() {
+  SimConfig config;
+  config.jitter = absl::ZeroDuration();
+  config.write_spread = absl::ZeroDuration();
+  config.reorder_across_queue_pairs = false;
+  config.copies_on_post = true;
+  config.completion_cost = absl::Nanoseconds(20);
+  return {"sim_tame", [config] { return std::make_unique<SimUnderTest>(/*seed=*/1, config); }};
+}
+
+[[maybe_unused]] const bool kRegistered =
+    RegisterFabric(Mean(20261)) && RegisterFabric(Mean(7)) && RegisterFabric(Tame());
+
+}  // namespace
+}  // namespace skein::fabric
