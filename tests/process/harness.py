@@ -1,0 +1,316 @@
+"""Starts probe programs as a user would, talks to them line by line, and reads what the kernel says of them."""
+
+import collections
+import enum
+import json
+import os
+import pathlib
+import re
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import unittest
+
+
+class Transport(enum.Enum):
+    """How a program is switched to Skein."""
+
+    TCP = "tcp"  # not at all
+    PRELOAD = "preload"  # LD_PRELOAD and SKEIN_GRPC
+    ARGUMENT = "argument"  # in code: Init() and the channel argument
+
+
+_build = pathlib.Path()
+_transport = Transport.TCP
+
+
+def configure(build, transport):
+    global _build, _transport
+    _build, _transport = build, transport
+
+
+def transport():
+    return _transport
+
+
+def expected_path():
+    return "tcp" if _transport is Transport.TCP else "shm"
+
+
+NOBODY = 65534
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--"]
+
+
+class Silence(AssertionError):
+    """A program said nothing in time, or ended."""
+
+
+class Program:
+    """A child process that answers each line of input with one line of JSON. Its log is kept in a file."""
+
+    def __init__(self, name, flags, *, transport=None, mode="prefer", arguments=None, prefix=(), env=None, folder=None):
+        transport = transport or _transport
+        arguments = dict(arguments or {})
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "GRPC_", "LD_PRELOAD"))}
+        environment["GRPC_VERBOSITY"] = "info"
+        if transport is Transport.PRELOAD:
+            environment["LD_PRELOAD"] = str(preload_library(folder))
+            environment["SKEIN_GRPC"] = mode
+        if transport is Transport.ARGUMENT:
+            name += "_skein"
+            arguments.setdefault("skein.mode", mode)
+        environment.update(env or {})
+        if folder is not None:
+            environment["LD_LIBRARY_PATH"] = str(folder)
+        command = [*prefix, str(binary(name, folder)), *flags]
+        if arguments:
+            command.append("--arguments=" + ",".join(f"{k}={v}" for k, v in arguments.items()))
+        self.log_file = tempfile.TemporaryFile()
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log_file, env=environment
+        )
+        self._wrapped = bool(prefix) and prefix[0] == "unshare"
+        self._unread = b""
+
+    @property
+    def pid(self):
+        """The program's process id, below a wrapper that forked."""
+        pid = self._process.pid
+        if self._wrapped:
+            children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            pid = int(children[0]) if children else pid
+        return pid
+
+    def send(self, *words):
+        self._process.stdin.write((" ".join(str(word) for word in words) + "\n").encode())
+        self._process.stdin.flush()
+
+    def receive(self, timeout=30.0):
+        """The next report."""
+        end = time.monotonic() + timeout
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._unread:
+                if not selector.select(max(0.0, end - time.monotonic())):
+                    raise Silence(f"no answer within {timeout} s; log:\n{self.log()}")
+                data = os.read(self._process.stdout.fileno(), 65536)
+                if not data:
+                    raise Silence(f"ended with status {self._process.wait()}; log:\n{self.log()}")
+                self._unread += data
+        line, self._unread = self._unread.split(b"\n", 1)
+        return json.loads(line)
+
+    def ask(self, *words, timeout=30.0):
+        self.send(*words)
+        return self.receive(timeout)
+
+    def log(self):
+        size = os.fstat(self.log_file.fileno()).st_size
+        return os.pread(self.log_file.fileno(), size, 0).decode(errors="replace")
+
+    def paths(self):
+        """What each connection used, oldest first: "shm", "tcp: why"."""
+        return re.findall(r"skein: \w+ \S+ uses (.+)", self.log())
+
+    def path(self):
+        paths = self.paths()
+        return paths[-1].strip() if paths else "tcp"
+
+    def ended(self):
+        return self._process.poll() is not None
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        """SIGKILL, and waits until the process is gone."""
+        self._process.kill()
+        self._process.wait()
+
+    def wait(self, timeout=10.0):
+        """Closes the program's input, on which it ends; returns its exit status."""
+        self._process.stdin.close()
+        return self._process.wait(timeout)
+
+    def close(self):
+        if self._process.poll() is None:
+            if self._wrapped and self.pid != self._process.pid:
+                os.kill(self.pid, signal.SIGKILL)
+            self._process.kill()
+            self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout, self.log_file):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+
+
+def binary(name, folder=None):
+    return (folder or _build / "tests/process") / name
+
+
+def preload_library(folder=None):
+    return (folder or _build / "grpc_transport") / "libskein_grpc_preload.so"
+
+
+def copy_for_everyone(folder):
+    """Copies the programs and libraries to `folder`, readable by every user of the machine."""
+    folder.chmod(0o755)
+    for name in ("probe_client", "probe_server", "probe_client_skein", "probe_server_skein"):
+        shutil.copy(binary(name), folder / name)
+    for library in (_build / "grpc_transport").glob("libskein_grpc*.so*"):
+        shutil.copy(library, folder / library.name)
+    for file in folder.iterdir():
+        file.chmod(0o755)
+
+
+class ProcessTest(unittest.TestCase):
+    """Programs started here are gone when the test is."""
+
+    def server(self, flags=(), **options):
+        server = Program("probe_server", flags, **options)
+        self.addCleanup(server.close)
+        report = server.ask("start")
+        self.assertFalse(report["timed_out"], f"the server did not start:\n{server.log()}")
+        server.address = report["address"]
+        return server
+
+    def unopened_client(self, target, flags=(), **options):
+        client = Program("probe_client", [f"--target={target}", *flags], **options)
+        self.addCleanup(client.close)
+        return client
+
+    def client(self, target, flags=(), channels=1, **options):
+        """A client whose channels are connected."""
+        client = self.unopened_client(target, flags, **options)
+        report = client.ask("open", channels, 10000)
+        self.assertFalse(report["timed_out"], f"no connection to {target}:\n{client.log()}")
+        return client
+
+    def pair(self, **options):
+        server = self.server(arguments=options.pop("server_arguments", None))
+        return server, self.client(server.address, **options)
+
+    def assert_calls_succeed(self, client, count=3, size=1000):
+        self.assertEqual(client.ask("call", count, size)["statuses"], {"OK": count}, client.log())
+
+    def assert_path(self, program, path):
+        self.assertTrue(program.path().startswith(path), f"{path} expected, got {program.path()}:\n{program.log()}")
+
+    def assert_holdings_return_to(self, baseline, program, fields):
+        """That the program soon holds no more than `baseline` of each of the fields."""
+        fields = fields.split()
+
+        def returned():
+            now = holdings(program.pid)
+            return all(getattr(now, field) <= getattr(baseline, field) for field in fields)
+
+        self.assertTrue(await_true(returned, 10), f"{fields}\nbefore {baseline}\nnow    {holdings(program.pid)}")
+
+    def scratch(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        return pathlib.Path(folder.name)
+
+    def certificate(self):
+        """(certificate, key) files for localhost, signed by itself."""
+        folder = self.scratch()
+        certificate, key = folder / "cert.pem", folder / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+            + ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"]
+            + ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+            check=True,
+            capture_output=True,
+        )
+        return certificate, key
+
+
+# What a process holds, from /proc.
+Holdings = collections.namedtuple("Holdings", "fds memfds threads maps")
+
+
+def descriptors(pid):
+    """What each open descriptor of the process is."""
+    targets = []
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            targets.append(os.readlink(entry))
+        except FileNotFoundError:
+            pass  # closed since it was listed
+    return targets
+
+
+def mappings(pid):
+    return pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+
+
+def holdings(pid):
+    fds = descriptors(pid)
+    return Holdings(
+        fds=len(fds),
+        memfds=sum("memfd:" in target for target in fds),
+        threads=len(os.listdir(f"/proc/{pid}/task")),
+        maps=sum("memfd:" in line for line in mappings(pid)),
+    )
+
+
+def resident_bytes(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def cpu_ticks(pid):
+    """User and system time so far, in clock ticks."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def cpu_ticks_within(pid, seconds):
+    """What the whole process uses of the next `seconds`, threads that end meanwhile included."""
+    before = cpu_ticks(pid)
+    time.sleep(seconds)  # the measurement itself
+    return cpu_ticks(pid) - before
+
+
+def thread_ticks_within(pid, seconds):
+    """The same by thread, of those that used any."""
+    before = _thread_ticks(pid)
+    time.sleep(seconds)
+    after = _thread_ticks(pid)
+    used = {thread: ticks - before.get(thread, 0) for thread, ticks in after.items()}
+    return {thread: ticks for thread, ticks in used.items() if ticks > 0}
+
+
+def _thread_ticks(pid):
+    ticks = {}
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            name, fields = (task / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # ended since it was listed
+        words = fields.split()
+        ticks[f"{task.name} {name}"] = int(words[11]) + int(words[12])
+    return ticks
+
+
+def has_ipv6():
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        return False
+    return True
+
+
+def await_true(condition, seconds, step=0.02):
+    """Whether `condition()` came true in time. For what the kernel only tells on asking."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True

@@ -1,0 +1,3 @@
+#include "tests/process/probe_flags.h"
+
+void skein::probe::InitTransport() {}

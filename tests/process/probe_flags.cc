@@ -1,0 +1,74 @@
+#include "tests/process/probe_flags.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+ABSL_FLAG(std::vector<std::string>, arguments, {}, "channel arguments, name=value[,name=value]");
+
+namespace skein::probe {
+
+std::vector<Argument> Arguments() {
+  std::vector<Argument> arguments;
+  for (const std::string& text : absl::GetFlag(FLAGS_arguments)) {
+    const std::pair<std::string, std::string> pair = absl::StrSplit(text, absl::MaxSplits('=', 1));
+    int number = 0;
+    if (absl::SimpleAtoi(pair.second, &number)) {
+      arguments.push_back({pair.first, number});
+    } else {
+      arguments.push_back({pair.first, pair.second});
+    }
+  }
+  return arguments;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> AuthProperties(const grpc::AuthContext* context) {
+  std::vector<std::string> properties;
+  if (context == nullptr) return {"no context"};
+  for (auto it = context->begin(); it != context->end(); ++it) {
+    const auto [name, value] = *it;
+    properties.push_back(
+        absl::StrCat(absl::string_view(name.data(), name.size()), "=", absl::string_view(value.data(), value.size())));
+  }
+  std::sort(properties.begin(), properties.end());
+  return properties;
+}
+
+absl::string_view StatusCodeName(grpc::StatusCode code) {
+  static constexpr absl::string_view kNames[] = {
+      "OK",        "CANCELLED",       "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
+      "NOT_FOUND", "ALREADY_EXISTS",  "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
+      "ABORTED",   "OUT_OF_RANGE",    "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
+      "DATA_LOSS", "UNAUTHENTICATED",
+  };
+  const auto index = static_cast<size_t>(code);
+  return index < std::size(kNames) ? kNames[index] : "?";
+}
+
+void ServeCommands(const std::function<Report(const std::vector<std::string>& words)>& run) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  options.preserve_proto_field_names = true;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::string json;
+    (void)google::protobuf::util::MessageToJsonString(run(absl::StrSplit(line, ' ')), &json, options);
+    std::cout << json << std::endl;
+  }
+}
+
+}  // namespace skein::probe

@@ -1,0 +1,72 @@
+"""Few descriptors left: calls succeed or say UNAVAILABLE, and after the squeeze the best path is used again."""
+
+import os
+import resource
+
+import harness
+
+MOST_SPARE = 12
+
+
+def set_limit(program, limit):
+    _, hard = resource.prlimit(program.pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(program.pid, resource.RLIMIT_NOFILE, (min(limit, hard), hard))
+
+
+def squeeze(program, spare):
+    """Leaves the running program `spare` more descriptors, gaps among its present ones included."""
+    used = {int(fd) for fd in os.listdir(f"/proc/{program.pid}/fd")}
+    limit, free = 0, 0
+    while free < spare or limit in used:
+        free += limit not in used
+        limit += 1
+    set_limit(program, limit)
+
+
+def release(program):
+    set_limit(program, 1 << 20)
+
+
+class Descriptors(harness.ProcessTest):
+    def assert_answered(self, client, channels):
+        report = client.ask("each", 100_000)
+        self.assertLessEqual(set(report["statuses"]), {"OK", "UNAVAILABLE"}, report["message"])
+        self.assertEqual(sum(report["statuses"].values()), channels)
+
+    def test_client_without_descriptors(self):
+        server = self.server()
+        for spare in range(MOST_SPARE):
+            with self.subTest(spare=spare):
+                # One channel stays: without a descriptor for its epoll set, gRPC's own start aborts the process.
+                client = self.client(server.address)
+                squeeze(client, spare)
+                client.ask("open", 1, 300)
+                self.assert_answered(client, channels=2)
+                release(client)
+                self.assertTrue(
+                    harness.await_true(lambda: client.ask("each", 1000)["statuses"] == {"OK": 2}, 10), client.log()
+                )
+                self.assertFalse(client.ask("open", 1, 10000)["timed_out"], client.log())
+                self.assertEqual(client.ask("each", 1000)["statuses"], {"OK": 3}, client.log())
+                self.assert_path(client, harness.expected_path())
+                client.close()
+
+    def test_server_without_descriptors(self):
+        server = self.server()
+        self.assert_calls_succeed(self.client(server.address))
+        # One is for the connection, and one must be left when accept() looks for the next: without, this gRPC never
+        # accepts again.
+        for spare in range(2, MOST_SPARE):
+            with self.subTest(spare=spare):
+                before = harness.holdings(server.pid)
+                squeeze(server, spare)
+                client = self.unopened_client(server.address)
+                client.ask("open", 1, 2000)
+                self.assert_answered(client, channels=1)
+                client.close()
+                release(server)
+                after = self.client(server.address)
+                self.assert_calls_succeed(after)
+                self.assert_path(after, harness.expected_path())
+                after.close()
+                self.assert_holdings_return_to(before, server, "fds memfds maps")

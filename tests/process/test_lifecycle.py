@@ -1,0 +1,102 @@
+"""Connections come, rest and go in the ways gRPC means them to."""
+
+import harness
+
+
+class Shutdown(harness.ProcessTest):
+    def restart(self, server):
+        report = server.ask("start")
+        self.assertFalse(report["timed_out"], server.log())
+        self.assertEqual(report["address"], server.address)
+
+    def test_goaway_idles_the_channel_and_the_restarted_server_is_found_again(self):
+        server, client = self.pair()
+        for round_number in range(5):
+            with self.subTest(round=round_number):
+                self.assert_calls_succeed(client)
+                server.ask("shutdown")
+                self.assertFalse(client.ask("wait_state", "IDLE", 10000)["timed_out"], client.log())
+                report = client.ask("call", 1, 100)
+                self.assertEqual(report["statuses"], {"UNAVAILABLE": 1}, report["message"])
+                self.restart(server)
+                self.assertEqual(client.ask("wait_call", 10000)["statuses"], {"OK": 1}, client.log())
+                self.assert_path(client, harness.expected_path())
+                self.assert_path(server, harness.expected_path())
+
+    def test_shutdown_waits_for_open_calls_then_cancels_them(self):
+        server, client = self.pair()
+        self.assertFalse(client.ask("hold")["timed_out"])
+        client.send("join")
+        server.ask("shutdown")
+        report = client.receive()
+        self.assertLessEqual(set(report["statuses"]), {"UNAVAILABLE", "CANCELLED"}, report["message"])
+        self.assertEqual(server.ask("holds", 0)["holds"], 0)
+
+    def test_no_call_is_lost_when_a_server_shuts_down_under_load(self):
+        server, client = self.pair()
+        client.send("parallel", 4, 2000, 1000)
+        used = harness.cpu_ticks(server.pid)
+        self.assertTrue(harness.await_true(lambda: harness.cpu_ticks(server.pid) > used + 3, 10))
+        server.ask("shutdown")
+        report = client.receive()
+        self.assertEqual(sum(report["statuses"].values()), 8000)
+        self.assertLessEqual(set(report["statuses"]), {"OK", "UNAVAILABLE", "CANCELLED"}, report["message"])
+        self.restart(server)
+        self.assertEqual(client.ask("wait_call", 10000)["statuses"], {"OK": 1}, client.log())
+        self.assert_path(client, harness.expected_path())
+
+    def test_a_shut_down_server_holds_nothing_of_its_connections(self):
+        server = self.server()
+        server.ask("shutdown")
+        baseline = harness.holdings(server.pid)
+        for _ in range(3):
+            self.restart(server)
+            client = self.client(server.address, channels=10)
+            self.assertEqual(client.ask("each", 1000)["statuses"], {"OK": 10}, client.log())
+            server.ask("shutdown")
+            client.close()
+        self.assert_holdings_return_to(baseline, server, "memfds maps")
+
+
+class Rest(harness.ProcessTest):
+    def test_an_idle_channel_drops_its_connection_and_comes_back(self):
+        server = self.server()
+        self.assert_calls_succeed(self.client(server.address))  # what a first connection costs for good
+        baseline = harness.holdings(server.pid)
+        client = self.unopened_client(server.address, arguments={"grpc.client_idle_timeout_ms": 1000})
+        for round_number in range(3):
+            with self.subTest(round=round_number):
+                # A new channel each time: this gRPC lets a channel go idle only once in its life.
+                self.assertFalse(client.ask("open", 1, 10000)["timed_out"], client.log())
+                self.assert_calls_succeed(client)
+                self.assert_path(client, harness.expected_path())
+                self.assertFalse(client.ask("wait_state", "IDLE", 10000)["timed_out"], client.log())
+                self.assert_holdings_return_to(baseline, server, "fds memfds maps")
+                connections = len(client.paths())
+                self.assert_calls_succeed(client)
+                if harness.expected_path() != "tcp":
+                    self.assertEqual(client.paths()[connections:], [harness.expected_path()])
+                client.ask("close")
+
+
+class Crowd(harness.ProcessTest):
+    CHANNELS = 50
+
+    def test_many_channels_each_have_a_path_and_leave_nothing(self):
+        server, client = self.pair()
+        self.assert_calls_succeed(client)
+        one = harness.holdings(server.pid), harness.holdings(client.pid)
+        report = client.ask("open", self.CHANNELS - 1, 10000)
+        self.assertFalse(report["timed_out"], client.log())
+        report = client.ask("each", 100_000)
+        self.assertEqual(report["statuses"], {"OK": self.CHANNELS}, report["message"])
+        if harness.expected_path() != "tcp":
+            self.assertEqual(client.paths(), [harness.expected_path()] * self.CHANNELS)
+            many = harness.holdings(server.pid), harness.holdings(client.pid)
+            for end, first, now in zip(("server", "client"), one, many):
+                self.assertEqual(now.maps, first.maps, f"the {end} maps memory per channel, not per peer process")
+        client.ask("close")
+        self.assertTrue(
+            harness.await_true(lambda: harness.holdings(server.pid).fds <= one[0].fds, 10),
+            f"one channel {one[0]}\nafter all  {harness.holdings(server.pid)}",
+        )

@@ -1,0 +1,106 @@
+"""Skein at one end only: everything works over TCP, and the reason is said."""
+
+import harness
+
+PLAIN = harness.Transport.TCP
+NOT_SKEIN = "tcp: peer does not speak Skein"
+LATELY_NOT_SKEIN = "tcp: peer lately did not speak Skein"
+
+
+class MixedTest(harness.ProcessTest):
+    def tls(self):
+        """Flags of a server and a client."""
+        certificate, key = self.certificate()
+        return [f"--tls_cert={certificate}", f"--tls_key={key}"], [f"--tls_ca={certificate}"]
+
+    def assert_works(self, client):
+        self.assert_calls_succeed(client, count=50, size=100)
+        self.assert_calls_succeed(client, count=3, size=3_000_000)
+
+
+class Mixed(MixedTest):
+    def test_plain_server(self):
+        server = self.server(transport=PLAIN)
+        client = self.client(server.address)
+        self.assert_works(client)
+        self.assert_path(client, NOT_SKEIN)
+
+    def test_plain_server_over_tls(self):
+        server_flags, client_flags = self.tls()
+        server = self.server(server_flags, transport=PLAIN)
+        client = self.client(server.address, client_flags)
+        self.assert_works(client)
+        self.assert_path(client, NOT_SKEIN)
+
+    def test_plain_client(self):
+        server = self.server()
+        client = self.client(server.address, transport=PLAIN)
+        self.assert_works(client)
+        self.assert_path(server, NOT_SKEIN)
+
+    def test_plain_client_over_tls(self):
+        server_flags, client_flags = self.tls()
+        server = self.server(server_flags)
+        client = self.client(server.address, client_flags, transport=PLAIN)
+        self.assert_works(client)
+        self.assert_path(server, NOT_SKEIN)
+
+    def test_one_server_serves_both_kinds_at_once(self):
+        server = self.server()
+        plain, skein = self.client(server.address, transport=PLAIN), self.client(server.address)
+        for client in (plain, skein):
+            client.send("parallel", 2, 200, 10_000)
+        for client in (plain, skein):
+            self.assertEqual(client.receive()["statuses"], {"OK": 400}, client.log())
+        self.assert_path(skein, harness.expected_path())
+
+    def test_a_server_switched_off_is_like_a_plain_one(self):
+        server = self.server(mode="off")
+        client = self.client(server.address)
+        self.assert_works(client)
+        self.assert_path(client, "tcp: peer")  # does not speak Skein, or says that it is off
+
+
+class NegativeCache(MixedTest):
+    """Only TLS servers cost a second connection to find out, so only they are remembered."""
+
+    def second_channel(self, client):
+        client.ask("close")
+        self.assertFalse(client.ask("open", 1, 10000)["timed_out"], client.log())
+        self.assert_calls_succeed(client)
+
+    def test_a_plain_tls_server_is_not_asked_again(self):
+        server_flags, client_flags = self.tls()
+        server = self.server(server_flags, transport=PLAIN)
+        client = self.client(server.address, client_flags)
+        self.second_channel(client)
+        self.assertEqual([path.split(" (")[0] for path in client.paths()], [NOT_SKEIN, LATELY_NOT_SKEIN])
+
+    def test_without_the_cache_it_is_asked_each_time(self):
+        server_flags, client_flags = self.tls()
+        server = self.server(server_flags, transport=PLAIN)
+        client = self.client(server.address, client_flags, arguments={"skein.negative_cache": 0})
+        self.second_channel(client)
+        self.assertEqual([path.split(" (")[0] for path in client.paths()], [NOT_SKEIN, NOT_SKEIN])
+
+    def test_a_server_that_learns_skein_is_found_once_the_memory_fades(self):
+        server_flags, client_flags = self.tls()
+        server = self.server(server_flags, transport=PLAIN)
+        client = self.client(server.address, client_flags, arguments={"skein.negative_cache": 300})
+        self.assert_path(client, NOT_SKEIN)
+        server.kill()
+        self.server([f"--listen={server.address}", *server_flags])
+
+        def found():
+            self.second_channel(client)
+            return client.path() == harness.expected_path()
+
+        self.assertTrue(harness.await_true(found, 10), client.paths())
+
+    def test_an_insecure_plain_server_is_not_remembered(self):
+        server = self.server(transport=PLAIN)
+        client = self.client(server.address)
+        server.kill()
+        self.server([f"--listen={server.address}"])
+        self.second_channel(client)
+        self.assert_path(client, harness.expected_path())

@@ -1,0 +1,77 @@
+"""One end is stopped, as by a debugger, a cgroup's freezer or a machine asleep: it is neither dead nor answering."""
+
+import pathlib
+import signal
+
+import harness
+
+KEEPALIVE = {
+    "grpc.keepalive_time_ms": 500,
+    "grpc.keepalive_timeout_ms": 500,
+    "grpc.keepalive_permit_without_calls": 1,
+    "grpc.http2.max_pings_without_data": 0,
+}
+PINGS_ALLOWED = {"grpc.http2.min_ping_interval_without_data_ms": 100, "grpc.keepalive_permit_without_calls": 1}
+
+
+def is_stopped(program):
+    return pathlib.Path(f"/proc/{program.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+
+
+class Stop(harness.ProcessTest):
+    def stop(self, program):
+        program.signal(signal.SIGSTOP)
+        self.addCleanup(self.go_on, program)  # before it is closed
+        self.assertTrue(harness.await_true(lambda: is_stopped(program), 5))
+
+    def go_on(self, program):
+        if not program.ended():
+            program.signal(signal.SIGCONT)
+
+    def connection(self, client):
+        """Changes with every new connection: the port the server sees the client at."""
+        report = client.ask("whoami")
+        self.assertEqual(report["statuses"], {"OK": 1}, client.log())
+        return report["identity"]["peer"]
+
+    def test_keepalive_gives_a_stopped_server_up_and_the_client_recovers(self):
+        server, client = self.pair(arguments=KEEPALIVE, server_arguments=PINGS_ALLOWED)
+        before = self.connection(client)
+        self.assertFalse(client.ask("hold")["timed_out"], client.log())
+        client.send("join")
+        self.stop(server)
+        report = client.receive(timeout=20)
+        self.assertEqual(report["statuses"], {"UNAVAILABLE": 1}, report["message"])
+        server.signal(signal.SIGCONT)
+        self.assertEqual(client.ask("wait_call", 10000)["statuses"], {"OK": 1}, client.log())
+        self.assertNotEqual(self.connection(client), before)
+        self.assert_path(client, harness.expected_path())
+        self.assertEqual(server.ask("holds", 0)["holds"], 0, "the call that was given up is still open")
+
+    def test_a_short_stop_only_delays(self):
+        server, client = self.pair()
+        before = self.connection(client)
+        for stopped in (server, client):
+            with self.subTest(stopped="server" if stopped is server else "client"):
+                self.stop(stopped)
+                client.send("call", 1, 1000)
+                stopped.signal(signal.SIGCONT)
+                self.assertEqual(client.receive()["statuses"], {"OK": 1}, client.log())
+                self.assertEqual(self.connection(client), before)
+        self.assert_path(client, harness.expected_path())
+
+    def test_a_client_does_not_spin_for_a_stopped_server_and_loses_nothing(self):
+        server, client = self.pair()
+        before = self.connection(client)
+        client.send("parallel", 4, 60, 1 << 20)  # far more than any window: writers must wait for room
+        used = harness.cpu_ticks(server.pid)
+        self.assertTrue(harness.await_true(lambda: harness.cpu_ticks(server.pid) > used, 10))
+        self.stop(server)
+        self.assertTrue(
+            harness.await_true(lambda: harness.cpu_ticks_within(client.pid, 1.0) <= 2, 8),
+            f"ticks by thread, within a second: {harness.thread_ticks_within(client.pid, 1.0)}",
+        )
+        server.signal(signal.SIGCONT)
+        report = client.receive(timeout=40)
+        self.assertEqual(report["statuses"], {"OK": 240}, report["message"])
+        self.assertEqual(self.connection(client), before)
