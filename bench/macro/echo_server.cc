@@ -1,0 +1,80 @@
+// Echoes until its standard input ends. Prints "listening on ADDRESS" when it is ready.
+#include <grpcpp/grpcpp.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "bench/macro/echo.grpc.pb.h"
+#include "bench/macro/files.h"
+#include "bench/macro/init.h"
+
+ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address to listen on");
+ABSL_FLAG(std::string, style, "sync", "which of gRPC's server interfaces: sync or callback");
+ABSL_FLAG(std::string, tls_cert, "", "PEM file; with --tls_key makes it a TLS server");
+ABSL_FLAG(std::string, tls_key, "", "PEM file");
+
+namespace skein::bench {
+namespace {
+
+class SyncEcho final : public Echo::Service {
+  grpc::Status Call(grpc::ServerContext*, const Payload* request, Payload* reply) override {
+    reply->set_data(request->data());
+    return grpc::Status::OK;
+  }
+};
+
+class CallbackEcho final : public Echo::CallbackService {
+  grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const Payload* request,
+                                 Payload* reply) override {
+    reply->set_data(request->data());
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+std::shared_ptr<grpc::ServerCredentials> Credentials() {
+  if (absl::GetFlag(FLAGS_tls_cert).empty()) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options;
+  options.pem_key_cert_pairs.push_back(
+      {ReadFile(absl::GetFlag(FLAGS_tls_key)), ReadFile(absl::GetFlag(FLAGS_tls_cert))});
+  return grpc::SslServerCredentials(options);
+}
+
+int Serve() {
+  std::string address = absl::GetFlag(FLAGS_listen);
+  SyncEcho sync_echo;
+  CallbackEcho callback_echo;
+  grpc::ServerBuilder builder;
+  if (SkeinMode() != nullptr) builder.AddChannelArgument("skein.mode", SkeinMode());
+  int port = 0;
+  builder.AddListeningPort(address, Credentials(), &port);
+  if (absl::GetFlag(FLAGS_style) == "callback") {
+    builder.RegisterService(&callback_echo);
+  } else {
+    builder.RegisterService(&sync_echo);
+  }
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server == nullptr) return 1;
+  if (absl::EndsWith(address, ":0")) address = absl::StrCat(absl::StripSuffix(address, "0"), port);
+  std::cout << "listening on " << address << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace skein::bench
+
+int main(int argc, char** argv) {
+  absl::ParseCommandLine(argc, argv);
+  skein::bench::InitTransport();
+  return skein::bench::Serve();
+}

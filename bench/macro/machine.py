@@ -1,0 +1,32 @@
+"""Where and of what the figures are."""
+
+import os
+import pathlib
+import platform
+import subprocess
+
+
+def _first(path, prefix):
+    for line in pathlib.Path(path).read_text().splitlines():
+        if line.startswith(prefix):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def _output(*command, cwd=None):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True, cwd=cwd).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+def describe():
+    return {
+        "cpu": _first("/proc/cpuinfo", "model name"),
+        "cores": len(os.sched_getaffinity(0)),
+        "memory": _first("/proc/meminfo", "MemTotal"),
+        "kernel": platform.release(),
+        "virtual": _output("systemd-detect-virt"),
+        "grpc": _output("pkg-config", "--modversion", "grpc++"),
+        "commit": _output("git", "describe", "--always", "--dirty", cwd=pathlib.Path(__file__).parent),
+    }

@@ -1,0 +1,22 @@
+"""Medians, spreads, ratios: what is kept of a series of measurements."""
+
+import statistics
+
+
+def summary(values):
+    quartiles = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else [values[0]] * 3
+    return {
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+        "first_quartile": quartiles[0],
+        "third_quartile": quartiles[2],
+        "values": values,
+    }
+
+
+def with_ratio(values, base):
+    """A summary of `values`, and of each divided by its neighbour of the same round in `base`."""
+    ratios = summary([value / reference for value, reference in zip(values, base, strict=True)])
+    ratios.pop("values")
+    return {**summary(values), "ratio": ratios}
