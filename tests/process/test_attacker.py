@@ -20,7 +20,7 @@ SYSTEM_PYTHON = "/usr/bin/python3"  # one that other users may run as well
 
 class AttackTest(harness.ProcessTest):
     def setUp(self):
-        self.seed = random.randrange(1 << 32)
+        self.seed = int(os.environ.get("SEED", random.randrange(1 << 32)))
         print(f"seed {self.seed}", end=" ", flush=True)
 
     def attacker(self, *words, prefix=()):
