@@ -138,12 +138,4 @@ bool Link::StillConnected() { return !finished() && queue_pair_->RefreshState() 
 
 void Link::Close() { queue_pair_->Close(); }
 
-absl::InlinedVector<int, 2> Link::fds() const {
-  absl::InlinedVector<int, 2> fds;
-  for (int fd : {queue_->fd(), queue_pair_->event_fd()}) {
-    if (fd >= 0) fds.push_back(fd);
-  }
-  return fds;
-}
-
 }  // namespace skein::link

@@ -52,7 +52,6 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Status AddPort(std::shared_ptr<Port> port);
   // No call to the port begins after this, but one may be under way. True if none is left.
   bool RemovePort(uint32_t stream);
-  bool idle() const;
 
   // Takes as much of `buffers` as there is room for, at most `max_bytes`. Less than asked for lack of room: OnRoom
   // follows. UNAVAILABLE when the link is lost.
@@ -63,8 +62,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   bool Poll() override;
   bool Arm() override;
-  absl::InlinedVector<int, 2> fds() const override;
+  int fd() const override { return queue_->fd(); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
+  bool idle() const override;
   // Looks whether the peer is still there, by more than what has arrived.
   bool StillConnected();
   // Whether all that was sent has reached the peer's memory. If not, `on_flushed` (see below) is called when it has.

@@ -5,8 +5,6 @@
 
 #include <memory>
 
-#include "absl/container/inlined_vector.h"
-
 namespace skein::progress {
 
 // Any thread may call any method; concurrent Polls are safe and all but one return false at once.
@@ -18,15 +16,19 @@ class Source {
   // source's held. Returns whether there was any.
   virtual bool Poll() = 0;
 
-  // Prepares for sleep. True: every later arrival makes one of fds() readable. False: work is there already (or arrived
+  // Prepares for sleep. True: every later arrival makes fd() readable. False: work is there already (or arrived
   // meanwhile): Poll again. After waking, call Poll (it acknowledges the descriptors).
   virtual bool Arm() = 0;
 
-  // Descriptors to sleep on, owned by the source and valid while it lives. Readable means: Poll.
-  virtual absl::InlinedVector<int, 2> fds() const = 0;
+  // The descriptor to sleep on, owned by the source and valid while it lives. Readable means: Poll. -1 where time is
+  // simulated and nobody sleeps.
+  virtual int fd() const = 0;
 
   // True once no more work will ever come: forget this source.
   virtual bool finished() const = 0;
+
+  // True when nobody depends on this source just now: who stops watching may drop it for good.
+  virtual bool idle() const = 0;
 };
 
 // Implemented by an adapter. Must outlive every connector and listener it was given to.

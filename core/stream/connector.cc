@@ -88,13 +88,14 @@ class LinkAttempt final : public Connector::Attempt {
       link->set_on_flushed([pool = pool_] { pool->StreamEnded(); });
       pool_->Add(yes, link);
     }
-    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, yes.window);
+    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, yes.window,
+                                             [pool = pool_] { pool->StreamEnded(); });
     if (absl::Status status = link->AddPort(port); !status.ok()) return No(status);
     std::string window;
     wire::Put(window, uint64_t{options_.window_bytes});
     link->SendControl(port, wire::ItemKind::kOpen, std::move(window));
     if (yes.is_new) waiter_->Watch(link);
-    return {std::make_shared<LinkStream>(std::move(port), [pool = pool_] { pool->StreamEnded(); }), {}};
+    return {std::make_shared<LinkStream>(std::move(port)), {}};
   }
 
  private:

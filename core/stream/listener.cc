@@ -56,10 +56,7 @@ class LinkListener final : public Listener {
     Result result;
     result.answer = wire::EncodeAnswer(yes);
     if (result.answer.size() > kMaxAnswerBytes) return absl::InternalError("an answer that is too long");
-    result.outcome.stream = std::make_shared<LinkStream>(*port, [port = *port] {
-      // Closing idle links is the client's business, but for those it never came to.
-      if (!port->link().attached() && port->link().idle()) port->link().Close();
-    });
+    result.outcome.stream = std::make_shared<LinkStream>(*std::move(port));
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
     return result;
   }
@@ -95,9 +92,15 @@ class LinkListener final : public Listener {
     yes.stream = link->NewStreamNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
     // Nothing may be sent before the peer has attached: its open item gives the window.
-    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0);
+    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0,
+                                             [link = std::weak_ptr<Link>(link)] { CloseIfUnused(link.lock()); });
     if (absl::Status status = link->AddPort(port); !status.ok()) return status;
     return port;
+  }
+
+  // Closing idle links is the client's business, but for those it never came to.
+  static void CloseIfUnused(const std::shared_ptr<Link>& link) {
+    if (link != nullptr && !link->attached() && link->idle()) link->Close();
   }
 
   const std::shared_ptr<fabric::Device> device_;

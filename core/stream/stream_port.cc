@@ -14,10 +14,12 @@ constexpr size_t kSmallestChunk = 256;
 
 }  // namespace
 
-StreamPort::StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window)
+StreamPort::StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window,
+                       std::function<void()> on_end)
     : Port(stream),
       link_(std::move(link)),
       receive_window_(receive_window),
+      on_end_(std::move(on_end)),
       may_arrive_(receive_window),
       may_send_(std::min(send_window, kMaxWindow)) {}
 
@@ -55,37 +57,62 @@ absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
     wants_to_read_ = true;
     return absl::OkStatus();
   }
-  read_ += taken;
-  if (read_ >= receive_window_ / 2 && !read_closed_ && error_.ok()) {
-    may_arrive_ += read_;
-    link_->ReturnWindow(Self(), std::exchange(read_, 0));
-  }
+  CountAsRead(taken);
   return absl::OkStatus();
 }
 
-bool StreamPort::CloseWrite() {
-  absl::MutexLock lock(&mu_);
-  if (std::exchange(write_closed_, true) || !error_.ok()) return EndedLocked();
-  link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
-  return EndedLocked();
+void StreamPort::CountAsRead(uint64_t bytes) {
+  read_ += bytes;
+  if (read_ < receive_window_ / 2 || read_closed_ || !error_.ok()) return;
+  may_arrive_ += read_;
+  link_->ReturnWindow(Self(), std::exchange(read_, 0));
 }
 
-bool StreamPort::Abort(const absl::Status& reason) {
-  absl::MutexLock lock(&mu_);
-  if (EndedLocked()) {
-    arrived_.clear();
-    return true;
+void StreamPort::CloseWrite() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (std::exchange(write_closed_, true) || !error_.ok()) return;
+    link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
   }
-  error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
-  arrived_.clear();
-  link_->SendControl(Self(), wire::ItemKind::kAbort,
-                     std::string(absl::string_view(reason.message()).substr(0, wire::kMaxAbortTextBytes)));
-  return true;
+  LeaveIfEnded();
 }
 
-bool StreamPort::Ended() const {
-  absl::MutexLock lock(&mu_);
-  return EndedLocked();
+void StreamPort::Abort(const absl::Status& reason) {
+  {
+    absl::MutexLock lock(&mu_);
+    arrived_.clear();
+    if (EndedLocked()) return;
+    error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
+    link_->SendControl(Self(), wire::ItemKind::kAbort,
+                       std::string(absl::string_view(reason.message()).substr(0, wire::kMaxAbortTextBytes)));
+  }
+  LeaveIfEnded();
+}
+
+void StreamPort::Abandon() {
+  std::shared_ptr<StreamObserver> observer;  // destroyed without the lock
+  bool closed = false;
+  {
+    absl::MutexLock lock(&mu_);
+    observer = std::move(observer_);
+    abandoned_ = true;
+    closed = write_closed_;
+    uint64_t unread = 0;
+    for (const Chunk& chunk : arrived_) unread += chunk.buffer.size;
+    arrived_.clear();
+    CountAsRead(unread);
+  }
+  if (!closed) Abort(absl::CancelledError("the stream was destroyed"));
+  LeaveIfEnded();
+}
+
+void StreamPort::LeaveIfEnded() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (!EndedLocked() || std::exchange(left_, true)) return;
+  }
+  link_->RemovePort(stream());
+  on_end_();
 }
 
 absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
@@ -94,7 +121,12 @@ absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
   if (read_closed_) return absl::DataLossError("data after its end");
   if (payload.size() > may_arrive_) return absl::DataLossError("more data than the window allows");
   may_arrive_ -= payload.size();
-  if (error_.ok()) Append(payload);
+  if (!error_.ok()) return absl::OkStatus();
+  if (abandoned_) {
+    CountAsRead(payload.size());
+  } else {
+    Append(payload);
+  }
   return absl::OkStatus();
 }
 
@@ -177,34 +209,10 @@ void StreamPort::Notify() {
       wants_to_write_ = false;
     }
   }
+  LeaveIfEnded();
   if (observer == nullptr) return;
   if (readable) observer->OnReadable();
   if (writable) observer->OnWritable();
-}
-
-LinkStream::LinkStream(std::shared_ptr<StreamPort> port, std::function<void()> on_end)
-    : port_(std::move(port)), on_end_(std::move(on_end)) {}
-
-LinkStream::~LinkStream() { Abort(absl::CancelledError("the stream was destroyed")); }
-
-void LinkStream::Leave() {
-  if (left_.exchange(true)) return;
-  port_->link().RemovePort(port_->stream());
-  on_end_();
-}
-
-absl::Status LinkStream::Read(size_t max_bytes, std::vector<Buffer>& out) {
-  absl::Status status = port_->Read(max_bytes, out);
-  if (!status.ok() && port_->Ended()) Leave();
-  return status;
-}
-
-void LinkStream::CloseWrite() {
-  if (port_->CloseWrite()) Leave();
-}
-
-void LinkStream::Abort(const absl::Status& reason) {
-  if (port_->Abort(reason)) Leave();
 }
 
 void LinkStream::Drain() {

@@ -8,7 +8,6 @@
 #ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
 #define SKEIN_CORE_STREAM_STREAM_PORT_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -26,17 +25,20 @@ namespace skein::stream {
 
 class StreamPort final : public link::Port {
  public:
-  // `send_window`: what the peer lets us send to begin with.
-  StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window);
+  // `send_window`: what the peer lets us send to begin with. `on_end` is called once, without locks, when the port has
+  // left its link: the link may be idle then.
+  StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window,
+             std::function<void()> on_end);
 
   // As in Stream.
   void SetObserver(std::shared_ptr<StreamObserver> observer);
   absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> buffers);
   absl::Status Read(size_t max_bytes, std::vector<Buffer>& out);
-  // These return whether the port is to be removed from the link now.
-  bool CloseWrite();
-  bool Abort(const absl::Status& reason);
-  bool Ended() const;
+  void CloseWrite();
+  void Abort(const absl::Status& reason);
+  // The owner is gone: aborts, unless this side is closed already; then what still arrives is dropped until the peer
+  // has closed its side, too, so that the last words written here are not lost to an abort.
+  void Abandon();
 
   absl::Status OnData(absl::Span<const std::byte> payload) override;
   absl::Status OnOpen(uint64_t window) override;
@@ -59,6 +61,8 @@ class StreamPort final : public link::Port {
   std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
   absl::Status AddToSendWindow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Append(absl::Span<const std::byte> payload) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountAsRead(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LeaveIfEnded() ABSL_LOCKS_EXCLUDED(mu_);
   bool EndedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     return !error_.ok() || (write_closed_ && read_closed_);
   }
@@ -66,7 +70,9 @@ class StreamPort final : public link::Port {
   const std::shared_ptr<link::Link> link_;
   const size_t receive_window_;  // bytes the peer may have under way, unread ones included
 
-  mutable absl::Mutex mu_;
+  const std::function<void()> on_end_;
+
+  absl::Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
   std::deque<Chunk> arrived_ ABSL_GUARDED_BY(mu_);
   uint64_t may_arrive_ ABSL_GUARDED_BY(mu_);  // of the receive window
@@ -76,6 +82,8 @@ class StreamPort final : public link::Port {
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over
+  bool abandoned_ ABSL_GUARDED_BY(mu_) = false;
+  bool left_ ABSL_GUARDED_BY(mu_) = false;  // the link
   bool wants_to_read_ ABSL_GUARDED_BY(mu_) = false;
   bool wants_to_write_ ABSL_GUARDED_BY(mu_) = false;
   bool may_write_again_ ABSL_GUARDED_BY(mu_) = false;
@@ -84,24 +92,19 @@ class StreamPort final : public link::Port {
 // The owner's handle.
 class LinkStream final : public Stream {
  public:
-  // `on_end` is called once, without locks, when the port has left its link: the link may be idle now.
-  LinkStream(std::shared_ptr<StreamPort> port, std::function<void()> on_end);
-  ~LinkStream() override;
+  explicit LinkStream(std::shared_ptr<StreamPort> port) : port_(std::move(port)) {}
+  ~LinkStream() override { port_->Abandon(); }
 
   void SetObserver(std::shared_ptr<StreamObserver> observer) override { port_->SetObserver(std::move(observer)); }
   absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> buffers) override { return port_->Write(buffers); }
-  absl::Status Read(size_t max_bytes, std::vector<Buffer>& out) override;
-  void CloseWrite() override;
-  void Abort(const absl::Status& reason) override;
+  absl::Status Read(size_t max_bytes, std::vector<Buffer>& out) override { return port_->Read(max_bytes, out); }
+  void CloseWrite() override { port_->CloseWrite(); }
+  void Abort(const absl::Status& reason) override { port_->Abort(reason); }
   std::string path() const override { return std::string(port_->link().fabric_name()); }
   void Drain() override;
 
  private:
-  void Leave();
-
   const std::shared_ptr<StreamPort> port_;
-  const std::function<void()> on_end_;
-  std::atomic<bool> left_ = false;  // exchanged: the first to see the end leaves
 };
 
 }  // namespace skein::stream

@@ -249,6 +249,7 @@ TEST_P(Connecting, AClosedQueuePairConnectsNoMore) {
 
 TEST_P(Connecting, ManyTimesGivesAsManyConnections) {
   std::vector<Connection> connections;
+  connections.reserve(64);
   for (int i = 0; i < 64; ++i) connections.push_back(NewConnection());
   for (const Connection& connection : connections) ExpectCarries(*connection.a, *connection.b);
 }

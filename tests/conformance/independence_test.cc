@@ -15,6 +15,7 @@ TEST_P(Independence, EachKeepsItsOwnOrderAndName) {
   constexpr uint64_t kConnections = 16;
   constexpr uint64_t kEach = 20;
   std::vector<Connection> connections;
+  connections.reserve(kConnections);
   for (uint64_t i = 0; i < kConnections; ++i) connections.push_back(NewConnection());
   for (uint64_t n = 0; n < kEach; ++n) {
     for (uint64_t i = 0; i < kConnections; ++i) {

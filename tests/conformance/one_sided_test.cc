@@ -9,7 +9,6 @@ namespace skein::fabric {
 namespace {
 
 using testing::Each;
-using testing::ElementsAre;
 
 using OneSided = Conformance;
 
@@ -102,11 +101,11 @@ TEST_P(OneSided, WriteWithImmediateConsumesReceivesInOrder) {
   std::memset(b().at(1024), '-', 256);
   for (uint64_t id : {11, 12, 13}) ASSERT_TRUE(PostReceive(*b().queue_pair, b().Local(1024, 64), id).ok());
   ASSERT_TRUE(PostReceive(*b().queue_pair, Segment{}, 14).ok());
-  for (uint32_t i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < 4; ++i) {
     a().Put(0, std::string(8 + i, static_cast<char>('a' + i)));
     const Segment local = a().Local(0, 8 + i);
     SendRequest request = Request(Opcode::kWriteWithImmediate, {&local, 1}, b().Remote(i * 16), i);
-    request.immediate = 0xdeadbe00 + i;
+    request.immediate = static_cast<uint32_t>(0xdeadbe00 + i);
     ASSERT_TRUE(Post(*a().queue_pair, request).ok());
     const Completion sent = PollOne(a());
     EXPECT_EQ(sent.status, CompletionStatus::kSuccess);
@@ -191,12 +190,13 @@ TEST_P(OneSided, CompareSwapSwapsOnlyWhatItExpected) {
 }
 
 TEST_P(OneSided, AtomicsOfManyQueuePairsAllCount) {
-  constexpr int kConnections = 8;
-  constexpr int kEach = 16;
+  constexpr size_t kConnections = 8;
+  constexpr size_t kEach = 16;
   std::vector<Connection> connections;
-  for (int i = 0; i < kConnections; ++i) connections.push_back(NewConnection());
-  for (int round = 0; round < kEach; ++round) {
-    for (int i = 0; i < kConnections; ++i) {
+  connections.reserve(kConnections);
+  for (size_t i = 0; i < kConnections; ++i) connections.push_back(NewConnection());
+  for (size_t round = 0; round < kEach; ++round) {
+    for (size_t i = 0; i < kConnections; ++i) {
       const Segment local = a().Local(4096 + 8 * (round * kConnections + i), 8);
       SendRequest request = Request(Opcode::kFetchAdd, {&local, 1}, b().Remote(0));
       request.operand = 1;
@@ -204,17 +204,17 @@ TEST_P(OneSided, AtomicsOfManyQueuePairsAllCount) {
     }
   }
   EXPECT_THAT(Statuses(PollUntil(a(), kConnections * kEach)), Each(CompletionStatus::kSuccess));
-  EXPECT_EQ(b().GetWord(0), uint64_t{kConnections * kEach});
+  EXPECT_EQ(b().GetWord(0), kConnections * kEach);
   absl::flat_hash_set<uint64_t> found;
-  for (int i = 0; i < kConnections * kEach; ++i) {
+  for (size_t i = 0; i < kConnections * kEach; ++i) {
     const uint64_t old = a().GetWord(4096 + 8 * i);
-    EXPECT_LT(old, uint64_t{kConnections * kEach});
+    EXPECT_LT(old, kConnections * kEach);
     EXPECT_TRUE(found.insert(old).second) << "two additions saw " << old;
   }
 }
 
 TEST_P(OneSided, WorksInBothDirectionsAtOnce) {
-  for (int i = 0; i < 20; ++i) {
+  for (size_t i = 0; i < 20; ++i) {
     a().PutWord(8 * i, 1000 + i);
     b().PutWord(8 * i, 2000 + i);
     ASSERT_TRUE(Post(*a().queue_pair, Opcode::kWrite, a().Local(8 * i, 8), b().Remote(4096 + 8 * i)).ok());
@@ -222,7 +222,7 @@ TEST_P(OneSided, WorksInBothDirectionsAtOnce) {
   }
   EXPECT_THAT(Statuses(PollUntil(a(), 20)), Each(CompletionStatus::kSuccess));
   EXPECT_THAT(Statuses(PollUntil(b(), 20)), Each(CompletionStatus::kSuccess));
-  for (int i = 0; i < 20; ++i) {
+  for (size_t i = 0; i < 20; ++i) {
     EXPECT_EQ(b().GetWord(4096 + 8 * i), 1000u + i);
     EXPECT_EQ(a().GetWord(4096 + 8 * i), 2000u + i);
   }

@@ -64,16 +64,17 @@ TEST_P(Threads, SleepersWakeEachOther) {
 }
 
 TEST_P(Threads, QueuePairsOfOneDeviceWorkSideBySide) {
-  constexpr int kThreads = 4;
-  constexpr int kEach = 200;
+  constexpr size_t kThreads = 4;
+  constexpr size_t kEach = 200;
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
+  threads.reserve(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       const End at_a(a().device, 4096);
       const End at_b(b().device, 4096);
       bool ok = Connect(*at_a.queue_pair, *at_b.queue_pair).ok();
-      for (int n = 0; n < kEach && ok; ++n) {
+      for (size_t n = 0; n < kEach && ok; ++n) {
         const Segment local = at_a.Local(0, 8);
         SendRequest add = Request(Opcode::kFetchAdd, {&local, 1}, b().Remote(0));
         add.operand = 1;
@@ -86,24 +87,25 @@ TEST_P(Threads, QueuePairsOfOneDeviceWorkSideBySide) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(failed, 0);
-  EXPECT_EQ(b().GetWord(0), uint64_t{kThreads * kEach});
+  EXPECT_EQ(b().GetWord(0), kThreads * kEach);
 }
 
 TEST_P(Threads, ConnectionsAndRegionsComeAndGoBesideEachOther) {
-  constexpr int kThreads = 4;
+  constexpr size_t kThreads = 4;
   std::atomic<int> failed{0};
   std::vector<std::thread> threads;
-  for (int i = 0; i < kThreads; ++i) {
+  threads.reserve(kThreads);
+  for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
-      for (int n = 0; n < 10; ++n) {
+      for (uint64_t n = 1; n <= 10; ++n) {
         const End at_a(a().device, 4096);
         const End at_b(b().device, 4096);
         Completion completion;
         bool ok = Connect(*at_a.queue_pair, *at_b.queue_pair).ok();
-        at_a.PutWord(0, 1 + n);
+        at_a.PutWord(0, n);
         ok = ok && Post(*at_a.queue_pair, Opcode::kWrite, at_a.Local(0, 8), at_b.Remote(8)).ok() &&
              PollForOne(at_a, at_b, completion) && completion.status == CompletionStatus::kSuccess &&
-             at_b.GetWord(8) == uint64_t(1 + n);
+             at_b.GetWord(8) == n;
         failed += !ok;
       }
     });
