@@ -64,7 +64,7 @@ class LinkPool {
   absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
 };
 
-Outcome No(const absl::Status& status) { return {nullptr, FallbackOf(status)}; }
+Outcome No(const absl::Status& status) { return {nullptr, FallbackOf(status), /*both_know=*/false}; }
 
 class LinkAttempt final : public Connector::Attempt {
  public:
@@ -78,7 +78,7 @@ class LinkAttempt final : public Connector::Attempt {
   Outcome Complete(absl::string_view bytes) override {
     const absl::StatusOr<wire::Answer> answer = wire::DecodeAnswer(bytes);
     if (!answer.ok()) return No(answer.status());
-    if (const auto* no = std::get_if<Fallback>(&*answer)) return {nullptr, *no};
+    if (const auto* no = std::get_if<Fallback>(&*answer)) return {nullptr, *no, /*both_know=*/true};
     const auto& yes = std::get<wire::Yes>(*answer);
     std::shared_ptr<Link> link = yes.is_new ? std::move(link_) : pool_->Find(yes);
     if (link == nullptr) return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
@@ -95,7 +95,7 @@ class LinkAttempt final : public Connector::Attempt {
     wire::Put(window, uint64_t{options_.window_bytes});
     link->SendControl(port, wire::ItemKind::kOpen, std::move(window));
     if (yes.is_new) waiter_->Watch(link);
-    return {std::make_shared<LinkStream>(std::move(port)), {}};
+    return {std::make_shared<LinkStream>(std::move(port)), {}, /*both_know=*/true};
   }
 
  private:

@@ -24,6 +24,9 @@ struct StreamOptions {
 struct Outcome {
   std::shared_ptr<Stream> stream;
   Fallback why;
+  // Without a stream: the peer knows that there is none. Otherwise it has a stream that will never be used, and whose
+  // end it sees when the other channel closes.
+  bool both_know = false;
 };
 
 // The asking end; one per process. Thread-safe. Nothing blocks beyond a handful of local system calls.
@@ -54,9 +57,10 @@ class Listener {
   // soon as the peer has attached (its window opens then); if the peer never attaches, Abort it when the other channel
   // closes.
   virtual Result Accept(absl::string_view offer) = 0;
-  // An answer that says no.
-  virtual Result Decline(Fallback why) = 0;
 };
+
+// An answer that says no to any offer.
+Listener::Result Decline(Fallback why);
 
 inline constexpr size_t kMaxOfferBytes = 256;
 inline constexpr size_t kMaxAnswerBytes = 1024;

@@ -26,13 +26,6 @@ class LinkListener final : public Listener {
     return result.ok() ? *std::move(result) : Decline(FallbackOf(result.status()));
   }
 
-  Result Decline(Fallback why) override {
-    Result result;
-    result.answer = wire::EncodeAnswer(why);
-    result.outcome.why = std::move(why);
-    return result;
-  }
-
  private:
   struct Client {
     uint64_t number = 0;       // of the link
@@ -113,6 +106,13 @@ class LinkListener final : public Listener {
 };
 
 }  // namespace
+
+Listener::Result Decline(Fallback why) {
+  Listener::Result result;
+  result.answer = wire::EncodeAnswer(why);
+  result.outcome = {nullptr, std::move(why), /*both_know=*/true};
+  return result;
+}
 
 std::unique_ptr<Listener> CreateListener(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
                                          progress::Waiter* waiter) {

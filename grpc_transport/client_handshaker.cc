@@ -1,0 +1,125 @@
+#include "grpc_transport/client_handshaker.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/errors.h"
+#include "grpc_transport/offer_bytes.h"
+
+namespace skein::grpc_transport {
+
+ClientHandshaker::ClientHandshaker(absl::StatusOr<Options> options, const grpc_core::ChannelArgs& factory_args,
+                                   grpc_pollset_set* interested_parties)
+    : Handshaker(Path::Role::kClient, std::move(options)),
+      address_(factory_args.GetOwnedString(GRPC_ARG_TCP_HANDSHAKER_RESOLVED_ADDRESS).value_or("")),
+      behind_proxy_(factory_args.Contains(GRPC_ARG_HTTP_CONNECT_SERVER)),
+      interested_parties_(interested_parties) {
+  GRPC_CLOSURE_INIT(&on_reconnected_, OnReconnected, this, nullptr);
+}
+
+void ClientHandshaker::Begin() {
+  secure_ = secure();
+  if (const Fallback why = PreventedHere(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
+  WatchLinks();
+  if (const absl::Status status = MakeOffer(); !status.ok()) return FinishWithTcp(FallbackOf(status));
+  StartTimer();
+  Write(secure_ ? Frame(attempt_->offer()) : HideInHttp2(attempt_->offer()));
+}
+
+Fallback ClientHandshaker::PreventedHere() {
+  if (behind_proxy_) return {FallbackCode::kProxy, {}};
+  if (Fallback why = Prevented(); why.code != FallbackCode::kNone) return why;
+  if (runtime().plain_peers().Contains(address_, absl::Now())) return {FallbackCode::kNegativeCache, {}};
+  return {};
+}
+
+absl::Status ClientHandshaker::MakeOffer() {
+  const absl::StatusOr<stream::Connector*> connector = runtime().ConnectorFor(options());
+  if (!connector.ok()) return connector.status();
+  absl::StatusOr<std::unique_ptr<stream::Connector::Attempt>> attempt = (*connector)->Begin();
+  if (!attempt.ok()) return attempt.status();
+  attempt_ = *std::move(attempt);
+  return absl::OkStatus();
+}
+
+void ClientHandshaker::OnWritten() { Read(); }
+
+void ClientHandshaker::OnBytes() {
+  const Parsed parsed = ParseFrame(received(kMaxFrameBytes), stream::kMaxAnswerBytes);
+  switch (parsed.beginning) {
+    case Beginning::kUndecided:
+      return Read();
+    case Beginning::kMalformed:
+      return Fail(Unavailable("skein: the peer's answer is malformed"));
+    case Beginning::kOther: {
+      Fallback why{FallbackCode::kPeerNotSkein, {}};
+      if (secure_) return Reconnect(std::move(why), Remember::kPeerIsPlain);
+      return FinishWithTcp(why, /*preface_sent=*/true);
+    }
+    case Beginning::kWhole:
+      DropReceived(parsed.size);
+      return OnAnswer(parsed.payload);
+  }
+}
+
+void ClientHandshaker::OnAnswer(absl::string_view answer) {
+  stream::Outcome outcome = attempt_->Complete(answer);
+  if (outcome.stream == nullptr) {
+    // Whether the peer said no, or said yes and this side cannot: only in the first case does it go on with TCP here.
+    if (outcome.both_know) return FinishWithTcp(outcome.why, /*preface_sent=*/!secure_);
+    return Reconnect(std::move(outcome.why), Remember::kNo);
+  }
+  if (received_bytes() > 0) return Fail(Unavailable("skein: the peer wrote more than its answer"));
+  FinishWithStream(std::move(outcome.stream));
+}
+
+// Some servers drop who offers: TLS servers without Skein, and whoever minds unknown settings.
+void ClientHandshaker::OnLost(const grpc_error_handle& error) {
+  if (is_shut_down()) return Fail(error);
+  Reconnect({FallbackCode::kPeerNotSkein, {}}, Remember::kPeerIsPlain);
+}
+
+void ClientHandshaker::OnTimeout() {
+  Fallback why{FallbackCode::kTimeout, {}};
+  if (secure_) return Reconnect(std::move(why), Remember::kPeerIsPlain);
+  FinishWithTcp(why, /*preface_sent=*/true);
+}
+
+void ClientHandshaker::Reconnect(Fallback why, Remember remember) {
+  const absl::StatusOr<grpc_core::URI> uri = grpc_core::URI::Parse(address_);
+  grpc_resolved_address address;
+  const bool parsed = uri.ok() && grpc_parse_uri(*uri, &address);
+  why_ = std::move(why);
+  remember_ = remember;
+  attempt_ = nullptr;
+  DropConnection(Unavailable("skein: the peer does not take offers"));
+  if (!parsed) return Fail(Unavailable(absl::StrCat("skein: no address to come back to: ", address_)));
+  Ref().release();
+  connecting_ = grpc_tcp_client_connect(&on_reconnected_, &connected_, interested_parties_,
+                                        grpc_event_engine::experimental::ChannelArgsEndpointConfig(args().args),
+                                        &address, args().deadline);
+}
+
+void ClientHandshaker::OnReconnected(void* arg, grpc_error_handle error) {
+  grpc_core::RefCountedPtr<ClientHandshaker> self(static_cast<ClientHandshaker*>(arg));
+  absl::MutexLock lock(&self->mu_);
+  self->connecting_.reset();
+  if (self->connected_ != nullptr) self->UseConnection(std::exchange(self->connected_, nullptr));
+  if (!error.ok()) return self->Fail(std::move(error));
+  if (self->is_shut_down()) return self->Fail(Unavailable("shut down while reconnecting"));
+  grpc_endpoint_add_to_pollset_set(self->args().endpoint, self->interested_parties_);
+  if (self->remember_ == Remember::kPeerIsPlain) {
+    const absl::Time now = absl::Now();
+    self->runtime().plain_peers().Add(self->address_, now + self->options().negative_cache, now);
+  }
+  self->FinishWithTcp(self->why_);
+}
+
+void ClientHandshaker::OnShutdown() {
+  if (!connecting_.has_value() || !grpc_tcp_client_cancel_connect(*connecting_)) return;
+  connecting_.reset();
+  Unref();  // the connection's, whose callback will not come
+  Fail(Unavailable("shut down while reconnecting"));
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,17 @@
+#ifndef SKEIN_GRPC_TRANSPORT_ERRORS_H_
+#define SKEIN_GRPC_TRANSPORT_ERRORS_H_
+
+#include "absl/strings/string_view.h"
+#include "grpc_transport/grpc_internal.h"
+
+namespace skein::grpc_transport {
+
+// An error that ends calls with UNAVAILABLE, which callers may retry: without the property they would end with UNKNOWN.
+inline grpc_error_handle Unavailable(absl::string_view message) {
+  return grpc_error_set_int(GRPC_ERROR_CREATE(message), grpc_core::StatusIntProperty::kRpcStatus,
+                            GRPC_STATUS_UNAVAILABLE);
+}
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_ERRORS_H_

@@ -1,0 +1,75 @@
+#include <memory>
+#include <utility>
+
+#include "grpc_transport/client_handshaker.h"
+#include "grpc_transport/runtime.h"
+#include "grpc_transport/server_handshaker.h"
+#include "grpc_transport/settings.h"
+#include "grpc_transport/skein.h"
+
+namespace skein {
+namespace grpc_transport {
+namespace {
+
+using grpc_core::ChannelArgs;
+using grpc_core::CoreConfiguration;
+using grpc_core::HandshakeManager;
+using grpc_core::MakeRefCounted;
+
+// After TCP (and a proxy) connected, before TLS begins.
+class Factory : public grpc_core::HandshakerFactory {
+ public:
+  HandshakerPriority Priority() override { return HandshakerPriority::kReadAheadSecurityHandshakers; }
+};
+
+absl::StatusOr<Options> OptionsOf(const ChannelArgs& args) {
+  return grpc_transport::OptionsOf(Runtime::Get().environment(), args);
+}
+
+bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
+
+class ClientFactory final : public Factory {
+ public:
+  void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* interested_parties,
+                      HandshakeManager* manager) override {
+    if (!args.Contains(GRPC_ARG_SERVER_URI)) return;  // not a channel: one of gRPC's own errands over HTTP
+    absl::StatusOr<Options> options = OptionsOf(args);
+    if (IsOff(options)) return;
+    manager->Add(MakeRefCounted<ClientHandshaker>(std::move(options), args, interested_parties));
+  }
+};
+
+class ServerFactory final : public Factory {
+ public:
+  void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* /*interested_parties*/,
+                      HandshakeManager* manager) override {
+    absl::StatusOr<Options> options = OptionsOf(args);
+    if (IsOff(options)) return;
+    manager->Add(MakeRefCounted<ServerHandshaker>(std::move(options)));
+  }
+};
+
+absl::Status Register() {
+  if (absl::Status status = LibraryMatches(); !status.ok()) return status;
+  if (absl::Status status = NotTooLate(); !status.ok()) return status;
+  Runtime& runtime = Runtime::Get();
+  CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {
+    auto* registry = builder->handshaker_registry();
+    registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());
+    registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_SERVER, std::make_unique<ServerFactory>());
+  });
+  return runtime.environment().status();
+}
+
+}  // namespace
+
+absl::Status Init() {
+  static const auto* const status = new absl::Status(Register());
+  return *status;
+}
+
+}  // namespace grpc_transport
+
+std::vector<Path> Paths() { return grpc_transport::Runtime::Get().paths().List(); }
+
+}  // namespace skein

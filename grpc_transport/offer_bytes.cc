@@ -1,0 +1,145 @@
+#include "grpc_transport/offer_bytes.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/match.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+constexpr absl::string_view kMagic = "\xA5SKN";
+constexpr char kVersion = 1;
+constexpr size_t kFrameHeader = 7;
+
+constexpr uint16_t kFirstSetting = 0xF5A0;
+constexpr size_t kSettingsPerFrame = 16;
+constexpr size_t kSettingBytes = 6;
+constexpr size_t kHttp2FrameHeader = 9;
+constexpr uint8_t kSettingsFrame = 4;
+
+uint8_t Byte(absl::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
+
+uint32_t BigEndian(absl::string_view bytes) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < bytes.size(); ++i) value = value << 8 | Byte(bytes, i);
+  return value;
+}
+
+void PutBigEndian(std::string& out, uint32_t value, int bytes) {
+  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
+}
+
+// A word of the offer, zero-padded at its end.
+uint32_t Word(absl::string_view offer, size_t index) {
+  std::string word(offer.substr(index * 4, 4));
+  word.resize(4, '\0');
+  return BigEndian(word);
+}
+
+Parsed Is(Beginning beginning) { return {beginning, {}, 0}; }
+
+// Both are the same as far as they go.
+bool AgreeSoFar(absl::string_view bytes, absl::string_view expected) {
+  const size_t size = std::min(bytes.size(), expected.size());
+  return bytes.substr(0, size) == expected.substr(0, size);
+}
+
+// Reads the settings one by one across frames.
+class SettingsReader {
+ public:
+  explicit SettingsReader(absl::string_view bytes) : bytes_(bytes) {}
+
+  // Takes the next setting, which must be `id`.
+  Beginning Next(uint16_t id, uint32_t& value) {
+    if (left_in_frame_ == 0) {
+      if (Beginning header = FrameHeader(); header != Beginning::kWhole) return header;
+    }
+    if (bytes_.size() - at_ < kSettingBytes) return Beginning::kUndecided;
+    if (BigEndian(bytes_.substr(at_, 2)) != id) return Beginning::kOther;
+    value = BigEndian(bytes_.substr(at_ + 2, 4));
+    at_ += kSettingBytes;
+    left_in_frame_ -= kSettingBytes;
+    return Beginning::kWhole;
+  }
+  size_t at() const { return at_; }
+  bool at_frame_end() const { return left_in_frame_ == 0; }
+
+ private:
+  Beginning FrameHeader() {
+    if (bytes_.size() - at_ < kHttp2FrameHeader) return Beginning::kUndecided;
+    const uint32_t length = BigEndian(bytes_.substr(at_, 3));
+    const bool settings = Byte(bytes_, at_ + 3) == kSettingsFrame && Byte(bytes_, at_ + 4) == 0 &&
+                          BigEndian(bytes_.substr(at_ + 5, 4)) == 0;
+    if (!settings || length == 0 || length % kSettingBytes != 0 || length > kSettingsPerFrame * kSettingBytes) {
+      return Beginning::kOther;
+    }
+    at_ += kHttp2FrameHeader;
+    left_in_frame_ = length;
+    return Beginning::kWhole;
+  }
+
+  const absl::string_view bytes_;
+  size_t at_ = kHttp2Preface.size();
+  size_t left_in_frame_ = 0;
+};
+
+}  // namespace
+
+std::string HideInHttp2(absl::string_view offer) {
+  const size_t settings = 1 + (offer.size() + 3) / 4;
+  std::string out(kHttp2Preface);
+  for (size_t i = 0; i < settings; ++i) {
+    if (i % kSettingsPerFrame == 0) {
+      PutBigEndian(out, static_cast<uint32_t>(kSettingBytes * std::min(kSettingsPerFrame, settings - i)), 3);
+      PutBigEndian(out, kSettingsFrame, 1);
+      PutBigEndian(out, 0, 1);  // flags
+      PutBigEndian(out, 0, 4);  // stream
+    }
+    PutBigEndian(out, static_cast<uint32_t>(kFirstSetting + i), 2);
+    PutBigEndian(out, i == 0 ? static_cast<uint32_t>(offer.size()) : Word(offer, i - 1), 4);
+  }
+  return out;
+}
+
+Parsed ParseHttp2(absl::string_view bytes, size_t max_payload) {
+  if (!AgreeSoFar(bytes, kHttp2Preface)) return Is(Beginning::kOther);
+  if (bytes.size() < kHttp2Preface.size()) return Is(Beginning::kUndecided);
+  SettingsReader reader(bytes);
+  uint32_t size = 0;
+  if (Beginning first = reader.Next(kFirstSetting, size); first != Beginning::kWhole) return Is(first);
+  if (size == 0 || size > max_payload) return Is(Beginning::kMalformed);
+  Parsed parsed;
+  for (size_t i = 0; parsed.payload.size() < size; ++i) {
+    uint32_t word = 0;
+    const Beginning next = reader.Next(static_cast<uint16_t>(kFirstSetting + 1 + i), word);
+    if (next == Beginning::kOther) return Is(Beginning::kMalformed);
+    if (next != Beginning::kWhole) return Is(next);
+    PutBigEndian(parsed.payload, word, 4);
+  }
+  if (!reader.at_frame_end()) return Is(Beginning::kMalformed);
+  parsed.payload.resize(size);
+  parsed.size = reader.at();
+  parsed.beginning = Beginning::kWhole;
+  return parsed;
+}
+
+std::string Frame(absl::string_view bytes) {
+  std::string out(kMagic);
+  out.push_back(kVersion);
+  PutBigEndian(out, static_cast<uint32_t>(bytes.size()), 2);
+  out.append(bytes.data(), bytes.size());
+  return out;
+}
+
+Parsed ParseFrame(absl::string_view bytes, size_t max_payload) {
+  if (!AgreeSoFar(bytes, kMagic)) return Is(Beginning::kOther);
+  if (bytes.size() > kMagic.size() && bytes[kMagic.size()] != kVersion) return Is(Beginning::kMalformed);
+  if (bytes.size() < kFrameHeader) return Is(Beginning::kUndecided);
+  const size_t size = BigEndian(bytes.substr(kMagic.size() + 1, 2));
+  if (size == 0 || size > max_payload) return Is(Beginning::kMalformed);
+  if (bytes.size() < kFrameHeader + size) return Is(Beginning::kUndecided);
+  return {Beginning::kWhole, std::string(bytes.substr(kFrameHeader, size)), kFrameHeader + size};
+}
+
+}  // namespace skein::grpc_transport

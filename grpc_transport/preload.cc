@@ -1,0 +1,18 @@
+// libskein_grpc_preload.so: Init() before main, for programs that know nothing of Skein. Child processes inherit
+// LD_PRELOAD, so this does as little as it can.
+#include <grpc/support/log.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "grpc_transport/skein.h"
+
+namespace {
+
+[[gnu::constructor]] void InitBeforeMain() {
+  if (std::getenv("SKEIN_GRPC") == nullptr) return;
+  const absl::Status status = skein::grpc_transport::Init();
+  if (!status.ok()) gpr_log(GPR_ERROR, "skein: %s", std::string(status.message()).c_str());
+}
+
+}  // namespace

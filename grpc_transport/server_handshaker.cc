@@ -1,0 +1,54 @@
+#include "grpc_transport/server_handshaker.h"
+
+#include <utility>
+
+#include "grpc_transport/errors.h"
+
+namespace skein::grpc_transport {
+
+void ServerHandshaker::Begin() {
+  // Nobody far away would make an offer: such connections are not held up.
+  if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
+  StartTimer();
+  Read();
+}
+
+void ServerHandshaker::OnBytes() {
+  const std::string bytes = received(kMaxHttp2OfferBytes);
+  const Parsed framed = ParseFrame(bytes, stream::kMaxOfferBytes);
+  const Parsed parsed =
+      framed.beginning == Beginning::kOther ? ParseHttp2(bytes, stream::kMaxOfferBytes) : framed;
+  switch (parsed.beginning) {
+    case Beginning::kUndecided:
+      return Read();
+    case Beginning::kOther:
+      return FinishWithTcp({FallbackCode::kPeerNotSkein, {}});
+    case Beginning::kMalformed:
+      return Fail(Unavailable("skein: the peer's offer is malformed"));
+    case Beginning::kWhole:
+      break;
+  }
+  if (received_bytes() > parsed.size) return Fail(Unavailable("skein: the peer did not wait for the answer"));
+  stream::Listener::Result result = Judge(parsed.payload);
+  outcome_ = std::move(result.outcome);
+  // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.
+  if (framed.beginning == Beginning::kWhole || outcome_.stream != nullptr) DropReceived(parsed.size);
+  Write(Frame(result.answer));
+}
+
+stream::Listener::Result ServerHandshaker::Judge(absl::string_view offer) {
+  WatchLinks();
+  const absl::StatusOr<stream::Listener*> listener = runtime().ListenerFor(options());
+  if (!listener.ok()) return stream::Decline(FallbackOf(listener.status()));
+  return (*listener)->Accept(offer);
+}
+
+void ServerHandshaker::OnWritten() {
+  if (outcome_.stream == nullptr) return FinishWithTcp(outcome_.why);
+  FinishWithStream(std::move(outcome_.stream));
+}
+
+// A silent client is somebody else's business.
+void ServerHandshaker::OnTimeout() { FinishWithTcp({FallbackCode::kTimeout, {}}); }
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,40 @@
+// Skein for gRPC: everything a program may call. It only needs Init(); the rest is by channel arguments.
+#ifndef SKEIN_GRPC_TRANSPORT_SKEIN_H_
+#define SKEIN_GRPC_TRANSPORT_SKEIN_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+
+#define SKEIN_EXPORT __attribute__((visibility("default")))
+
+namespace skein {
+
+// How one connection runs.
+struct Path {
+  enum class Role { kClient, kServer };
+  Role role = Role::kClient;
+  std::string local;    // as gRPC writes addresses: "ipv4:127.0.0.1:50051"
+  std::string peer;     // the same; on a server, what ServerContext::peer() says
+  std::string path;     // "shm" or "tcp"
+  std::string why;      // why not a better one; empty when there is none
+  bool secure = false;  // TLS or the like runs on top
+};
+
+// The connections of this process that Skein has had a say in and that still live, oldest first. Any thread.
+SKEIN_EXPORT std::vector<Path> Paths();
+
+namespace grpc_transport {
+
+// Once, before the first channel or server. From then on channels and servers whose argument "skein.mode" says prefer
+// or require use Skein; without the argument, SKEIN_GRPC in the environment decides, and without that nothing changes.
+// FAILED_PRECONDITION: called too late, or this process runs another gRPC than the one Skein was built for; gRPC then
+// works as if Skein were not there. INVALID_ARGUMENT: a SKEIN_* variable is wrong; every connection will fail and say
+// so. A second call gives the first one's status. Any thread.
+SKEIN_EXPORT absl::Status Init();
+
+}  // namespace grpc_transport
+}  // namespace skein
+
+#endif  // SKEIN_GRPC_TRANSPORT_SKEIN_H_

@@ -1,0 +1,235 @@
+#include "grpc_transport/skein_endpoint.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/ensure_exec_ctx.h"
+#include "grpc_transport/errors.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+constexpr size_t kReadBytes = size_t{256} << 10;  // about, per read callback
+
+grpc_error_handle ErrorOf(const absl::Status& status) {
+  if (absl::IsOutOfRange(status)) return Unavailable("Socket closed");  // the words TCP has for it
+  return Unavailable(status.message());
+}
+
+void ReleaseBytes(void* bytes) { delete[] static_cast<std::byte*>(bytes); }
+
+void AddSlice(grpc_slice_buffer* slices, stream::Buffer buffer) {
+  std::byte* bytes = buffer.data.release();
+  grpc_slice_buffer_add(slices, grpc_slice_new_with_user_data(bytes, buffer.size, ReleaseBytes, bytes));
+}
+
+// Lock: mu_, under which the stream is called (it calls back only from polling). Callbacks of gRPC are scheduled, never
+// run inline. Kept alive by the owner, by the stream's observer and by the read that watches TCP.
+class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
+ public:
+  SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
+                std::unique_ptr<Waiter::User> user, std::unique_ptr<PathRegistry::Entry> path)
+      : tcp_(tcp),
+        reader_(std::move(reader)),
+        user_(std::move(user)),
+        path_(std::move(path)),
+        peer_(grpc_endpoint_get_peer(tcp)),
+        local_address_(grpc_endpoint_get_local_address(tcp)),
+        stream_(std::move(stream)) {
+    base_.endpoint.vtable = &kVtable;
+    base_.self = this;
+  }
+
+  grpc_endpoint* Start() {
+    stream_->SetObserver(std::make_shared<Observer>(Ref()));
+    WatchTcp();
+    return &base_.endpoint;
+  }
+
+ private:
+  class Observer final : public stream::StreamObserver {
+   public:
+    explicit Observer(grpc_core::RefCountedPtr<SkeinEndpoint> endpoint) : endpoint_(std::move(endpoint)) {}
+    void OnReadable() override {
+      EnsureExecCtx exec_ctx;
+      absl::MutexLock lock(&endpoint_->mu_);
+      endpoint_->TryRead();
+    }
+    void OnWritable() override {
+      EnsureExecCtx exec_ctx;
+      absl::MutexLock lock(&endpoint_->mu_);
+      endpoint_->TryWrite();
+    }
+
+   private:
+    const grpc_core::RefCountedPtr<SkeinEndpoint> endpoint_;
+  };
+
+  struct Base {
+    grpc_endpoint endpoint;  // first: gRPC's pointer to it is a pointer to this
+    SkeinEndpoint* self;
+  };
+  static SkeinEndpoint* Of(grpc_endpoint* endpoint) { return reinterpret_cast<Base*>(endpoint)->self; }
+
+  static void Read(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, bool, int) {
+    SkeinEndpoint* self = Of(endpoint);
+    grpc_slice_buffer_reset_and_unref(slices);
+    absl::MutexLock lock(&self->mu_);
+    self->read_slices_ = slices;
+    self->read_done_ = done;
+    self->TryRead();
+  }
+
+  static void Write(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, void*, int) {
+    SkeinEndpoint* self = Of(endpoint);
+    absl::MutexLock lock(&self->mu_);
+    self->write_slices_ = slices;
+    self->write_done_ = done;
+    self->TryWrite();
+  }
+
+  void TryRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (read_done_ == nullptr) return;
+    if (!shutdown_.ok()) return FinishRead(shutdown_);
+    std::vector<stream::Buffer> buffers;
+    const absl::Status status = stream_->Read(kReadBytes, buffers);
+    if (!status.ok()) return FinishRead(ErrorOf(status));
+    if (buffers.empty()) {
+      if (!tcp_error_.ok()) FinishRead(tcp_error_);
+      return;
+    }
+    for (stream::Buffer& buffer : buffers) AddSlice(read_slices_, std::move(buffer));
+    FinishRead(absl::OkStatus());
+  }
+
+  void TryWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (write_done_ == nullptr) return;
+    if (!shutdown_.ok()) return FinishWrite(shutdown_);
+    std::vector<stream::ConstBytes> parts;
+    parts.reserve(write_slices_->count);
+    for (size_t i = 0; i < write_slices_->count; ++i) {
+      const grpc_slice& slice = write_slices_->slices[i];
+      parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
+    }
+    const absl::StatusOr<size_t> taken = stream_->Write(parts);
+    if (!taken.ok()) return FinishWrite(ErrorOf(taken.status()));
+    DropFirst(*taken);
+    if (write_slices_->length == 0) return FinishWrite(absl::OkStatus());
+    if (!tcp_error_.ok()) FinishWrite(tcp_error_);
+  }
+
+  void DropFirst(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (bytes == 0) return;
+    grpc_slice_buffer taken;
+    grpc_slice_buffer_init(&taken);
+    grpc_slice_buffer_move_first(write_slices_, bytes, &taken);
+    grpc_slice_buffer_destroy(&taken);
+  }
+
+  void FinishRead(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(read_done_, nullptr), std::move(error));
+  }
+  void FinishWrite(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(write_done_, nullptr), std::move(error));
+  }
+
+  void WatchTcp() {
+    reader_->Read(grpc_core::NewClosure([self = Ref()](grpc_error_handle error) { self->TcpEnded(std::move(error)); }));
+  }
+
+  // Bytes on the silent connection are a breach; usually it is the peer's end.
+  void TcpEnded(grpc_error_handle error) {
+    std::shared_ptr<stream::Stream> stream;
+    {
+      absl::MutexLock lock(&mu_);
+      if (!shutdown_.ok()) return;
+      stream = stream_;
+    }
+    // What the peer had written before it ended is delivered first.
+    stream->Drain();
+    absl::MutexLock lock(&mu_);
+    tcp_error_ = error.ok() ? Unavailable("the peer wrote to a connection that had moved to Skein")
+                            : Unavailable(grpc_core::StatusToString(error));
+    TryRead();
+    TryWrite();
+  }
+
+  static void Shutdown(grpc_endpoint* endpoint, grpc_error_handle why) {
+    SkeinEndpoint* self = Of(endpoint);
+    {
+      absl::MutexLock lock(&self->mu_);
+      if (!self->shutdown_.ok()) return;
+      self->shutdown_ = std::move(why);
+      if (self->shutdown_.ok()) self->shutdown_ = Unavailable("endpoint shut down");
+      self->TryRead();
+      self->TryWrite();
+      // The peer reads what was written, then the end, whichever of the two connections tells it first.
+      self->stream_->CloseWrite();
+    }
+    grpc_endpoint_shutdown(self->tcp_, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
+  }
+
+  static void Destroy(grpc_endpoint* endpoint) {
+    Shutdown(endpoint, GRPC_ERROR_CREATE("endpoint destroyed"));
+    SkeinEndpoint* self = Of(endpoint);
+    std::shared_ptr<stream::Stream> stream;
+    {
+      absl::MutexLock lock(&self->mu_);
+      stream = std::move(self->stream_);
+    }
+    stream.reset();  // lets go of the observer
+    grpc_endpoint_destroy(self->tcp_);
+    self->path_ = nullptr;
+    self->user_ = nullptr;
+    self->Unref();
+  }
+
+  // The TCP connection is what pollsets know; the link's descriptor is watched by the Waiter.
+  static void AddToPollset(grpc_endpoint* e, grpc_pollset* p) { grpc_endpoint_add_to_pollset(Of(e)->tcp_, p); }
+  static void AddToPollsetSet(grpc_endpoint* e, grpc_pollset_set* p) {
+    grpc_endpoint_add_to_pollset_set(Of(e)->tcp_, p);
+  }
+  static void DeleteFromPollsetSet(grpc_endpoint* e, grpc_pollset_set* p) {
+    grpc_endpoint_delete_from_pollset_set(Of(e)->tcp_, p);
+  }
+  static absl::string_view Peer(grpc_endpoint* e) { return Of(e)->peer_; }
+  static absl::string_view LocalAddress(grpc_endpoint* e) { return Of(e)->local_address_; }
+  static int Fd(grpc_endpoint* e) { return grpc_endpoint_get_fd(Of(e)->tcp_); }
+  static bool CanTrackErrors(grpc_endpoint*) { return false; }
+
+  static const grpc_endpoint_vtable kVtable;
+
+  Base base_;
+  grpc_endpoint* const tcp_;
+  const grpc_core::RefCountedPtr<TcpReader> reader_;
+  std::unique_ptr<Waiter::User> user_;
+  std::unique_ptr<PathRegistry::Entry> path_;
+  const std::string peer_;
+  const std::string local_address_;
+
+  absl::Mutex mu_;
+  std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
+  grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
+  grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);
+  grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
+  grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;
+  grpc_slice_buffer* write_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
+  grpc_closure* write_done_ ABSL_GUARDED_BY(mu_) = nullptr;
+};
+
+const grpc_endpoint_vtable SkeinEndpoint::kVtable = {
+    Read, Write,        AddToPollset, AddToPollsetSet, DeleteFromPollsetSet, Shutdown, Destroy,
+    Peer, LocalAddress, Fd,           CanTrackErrors};
+
+}  // namespace
+
+grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
+                                grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
+                                std::unique_ptr<PathRegistry::Entry> path) {
+  auto endpoint = grpc_core::MakeRefCounted<SkeinEndpoint>(std::move(stream), tcp, std::move(reader), std::move(user),
+                                                           std::move(path));
+  return endpoint.release()->Start();
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,23 @@
+// A gRPC endpoint whose bytes go over a stream; the TCP connection it was negotiated on stays open beside it, silent,
+// as the sign of life that gRPC's own tools know: its addresses, its keepalive, its end when the peer's process ends.
+#ifndef SKEIN_GRPC_TRANSPORT_SKEIN_ENDPOINT_H_
+#define SKEIN_GRPC_TRANSPORT_SKEIN_ENDPOINT_H_
+
+#include <memory>
+
+#include "core/stream/stream.h"
+#include "grpc_transport/grpc_internal.h"
+#include "grpc_transport/path_registry.h"
+#include "grpc_transport/tcp_reader.h"
+#include "grpc_transport/waiter.h"
+
+namespace skein::grpc_transport {
+
+// Owns `tcp`; `reader` is its reader, with nothing left in it.
+grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
+                                grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
+                                std::unique_ptr<PathRegistry::Entry> path);
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_SKEIN_ENDPOINT_H_

@@ -1,0 +1,96 @@
+#include "grpc_transport/waiter.h"
+
+#include <atomic>
+#include <utility>
+
+#include "grpc_transport/ensure_exec_ctx.h"
+
+namespace skein::grpc_transport {
+
+// One source in the engine. Its closure is either scheduled or waits for the descriptor, never both, and one of them
+// until it has stopped: so everything here but `stopping_` belongs to the closure's run.
+class Waiter::Watched : public grpc_core::RefCounted<Watched> {
+ public:
+  Watched(Waiter* waiter, std::shared_ptr<progress::Source> source)
+      : waiter_(waiter), source_(std::move(source)), fd_(grpc_fd_create(source_->fd(), "skein", /*track_err=*/false)) {
+    GRPC_CLOSURE_INIT(&run_, Run, this, nullptr);
+  }
+
+  void Start() {
+    Ref().release();  // the closure's, until it has stopped
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
+  }
+  // The closure runs soon and gives the descriptor back. (Not by grpc_fd_shutdown: after that, epoll1's release would
+  // leave the descriptor in its set.)
+  void Stop() {
+    stopping_.store(true, std::memory_order_release);
+    grpc_fd_set_readable(fd_);
+  }
+  void ReleaseFd() {
+    int released = -1;  // stays the source's
+    grpc_fd_orphan(fd_, nullptr, &released, "skein");
+  }
+  const std::shared_ptr<progress::Source>& source() const { return source_; }
+
+ private:
+  static void Run(void* arg, grpc_error_handle /*error*/) { static_cast<Watched*>(arg)->RunOnce(); }
+
+  void RunOnce() {
+    if (!stopping_.load(std::memory_order_acquire) && !source_->finished()) {
+      // By turns with the callbacks that the Poll has made ready.
+      if (source_->Poll() || !source_->Arm()) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
+      if (!source_->finished()) return grpc_fd_notify_on_read(fd_, &run_);
+    }
+    waiter_->Stopped(this);
+    Unref();
+  }
+
+  Waiter* const waiter_;
+  const std::shared_ptr<progress::Source> source_;
+  grpc_fd* const fd_;
+  grpc_closure run_;
+  std::atomic<bool> stopping_{false};  // release by Stop, acquire by the closure
+};
+
+Waiter::Waiter() = default;
+Waiter::~Waiter() = default;
+
+void Waiter::StartLocked(std::shared_ptr<progress::Source> source) {
+  watched_.push_back(grpc_core::MakeRefCounted<Watched>(this, std::move(source)));
+  watched_.back()->Start();
+}
+
+void Waiter::Watch(std::shared_ptr<progress::Source> source) {
+  EnsureExecCtx exec_ctx;
+  absl::MutexLock lock(&mu_);
+  if (users_ == 0) return parked_.push_back(std::move(source));
+  StartLocked(std::move(source));
+}
+
+void Waiter::UserComes() {
+  EnsureExecCtx exec_ctx;
+  absl::MutexLock lock(&mu_);
+  if (++users_ > 1) return;
+  for (std::shared_ptr<progress::Source>& source : parked_) StartLocked(std::move(source));
+  parked_.clear();
+}
+
+void Waiter::UserGoes() {
+  EnsureExecCtx exec_ctx;
+  absl::MutexLock lock(&mu_);
+  if (--users_ > 0) return;
+  for (const auto& watched : watched_) watched->Stop();
+}
+
+void Waiter::Stopped(Watched* watched) {
+  const std::shared_ptr<progress::Source> source = watched->source();  // outlives the lock, as does `watched`
+  absl::MutexLock lock(&mu_);
+  std::erase_if(watched_, [watched](const auto& other) { return other.get() == watched; });
+  watched->ReleaseFd();
+  if (source->finished()) return;
+  // Somebody may have come since.
+  if (users_ > 0) return StartLocked(source);
+  if (!source->idle()) parked_.push_back(source);
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,55 @@
+// How links are polled inside gRPC: a link's descriptor is one of the polling engine's, so whichever thread waits in
+// gRPC wakes, polls the link and runs what became ready.
+//
+// gRPC's shutdown waits for all descriptors of the engine to be given back. So they are, whenever the last user (a
+// Skein endpoint or a negotiation) goes: what is idle is then dropped, the rest is watched again when a user comes.
+#ifndef SKEIN_GRPC_TRANSPORT_WAITER_H_
+#define SKEIN_GRPC_TRANSPORT_WAITER_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/progress/progress.h"
+#include "grpc_transport/grpc_internal.h"
+
+namespace skein::grpc_transport {
+
+class Waiter final : public progress::Waiter {
+ public:
+  // While one exists, sources are watched.
+  class User {
+   public:
+    explicit User(Waiter* waiter) : waiter_(waiter) { waiter_->UserComes(); }
+    User(const User&) = delete;
+    User& operator=(const User&) = delete;
+    ~User() { waiter_->UserGoes(); }
+
+   private:
+    Waiter* const waiter_;
+  };
+
+  Waiter();
+  ~Waiter() override;
+
+  void Watch(std::shared_ptr<progress::Source> source) override;
+
+ private:
+  class Watched;
+
+  void UserComes();
+  void UserGoes();
+  // The watched source gives its descriptor back.
+  void Stopped(Watched* watched);
+  void StartLocked(std::shared_ptr<progress::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  absl::Mutex mu_;
+  int users_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<grpc_core::RefCountedPtr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<progress::Source>> parked_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_WAITER_H_
