@@ -47,7 +47,7 @@
 namespace skein::grpc_transport {
 
 inline constexpr char kCoreVersion[] = "29.0.0";  // what grpc_version_string() says in gRPC 1.51.1
-inline constexpr char kCoreNickname[] = "galley";
+inline constexpr char kCoreNickname[] = "galaxy";
 
 // FAILED_PRECONDITION, with both versions, unless the libgrpc in this process is the one built against.
 absl::Status LibraryMatches();

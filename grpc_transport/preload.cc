@@ -1,7 +1,6 @@
 // libskein_grpc_preload.so: Init() before main, for programs that know nothing of Skein. Child processes inherit
 // LD_PRELOAD, so this does as little as it can.
-#include <grpc/support/log.h>
-
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +11,9 @@ namespace {
 [[gnu::constructor]] void InitBeforeMain() {
   if (std::getenv("SKEIN_GRPC") == nullptr) return;
   const absl::Status status = skein::grpc_transport::Init();
-  if (!status.ok()) gpr_log(GPR_ERROR, "skein: %s", std::string(status.message()).c_str());
+  if (status.ok()) return;
+  // gRPC's log is still shut: it opens with grpc_init.
+  std::fprintf(stderr, "skein: %s\n", std::string(status.message()).c_str());
 }
 
 }  // namespace
