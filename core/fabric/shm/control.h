@@ -28,10 +28,12 @@ struct Side {
   std::atomic<uint32_t> state;             // SideState; release
   // Written by the owner as consumer.
   alignas(64) std::atomic<uint64_t> head;  // release; the peer's producer acquires
+  std::atomic<uint64_t> receives;          // posted since the start; release, the peer's producer acquires
   // Set by the owner before it sleeps, taken down by the peer that rings. Both sides put a sequentially consistent
   // fence between their store and their load (Dekker): owner "armed, then tail", peer "tail, then armed".
   alignas(64) std::atomic<uint32_t> armed;
-  // The same for the owner as producer: it waits for head to move (room, or a SEND's end).
+  // The same for the owner as producer: it waits for head (room, or a SEND's end) or for
+  // receives to move.
   std::atomic<uint32_t> waits_for_head;
   alignas(64) std::byte mailbox[kMailboxBytes];
 };

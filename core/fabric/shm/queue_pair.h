@@ -114,6 +114,7 @@ class ShmQueuePair final : public QueuePair {
 
   // responder.cc
   void ProgressReceives();
+  void RingIfWaitsForHead();
   bool ReceiveOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
   bool ReceiveFragment(const Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
   void ReportReceive(Opcode opcode, CompletionStatus status, size_t bytes, uint32_t immediate)
@@ -152,7 +153,9 @@ class ShmQueuePair final : public QueuePair {
   Imports imports_ ABSL_GUARDED_BY(send_mu_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(send_mu_);  // posted and not yet completed, in order
   size_t waiting_ ABSL_GUARDED_BY(send_mu_) = 0;         // of these, not run yet: the last ones
+  size_t sends_out_ ABSL_GUARDED_BY(send_mu_) = 0;       // of these, SENDs that the peer has yet to take
   uint64_t last_posted_ ABSL_GUARDED_BY(send_mu_) = 0;
+  uint64_t receives_met_ ABSL_GUARDED_BY(send_mu_) = 0;  // messages sent that each take one of the peer's receives
 
   absl::Mutex receive_mu_;
   std::optional<MailboxConsumer> consumer_ ABSL_GUARDED_BY(receive_mu_);

@@ -112,6 +112,8 @@ void ShmQueuePair::Stage(Entry& entry) {
 }
 
 ShmQueuePair::Step ShmQueuePair::Execute(Entry& entry) {
+  // One-sided requests must not overtake a SEND that waits for its receive. (SENDs queue up in the mailbox.)
+  if (sends_out_ > 0 && entry.request.opcode != Opcode::kSend) return Step::kWait;
   switch (entry.request.opcode) {
     case Opcode::kSend:
       return ExecuteSend(entry);
@@ -142,6 +144,8 @@ ShmQueuePair::Step ShmQueuePair::ExecuteSend(Entry& entry) {
     entry.sent += record.size;
   } while (entry.sent < total);
   entry.end = producer_->position();
+  ++receives_met_;
+  ++sends_out_;
   return Step::kAwaitsHead;
 }
 
@@ -169,18 +173,22 @@ ShmQueuePair::Step ShmQueuePair::Reach(const Entry& entry, uint32_t access, uint
 
 ShmQueuePair::Step ShmQueuePair::ExecuteWrite(Entry& entry) {
   const size_t total = TotalBytes(entry.local);
+  const bool takes_receive = entry.request.opcode == Opcode::kWriteWithImmediate;
+  if (takes_receive && receives_met_ >= theirs_->receives.load(std::memory_order_acquire)) return Step::kWait;
   if (total > 0 && !entry.written) {
     const Import* import = nullptr;
     if (const Step step = Reach(entry, kRemoteWrite, total, import); step != Step::kDone) return step;
     GatherInto(import->at(entry.request.remote.address), entry.local, total);
     entry.written = true;
   }
-  if (entry.request.opcode == Opcode::kWrite) return Step::kDone;
+  if (!takes_receive) return Step::kDone;
   Record record;
   record.kind = RecordKind::kImmediate;
   record.immediate = entry.request.immediate;
   record.total = static_cast<uint32_t>(std::min<size_t>(total, UINT32_MAX));
-  return producer_->Push(record, nullptr) ? Step::kDone : Step::kWait;
+  if (!producer_->Push(record, nullptr)) return Step::kWait;
+  ++receives_met_;
+  return Step::kDone;
 }
 
 ShmQueuePair::Step ShmQueuePair::ExecuteRead(Entry& entry) {
@@ -232,6 +240,7 @@ bool ShmQueuePair::RunWaiting() {
   for (Entry& entry : entries_) {
     if (entry.step == Step::kAwaitsHead && entry.end <= *head) {
       entry.step = Step::kDone;
+      --sends_out_;
       progressed = true;
     }
     if (entry.step != Step::kWait) continue;
@@ -256,7 +265,7 @@ void ShmQueuePair::Retire() {
 void ShmQueuePair::AwaitHead() {
   do {
     mine_->waits_for_head.store(1, std::memory_order_relaxed);
-    // Pairs with the fence in ProgressReceives: either the peer sees the flag, or RunWaiting sees its new head.
+    // Pairs with the fence in RingIfWaitsForHead: either the peer sees the flag, or RunWaiting sees what moved.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   } while (ready() && RunWaiting() && !entries_.empty());
 }
@@ -305,6 +314,7 @@ void ShmQueuePair::FlushSends() {
   }
   entries_.clear();
   waiting_ = 0;
+  sends_out_ = 0;
   unfinished_sends_.store(false, std::memory_order_relaxed);
 }
 

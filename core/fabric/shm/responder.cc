@@ -21,10 +21,15 @@ absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
     receives_used_.fetch_add(static_cast<uint32_t>(batch.size()), std::memory_order_relaxed);
     const bool was_empty = receives_.empty();
     receives_.insert(receives_.end(), batch.begin(), batch.end());
+    mine_->receives.fetch_add(batch.size(), std::memory_order_release);
     // Something may have been waiting for it; whoever sleeps must look.
     if (was_empty && !batch.empty() && !absl::IsNotFound(consumer_->Peek().status())) receive_queue_->Wake();
   }
-  if (!ready()) Flush();
+  if (!ready()) {
+    Flush();
+  } else {
+    RingIfWaitsForHead();
+  }
   return absl::OkStatus();
 }
 
@@ -34,7 +39,10 @@ void ShmQueuePair::ProgressReceives() {
     absl::MutexLock lock(&receive_mu_);
     while (ready() && !receives_.empty() && ReceiveOne()) any = true;
   }
-  if (!any) return;
+  if (any) RingIfWaitsForHead();
+}
+
+void ShmQueuePair::RingIfWaitsForHead() {
   // Pairs with the fence in AwaitHead.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (theirs_->waits_for_head.load(std::memory_order_relaxed) != 0 &&
