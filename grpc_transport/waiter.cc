@@ -87,10 +87,10 @@ void Waiter::Stopped(Watched* watched) {
   absl::MutexLock lock(&mu_);
   std::erase_if(watched_, [watched](const auto& other) { return other.get() == watched; });
   watched->ReleaseFd();
-  if (source->finished()) return;
-  // Somebody may have come since.
+  // Somebody may have come since. (Nobody comes meanwhile: so no new stream meets a link that is being retired.)
+  if (users_ == 0 ? source->Retire() : source->finished()) return;
   if (users_ > 0) return StartLocked(source);
-  if (!source->idle()) parked_.push_back(source);
+  parked_.push_back(source);
 }
 
 }  // namespace skein::grpc_transport

@@ -124,9 +124,23 @@ bool Link::RemovePort(uint32_t stream) {
   return ports_.empty();
 }
 
-bool Link::idle() const {
-  absl::MutexLock lock(&ports_mu_);
-  return ports_.empty();
+bool Link::idle() {
+  {
+    absl::MutexLock lock(&ports_mu_);
+    for (const auto& [stream, port] : ports_) {
+      if (!port->abandoned()) return false;
+    }
+  }
+  return Flushed();
+}
+
+bool Link::Retire() {
+  if (!finished() && idle()) {
+    Close();
+    while (Poll()) {  // until the ports have been told, and let go of this link
+    }
+  }
+  return finished();
 }
 
 bool Link::attached() const {

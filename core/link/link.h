@@ -64,7 +64,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Arm() override;
   int fd() const override { return queue_->fd(); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
-  bool idle() const override;
+  bool Retire() override;
+  // No stream is left whose owner waits for anything, and Flushed().
+  bool idle();
   // Looks whether the peer is still there, by more than what has arrived.
   bool StillConnected();
   // Whether all that was sent has reached the peer's memory. If not, `on_flushed` (see below) is called when it has.

@@ -3,6 +3,7 @@
 #ifndef SKEIN_CORE_LINK_PORT_H_
 #define SKEIN_CORE_LINK_PORT_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,10 +35,16 @@ class Port : public std::enable_shared_from_this<Port> {
   virtual void Notify() = 0;
 
   uint32_t stream() const { return stream_; }
+  // The owner is gone, and only good manners keep the port: it still takes what the peer sends.
+  bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
+
+ protected:
+  void set_abandoned() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
   friend class Link;
   const uint32_t stream_;
+  std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
   // Under the link's sending lock:
   uint32_t next_out_ = 0;          // sequence
   uint64_t window_to_return_ = 0;  // bytes read, not told yet

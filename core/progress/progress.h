@@ -27,8 +27,9 @@ class Source {
   // True once no more work will ever come: forget this source.
   virtual bool finished() const = 0;
 
-  // True when nobody depends on this source just now: who stops watching may drop it for good.
-  virtual bool idle() const = 0;
+  // For who wants to stop watching: if nobody depends on this source just now and its peer has all it was sent, ends it
+  // for good. Returns whether it is finished.
+  virtual bool Retire() = 0;
 };
 
 // Implemented by an adapter. Must outlive every connector and listener it was given to.

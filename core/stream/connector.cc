@@ -52,7 +52,7 @@ class LinkPool {
     absl::erase_if(links_, [](const auto& entry) {
       const std::shared_ptr<Link> link = entry.second.lock();
       if (link == nullptr || link->finished()) return true;
-      if (!link->idle() || !link->Flushed()) return false;
+      if (!link->idle()) return false;
       link->Close();
       return true;
     });

@@ -52,8 +52,8 @@ absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
     arrived_.pop_front();
   }
   if (taken == 0) {
+    if (read_closed_ && !absl::IsAborted(error_)) return absl::OutOfRangeError("the peer has closed its side");
     if (!error_.ok()) return error_;
-    if (read_closed_) return absl::OutOfRangeError("the peer has closed its side");
     wants_to_read_ = true;
     return absl::OkStatus();
   }
@@ -95,7 +95,7 @@ void StreamPort::Abandon() {
   {
     absl::MutexLock lock(&mu_);
     observer = std::move(observer_);
-    abandoned_ = true;
+    set_abandoned();
     closed = write_closed_;
     uint64_t unread = 0;
     for (const Chunk& chunk : arrived_) unread += chunk.buffer.size;
@@ -122,7 +122,7 @@ absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
   if (payload.size() > may_arrive_) return absl::DataLossError("more data than the window allows");
   may_arrive_ -= payload.size();
   if (!error_.ok()) return absl::OkStatus();
-  if (abandoned_) {
+  if (abandoned()) {
     CountAsRead(payload.size());
   } else {
     Append(payload);

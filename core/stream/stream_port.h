@@ -82,7 +82,6 @@ class StreamPort final : public link::Port {
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over
-  bool abandoned_ ABSL_GUARDED_BY(mu_) = false;
   bool left_ ABSL_GUARDED_BY(mu_) = false;  // the link
   bool wants_to_read_ ABSL_GUARDED_BY(mu_) = false;
   bool wants_to_write_ ABSL_GUARDED_BY(mu_) = false;
