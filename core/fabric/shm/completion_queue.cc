@@ -64,14 +64,18 @@ absl::Status ShmCompletionQueue::Arm() {
 
 void ShmCompletionQueue::AckEvents() {
   absl::MutexLock members(&members_mu_);
-  uint64_t count = 0;
-  if (read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // nothing to take
+  {
+    absl::MutexLock lock(&ready_mu_);
+    uint64_t count = 0;
+    if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
+  }
   for (ShmQueuePair* member : members_) member->DrainSocket(this);
 }
 
 void ShmCompletionQueue::Signal() {
   if (!armed_) return;
   armed_ = false;
+  signaled_ = true;
   const uint64_t one = 1;
   // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
   if (write(event_.get(), &one, sizeof(one)) < 0) return;

@@ -53,6 +53,7 @@ class ShmCompletionQueue final : public CompletionQueue {
   absl::Mutex ready_mu_;
   std::deque<Ready> ready_ ABSL_GUARDED_BY(ready_mu_);
   bool armed_ ABSL_GUARDED_BY(ready_mu_) = false;
+  bool signaled_ ABSL_GUARDED_BY(ready_mu_) = false;  // the eventfd
   bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;  // Poll is on its way here: what is pushed needs no wake-up
 };
 
