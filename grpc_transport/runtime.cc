@@ -7,12 +7,6 @@
 namespace skein::grpc_transport {
 namespace {
 
-Options Defaults() {
-  Options options;
-  options.mode = Mode::kOff;  // who wants Skein says so
-  return options;
-}
-
 stream::StreamOptions StreamOptionsOf(const Options& options) {
   return {static_cast<size_t>(options.ring_bytes), static_cast<size_t>(options.window_bytes)};
 }
@@ -24,7 +18,7 @@ Runtime& Runtime::Get() {
   return *runtime;
 }
 
-Runtime::Runtime() : environment_(OptionsFromEnvironment(Defaults(), "SKEIN_GRPC", environ)) {}
+Runtime::Runtime() : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", environ)) {}
 
 absl::StatusOr<std::shared_ptr<fabric::Device>> Runtime::DeviceLocked() {
   if (device_ == nullptr) {

@@ -52,7 +52,7 @@ absl::Status SetMode(Options& options, absl::string_view value) {
 }
 
 constexpr OptionSpec kTable[] = {
-    {"mode", "prefer", "off | prefer | require", "",
+    {"mode", "off", "off | prefer | require", "",
      "off: as if Skein were not there. prefer: the best path both ends can prove, else TCP. require: fail rather than "
      "use TCP.",
      SetMode},

@@ -19,7 +19,7 @@ enum class Mode : uint8_t { kOff, kPrefer, kRequire };
 absl::string_view ModeName(Mode mode);
 
 struct Options {
-  Mode mode = Mode::kPrefer;
+  Mode mode = Mode::kOff;
   int64_t ring_bytes = 1 << 20;
   int64_t window_bytes = 1 << 20;
   absl::Duration negotiation_timeout = absl::Milliseconds(1000);
