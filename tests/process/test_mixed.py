@@ -1,5 +1,6 @@
 """Skein at one end only: everything works over TCP, and the reason is said."""
 
+import connect_proxy
 import harness
 
 PLAIN = harness.Transport.TCP
@@ -53,6 +54,15 @@ class Mixed(MixedTest):
         for client in (plain, skein):
             self.assertEqual(client.receive()["statuses"], {"OK": 400}, client.log())
         self.assert_path(skein, harness.expected_path())
+
+    def test_behind_a_proxy(self):
+        proxy = connect_proxy.ConnectProxy()
+        self.addCleanup(proxy.close)
+        port = self.server().address.rsplit(":", 1)[1]
+        client = self.client(f"localhost:{port}", env={"http_proxy": f"http://127.0.0.1:{proxy.port}", "no_proxy": ""})
+        self.assert_works(client)
+        self.assertEqual(proxy.connects, 1)
+        self.assert_path(client, "tcp: behind a proxy")
 
     def test_a_server_switched_off_is_like_a_plain_one(self):
         server = self.server(mode="off")

@@ -1,0 +1,41 @@
+"""Init() refuses what it cannot do well, says why, and leaves gRPC as it was."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1))
+
+
+def run(when, **environment):
+    return subprocess.run(
+        [BUILD / "refusal", when], env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+    )
+
+
+class Refusals(unittest.TestCase):
+    def test_in_time_on_the_right_library(self):
+        self.assertEqual(run("in-time").returncode, 0)
+
+    def test_after_the_first_channel(self):
+        result = run("late")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("before the first channel or server", result.stdout)
+
+    def test_on_another_grpc(self):
+        result = run("in-time", LD_PRELOAD=str(BUILD / "libother_grpc.so"))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("30.1.0", result.stdout)
+        self.assertIn("gRPC 1.51.1", result.stdout)
+
+    def test_the_preload_library_on_another_grpc_says_so_and_stays_out_of_the_way(self):
+        libraries = [BUILD / "libother_grpc.so", BUILD.parents[1] / "grpc_transport/libskein_grpc_preload.so"]
+        result = run("late", SKEIN_GRPC="require", LD_PRELOAD=":".join(map(str, libraries)))
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("30.1.0", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
