@@ -54,7 +54,7 @@ class ShmCompletionQueue final : public CompletionQueue {
   std::deque<Ready> ready_ ABSL_GUARDED_BY(ready_mu_);
   bool armed_ ABSL_GUARDED_BY(ready_mu_) = false;
   bool signaled_ ABSL_GUARDED_BY(ready_mu_) = false;  // the eventfd
-  bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;  // Poll is on its way here: what is pushed needs no wake-up
+  bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;   // Poll is on its way here: what is pushed needs no wake-up
 };
 
 }  // namespace skein::fabric::shm

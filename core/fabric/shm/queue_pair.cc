@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
+#include "core/fabric/shm/fence.h"
 
 namespace skein::fabric::shm {
 namespace {
@@ -184,7 +185,7 @@ void ShmQueuePair::Arm() {
   if (!ready()) return;
   mine_->armed.store(1, std::memory_order_relaxed);
   // Pairs with the fence in RingIfArmed: either the peer sees the flag, or the next Poll sees the peer's record.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  FullFence();
 }
 
 void ShmQueuePair::Reaped(uint64_t sequence) {

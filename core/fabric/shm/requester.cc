@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/shm/fence.h"
 #include "core/fabric/shm/queue_pair.h"
 
 namespace skein::fabric::shm {
@@ -266,13 +267,13 @@ void ShmQueuePair::AwaitHead() {
   do {
     mine_->waits_for_head.store(1, std::memory_order_relaxed);
     // Pairs with the fence in RingIfWaitsForHead: either the peer sees the flag, or RunWaiting sees what moved.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    FullFence();
   } while (ready() && RunWaiting() && !entries_.empty());
 }
 
 void ShmQueuePair::RingIfArmed() {
   // Pairs with the fence in Arm.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  FullFence();
   if (theirs_->armed.load(std::memory_order_relaxed) != 0 &&
       theirs_->armed.exchange(0, std::memory_order_relaxed) != 0) {
     Ring();

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/shm/fence.h"
 #include "core/fabric/shm/queue_pair.h"
 
 namespace skein::fabric::shm {
@@ -44,7 +45,7 @@ void ShmQueuePair::ProgressReceives() {
 
 void ShmQueuePair::RingIfWaitsForHead() {
   // Pairs with the fence in AwaitHead.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  FullFence();
   if (theirs_->waits_for_head.load(std::memory_order_relaxed) != 0 &&
       theirs_->waits_for_head.exchange(0, std::memory_order_relaxed) != 0) {
     Ring();
@@ -67,7 +68,7 @@ bool ShmQueuePair::ReceiveOne() {
 }
 
 bool ShmQueuePair::ReceiveFragment(const Record& record) {
-  const Segment& buffer = receives_.front().buffer;
+  const Segment buffer = receives_.front().buffer;  // a copy: a report takes the request off
   if (record.size > buffer.size - assembled_) {
     ReportReceive(Opcode::kReceive, CompletionStatus::kLocalLengthError, 0, 0);
     Fail(CompletionStatus::kFlushed,
