@@ -26,8 +26,7 @@ test_sanitized() {
     build_preset "$preset" || die "the $preset build failed"
   done
   run_ctest asan --label-exclude 'process|source' || return
-  # libgrpc is not instrumented: ThreadSanitizer cannot see its locks, so it would report every hand-over inside it.
-  run_ctest tsan --label-exclude 'process|source|grpc'
+  run_ctest tsan --label-exclude 'process|source'
 }
 
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
