@@ -113,7 +113,9 @@ Parsed ParseHttp2(absl::string_view bytes, size_t max_payload) {
   for (size_t i = 0; parsed.payload.size() < size; ++i) {
     uint32_t word = 0;
     const Beginning next = reader.Next(static_cast<uint16_t>(kFirstSetting + 1 + i), word);
-    if (next == Beginning::kOther) return Is(Beginning::kMalformed);
+    // In more frames than it takes, it would not end within the bound, and be waited for in vain.
+    const bool too_long = next == Beginning::kUndecided && bytes.size() >= kMaxHttp2OfferBytes;
+    if (next == Beginning::kOther || too_long) return Is(Beginning::kMalformed);
     if (next != Beginning::kWhole) return Is(next);
     PutBigEndian(parsed.payload, word, 4);
   }

@@ -1,0 +1,144 @@
+// Which connections may lead to a process on this host, by real sockets.
+#include "grpc_transport/same_host.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "core/base/unique_fd.h"
+#include "gtest/gtest.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+struct Address {
+  sockaddr_storage storage = {};
+  socklen_t size = 0;
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+};
+
+Address Ipv4(const char* text, uint16_t port) {
+  Address address;
+  auto& ip = reinterpret_cast<sockaddr_in&>(address.storage);
+  ip.sin_family = AF_INET;
+  ip.sin_port = htons(port);
+  EXPECT_EQ(inet_pton(AF_INET, text, &ip.sin_addr), 1) << text;
+  address.size = sizeof(ip);
+  return address;
+}
+
+Address Ipv6(const char* text, uint16_t port) {
+  Address address;
+  auto& ip = reinterpret_cast<sockaddr_in6&>(address.storage);
+  ip.sin6_family = AF_INET6;
+  ip.sin6_port = htons(port);
+  EXPECT_EQ(inet_pton(AF_INET6, text, &ip.sin6_addr), 1) << text;
+  address.size = sizeof(ip);
+  return address;
+}
+
+Address LocalOf(int fd) {
+  Address address;
+  address.size = sizeof(address.storage);
+  EXPECT_EQ(getsockname(fd, address.get(), &address.size), 0) << std::strerror(errno);
+  return address;
+}
+
+// A socket connected to `peer`. With UDP nothing is sent. Empty, with errno, if there is no way there.
+UniqueFd Connected(int type, Address peer) {
+  UniqueFd fd(socket(peer.storage.ss_family, type | SOCK_CLOEXEC, 0));
+  if (fd.get() >= 0 && connect(fd.get(), peer.get(), peer.size) != 0) fd = UniqueFd();
+  return fd;
+}
+
+// Both ends of a TCP connection to a listener at `address`, whose port is 0.
+struct Tcp {
+  explicit Tcp(Address address) : listener(socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    if (bind(listener.get(), address.get(), address.size) != 0 || listen(listener.get(), 1) != 0) return;
+    client = Connected(SOCK_STREAM, LocalOf(listener.get()));
+    server = UniqueFd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  }
+  bool ok() const { return client.get() >= 0 && server.get() >= 0; }
+  UniqueFd listener;
+  UniqueFd client;
+  UniqueFd server;
+};
+
+TEST(MayBeSameHost, Ipv4Loopback) {
+  for (const char* address : {"127.0.0.1", "127.8.9.10"}) {
+    const Tcp tcp(Ipv4(address, 0));
+    ASSERT_TRUE(tcp.ok()) << std::strerror(errno);
+    EXPECT_TRUE(MayBeSameHost(tcp.client.get())) << address;
+    EXPECT_TRUE(MayBeSameHost(tcp.server.get())) << address;
+  }
+}
+
+TEST(MayBeSameHost, Ipv6Loopback) {
+  const Tcp tcp(Ipv6("::1", 0));
+  if (!tcp.ok()) GTEST_SKIP() << "no IPv6 here: " << std::strerror(errno);
+  EXPECT_TRUE(MayBeSameHost(tcp.client.get()));
+  EXPECT_TRUE(MayBeSameHost(tcp.server.get()));
+}
+
+// gRPC listens on IPv6 sockets that take IPv4, too.
+TEST(MayBeSameHost, Ipv4LoopbackOnAnIpv6Socket) {
+  const Tcp tcp(Ipv6("::ffff:127.0.0.1", 0));
+  if (!tcp.ok()) GTEST_SKIP() << "no IPv6 here: " << std::strerror(errno);
+  EXPECT_TRUE(MayBeSameHost(tcp.client.get()));
+  EXPECT_TRUE(MayBeSameHost(tcp.server.get()));
+}
+
+TEST(MayBeSameHost, UnixSockets) {
+  int fds[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  const UniqueFd one(fds[0]);
+  const UniqueFd other(fds[1]);
+  EXPECT_TRUE(MayBeSameHost(one.get()));
+  EXPECT_TRUE(MayBeSameHost(other.get()));
+}
+
+// 192.0.2.0/24 and 2001:db8::/32 are for documentation: nobody has these addresses.
+TEST(MayBeSameHost, NotWithAnotherHostsAddress) {
+  const UniqueFd fd = Connected(SOCK_DGRAM, Ipv4("192.0.2.1", 9));
+  if (fd.get() < 0) GTEST_SKIP() << "no route: " << std::strerror(errno);
+  EXPECT_FALSE(MayBeSameHost(fd.get()));
+}
+
+TEST(MayBeSameHost, NotWithAnotherHostsIpv6Address) {
+  const UniqueFd fd = Connected(SOCK_DGRAM, Ipv6("2001:db8::1", 9));
+  if (fd.get() < 0) GTEST_SKIP() << "no route: " << std::strerror(errno);
+  EXPECT_FALSE(MayBeSameHost(fd.get()));
+}
+
+TEST(MayBeSameHost, NotWithAnotherHostsIpv4AddressOnAnIpv6Socket) {
+  const UniqueFd fd = Connected(SOCK_DGRAM, Ipv6("::ffff:192.0.2.1", 9));
+  if (fd.get() < 0) GTEST_SKIP() << "no route: " << std::strerror(errno);
+  EXPECT_FALSE(MayBeSameHost(fd.get()));
+}
+
+TEST(MayBeSameHost, ThisHostsOwnAddress) {
+  const UniqueFd outwards = Connected(SOCK_DGRAM, Ipv4("192.0.2.1", 9));
+  if (outwards.get() < 0) GTEST_SKIP() << "no route: " << std::strerror(errno);
+  const UniqueFd fd = Connected(SOCK_DGRAM, LocalOf(outwards.get()));
+  ASSERT_GE(fd.get(), 0) << std::strerror(errno);
+  EXPECT_TRUE(MayBeSameHost(fd.get()));
+}
+
+TEST(MayBeSameHost, LeavesItToTheFabricWhenThereAreNoAddresses) {
+  EXPECT_TRUE(MayBeSameHost(-1));
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  const UniqueFd reading(fds[0]);
+  const UniqueFd writing(fds[1]);
+  EXPECT_TRUE(MayBeSameHost(reading.get())) << "not a socket";
+  const UniqueFd unconnected(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_TRUE(MayBeSameHost(unconnected.get()));
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
