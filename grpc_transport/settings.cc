@@ -35,7 +35,7 @@ absl::StatusOr<Options> OptionsOf(const absl::StatusOr<Options>& environment, co
     const absl::StatusOr<std::string> value = ValueOf(arg);
     if (!value.ok()) return value.status();
     const absl::Status set = SetOption(*options, absl::StripPrefix(arg.key, kPrefix), *value);
-    if (!set.ok()) return absl::InvalidArgumentError(absl::StrCat("channel argument ", kPrefix, set.message()));
+    if (!set.ok()) return absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, ": ", set.message()));
   }
   return options;
 }
