@@ -1,0 +1,200 @@
+// What a RingWriter writes a RingReader reads, in rings that are full, wrapped, or whose reader lies about them.
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "core/ring/ring_reader.h"
+#include "core/ring/ring_writer.h"
+#include "gtest/gtest.h"
+#include "tests/unit/ring/plain_fabric.h"
+
+namespace skein::ring {
+namespace {
+
+constexpr uint64_t kSecret = 0x5ec3e7;
+
+// With and without a mirror to post from.
+class RingWriterTest : public testing::TestWithParam<bool> {
+ protected:
+  static constexpr size_t kRing = wire::kRingGranule;
+
+  absl::Status Write(absl::string_view text, Reserve reserve = Reserve::kData, uint64_t head = 0,
+                     bool signaled = false) {
+    OutItem item;
+    item.header.stream = 1;
+    const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
+    item.payload = {&part, 1};
+    return writer_->Write({&item, 1}, head, reserve, signaled);
+  }
+  // The text of the next message, wraps skipped.
+  std::string Read() {
+    for (;;) {
+      const absl::StatusOr<std::optional<Message>> next = reader_.Next();
+      if (!next.ok()) return next.status().ToString();
+      if (!next->has_value()) return "nothing";
+      const Message message = **next;
+      std::string text;
+      for (wire::ItemWalk items = message.items(); !items.done();) {
+        const wire::Item item = items.Next().value();
+        text.append(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
+      }
+      reader_.Pop(message);
+      if (message.header.flags != wire::kWrap) return text;
+    }
+  }
+  absl::Status TellHead() { return writer_->SetPeerHead(reader_.head()); }
+  // Writes until nothing more fits; returns how many.
+  int Fill(Reserve reserve, size_t size) {
+    int count = 0;
+    while (Write(std::string(size, 'f'), reserve).ok()) ++count;
+    return count;
+  }
+
+  PlainDevice device_{GetParam()};
+  PlainMemory ring_{kRing};
+  PlainQueuePair queue_pair_{ring_.bytes()};
+  RingReader reader_{ring_.bytes(), kSecret};
+  std::unique_ptr<RingWriter> writer_ =
+      RingWriter::Create(device_, queue_pair_, {kRingAddress, kRing, kSecret, kRingKey}).value();
+};
+
+TEST_P(RingWriterTest, TheReaderReadsWhatWasWritten) {
+  ASSERT_TRUE(Write("hello").ok());
+  ASSERT_TRUE(Write("").ok());
+  ASSERT_TRUE(Write(std::string(5000, 'x')).ok());
+  EXPECT_EQ(Read(), "hello");
+  EXPECT_EQ(Read(), "");
+  EXPECT_EQ(Read(), std::string(5000, 'x'));
+  EXPECT_EQ(Read(), "nothing");
+}
+
+TEST_P(RingWriterTest, ItemsAreGatheredFromTheirParts) {
+  const std::string large(1000, 'l');
+  const absl::Span<const std::byte> parts[] = {
+      {reinterpret_cast<const std::byte*>("ab"), 2}, {}, {reinterpret_cast<const std::byte*>(large.data()), 1000}};
+  OutItem items[2];
+  items[0].payload = parts;
+  items[0].header.stream = 3;
+  items[1].payload = absl::MakeSpan(parts).first(1);
+  ASSERT_TRUE(writer_->Write(items, 64, Reserve::kData).ok());
+  const Message message = *reader_.Next().value();
+  EXPECT_EQ(message.header.head, 64u);
+  EXPECT_EQ(message.header.items, 2u);
+  wire::ItemWalk walk = message.items();
+  const wire::Item first = walk.Next().value();
+  EXPECT_EQ(first.header.stream, 3u);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(first.payload.data()), first.payload.size()), "ab" + large);
+  EXPECT_EQ(walk.Next().value().payload.size(), 2u);
+}
+
+TEST_P(RingWriterTest, ManyRoundsOfAllSizesComeThroughInOrder) {
+  std::mt19937 random(7);
+  uint64_t written = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const size_t room = writer_->Room(Reserve::kData);
+    ASSERT_GT(room, 1000u) << i;
+    const std::string text(random() % (std::min<size_t>(room, 16'000) - sizeof(wire::ItemHeader) - 8),
+                           static_cast<char>('a' + i % 26));
+    ASSERT_TRUE(Write(text).ok()) << i;
+    written += text.size();
+    ASSERT_EQ(Read(), text) << i;
+    ASSERT_TRUE(TellHead().ok()) << i;
+  }
+  EXPECT_GT(written, 100 * kRing);
+}
+
+TEST_P(RingWriterTest, RoomIsExactlyWhatFits) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 500; ++i) {
+    const size_t room = writer_->Room(Reserve::kData);
+    ASSERT_GE(room, sizeof(wire::ItemHeader)) << i;
+    const size_t most = (room - sizeof(wire::ItemHeader)) & ~size_t{7};
+    ASSERT_EQ(Write(std::string(most + 1, 'x')).code(), absl::StatusCode::kResourceExhausted) << i;
+    ASSERT_TRUE(Write(std::string(most, 'x')).ok()) << i;
+    ASSERT_TRUE(Write(std::string(random() % 200, 'y'), Reserve::kHead).ok()) << i;
+    Read();
+    Read();
+    ASSERT_TRUE(TellHead().ok()) << i;
+  }
+}
+
+TEST_P(RingWriterTest, AFullRingRefusesAndIsNotOverwritten) {
+  const int count = Fill(Reserve::kHead, 8);
+  EXPECT_EQ(count, static_cast<int>(kRing / 64));
+  EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
+  for (int i = 0; i < count; ++i) ASSERT_EQ(Read(), std::string(8, 'f')) << i;
+  EXPECT_EQ(Read(), "nothing");
+  EXPECT_EQ(Write("x", Reserve::kHead).code(), absl::StatusCode::kResourceExhausted);  // nobody has told the head
+  ASSERT_TRUE(TellHead().ok());
+  EXPECT_TRUE(Write("room again").ok());
+  EXPECT_EQ(Read(), "room again");
+}
+
+TEST_P(RingWriterTest, EachReserveIsKeptFromTheOnesAbove) {
+  ASSERT_GT(Fill(Reserve::kData, 8), 0);
+  EXPECT_EQ(writer_->Room(Reserve::kData), 0u);
+  const int control = Fill(Reserve::kControl, 8);
+  EXPECT_EQ(control, (4096 - 256) / 64);
+  EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
+  EXPECT_EQ(Fill(Reserve::kHead, 8), 256 / 64);
+  EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
+}
+
+// Near the ring's end, what does not fit before it needs room after it, too.
+TEST_P(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
+  while (writer_->Room(Reserve::kHead) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kHead).ok());
+  const size_t before = writer_->Room(Reserve::kHead);
+  Read();
+  ASSERT_TRUE(TellHead().ok());  // 960 bytes are free at the start now, fewer at the end
+  ASSERT_LT(before, 900u);
+  EXPECT_TRUE(Write(std::string(900, 'w'), Reserve::kHead).ok());
+  EXPECT_EQ(Write(std::string(900, 'w'), Reserve::kHead).code(), absl::StatusCode::kResourceExhausted);
+  while (reader_.head() < kRing - 960) ASSERT_EQ(Read(), std::string(900, 'x'));
+  EXPECT_EQ(Read(), std::string(900, 'w'));
+  EXPECT_GE(reader_.head(), kRing);
+}
+
+TEST_P(RingWriterTest, ARefusedPostChangesNothing) {
+  queue_pair_.full = true;
+  EXPECT_EQ(Write("lost?").code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(writer_->posted(), 0u);
+  queue_pair_.full = false;
+  ASSERT_TRUE(Write("found").ok());
+  EXPECT_EQ(Read(), "found");
+}
+
+TEST_P(RingWriterTest, APeersHeadGoesForwardsAndNoFurtherThanItsMessages) {
+  ASSERT_TRUE(Write("one").ok());
+  EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(128)));
+  EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(UINT64_MAX)));
+  EXPECT_TRUE(writer_->SetPeerHead(0).ok());
+  EXPECT_TRUE(writer_->SetPeerHead(64).ok());
+  EXPECT_TRUE(writer_->SetPeerHead(64).ok());
+  EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(0)));
+  EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(63)));
+}
+
+TEST_P(RingWriterTest, ALiarsHeadDoesNotMakeRoom) {
+  Fill(Reserve::kHead, 8);
+  EXPECT_FALSE(writer_->SetPeerHead(kRing + 64).ok());
+  EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
+}
+
+TEST_P(RingWriterTest, IdsCountMessagesAndSomeComplete) {
+  ASSERT_TRUE(Write("asked for", Reserve::kData, 0, /*signaled=*/true).ok());
+  EXPECT_TRUE(queue_pair_.posted.back().signaled);
+  EXPECT_EQ(queue_pair_.posted.back().id, 1u);
+  for (int i = 0; i < 40; ++i) ASSERT_TRUE(Write("unasked").ok());
+  const auto signaled = std::count_if(queue_pair_.posted.begin() + 1, queue_pair_.posted.end(),
+                                      [](const auto& request) { return request.signaled; });
+  EXPECT_EQ(signaled, 2);  // every sixteenth
+  EXPECT_EQ(queue_pair_.posted.back().id, 41u);
+  EXPECT_EQ(writer_->posted(), 41u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sources, RingWriterTest, testing::Values(true, false),
+                         [](const auto& info) { return info.param ? "copied" : "mirrored"; });
+
+}  // namespace
+}  // namespace skein::ring

@@ -1,0 +1,209 @@
+// Offers and answers: what was encoded comes back, and whatever else a peer sends is a reason and never a surprise.
+#include "core/wire/negotiation.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <tuple>
+
+#include "gtest/gtest.h"
+#include "tests/support/exact_bytes.h"
+#include "tests/support/wire_samples.h"
+
+namespace skein::wire {
+namespace {
+
+absl::StatusOr<Offer> DecodeOfferExact(absl::string_view bytes) { return DecodeOffer(ExactBytes(bytes).text()); }
+absl::StatusOr<Answer> DecodeAnswerExact(absl::string_view bytes) { return DecodeAnswer(ExactBytes(bytes).text()); }
+
+bool IsPrintable(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// Every promise about decoded values, whatever the bytes were.
+void CheckOffer(const absl::StatusOr<Offer>& offer, size_t bytes) {
+  if (!offer.ok()) {
+    const FallbackCode code = FallbackOf(offer.status()).code;
+    EXPECT_TRUE(code == FallbackCode::kProtocol || code == FallbackCode::kVersion) << offer.status();
+    return;
+  }
+  EXPECT_LE(offer->lowest_version, kProtocolVersion);
+  EXPECT_GE(offer->highest_version, kProtocolVersion);
+  EXPECT_TRUE(IsPrintable(offer->fabric));
+  EXPECT_EQ(EncodeOffer(*offer).size(), bytes);
+}
+
+void CheckAnswer(const absl::StatusOr<Answer>& answer, size_t bytes) {
+  if (!answer.ok()) {
+    EXPECT_EQ(FallbackOf(answer.status()).code, FallbackCode::kProtocol) << answer.status();
+    return;
+  }
+  EXPECT_EQ(EncodeAnswer(*answer).size(), bytes);
+  if (const auto* no = std::get_if<Fallback>(&*answer)) {
+    EXPECT_NE(no->code, FallbackCode::kNone);
+    EXPECT_TRUE(IsPrintable(no->detail));
+    EXPECT_LE(no->detail.size(), Fallback::kMaxDetailBytes);
+    return;
+  }
+  const Yes& yes = std::get<Yes>(*answer);
+  EXPECT_NE(yes.stream, 0u);
+  if (!yes.is_new) return;
+  EXPECT_GT(yes.new_link.ring.size, 0u);
+  EXPECT_LE(yes.new_link.ring.size, kMaxRingBytes);
+}
+
+void ForEachCorruption(const std::string& bytes, const std::function<void(const std::string&)>& check) {
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    for (int value = 0; value < 256; ++value) {
+      std::string spoilt = bytes;
+      spoilt[at] = static_cast<char>(value);
+      check(spoilt);
+    }
+  }
+}
+
+FallbackCode CodeOf(const absl::Status& status) { return status.ok() ? FallbackCode::kNone : FallbackOf(status).code; }
+
+TEST(OfferTest, ComesBackAsItWas) {
+  const Offer offer = SampleOffer();
+  const absl::StatusOr<Offer> decoded = DecodeOfferExact(EncodeOffer(offer));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->process, offer.process);
+  EXPECT_EQ(decoded->fabric, offer.fabric);
+  EXPECT_EQ(decoded->queue_pair, offer.queue_pair);
+  EXPECT_EQ(decoded->lowest_version, offer.lowest_version);
+  EXPECT_EQ(decoded->highest_version, offer.highest_version);
+}
+
+TEST(OfferTest, MayBeEmptyOfWords) {
+  Offer offer = SampleOffer();
+  offer.fabric.clear();
+  offer.queue_pair.clear();
+  const absl::StatusOr<Offer> decoded = DecodeOfferExact(EncodeOffer(offer));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(decoded->fabric, "");
+  EXPECT_EQ(decoded->queue_pair, "");
+}
+
+TEST(OfferTest, EveryTruncationAndEveryAdditionIsRefused) {
+  const std::string bytes = EncodeOffer(SampleOffer());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_EQ(CodeOf(DecodeOfferExact(bytes.substr(0, size)).status()), FallbackCode::kProtocol) << size;
+  }
+  EXPECT_EQ(CodeOf(DecodeOfferExact(bytes + '\0').status()), FallbackCode::kProtocol);
+}
+
+TEST(OfferTest, EveryCorruptedByteGivesAValidOfferOrAReason) {
+  ForEachCorruption(EncodeOffer(SampleOffer()),
+                    [](const std::string& spoilt) { CheckOffer(DecodeOfferExact(spoilt), spoilt.size()); });
+}
+
+TEST(OfferTest, VersionsMustIncludeOurs) {
+  for (const auto& [lowest, highest, code] :
+       {std::tuple(0, 0, FallbackCode::kVersion), std::tuple(2, 9, FallbackCode::kVersion),
+        std::tuple(255, 255, FallbackCode::kVersion), std::tuple(2, 1, FallbackCode::kProtocol),
+        std::tuple(0, 1, FallbackCode::kNone), std::tuple(1, 255, FallbackCode::kNone)}) {
+    Offer offer = SampleOffer();
+    offer.lowest_version = static_cast<uint8_t>(lowest);
+    offer.highest_version = static_cast<uint8_t>(highest);
+    EXPECT_EQ(CodeOf(DecodeOfferExact(EncodeOffer(offer)).status()), code) << lowest << " to " << highest;
+  }
+}
+
+// What follows the versions belongs to the version: one that is not ours need not look like it.
+TEST(OfferTest, AnotherVersionNeedNotHaveOurForm) {
+  EXPECT_EQ(CodeOf(DecodeOfferExact("\x02\x03").status()), FallbackCode::kVersion);
+  EXPECT_EQ(CodeOf(DecodeOfferExact("\x02\x03 something else").status()), FallbackCode::kVersion);
+}
+
+TEST(OfferTest, WordsForTheLogArePrintable) {
+  Offer offer = SampleOffer();
+  offer.fabric = "a\nb\x1b[31m\x7f\x80";
+  EXPECT_EQ(DecodeOfferExact(EncodeOffer(offer)).value().fabric, "a?b?[31m??");
+}
+
+TEST(AnswerTest, YesComesBackAsItWas) {
+  for (bool is_new : {true, false}) {
+    const Yes yes = SampleYes(is_new);
+    const absl::StatusOr<Answer> decoded = DecodeAnswerExact(EncodeAnswer(yes));
+    ASSERT_TRUE(decoded.ok()) << decoded.status();
+    ASSERT_TRUE(std::holds_alternative<Yes>(*decoded));
+    const Yes& back = std::get<Yes>(*decoded);
+    EXPECT_EQ(back.stream, yes.stream);
+    EXPECT_EQ(back.window, yes.window);
+    EXPECT_EQ(back.process, yes.process);
+    EXPECT_EQ(back.link, yes.link);
+    EXPECT_EQ(back.is_new, is_new);
+    EXPECT_EQ(back.new_link.queue_pair, yes.new_link.queue_pair);
+    EXPECT_EQ(back.new_link.ring.secret, yes.new_link.ring.secret);
+  }
+}
+
+TEST(AnswerTest, NoComesBackAsItWas) {
+  const absl::StatusOr<Answer> decoded = DecodeAnswerExact(EncodeAnswer(SampleNo()));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  ASSERT_TRUE(std::holds_alternative<Fallback>(*decoded));
+  EXPECT_EQ(std::get<Fallback>(*decoded).code, SampleNo().code);
+  EXPECT_EQ(std::get<Fallback>(*decoded).detail, SampleNo().detail);
+}
+
+TEST(AnswerTest, EveryTruncationAndEveryAdditionIsRefused) {
+  for (const Answer& answer : SampleAnswers()) {
+    const std::string bytes = EncodeAnswer(answer);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_EQ(CodeOf(DecodeAnswerExact(bytes.substr(0, size)).status()), FallbackCode::kProtocol) << size;
+    }
+    EXPECT_EQ(CodeOf(DecodeAnswerExact(bytes + '\0').status()), FallbackCode::kProtocol);
+  }
+}
+
+TEST(AnswerTest, EveryCorruptedByteGivesAValidAnswerOrAReason) {
+  for (const Answer& answer : SampleAnswers()) {
+    ForEachCorruption(EncodeAnswer(answer),
+                      [](const std::string& spoilt) { CheckAnswer(DecodeAnswerExact(spoilt), spoilt.size()); });
+  }
+}
+
+TEST(AnswerTest, OtherVersionsAndKindsAreRefused) {
+  const std::string bytes = EncodeAnswer(SampleNo());
+  for (int value = 0; value < 256; ++value) {
+    std::string version = bytes;
+    version[0] = static_cast<char>(value);
+    EXPECT_EQ(DecodeAnswerExact(version).ok(), value == kProtocolVersion) << value;
+    std::string kind = bytes;
+    kind[1] = static_cast<char>(value);
+    EXPECT_EQ(DecodeAnswerExact(kind).ok(), value == 0) << value;  // nor is a no a yes
+  }
+}
+
+TEST(AnswerTest, LongDetailsAreCutByTheEncoderAndRefusedByTheDecoder) {
+  Fallback no = SampleNo();
+  no.detail = std::string(1000, 'x');
+  std::string bytes = EncodeAnswer(no);
+  EXPECT_EQ(std::get<Fallback>(DecodeAnswerExact(bytes).value()).detail, std::string(256, 'x'));
+  bytes[3] = 1;  // 257
+  bytes += 'x';
+  EXPECT_EQ(CodeOf(DecodeAnswerExact(bytes).status()), FallbackCode::kProtocol);
+}
+
+TEST(AnswerTest, ANoNeedsAReasonButOneOfTheFutureWillDo) {
+  Fallback no = SampleNo();
+  no.code = FallbackCode::kNone;
+  EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(no)).status()), FallbackCode::kProtocol);
+  no.code = static_cast<FallbackCode>(200);
+  EXPECT_TRUE(DecodeAnswerExact(EncodeAnswer(no)).ok());
+}
+
+TEST(AnswerTest, StreamZeroAndImpossibleRingsAreRefused) {
+  for (bool is_new : {true, false}) {
+    Yes yes = SampleYes(is_new);
+    yes.stream = 0;
+    EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(yes)).status()), FallbackCode::kProtocol);
+  }
+  Yes yes = SampleYes(true);
+  yes.new_link.ring.size = 0;
+  EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(yes)).status()), FallbackCode::kProtocol);
+}
+
+}  // namespace
+}  // namespace skein::wire
