@@ -159,7 +159,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   std::unique_ptr<ring::RingReader> reader_;
   std::vector<std::shared_ptr<Port>> touched_;
   bool armed_ = false;
-  bool greeted_ = false;  // the passive side has had its hello
+  bool greeted_ = false;        // the passive side has had its hello
+  uint32_t refused_opens_ = 0;  // for streams that had ended; a stream is opened once
 };
 
 }  // namespace skein::link

@@ -161,6 +161,8 @@ absl::Status Link::ReceiveForNobody(const wire::ItemHeader& header) {
                          (header.kind == wire::ItemKind::kAbort || header.kind == wire::ItemKind::kCloseWrite);
   if (!ended && !early_end) return absl::DataLossError(absl::StrCat("an item for stream ", header.stream));
   if (passive_ && header.kind == wire::ItemKind::kOpen) {
+    // Each is answered; who repeats them and never reads the answers must not fill memory with these.
+    if (++refused_opens_ > highest_stream_) return absl::DataLossError("more opens than streams");
     absl::MutexLock lock(&tx_mu_);
     control_.push_back({nullptr, header.stream, wire::ItemKind::kAbort, "the stream has ended"});
   }

@@ -1,0 +1,106 @@
+// A peer that knows the ring's secret, as a link's peer does, and writes into the ring whatever it likes.
+#ifndef SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
+#define SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
+
+#include <optional>
+#include <string>
+
+#include "core/fabric/sim/simulation.h"
+#include "core/link/link.h"
+#include "core/ring/ring_reader.h"
+#include "core/wire/ring_descriptor.h"
+#include "gtest/gtest.h"
+#include "tests/support/fabric_end.h"
+#include "tests/support/raw_message.h"
+
+namespace skein::link {
+
+class HostilePeer {
+ public:
+  explicit HostilePeer(fabric::Simulation& simulation)
+      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule) {}
+
+  std::string Offer() { return end_.queue_pair->Offer().value(); }
+  std::string Accept(absl::string_view offer) { return end_.queue_pair->Accept(offer).value(); }
+  // Where to write, once connected; `answer` is empty if this peer has accepted.
+  void Attach(const wire::RingDescriptor& victims, absl::string_view answer = {}) {
+    if (!answer.empty()) {
+      ASSERT_TRUE(end_.queue_pair->Complete(answer).ok());
+    }
+    victims_ = victims;
+    for (int i = 0; i < 64; ++i) ASSERT_TRUE(fabric::PostReceive(*end_.queue_pair, {}).ok());
+  }
+
+  // The second half of its memory, the first being what it writes from.
+  wire::RingDescriptor ring() const {
+    const fabric::RemoteAddress at = end_.Remote(wire::kRingGranule);
+    return {at.address, wire::kRingGranule, kOwnSecret, at.rkey};
+  }
+  std::string Hello() const { return wire::RawItem(wire::ItemKind::kHello, 0, 0, wire::EncodeRingDescriptor(ring())); }
+
+  // The ring that an active victim has told of; one of size 0 if it has not.
+  wire::RingDescriptor ReceivedHello() const {
+    const absl::Span<const std::byte> memory = end_.memory->bytes();
+    ring::RingReader reader(memory.subspan(wire::kRingGranule), kOwnSecret);
+    const absl::StatusOr<std::optional<ring::Message>> message = reader.Next();
+    if (!message.ok() || !message->has_value()) return {};
+    const absl::StatusOr<wire::Item> item = (*message)->items().Next();
+    if (!item.ok() || item->header.kind != wire::ItemKind::kHello) return {};
+    return wire::DecodeRingDescriptor({reinterpret_cast<const char*>(item->payload.data()), item->payload.size()})
+        .value_or(wire::RingDescriptor{});
+  }
+
+  // Writes the next message, whose header is `header` but for length and canary.
+  void Write(const wire::MessageHeader& header, absl::string_view items) {
+    const std::string message = wire::RawMessage(victims_.secret, number_++, header, items);
+    const uint64_t at = written_ % victims_.size;
+    ASSERT_LE(message.size(), wire::kRingGranule);
+    ASSERT_LE(at + message.size(), victims_.size) << "tests are too short to need a wrap";
+    end_.Put(0, message);
+    ASSERT_TRUE(fabric::Post(*end_.queue_pair, fabric::Opcode::kWriteWithImmediate, end_.Local(0, message.size()),
+                             {victims_.address + at, victims_.rkey})
+                    .ok());
+    written_ += message.size();
+    simulation_.RunUntilIdle();
+    end_.Poll();
+  }
+  void Write(uint32_t items, absl::string_view bytes) {
+    wire::MessageHeader header;
+    header.items = items;
+    Write(header, bytes);
+  }
+  void WriteItem(absl::string_view item) { Write(1, item); }
+  void WriteItem(wire::ItemKind kind, uint32_t stream, uint32_t sequence, absl::string_view payload = {}) {
+    WriteItem(wire::RawItem(kind, stream, sequence, payload));
+  }
+
+  bool cut_off() { return end_.queue_pair->state() == fabric::QueuePairState::kError; }
+
+ private:
+  static constexpr uint64_t kOwnSecret = 1;
+
+  fabric::Simulation& simulation_;
+  fabric::End end_;
+  wire::RingDescriptor victims_;
+  uint64_t number_ = 0;
+  uint64_t written_ = 0;
+};
+
+inline void PollAll(fabric::Simulation& simulation, absl::Span<Link* const> links) {
+  for (bool any = true; any;) {
+    simulation.RunUntilIdle();
+    any = false;
+    for (Link* link : links) any |= link->Poll();
+    any |= simulation.pending_events() > 0;
+  }
+}
+
+inline std::string NumberPayload(uint64_t number) {
+  std::string bytes;
+  wire::Put(bytes, number);
+  return bytes;
+}
+
+}  // namespace skein::link
+
+#endif  // SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
