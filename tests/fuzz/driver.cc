@@ -42,7 +42,7 @@ void TellWhatFailed() {
     std::fprintf(stderr, "failed on --seed=%llu --only=%llu", static_cast<unsigned long long>(current.seed),
                  static_cast<unsigned long long>(current.run));
   } else {
-    std::fprintf(stderr, "failed on well-formed input %llu", static_cast<unsigned long long>(current.run));
+    std::fprintf(stderr, "failed on seed %llu", static_cast<unsigned long long>(current.run));
   }
   std::fprintf(stderr, ", %zu bytes:\n", current.input->size());
   for (const char c : *current.input) std::fprintf(stderr, "%02x", static_cast<unsigned char>(c));
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
     Run(seeds[n]);
   }
   for (uint64_t run = 0; run < runs; ++run) RunMutant(seeds, run);
-  std::printf("%zu well-formed inputs and %llu mutants, --seed=%llu\n", seeds.size(),
-              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(current.seed));
+  std::printf("%zu seeds and %llu mutants, --seed=%llu\n", seeds.size(), static_cast<unsigned long long>(runs),
+              static_cast<unsigned long long>(current.seed));
   return 0;
 }

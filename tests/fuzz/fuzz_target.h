@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace skein::fuzz {
 
-// Well-formed inputs, made by the encoders.
+// What the encoders make, and what is too long by one.
 std::vector<std::string> Seeds();
 
 inline absl::string_view Text(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }

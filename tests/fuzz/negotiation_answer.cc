@@ -9,6 +9,9 @@ std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
   for (const wire::Answer& answer : wire::SampleAnswers()) seeds.push_back(wire::EncodeAnswer(answer));
   seeds.push_back(wire::EncodeAnswer(Fallback{FallbackCode::kProtocol, std::string(256, 'd')}));
+  std::string too_long = seeds.back() + 'd';
+  too_long[3] = 1;  // 257
+  seeds.push_back(too_long);
   return seeds;
 }
 

@@ -5,7 +5,7 @@ namespace skein::fuzz {
 
 std::vector<std::string> Seeds() {
   return {grpc_transport::Frame("an answer"), grpc_transport::Frame(std::string(1024, 'a')),
-          grpc_transport::Frame("followed by") + "something"};
+          grpc_transport::Frame(std::string(1025, 'a')), grpc_transport::Frame("followed by") + "something"};
 }
 
 }  // namespace skein::fuzz

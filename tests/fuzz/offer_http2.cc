@@ -5,6 +5,7 @@ namespace skein::fuzz {
 
 std::vector<std::string> Seeds() {
   return {grpc_transport::HideInHttp2("an offer"), grpc_transport::HideInHttp2(std::string(256, 'o')),
+          grpc_transport::HideInHttp2(std::string(257, 'o')),
           grpc_transport::HideInHttp2(std::string(61, 'o')) + "something",
           std::string(grpc_transport::kHttp2Preface) + std::string("\0\0\0\4\0\0\0\0\0", 9)};
 }

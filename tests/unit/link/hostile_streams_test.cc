@@ -110,6 +110,7 @@ TEST_F(HostileStreamsTest, EmptyData) {
 }
 
 TEST_F(HostileStreamsTest, AWindowThatOverflows) {
+  Item(ItemKind::kWindow, NumberPayload(1000));  // 999, if it were added
   Item(ItemKind::kWindow, NumberPayload(UINT64_MAX));
   ExpectLost("a window larger by 18446744073709551615 bytes");
 }

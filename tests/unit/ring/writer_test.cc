@@ -141,6 +141,13 @@ TEST_P(RingWriterTest, EachReserveIsKeptFromTheOnesAbove) {
   EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
 }
 
+TEST_P(RingWriterTest, ALargeMessageLeavesTheReserve) {
+  constexpr size_t kEighth = kRing / 8 - 56;
+  EXPECT_EQ(Fill(Reserve::kData, kEighth), 7);
+  EXPECT_EQ(writer_->Room(Reserve::kData), kRing / 8 - 4096 - 40);
+  EXPECT_EQ(Fill(Reserve::kHead, kEighth), 1);
+}
+
 // Near the ring's end, what does not fit before it needs room after it, too.
 TEST_P(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
   while (writer_->Room(Reserve::kHead) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kHead).ok());
