@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     std::signal(SIGBUS, OnSignal);
   }
   constexpr uint64_t kAll = UINT64_MAX;
-  uint64_t runs = 300'000;
+  uint64_t runs = 100'000;
   uint64_t only = kAll;
   const std::vector<std::string> seeds = skein::fuzz::Seeds();
   bool files = false;
