@@ -29,7 +29,9 @@ void ClientHandshaker::Begin() {
 Fallback ClientHandshaker::PreventedHere() {
   if (behind_proxy_) return {FallbackCode::kProxy, {}};
   if (Fallback why = Prevented(); why.code != FallbackCode::kNone) return why;
-  if (runtime().plain_peers().Contains(address_, absl::Now())) return {FallbackCode::kNegativeCache, {}};
+  // Who requires Skein wants it as soon as the peer has it.
+  if (options().mode != Mode::kRequire && runtime().plain_peers().Contains(address_, absl::Now()))
+    return {FallbackCode::kNegativeCache, {}};
   return {};
 }
 
@@ -49,8 +51,8 @@ void ClientHandshaker::OnBytes() {
   switch (parsed.beginning) {
     case Beginning::kUndecided:
       return Read();
-    case Beginning::kMalformed:
-      return Fail(Unavailable("skein: the peer's answer is malformed"));
+    case Beginning::kMalformed:  // or of a version to come
+      return Reconnect({FallbackCode::kProtocol, "the answer is malformed"}, Remember::kNo);
     case Beginning::kOther: {
       Fallback why{FallbackCode::kPeerNotSkein, {}};
       if (secure_) return Reconnect(std::move(why), Remember::kPeerIsPlain);
@@ -76,16 +78,17 @@ void ClientHandshaker::OnAnswer(absl::string_view answer) {
 // Some servers drop who offers: TLS servers without Skein, and whoever minds unknown settings.
 void ClientHandshaker::OnLost(const grpc_error_handle& error) {
   if (is_shut_down()) return Fail(error);
-  Reconnect({FallbackCode::kPeerNotSkein, {}}, Remember::kPeerIsPlain);
+  Reconnect({FallbackCode::kPeerNotSkein, {}}, secure_ ? Remember::kPeerIsPlain : Remember::kNo);
 }
 
 void ClientHandshaker::OnTimeout() {
-  Fallback why{FallbackCode::kTimeout, {}};
-  if (secure_) return Reconnect(std::move(why), Remember::kPeerIsPlain);
-  FinishWithTcp(why, /*preface_sent=*/true);
+  // Not on this connection: the answer may still come, and would be taken for HTTP/2.
+  Reconnect({FallbackCode::kTimeout, {}}, secure_ ? Remember::kPeerIsPlain : Remember::kNo);
 }
 
 void ClientHandshaker::Reconnect(Fallback why, Remember remember) {
+  if (is_shut_down()) return Fail(Unavailable("shut down during the negotiation"));
+  if (options().mode == Mode::kRequire) return FinishWithTcp(why);  // which fails, and says why
   const absl::StatusOr<grpc_core::URI> uri = grpc_core::URI::Parse(address_);
   grpc_resolved_address address;
   const bool parsed = uri.ok() && grpc_parse_uri(*uri, &address);

@@ -18,7 +18,7 @@ class PeerCache {
     if (plain_.size() >= kMaxPeers) {
       absl::erase_if(plain_, [now](const auto& entry) { return entry.second <= now; });
     }
-    if (plain_.size() < kMaxPeers) plain_[peer] = until;
+    if (plain_.size() < kMaxPeers || plain_.contains(peer)) plain_[peer] = until;
   }
   bool Contains(const std::string& peer, absl::Time now) {
     absl::MutexLock lock(&mu_);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/fabric/shm/shm_device.h"
+#include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -18,7 +19,7 @@ Runtime& Runtime::Get() {
   return *runtime;
 }
 
-Runtime::Runtime() : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", environ)) {}
+Runtime::Runtime() : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", environ)) { NoticeForks(); }
 
 absl::StatusOr<std::shared_ptr<fabric::Device>> Runtime::DeviceLocked() {
   if (device_ == nullptr) {

@@ -10,14 +10,14 @@ void ServerHandshaker::Begin() {
   // Nobody far away would make an offer: such connections are not held up.
   if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
   StartTimer();
+  if (received_bytes() > 0) return OnBytes();  // a connection handed in from outside, already read from
   Read();
 }
 
 void ServerHandshaker::OnBytes() {
   const std::string bytes = received(kMaxHttp2OfferBytes);
   const Parsed framed = ParseFrame(bytes, stream::kMaxOfferBytes);
-  const Parsed parsed =
-      framed.beginning == Beginning::kOther ? ParseHttp2(bytes, stream::kMaxOfferBytes) : framed;
+  const Parsed parsed = framed.beginning == Beginning::kOther ? ParseHttp2(bytes, stream::kMaxOfferBytes) : framed;
   switch (parsed.beginning) {
     case Beginning::kUndecided:
       return Read();
@@ -28,7 +28,11 @@ void ServerHandshaker::OnBytes() {
     case Beginning::kWhole:
       break;
   }
-  if (received_bytes() > parsed.size) return Fail(Unavailable("skein: the peer did not wait for the answer"));
+  if (received_bytes() > parsed.size) {
+    // The client has gone on with HTTP/2 without the answer: this side was too slow.
+    if (framed.beginning == Beginning::kOther) return FinishWithTcp({FallbackCode::kTimeout, "no answer was awaited"});
+    return Fail(Unavailable("skein: the peer did not wait for the answer"));
+  }
   stream::Listener::Result result = Judge(parsed.payload);
   outcome_ = std::move(result.outcome);
   // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.

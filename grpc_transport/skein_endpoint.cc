@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
+#include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -16,6 +17,8 @@ grpc_error_handle ErrorOf(const absl::Status& status) {
   if (absl::IsOutOfRange(status)) return Unavailable("Socket closed");  // the words TCP has for it
   return Unavailable(status.message());
 }
+
+grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was made before fork()"); }
 
 void ReleaseBytes(void* bytes) { delete[] static_cast<std::byte*>(bytes); }
 
@@ -92,6 +95,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   void TryRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (read_done_ == nullptr) return;
     if (!shutdown_.ok()) return FinishRead(shutdown_);
+    if (InForkedChild()) return FinishRead(MadeBeforeFork());
     std::vector<stream::Buffer> buffers;
     const absl::Status status = stream_->Read(kReadBytes, buffers);
     if (!status.ok()) return FinishRead(ErrorOf(status));
@@ -106,6 +110,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   void TryWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (write_done_ == nullptr) return;
     if (!shutdown_.ok()) return FinishWrite(shutdown_);
+    if (InForkedChild()) return FinishWrite(MadeBeforeFork());
     std::vector<stream::ConstBytes> parts;
     parts.reserve(write_slices_->count);
     for (size_t i = 0; i < write_slices_->count; ++i) {
@@ -138,6 +143,13 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     reader_->Read(grpc_core::NewClosure([self = Ref()](grpc_error_handle error) { self->TcpEnded(std::move(error)); }));
   }
 
+  // Another thread is polling, with that in its hands: after it has had a turn.
+  void WhenPolled(grpc_error_handle error) {
+    grpc_closure* again =
+        grpc_core::NewClosure([self = Ref()](grpc_error_handle error) { self->TcpEnded(std::move(error)); });
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, again, std::move(error));
+  }
+
   // Bytes on the silent connection are a breach; usually it is the peer's end.
   void TcpEnded(grpc_error_handle error) {
     std::shared_ptr<stream::Stream> stream;
@@ -147,7 +159,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       stream = stream_;
     }
     // What the peer had written before it ended is delivered first.
-    stream->Drain();
+    if (!stream->Drain()) return WhenPolled(std::move(error));
     absl::MutexLock lock(&mu_);
     tcp_error_ = error.ok() ? Unavailable("the peer wrote to a connection that had moved to Skein")
                             : Unavailable(grpc_core::StatusToString(error));
@@ -165,7 +177,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       self->TryRead();
       self->TryWrite();
       // The peer reads what was written, then the end, whichever of the two connections tells it first.
-      self->stream_->CloseWrite();
+      if (!InForkedChild()) self->stream_->CloseWrite();
     }
     grpc_endpoint_shutdown(self->tcp_, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
   }
@@ -174,9 +186,16 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     Shutdown(endpoint, GRPC_ERROR_CREATE("endpoint destroyed"));
     SkeinEndpoint* self = Of(endpoint);
     std::shared_ptr<stream::Stream> stream;
+    bool tcp_ended = false;
     {
       absl::MutexLock lock(&self->mu_);
       stream = std::move(self->stream_);
+      tcp_ended = !self->tcp_error_.ok();
+    }
+    if (InForkedChild()) {
+      new std::shared_ptr<stream::Stream>(std::move(stream));  // the parent's, for good
+    } else if (tcp_ended) {
+      stream->Abort(absl::UnavailableError("the connection has ended"));  // nobody is there to close the other side
     }
     stream.reset();  // lets go of the observer
     grpc_endpoint_destroy(self->tcp_);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "grpc_transport/ensure_exec_ctx.h"
+#include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
 
@@ -36,6 +37,7 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   static void Run(void* arg, grpc_error_handle /*error*/) { static_cast<Watched*>(arg)->RunOnce(); }
 
   void RunOnce() {
+    if (InForkedChild()) return;
     if (!stopping_.load(std::memory_order_acquire) && !source_->finished()) {
       // By turns with the callbacks that the Poll has made ready.
       if (source_->Poll() || !source_->Arm()) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
@@ -76,6 +78,7 @@ void Waiter::UserComes() {
 }
 
 void Waiter::UserGoes() {
+  if (InForkedChild()) return;
   EnsureExecCtx exec_ctx;
   absl::MutexLock lock(&mu_);
   if (--users_ > 0) return;

@@ -127,6 +127,8 @@ class CompletionQueue {
   virtual absl::Status Arm() = 0;
   // A pollable descriptor (completion channel); owned by the queue. -1 where time is simulated.
   virtual int fd() const = 0;
+  // Makes fd() readable, armed or not: for what its sleeper must hear of from elsewhere. Any thread, at any time.
+  virtual void Wake() = 0;
   // Makes fd() unreadable again. Call after waking, before Poll.
   virtual void AckEvents() = 0;
 };

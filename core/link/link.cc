@@ -70,10 +70,10 @@ absl::Status Link::Complete(absl::string_view queue_pair_answer, const wire::Rin
 
 absl::StatusOr<Link::Accepted> Link::Accept(absl::string_view queue_pair_offer) {
   passive_ = true;
-  // The ring comes first: when the peer hears "yes", everything is there.
-  if (absl::Status status = AllocateRing(); !status.ok()) return status;
   absl::StatusOr<std::string> answer = queue_pair_->Accept(queue_pair_offer);
   if (!answer.ok()) return answer.status();
+  // After the peer has been judged, and before it hears "yes": then everything is there.
+  if (absl::Status status = AllocateRing(); !status.ok()) return status;
   if (absl::Status status = PostReceives(kReceives); !status.ok()) return status;
   return Accepted{*std::move(answer), OwnRing()};
 }
@@ -92,6 +92,7 @@ bool Link::PollQueue() {
       if (completion.opcode == fabric::Opcode::kReceiveWithImmediate) ++receives_to_post_;
       if (completion.opcode == fabric::Opcode::kWriteWithImmediate) {
         reached_.store(completion.id, std::memory_order_relaxed);
+        sends_completed_ = true;
       }
       // Nothing here sends messages of this kind.
       if (completion.opcode == fabric::Opcode::kReceive) queue_pair_failed_ = true;

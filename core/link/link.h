@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   int fd() const override { return queue_->fd(); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
   bool Retire() override;
+  // Polls until nothing more has arrived, and arms. False: another thread is polling, and may have hold of something.
+  bool Drain();
   // No stream is left whose owner waits for anything, and Flushed().
   bool idle();
   // Looks whether the peer is still there, by more than what has arrived.
@@ -114,6 +117,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void LeavePolling();
   bool PollOwned();
   bool ArmOwned();
+  bool SendsCompletedForSomebody();
   absl::Status Receive(const ring::Message& message);
   absl::Status ReceiveHello(absl::Span<const std::byte> payload);
   absl::Status ReceiveForStream(const wire::Item& item);
@@ -154,13 +158,15 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Mutex queue_mu_ ABSL_ACQUIRED_AFTER(tx_mu_);
   size_t receives_to_post_ ABSL_GUARDED_BY(queue_mu_) = 0;
   bool queue_pair_failed_ ABSL_GUARDED_BY(queue_mu_) = false;
+  bool sends_completed_ ABSL_GUARDED_BY(queue_mu_) = false;  // since the polling owner looked
 
   // The polling owner's.
   std::unique_ptr<ring::RingReader> reader_;
   std::vector<std::shared_ptr<Port>> touched_;
   bool armed_ = false;
-  bool greeted_ = false;        // the passive side has had its hello
-  uint32_t refused_opens_ = 0;  // for streams that had ended; a stream is opened once
+  bool greeted_ = false;               // the passive side has had its hello
+  std::optional<uint64_t> last_head_;  // once disconnected: no more than a ring of bytes is read
+  uint32_t refused_opens_ = 0;         // for streams that had ended; a stream is opened once
 };
 
 }  // namespace skein::link

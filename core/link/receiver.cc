@@ -47,6 +47,17 @@ bool Link::Poll() {
   return any;
 }
 
+bool Link::Drain() {
+  if (finished()) return true;
+  if (!TakePolling()) return false;
+  do {
+    while (PollOwned()) {
+    }
+  } while (!ArmOwned());  // the polls may have acknowledged what another thread sleeps for
+  LeavePolling();
+  return true;
+}
+
 bool Link::Arm() {
   for (;;) {
     if (finished()) return true;
@@ -68,8 +79,17 @@ bool Link::ArmOwned() {
   if (!queue_->Arm().ok()) return false;
   armed_ = true;
   if (!PollQueue()) return false;
+  if (SendsCompletedForSomebody()) return false;
   const absl::StatusOr<std::optional<ring::Message>> next = reader_->Next();
   return next.ok() && !next->has_value();
+}
+
+// Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not
+// be woken again.
+bool Link::SendsCompletedForSomebody() {
+  absl::MutexLock lock(&tx_mu_);
+  absl::MutexLock queue(&queue_mu_);
+  return sends_completed_ && (!room_waiters_.empty() || !control_.empty() || flush_wanted_);
 }
 
 bool Link::PollOwned() {
@@ -77,6 +97,11 @@ bool Link::PollOwned() {
   if (std::exchange(armed_, false)) queue_->AckEvents();
   // Asked before the ring is read: what the peer wrote before it went is still delivered.
   const bool connected = PollQueue();
+  {
+    absl::MutexLock lock(&queue_mu_);
+    sends_completed_ = false;
+  }
+  if (!connected && !last_head_.has_value()) last_head_ = reader_->head() + ring_bytes_;
   absl::Status status;
   int count = 0;
   for (; status.ok() && count < kMessagesPerBatch; ++count) {
@@ -95,7 +120,7 @@ bool Link::PollOwned() {
     flushed = flush_wanted_ && FlushedLocked();
   }
   TouchRoomWaiters();
-  const bool lost = !status.ok() || (!connected && count == 0);
+  const bool lost = !status.ok() || (!connected && (count == 0 || reader_->head() >= *last_head_));
   if (lost) Lose(status.ok() ? queue_pair_->error() : std::move(status));
   NotifyTouched();
   if (flushed && on_flushed_) on_flushed_();
@@ -239,6 +264,7 @@ void Link::Lose(absl::Status why) {
     port->OnLost(lost);
     Touch(port);
   }
+  queue_->Wake();  // who sleeps on it must find out that there is no more to wait for
 }
 
 }  // namespace skein::link

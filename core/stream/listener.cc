@@ -60,7 +60,8 @@ class LinkListener final : public Listener {
     const auto found = clients_.find(offer.process);
     if (found == clients_.end()) return absl::NotFoundError("");
     const std::shared_ptr<Link> link = found->second.link.lock();
-    if (link == nullptr || !link->StillConnected()) return absl::NotFoundError("");
+    // Attached: the client has heard of it, so that it can be told "that one".
+    if (link == nullptr || !link->attached() || !link->StillConnected()) return absl::NotFoundError("");
     yes.link = found->second.number;
     return NewPort(link, yes);
   }

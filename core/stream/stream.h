@@ -64,7 +64,8 @@ class Stream {
 
   // Polls the link under this stream until nothing more has arrived: everything the peer had sent before it died is
   // then readable. Used when another channel says that the peer is gone.
-  virtual void Drain() = 0;
+  // False: another thread is polling just now; call again.
+  virtual bool Drain() = 0;
 };
 
 }  // namespace skein::stream

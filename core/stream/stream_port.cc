@@ -215,13 +215,4 @@ void StreamPort::Notify() {
   if (writable) observer->OnWritable();
 }
 
-void LinkStream::Drain() {
-  link::Link& link = port_->link();
-  do {
-    while (link.Poll()) {
-    }
-    // The Polls may have acknowledged what another thread sleeps for.
-  } while (!link.Arm());
-}
-
 }  // namespace skein::stream

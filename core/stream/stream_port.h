@@ -82,7 +82,7 @@ class StreamPort final : public link::Port {
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over
-  bool left_ ABSL_GUARDED_BY(mu_) = false;  // the link
+  bool left_ ABSL_GUARDED_BY(mu_) = false;   // the link
   bool wants_to_read_ ABSL_GUARDED_BY(mu_) = false;
   bool wants_to_write_ ABSL_GUARDED_BY(mu_) = false;
   bool may_write_again_ ABSL_GUARDED_BY(mu_) = false;
@@ -100,7 +100,7 @@ class LinkStream final : public Stream {
   void CloseWrite() override { port_->CloseWrite(); }
   void Abort(const absl::Status& reason) override { port_->Abort(reason); }
   std::string path() const override { return std::string(port_->link().fabric_name()); }
-  void Drain() override;
+  bool Drain() override { return port_->link().Drain(); }
 
  private:
   const std::shared_ptr<StreamPort> port_;

@@ -58,6 +58,17 @@ class Shutdown(harness.ProcessTest):
         self.assert_holdings_return_to(baseline, server, "memfds maps")
 
 
+class AtOnce(harness.ProcessTest):
+    def test_connections_made_at_once_all_get_the_path(self):
+        server = self.server()
+        for _ in range(10):
+            client = self.client(server.address, channels=16)
+            self.assertEqual(client.ask("each", 100)["statuses"], {"OK": 16}, client.log())
+            if harness.expected_path() != "tcp":
+                self.assertEqual(client.paths(), [harness.expected_path()] * 16)
+            client.close()
+
+
 class Rest(harness.ProcessTest):
     def test_an_idle_channel_drops_its_connection_and_comes_back(self):
         server = self.server()

@@ -34,6 +34,17 @@ class Stop(harness.ProcessTest):
         self.assertEqual(report["statuses"], {"OK": 1}, client.log())
         return report["identity"]["peer"]
 
+    def test_a_server_that_is_slow_to_answer_the_offer_is_reached_all_the_same(self):
+        server = self.server()
+        client = self.unopened_client(server.address, env={"SKEIN_NEGOTIATION_TIMEOUT": "100"})
+        self.stop(server)
+        client.send("open", 1, 10000)
+        if harness.expected_path() != "tcp":
+            self.assertTrue(harness.await_true(lambda: client.path() == "tcp: no answer in time", 5), client.log())
+        self.go_on(server)
+        self.assertFalse(client.receive()["timed_out"], client.log())
+        self.assert_calls_succeed(client)
+
     def test_keepalive_gives_a_stopped_server_up_and_the_client_recovers(self):
         server, client = self.pair(arguments=KEEPALIVE, server_arguments=PINGS_ALLOWED)
         before = self.connection(client)

@@ -73,23 +73,30 @@ void ShmCompletionQueue::AckEvents() {
 }
 
 void ShmCompletionQueue::Signal() {
-  if (!armed_) return;
-  armed_ = false;
   signaled_ = true;
   const uint64_t one = 1;
   // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
   if (write(event_.get(), &one, sizeof(one)) < 0) return;
 }
 
+void ShmCompletionQueue::SignalIfArmed() {
+  if (std::exchange(armed_, false)) Signal();
+}
+
 void ShmCompletionQueue::Push(const Completion& completion, uint64_t sequence) {
   absl::MutexLock lock(&ready_mu_);
   ready_.push_back({completion, sequence});
-  if (!polling_) Signal();
+  if (!polling_) SignalIfArmed();
 }
 
 void ShmCompletionQueue::Wake() {
   absl::MutexLock lock(&ready_mu_);
   Signal();
+}
+
+void ShmCompletionQueue::WakeIfArmed() {
+  absl::MutexLock lock(&ready_mu_);
+  SignalIfArmed();
 }
 
 void ShmCompletionQueue::Attach(ShmQueuePair* queue_pair) {

@@ -25,12 +25,13 @@ class ShmCompletionQueue final : public CompletionQueue {
   size_t Poll(absl::Span<Completion> out) override;
   absl::Status Arm() override;
   int fd() const override { return epoll_.get(); }
+  void Wake() override;
   void AckEvents() override;
 
   // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.
   void Push(const Completion& completion, uint64_t sequence);
   // Makes fd() readable if somebody armed it: news came that its sleeper must not miss.
-  void Wake();
+  void WakeIfArmed();
   void Attach(ShmQueuePair* queue_pair);
   // No completion of it stays, and no call into it is under way, when this returns.
   void Detach(ShmQueuePair* queue_pair);
@@ -44,6 +45,7 @@ class ShmCompletionQueue final : public CompletionQueue {
   };
 
   ShmCompletionQueue(UniqueFd epoll, UniqueFd event);
+  void SignalIfArmed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
   void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
 
   const UniqueFd epoll_;

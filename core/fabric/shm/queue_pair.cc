@@ -118,8 +118,8 @@ void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideSta
     receive_queue_->ForgetSocket(socket_.get());
     shutdown(socket_.get(), SHUT_RDWR);  // wakes the peer; the descriptor itself lives as long as this object
   }
-  send_queue_->Wake();
-  receive_queue_->Wake();
+  send_queue_->WakeIfArmed();
+  receive_queue_->WakeIfArmed();
 }
 
 void ShmQueuePair::FailIfPeerGone(bool gone) {
@@ -209,8 +209,8 @@ void ShmQueuePair::Tell(const SideMessage& message) {
       break;
     case SendResult::kGone:
       peer_gone_.store(true, std::memory_order_release);
-      send_queue_->Wake();
-      receive_queue_->Wake();
+      send_queue_->WakeIfArmed();
+      receive_queue_->WakeIfArmed();
       break;
   }
   if (message.kind != SideMessageKind::kDoorbell) mine_->socket_messages.fetch_add(1, std::memory_order_release);
@@ -233,8 +233,8 @@ void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
     HandleSideMessage(message);
   }
   if (!news) return;
-  if (acknowledger != send_queue_) send_queue_->Wake();
-  if (acknowledger != receive_queue_) receive_queue_->Wake();
+  if (acknowledger != send_queue_) send_queue_->WakeIfArmed();
+  if (acknowledger != receive_queue_) receive_queue_->WakeIfArmed();
 }
 
 void ShmQueuePair::HandleSideMessage(Message& message) {

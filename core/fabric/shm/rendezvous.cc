@@ -47,6 +47,9 @@ absl::StatusOr<Offer> Rendezvous::Announce() {
 void Rendezvous::Withdraw(const Token& token) {
   absl::MutexLock lock(&mu_);
   expected_.erase(View(token));
+  parked_.erase(std::remove_if(parked_.begin(), parked_.end(),
+                               [&](const Parked& parked) { return SameToken(parked.token, View(token)); }),
+                parked_.end());
 }
 
 void Rendezvous::Park(UniqueFd socket) {
@@ -54,14 +57,26 @@ void Rendezvous::Park(UniqueFd socket) {
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket.get());
   if (!peer.ok() || peer->uid != geteuid()) return;
   Message hello;
-  if (ReceiveMessage(socket.get(), hello) != ReceiveResult::kMessage || hello.truncated || !hello.fd.valid()) return;
+  const ReceiveResult received = ReceiveMessage(socket.get(), hello);
+  if (received == ReceiveResult::kEmpty) {
+    // Connected, and about to say who it is: for one that is collected later.
+    if (silent_.size() == kMaxSilent) silent_.pop_front();
+    silent_.push_back(std::move(socket));
+    return;
+  }
+  if (received != ReceiveResult::kMessage || hello.truncated || !hello.fd.valid()) return;
   // The set is keyed by tokens that only their owners know; SameToken guards the final choice.
   if (!expected_.contains(hello.view())) return;
-  if (parked_.size() == kMaxParked) parked_.pop_front();
+  // One for each offer, the first: so there are no more of them than offers.
+  const auto is_parked = [&](const Parked& other) { return other.token == hello.view(); };
+  if (std::any_of(parked_.begin(), parked_.end(), is_parked)) return;
   parked_.push_back({{std::move(socket), std::move(hello.fd), *peer}, std::string(hello.view())});
 }
 
 void Rendezvous::AcceptAll() {
+  std::deque<UniqueFd> silent;
+  silent.swap(silent_);
+  for (UniqueFd& socket : silent) Park(std::move(socket));
   for (int i = 0; i < kMaxAcceptsPerCollect; ++i) {
     UniqueFd socket = AcceptQueued(listening_.get());
     if (!socket.valid()) return;

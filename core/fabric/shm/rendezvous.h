@@ -35,8 +35,8 @@ class Rendezvous {
  private:
   // Connections accepted on behalf of others' Collect. A stranger of the same user could leave any number: the oldest
   // go.
-  static constexpr size_t kMaxParked = 64;
-  static constexpr int kMaxAcceptsPerCollect = 256;
+  static constexpr size_t kMaxSilent = 64;
+  static constexpr int kMaxAcceptsPerCollect = 1024;
 
   struct Parked {
     Meeting meeting;
@@ -52,6 +52,7 @@ class Rendezvous {
   Offer offer_ ABSL_GUARDED_BY(mu_);  // but for the token
   absl::flat_hash_set<std::string> expected_ ABSL_GUARDED_BY(mu_);
   std::deque<Parked> parked_ ABSL_GUARDED_BY(mu_);
+  std::deque<UniqueFd> silent_ ABSL_GUARDED_BY(mu_);  // have connected, but not said anything yet
 };
 
 // The passive side: connects to the offer's meeting point and leaves the token and `control` there.

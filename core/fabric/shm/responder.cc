@@ -24,7 +24,7 @@ absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
     receives_.insert(receives_.end(), batch.begin(), batch.end());
     mine_->receives.fetch_add(batch.size(), std::memory_order_release);
     // Something may have been waiting for it; whoever sleeps must look.
-    if (was_empty && !batch.empty() && !absl::IsNotFound(consumer_->Peek().status())) receive_queue_->Wake();
+    if (was_empty && !batch.empty() && !absl::IsNotFound(consumer_->Peek().status())) receive_queue_->WakeIfArmed();
   }
   if (!ready()) {
     Flush();

@@ -27,6 +27,11 @@ absl::Status SimCompletionQueue::Arm() {
   return absl::OkStatus();
 }
 
+void SimCompletionQueue::Wake() {
+  absl::MutexLock lock(&world_->mu);
+  signaled_ = true;
+}
+
 void SimCompletionQueue::AckEvents() {
   absl::MutexLock lock(&world_->mu);
   signaled_ = false;

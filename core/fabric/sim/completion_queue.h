@@ -26,6 +26,7 @@ class SimCompletionQueue final : public CompletionQueue {
   size_t Poll(absl::Span<Completion> out) override;
   absl::Status Arm() override;
   int fd() const override { return -1; }
+  void Wake() override;
   void AckEvents() override;
 
   // The rest is the simulation's and used under World::mu.
