@@ -35,7 +35,7 @@ struct Record {
   absl::Status status;
 };
 
-absl::StatusOr<Outcome> Merge(std::vector<Record> records, absl::Duration elapsed) {
+absl::StatusOr<Outcome> Merge(const std::vector<Record>& records, absl::Duration elapsed) {
   Outcome outcome;
   outcome.elapsed = elapsed;
   for (const Record& record : records) {
@@ -94,6 +94,7 @@ absl::StatusOr<Outcome> RunSync(Echo::Stub& stub, const Load& load) {
   const Payload request = PayloadOf(load.bytes);
   std::vector<Record> records(load.callers);
   std::vector<std::thread> threads;
+  threads.reserve(records.size());
   const absl::Time start = absl::Now();
   for (Record& record : records) {
     threads.emplace_back([&] {
@@ -106,13 +107,14 @@ absl::StatusOr<Outcome> RunSync(Echo::Stub& stub, const Load& load) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  return Merge(std::move(records), absl::Now() - start);
+  return Merge(records, absl::Now() - start);
 }
 
 absl::StatusOr<Outcome> RunCallback(Echo::Stub& stub, const Load& load) {
   const Payload request = PayloadOf(load.bytes);
   std::vector<Record> records(load.callers);
   std::vector<std::unique_ptr<Chain>> chains;
+  chains.reserve(records.size());
   absl::BlockingCounter done(load.callers);
   const absl::Time start = absl::Now();
   for (Record& record : records) {
@@ -120,7 +122,7 @@ absl::StatusOr<Outcome> RunCallback(Echo::Stub& stub, const Load& load) {
   }
   for (const std::unique_ptr<Chain>& chain : chains) chain->Next();
   done.Wait();
-  return Merge(std::move(records), absl::Now() - start);
+  return Merge(records, absl::Now() - start);
 }
 
 absl::Duration Percentile(const Outcome& outcome, double fraction) {

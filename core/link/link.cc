@@ -110,11 +110,11 @@ uint32_t Link::NewStreamNumber() {
   return ++highest_stream_;
 }
 
-absl::Status Link::AddPort(std::shared_ptr<Port> port) {
+absl::Status Link::AddPort(const std::shared_ptr<Port>& port) {
   absl::MutexLock lock(&ports_mu_);
   if (finished()) return absl::UnavailableError("the link to the peer is lost");
   const uint32_t stream = port->stream();
-  if (!ports_.try_emplace(stream, std::move(port)).second) return absl::DataLossError("the peer gave a stream twice");
+  if (!ports_.try_emplace(stream, port).second) return absl::DataLossError("the peer gave a stream twice");
   highest_stream_ = std::max(highest_stream_, stream);
   return absl::OkStatus();
 }

@@ -50,7 +50,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // The passive side names streams. 0 when there are no more numbers or the link is lost.
   uint32_t NewStreamNumber();
   // UNAVAILABLE when the link is lost.
-  absl::Status AddPort(std::shared_ptr<Port> port);
+  absl::Status AddPort(const std::shared_ptr<Port>& port);
   // No call to the port begins after this, but one may be under way. True if none is left.
   bool RemovePort(uint32_t stream);
 
@@ -126,7 +126,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void TouchRoomWaiters();
   void Touch(const std::shared_ptr<Port>& port);
   void NotifyTouched();
-  void Lose(absl::Status why);
+  void Lose(const absl::Status& why);
 
   const std::shared_ptr<fabric::Device> device_;
   const size_t ring_bytes_;

@@ -121,7 +121,7 @@ bool Link::PollOwned() {
   }
   TouchRoomWaiters();
   const bool lost = !status.ok() || (!connected && (count == 0 || reader_->head() >= *last_head_));
-  if (lost) Lose(status.ok() ? queue_pair_->error() : std::move(status));
+  if (lost) Lose(status.ok() ? queue_pair_->error() : status);
   NotifyTouched();
   if (flushed && on_flushed_) on_flushed_();
   return lost || count > 0;
@@ -245,7 +245,7 @@ void Link::NotifyTouched() {
   for (const std::shared_ptr<Port>& port : touched) port->Notify();
 }
 
-void Link::Lose(absl::Status why) {
+void Link::Lose(const absl::Status& why) {
   queue_pair_->Close();
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports;
   {

@@ -157,7 +157,7 @@ absl::Status RingWriter::Write(absl::Span<OutItem> items, uint64_t head, Reserve
   batch[1].local = segments_;
   batch[1].id = number;
   batch[1].signaled |= signaled;
-  const absl::Status posted = queue_pair_.PostSend(wrap ? absl::MakeSpan(batch) : absl::MakeSpan(batch).subspan(1));
+  absl::Status posted = queue_pair_.PostSend(wrap ? absl::MakeSpan(batch) : absl::MakeSpan(batch).subspan(1));
   if (!posted.ok()) return posted;
   unsignaled_ = batch[1].signaled ? 0 : unsignaled_ + 1 + (wrap ? 1 : 0);
   tail_ = position + bytes;

@@ -75,7 +75,7 @@ grpc::Status Echo(const std::shared_ptr<grpc::Channel>& channel, size_t size, ui
   Payload request;
   request.set_data(Pattern(size, call));
   Payload reply;
-  const grpc::Status status = Probe::NewStub(channel)->Echo(&context, request, &reply);
+  grpc::Status status = Probe::NewStub(channel)->Echo(&context, request, &reply);
   if (status.ok() && reply.data() != request.data()) return {grpc::StatusCode::DATA_LOSS, "the echo differs"};
   return status;
 }
@@ -99,7 +99,7 @@ absl::string_view StateName(grpc_connectivity_state state) {
 // One Hold call, read on a thread of its own.
 class HeldCall {
  public:
-  explicit HeldCall(std::shared_ptr<grpc::Channel> channel) : stub_(Probe::NewStub(channel)) {
+  explicit HeldCall(const std::shared_ptr<grpc::Channel>& channel) : stub_(Probe::NewStub(channel)) {
     SetDeadline(context_, absl::Seconds(60));
     reader_ = stub_->Hold(&context_, Payload());
     Payload first;
@@ -196,6 +196,7 @@ class ProbeClient {
   void Parallel(int threads, int count, int bytes, Report& report) {
     std::vector<Report> parts(threads);
     std::vector<std::thread> running;
+    running.reserve(threads);
     for (int t = 0; t < threads; ++t) {
       running.emplace_back([&, t] {
         for (int i = 0; i < count; ++i) Count(Echo(channels_[0], bytes, t * count + i), parts[t]);

@@ -24,7 +24,9 @@ absl::Status Import::ReadFrom(pid_t pid, uint64_t address, absl::Span<const Segm
     size_t done = 0;
     while (done < segment.size) {
       const iovec local = {segment.data + done, segment.size - done};
-      const iovec remote = {reinterpret_cast<void*>(from + done), segment.size - done};
+      // An address of the peer's, never used here.
+      auto* const there = reinterpret_cast<void*>(from + done);  // NOLINT(performance-no-int-to-ptr)
+      const iovec remote = {there, segment.size - done};
       const ssize_t got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
       if (got <= 0) return ErrnoStatus(got < 0 ? errno : EFAULT, "read the peer's memory (process_vm_readv)");
       done += static_cast<size_t>(got);

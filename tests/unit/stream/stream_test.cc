@@ -208,6 +208,7 @@ TEST(SimulatedStreamTest, ALostLinkGivesWhatArrivedThenUnavailable) {
 TEST_P(StreamTest, ManyStreamsCarryTheirOwnBytes) {
   TwoEnds ends(GetParam());
   std::vector<TwoEnds::Pair> pairs;
+  pairs.reserve(100);
   for (int i = 0; i < 100; ++i) pairs.push_back(ends.Connect());
   for (int round = 0; round < 3; ++round) {
     for (size_t i = 0; i < pairs.size(); ++i) {
