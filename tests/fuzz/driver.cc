@@ -21,6 +21,7 @@
 #include "tests/fuzz/mutate.h"
 
 // Of the sanitizers' runtime, when there is one.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {

@@ -29,7 +29,7 @@ std::string Input(uint8_t history, absl::string_view records) {
 std::string RecordBytes(RecordKind kind, uint32_t size) {
   std::string bytes;
   wire::Put(bytes, Record{kind, size, 7, size});
-  bytes.append((size + 15) / 16 * 16, 'r');
+  bytes.append((size_t{size} + 15) / 16 * 16, 'r');
   return bytes;
 }
 

@@ -47,7 +47,7 @@ class HostileStreamsTest : public testing::Test {
   absl::Status Read() {
     for (;;) {
       std::vector<stream::Buffer> buffers;
-      const absl::Status status = stream_->Read(1 << 20, buffers);
+      absl::Status status = stream_->Read(1 << 20, buffers);
       if (!status.ok() || buffers.empty()) return status;
     }
   }
