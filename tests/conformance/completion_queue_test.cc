@@ -1,4 +1,6 @@
 // Poll, and the protocol for sleeping: Arm, Poll once more, sleep, AckEvents, Poll.
+#include <thread>
+
 #include "absl/time/clock.h"
 #include "tests/conformance/conformance.h"
 
@@ -129,6 +131,20 @@ TEST_P(CompletionQueues, AckBeforeAnythingCameIsHarmless) {
   ASSERT_TRUE(fabric().SleepUntilReadable(*b().queue));
   b().queue->AckEvents();
   EXPECT_EQ(PollOne(b()).id, 3u);
+}
+
+TEST_P(CompletionQueues, WakeEndsASleepThatNoCompletionWould) {
+  for (const bool armed : {false, true}) {
+    if (armed) {
+      ASSERT_TRUE(b().queue->Arm().ok());
+    }
+    std::thread waker([&] { b().queue->Wake(); });
+    EXPECT_TRUE(fabric().SleepUntilReadable(*b().queue)) << "armed: " << armed;
+    waker.join();
+    b().queue->AckEvents();
+    EXPECT_FALSE(fabric().ArmedAndReadable(*b().queue)) << "armed: " << armed;
+    EXPECT_THAT(b().Poll(), IsEmpty());
+  }
 }
 
 TEST_P(CompletionQueues, DescriptorsAreSeparate) {

@@ -9,9 +9,12 @@
 //   join                       how that call ended; waits for it
 //   cycle N                    N times: open one channel, echo, close
 //   whoami                     both ends' view of each other
+//   fork                       a child that only ends, as by return from main; whether it got that far
 //   wait_state NAME MS         until the first channel's state is IDLE, READY, ...
 // Ends with its input.
 #include <grpcpp/grpcpp.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -167,6 +170,8 @@ class ProbeClient {
       held_ = nullptr;
     } else if (command == "whoami") {
       WhoAmI(report);
+    } else if (command == "fork") {
+      Fork(report);
     } else if (command == "wait_state" && words.size() == 3) {
       WaitForState(words[1], absl::Milliseconds(number(2)), report);
     } else {
@@ -215,6 +220,16 @@ class ProbeClient {
     Count(Probe::NewStub(channels_[0])->WhoAmI(&context, Payload(), report.mutable_identity()), report);
     report.set_peer(context.peer());
     for (const std::string& property : AuthProperties(context.auth_context().get())) report.add_auth(property);
+  }
+
+  void Fork(Report& report) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);  // a child that hangs ends by a signal
+      std::exit(0);
+    }
+    int status = 0;
+    report.set_timed_out(child < 0 || waitpid(child, &status, 0) != child || status != 0);
   }
 
   void WaitForState(const std::string& name, absl::Duration patience, Report& report) {

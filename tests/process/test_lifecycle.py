@@ -69,6 +69,17 @@ class AtOnce(harness.ProcessTest):
             client.close()
 
 
+class Fork(harness.ProcessTest):
+    def test_a_forked_child_ends_and_its_parent_does_not_notice(self):
+        server = self.server()
+        client = self.client(server.address, channels=2)
+        for _ in range(3):
+            self.assertFalse(client.ask("fork")["timed_out"], f"the child did not end well\n{client.log()}")
+            self.assertEqual(client.ask("each", 100_000)["statuses"], {"OK": 2}, client.log())
+        if harness.expected_path() != "tcp":
+            self.assertEqual(client.paths(), [harness.expected_path()] * 2, "the channels have connected again")
+
+
 class Rest(harness.ProcessTest):
     def test_an_idle_channel_drops_its_connection_and_comes_back(self):
         server = self.server()

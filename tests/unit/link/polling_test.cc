@@ -1,0 +1,111 @@
+// Who polls when: one owner at a time, and nobody is told "all is read" while another still has hold of something.
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "gtest/gtest.h"
+#include "tests/unit/link/hostile_peer.h"
+#include "tests/unit/link/recording_port.h"
+
+namespace skein::link {
+namespace {
+
+// Runs something in the middle of a poll, as an observer may.
+class InterruptingPort final : public Port {
+ public:
+  InterruptingPort(uint32_t stream, std::function<void()> notified) : Port(stream), notified_(std::move(notified)) {}
+  absl::Status OnData(absl::Span<const std::byte> payload) override {
+    received += payload.size();
+    return absl::OkStatus();
+  }
+  absl::Status OnOpen(uint64_t) override { return absl::OkStatus(); }
+  absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
+  absl::Status OnCloseWrite() override { return absl::OkStatus(); }
+  void OnAbort(std::string) override {}
+  void OnRoom() override {}
+  void OnLost(const absl::Status&) override {}
+  void Notify() override { notified_(); }
+
+  size_t received = 0;
+
+ private:
+  const std::function<void()> notified_;
+};
+
+class PollingTest : public testing::Test {
+ protected:
+  PollingTest() {
+    const Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
+    EXPECT_TRUE(client_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const uint32_t stream = server_->NewStreamNumber();
+    from_ = std::make_shared<RecordingPort>(stream);
+    to_ = std::make_shared<InterruptingPort>(stream, [this] { notified_(); });
+    EXPECT_TRUE(client_->AddPort(from_).ok());
+    EXPECT_TRUE(server_->AddPort(to_).ok());
+  }
+
+  void Say(absl::string_view text) {
+    const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+    EXPECT_EQ(client_->Send(*from_, {&bytes, 1}, text.size()).value_or(0), text.size());
+    simulation_.RunUntilIdle();
+  }
+
+  fabric::Simulation simulation_{20261121};
+  const std::shared_ptr<fabric::Device> server_device_ = simulation_.CreateDevice("server");
+  const std::shared_ptr<fabric::Device> client_device_ = simulation_.CreateDevice("client");
+  const std::shared_ptr<Link> server_ = Link::Create(server_device_, wire::kRingGranule).value();
+  const std::shared_ptr<Link> client_ = Link::Create(client_device_, wire::kRingGranule).value();
+  std::function<void()> notified_ = [] {};
+  std::shared_ptr<RecordingPort> from_;
+  std::shared_ptr<InterruptingPort> to_;
+};
+
+TEST_F(PollingTest, DrainTakesEverythingThatHasArrived) {
+  for (int i = 0; i < 100; ++i) Say("a part;");
+  EXPECT_TRUE(server_->Drain());
+  EXPECT_EQ(to_->received, 700u);
+}
+
+TEST_F(PollingTest, DrainSaysThatAnotherIsPolling) {
+  int drained = 0;
+  int refused = 0;
+  notified_ = [&] { ++(server_->Drain() ? drained : refused); };
+  Say("while this is in the poller's hands");
+  while (server_->Poll()) {
+  }
+  EXPECT_EQ(drained, 0);
+  EXPECT_EQ(refused, 1);
+  EXPECT_TRUE(server_->Drain()) << "nobody polls any more";
+}
+
+TEST_F(PollingTest, PollWithinAPollFindsNothing) {
+  notified_ = [&] { EXPECT_FALSE(server_->Poll()); };
+  Say("once");
+  EXPECT_TRUE(server_->Poll());
+  EXPECT_EQ(to_->received, 4u);
+}
+
+TEST_F(PollingTest, WhoArmsWithinAPollMissesNothing) {
+  // Arrives after the poll has read the ring, and after its reader went to sleep.
+  notified_ = [this, said = false]() mutable {
+    if (std::exchange(said, true)) return;
+    EXPECT_TRUE(server_->Arm());
+    Say("late");
+  };
+  Say("early");
+  server_->Poll();
+  EXPECT_EQ(to_->received, 9u);
+}
+
+TEST_F(PollingTest, ALostLinkIsDrained) {
+  Say("last words");
+  server_->Close();
+  EXPECT_TRUE(server_->Drain());
+  EXPECT_EQ(to_->received, 10u);
+  EXPECT_TRUE(server_->finished());
+  EXPECT_TRUE(server_->Drain());
+}
+
+}  // namespace
+}  // namespace skein::link
