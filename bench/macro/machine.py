@@ -25,7 +25,7 @@ def describe():
         "cpu": _first("/proc/cpuinfo", "model name"),
         "cores": len(os.sched_getaffinity(0)),
         "memory": _first("/proc/meminfo", "MemTotal"),
-        "kernel": platform.release(),
+        "kernel": platform.release().split("-")[0],
         "virtual": _output("systemd-detect-virt"),
         "grpc": _output("pkg-config", "--modversion", "grpc++"),
         "commit": _output("git", "describe", "--always", "--dirty", cwd=pathlib.Path(__file__).parent),
