@@ -67,7 +67,9 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.window_bytes);
      }},
     {"negotiation_timeout", "1000", "10 .. 60000", "ms",
-     "How long a new connection waits for the peer's part of the negotiation before it goes on over TCP.",
+     "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP, "
+     "and "
+     "a client connects anew, for TCP.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 10, 60000, &options.negotiation_timeout);
      }},

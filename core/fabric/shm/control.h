@@ -32,8 +32,7 @@ struct Side {
   // Set by the owner before it sleeps, taken down by the peer that rings. Both sides put a sequentially consistent
   // fence between their store and their load (Dekker): owner "armed, then tail", peer "tail, then armed".
   alignas(64) std::atomic<uint32_t> armed;
-  // The same for the owner as producer: it waits for head (room, or a SEND's end) or for
-  // receives to move.
+  // The same for the owner as producer: it waits for head (room, or a SEND's end) or for receives to move.
   std::atomic<uint32_t> waits_for_head;
   alignas(64) std::byte mailbox[kMailboxBytes];
 };

@@ -4,10 +4,10 @@
 // What cannot run yet (a full mailbox, a region not mapped yet) waits, with its payload copied, and is run by whoever
 // polls. Receives and the peer's answers are looked for by Progress(), which the completion queues' Poll calls.
 //
-// Locks: receive_mu_ guards the receiving half, send_mu_ the sending half, socket_mu_ who reads the socket; socket_mu_
-// is taken before send_mu_, and otherwise none under another. error_mu_ is a leaf. Failing happens in two steps,
-// because it concerns both halves: Fail() records it anywhere, Flush() completes what is outstanding once no lock is
-// held.
+// Locks: receive_mu_ guards the receiving half, send_mu_ the sending half, socket_mu_ who reads the socket. Order:
+// socket_mu_, receive_mu_ (Connect alone holds it with the next), send_mu_, error_mu_; the rendezvous' lock may be
+// taken under the last. Failing happens in two steps, because it concerns both halves: Fail() records it anywhere,
+// Flush() completes what is outstanding once no lock is held.
 #ifndef SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
 #define SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
 
