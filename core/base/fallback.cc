@@ -46,6 +46,14 @@ absl::string_view KnownName(FallbackCode code) {
       return "malformed negotiation";
     case FallbackCode::kRemotePeer:
       return "peer is on another host";
+    case FallbackCode::kNoRdma:
+      return "no RDMA here";
+    case FallbackCode::kNoRoute:
+      return "no RDMA route to the peer";
+    case FallbackCode::kSettling:
+      return "RDMA to the peer lately failed";
+    case FallbackCode::kFabricOff:
+      return "switched off";
   }
   return "";
 }
@@ -62,6 +70,19 @@ std::string ToString(const Fallback& fallback) {
   std::string text = FallbackCodeName(fallback.code);
   if (!fallback.detail.empty()) absl::StrAppend(&text, " (", fallback.detail, ")");
   return text;
+}
+
+Fallback Join(absl::Span<const Fallback> reasons) {
+  Fallback joined;
+  for (const Fallback& reason : reasons) {
+    if (reason.code == FallbackCode::kNone) continue;
+    if (joined.code == FallbackCode::kNone) {
+      joined = reason;
+    } else {
+      absl::StrAppend(&joined.detail, joined.detail.empty() ? "" : "; ", ToString(reason));
+    }
+  }
+  return joined;
 }
 
 absl::Status FallbackError(FallbackCode code, absl::string_view detail) {

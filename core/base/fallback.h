@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace skein {
 
@@ -29,6 +30,10 @@ enum class FallbackCode : uint8_t {
   kPollingEngine = 14,  // a gRPC polling engine we do not know
   kProtocol = 15,       // malformed negotiation
   kRemotePeer = 16,     // addresses show that the peer is on another host
+  kNoRdma = 17,         // this end has no RDMA device, port or address for the peer; detail says which
+  kNoRoute = 18,        // both have RDMA, but no way to each other
+  kSettling = 19,       // RDMA to this peer failed a short while ago
+  kFabricOff = 20,      // an option; detail names it
 };
 
 struct Fallback {
@@ -42,6 +47,9 @@ struct Fallback {
 std::string FallbackCodeName(FallbackCode code);
 // "different network namespace (detail)"
 std::string ToString(const Fallback& fallback);
+
+// Several reasons as one: the first one's code, the others in its detail. kNone if there are none.
+Fallback Join(absl::Span<const Fallback> reasons);
 
 // Carries a reason through layers that speak absl::Status: FAILED_PRECONDITION with the code as payload.
 absl::Status FallbackError(FallbackCode code, absl::string_view detail);

@@ -51,6 +51,20 @@ absl::Status SetMode(Options& options, absl::string_view value) {
   return BadValue(value, "is none of the modes");
 }
 
+absl::Status ParseAuto(absl::string_view value, bool* out) {
+  if (value != "auto" && value != "off") return BadValue(value, "is neither");
+  *out = value == "auto";
+  return absl::OkStatus();
+}
+
+absl::Status SetRdmaMtu(Options& options, absl::string_view value) {
+  int64_t bytes = 0;
+  if (absl::Status status = ParseInteger(value, 0, 4096, 1, &bytes); !status.ok()) return status;
+  if (bytes != 0 && (bytes < 256 || (bytes & (bytes - 1)) != 0)) return BadValue(value, "is no MTU of RDMA");
+  options.rdma.mtu = bytes;
+  return absl::OkStatus();
+}
+
 constexpr OptionSpec kTable[] = {
     {"mode", "off", "off | prefer | require", "",
      "off: as if Skein were not there. prefer: the best path both ends can prove, else TCP. require: fail rather than "
@@ -67,8 +81,7 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.window_bytes);
      }},
     {"negotiation_timeout", "1000", "10 .. 60000", "ms",
-     "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP, "
-     "and "
+     "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP; "
      "a client connects anew, for TCP.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 10, 60000, &options.negotiation_timeout);
@@ -77,6 +90,45 @@ constexpr OptionSpec kTable[] = {
      "How long a TLS peer found not to speak Skein is not asked again.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 0, 86400000, &options.negative_cache);
+     }},
+    {"shm", "auto", "auto | off", "", "Whether shared memory is used where both ends are on one host.",
+     [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm); }},
+    {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",
+     [](Options& options, absl::string_view value) { return ParseAuto(value, &options.rdma.enabled); }},
+    {"rdma_device", "", "a device's name, as mlx5_0", "",
+     "The RDMA device; by default the one that has the address by which the connection leaves this host.",
+     [](Options& options, absl::string_view value) {
+       options.rdma.device = std::string(value);
+       return absl::OkStatus();
+     }},
+    {"rdma_port", "0", "0 .. 255", "", "Its port; 0: whichever has that address.",
+     [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 255, 1, &options.rdma.port); }},
+    {"rdma_gid_index", "-1", "-1 .. 65535", "", "Index into the port's GID table; -1: by that address, RoCE v2 first.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, -1, 65535, 1, &options.rdma.gid_index);
+     }},
+    {"rdma_mtu", "0", "0 | 256 | 512 | 1024 | 2048 | 4096", "bytes",
+     "Largest packet, if both ports can; 0: what both ports are set to.", SetRdmaMtu},
+    {"rdma_traffic_class", "0", "0 .. 255", "", "Of the global route header: the DSCP and ECN bits of RoCE v2.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, 0, 255, 1, &options.rdma.traffic_class);
+     }},
+    {"rdma_service_level", "0", "0 .. 15", "", "InfiniBand's service level, or the priority of RoCE's Ethernet frames.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, 0, 15, 1, &options.rdma.service_level);
+     }},
+    {"rdma_timeout", "14", "1 .. 31", "4.096 us * 2^n",
+     "How long an acknowledgement is awaited before a packet is sent again.",
+     [](Options& options, absl::string_view value) { return ParseInteger(value, 1, 31, 1, &options.rdma.timeout); }},
+    {"rdma_retries", "6", "0 .. 7", "", "How often it is sent again before the connection is given up.",
+     [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 7, 1, &options.rdma.retries); }},
+    {"rdma_rnr_timer", "12", "0 .. 31", "",
+     "How long a sender waits that came before a receive; coded as in the specification, 12 is 0.64 ms.",
+     [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 31, 1, &options.rdma.rnr_timer); }},
+    {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
+     "How long RDMA to a peer is left alone after it failed while TCP was well.",
+     [](Options& options, absl::string_view value) {
+       return ParseMilliseconds(value, 0, 3600000, &options.rdma.settle_time);
      }},
 };
 

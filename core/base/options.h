@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -18,12 +19,38 @@ namespace skein {
 enum class Mode : uint8_t { kOff, kPrefer, kRequire };
 absl::string_view ModeName(Mode mode);
 
+// How RDMA is used. Numbers that the InfiniBand specification codes are as there (vol. 1, 11.2.5).
+struct RdmaOptions {
+  bool enabled = true;
+  std::string device;      // empty: the one that has the connection's address
+  int64_t port = 0;        // 0: the same
+  int64_t gid_index = -1;  // -1: the same
+  int64_t mtu = 0;         // bytes; 0: the port's
+  int64_t traffic_class = 0;
+  int64_t service_level = 0;
+  int64_t timeout = 14;
+  int64_t retries = 6;
+  int64_t rnr_timer = 12;
+  absl::Duration settle_time = absl::Seconds(10);
+
+  friend bool operator==(const RdmaOptions&, const RdmaOptions&) = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const RdmaOptions& o) {
+    return H::combine(std::move(h), o.enabled, o.device, o.port, o.gid_index, o.mtu, o.traffic_class, o.service_level,
+                      o.timeout, o.retries, o.rnr_timer, o.settle_time);
+  }
+};
+
 struct Options {
   Mode mode = Mode::kOff;
   int64_t ring_bytes = 1 << 20;
   int64_t window_bytes = 1 << 20;
   absl::Duration negotiation_timeout = absl::Milliseconds(1000);
   absl::Duration negative_cache = absl::Seconds(60);
+  bool shm = true;
+  RdmaOptions rdma;
+
+  friend bool operator==(const Options&, const Options&) = default;
 };
 
 // One row of the table.

@@ -68,8 +68,8 @@ enum class Opcode : uint8_t {
   kWrite,
   kWriteWithImmediate,
   kRead,
-  kFetchAdd,              // 8 bytes, aligned; the old value lands in local[0]
-  kCompareSwap,           // 8 bytes, aligned; the old value lands in local[0]
+  kFetchAdd,              // 8 bytes at a multiple of 8; the old value lands in local[0]
+  kCompareSwap,           // the same
   kReceive,               // in completions only
   kReceiveWithImmediate,  // in completions only: a WRITE_WITH_IMM consumed a receive; no bytes in its buffer
 };
@@ -95,7 +95,7 @@ struct ReceiveRequest {
 enum class CompletionStatus : uint8_t {
   kSuccess,
   kFlushed,               // the queue pair was in error before this request ran
-  kRemoteAccessError,     // unknown rkey, out of bounds, access not granted, misaligned atomic
+  kRemoteAccessError,     // unknown rkey, out of bounds, access not granted
   kLocalLengthError,      // a SEND longer than the receive buffer it met, seen at the receiver
   kRemoteOperationError,  // the same, seen at the sender
   kRetryExceeded,         // the peer stopped answering or is gone
@@ -175,7 +175,9 @@ struct QueuePairOptions {
 };
 
 struct DeviceCapabilities {
-  bool copies_on_post = false;  // PostSend has read its source bytes when it returns, registered or not
+  bool copies_on_post = false;    // PostSend has read its source bytes when it returns, registered or not
+  bool announces_close = false;   // who ends a connection is seen by the peer, which need not send anything
+  bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
 };
@@ -185,6 +187,8 @@ class Device {
   virtual ~Device() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual DeviceCapabilities capabilities() const = 0;
+  // False once the device has been removed or has failed for good: open another.
+  virtual bool usable() const { return true; }
   // Zeroed, page-aligned memory the device can reach best (shm: a sealed memfd both sides map). Errors:
   // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;

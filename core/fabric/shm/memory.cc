@@ -16,20 +16,6 @@ constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 }  // namespace
 
-Mapping::~Mapping() {
-  if (!bytes_.empty()) munmap(bytes_.data(), bytes_.size());
-}
-
-absl::StatusOr<Mapping> Map(int fd, size_t size) {
-  const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0);
-  if (data == MAP_FAILED) return ErrnoStatus(errno, absl::StrCat("map ", size, " bytes"));
-  if (fd >= 0) madvise(data, size, MADV_DONTFORK);
-  Mapping mapping;
-  mapping.bytes_ = {static_cast<std::byte*>(data), size};
-  return mapping;
-}
-
 absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
   UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoStatus(errno, "create a memfd");

@@ -4,36 +4,12 @@
 #define SKEIN_CORE_FABRIC_SHM_MEMORY_H_
 
 #include <cstddef>
-#include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "core/base/mapping.h"
 #include "core/base/unique_fd.h"
 
 namespace skein::fabric::shm {
-
-// A mapping with one owner. Children made by fork do not inherit it: they must not touch their parent's connections.
-class Mapping {
- public:
-  Mapping() = default;
-  Mapping(Mapping&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
-  Mapping& operator=(Mapping&& other) noexcept {
-    std::swap(bytes_, other.bytes_);
-    return *this;
-  }
-  ~Mapping();
-
-  absl::Span<std::byte> bytes() const { return bytes_; }
-  std::byte* data() const { return bytes_.data(); }
-  size_t size() const { return bytes_.size(); }
-
- private:
-  friend absl::StatusOr<Mapping> Map(int fd, size_t size);
-  absl::Span<std::byte> bytes_;
-};
-
-// Shared and writable; fd -1 gives private zeroed memory.
-absl::StatusOr<Mapping> Map(int fd, size_t size);
 
 // A sealed memfd of `size` zeroed bytes. `name` shows in /proc/<pid>/maps. The pages are reserved here: running out
 // of memory is an error now and not a SIGBUS at the first write.

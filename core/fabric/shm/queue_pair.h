@@ -94,7 +94,6 @@ class ShmQueuePair final : public QueuePair {
   void HandleGrant(const SideMessage& message, int memfd);
 
   // requester.cc
-  absl::Status CheckRequest(const SendRequest& request) const;
   void Start(const SendRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   Step Execute(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   Step ExecuteSend(Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);

@@ -1,27 +1,15 @@
 // The sending half.
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
 #include "core/fabric/shm/fence.h"
 #include "core/fabric/shm/queue_pair.h"
 
 namespace skein::fabric::shm {
 namespace {
-
-bool CarriesPayload(Opcode opcode) {
-  return opcode == Opcode::kSend || opcode == Opcode::kWrite || opcode == Opcode::kWriteWithImmediate;
-}
-
-bool IsAtomic(Opcode opcode) { return opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap; }
-
-size_t TotalBytes(absl::Span<const Segment> local) {
-  size_t total = 0;
-  for (const Segment& segment : local) total += segment.size;
-  return total;
-}
 
 // Copies `size` bytes that start `offset` into the segments.
 void Gather(absl::Span<const Segment> local, size_t offset, std::byte* to, size_t size) {
@@ -54,26 +42,9 @@ void GatherInto(std::byte* to, absl::Span<const Segment> local, size_t total) {
 
 }  // namespace
 
-absl::Status ShmQueuePair::CheckRequest(const SendRequest& request) const {
-  if (!CarriesPayload(request.opcode) && request.opcode != Opcode::kRead && !IsAtomic(request.opcode)) {
-    return absl::InvalidArgumentError(absl::StrCat(OpcodeName(request.opcode), " cannot be posted"));
-  }
-  for (const Segment& segment : request.local) {
-    if (segment.size > 0 && segment.data == nullptr) {
-      return absl::InvalidArgumentError("a segment with a size and no data");
-    }
-    if (segment.size > kMaxMessageBytes) return absl::InvalidArgumentError("a segment of more than 1 TiB");
-  }
-  if (TotalBytes(request.local) > kMaxMessageBytes) return absl::InvalidArgumentError("a request of more than 1 TiB");
-  if (IsAtomic(request.opcode) && (request.local.size() != 1 || request.local[0].size != sizeof(uint64_t))) {
-    return absl::InvalidArgumentError("an atomic needs one local segment of 8 bytes");
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ShmQueuePair::PostSend(absl::Span<const SendRequest> batch) {
   for (const SendRequest& request : batch) {
-    if (absl::Status checked = CheckRequest(request); !checked.ok()) return checked;
+    if (absl::Status checked = CheckRequest(request, kMaxMessageBytes); !checked.ok()) return checked;
   }
   {
     absl::MutexLock lock(&send_mu_);

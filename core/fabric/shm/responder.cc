@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
 #include "core/fabric/shm/fence.h"
 #include "core/fabric/shm/queue_pair.h"
 
@@ -9,9 +10,7 @@ namespace skein::fabric::shm {
 
 absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
   for (const ReceiveRequest& request : batch) {
-    if (request.buffer.size > 0 && request.buffer.data == nullptr) {
-      return absl::InvalidArgumentError("a buffer with a size and no data");
-    }
+    if (absl::Status status = CheckSegment(request.buffer); !status.ok()) return status;
   }
   {
     absl::MutexLock lock(&receive_mu_);

@@ -15,6 +15,8 @@ class ShmDevice final : public Device {
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
     capabilities.copies_on_post = true;
+    capabilities.announces_close = true;
+    capabilities.meets_on_connect = true;
     capabilities.max_message_bytes = shm::kMaxMessageBytes;
     return capabilities;
   }

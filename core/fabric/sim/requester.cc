@@ -1,29 +1,14 @@
 // The half of an endpoint that sends requests and takes their answers.
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
 #include "core/fabric/sim/endpoint.h"
 
 namespace skein::fabric::sim {
 namespace {
-
-bool CarriesPayload(Opcode opcode) {
-  return opcode == Opcode::kSend || opcode == Opcode::kWrite || opcode == Opcode::kWriteWithImmediate;
-}
-
-bool IsAtomic(Opcode opcode) { return opcode == Opcode::kFetchAdd || opcode == Opcode::kCompareSwap; }
-
-// Saturates: sizes that wrap around must not look like a short message.
-uint64_t TotalBytes(absl::Span<const Segment> local) {
-  uint64_t total = 0;
-  for (const Segment& segment : local) {
-    total += std::min<uint64_t>(segment.size, std::numeric_limits<uint64_t>::max() - total);
-  }
-  return total;
-}
 
 std::vector<std::byte> Gather(absl::Span<const Segment> local) {
   std::vector<std::byte> bytes(TotalBytes(local));
@@ -52,8 +37,7 @@ absl::Status ErrorOf(CompletionStatus status, Opcode opcode) {
 }  // namespace
 
 absl::Status Endpoint::CheckLocal(const Segment& segment, bool may_be_inline) const {
-  if (segment.size == 0) return absl::OkStatus();
-  if (segment.data == nullptr) return absl::InvalidArgumentError("a segment with a size and no data");
+  if (absl::Status status = CheckSegment(segment); !status.ok() || segment.size == 0) return status;
   if (world_.config.copies_on_post) return absl::OkStatus();
   if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
   if (world_.regions.Covers(device_->number, segment)) return absl::OkStatus();
@@ -62,18 +46,10 @@ absl::Status Endpoint::CheckLocal(const Segment& segment, bool may_be_inline) co
 }
 
 absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
-  const bool carries_payload = CarriesPayload(request.opcode);
-  if (!carries_payload && request.opcode != Opcode::kRead && !IsAtomic(request.opcode)) {
-    return absl::InvalidArgumentError(absl::StrCat(OpcodeName(request.opcode), " cannot be posted"));
-  }
-  const uint64_t total = TotalBytes(request.local);
-  if (total > world_.config.max_message_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("a request of ", total, " bytes"));
-  }
-  if (IsAtomic(request.opcode) && (request.local.size() != 1 || total != sizeof(uint64_t))) {
-    return absl::InvalidArgumentError("an atomic needs one local segment of 8 bytes");
-  }
-  const bool may_be_inline = carries_payload && total <= world_.config.max_inline_bytes;
+  absl::Status status = fabric::CheckRequest(request, world_.config.max_message_bytes);
+  if (!status.ok()) return status;
+  const bool may_be_inline =
+      CarriesPayload(request.opcode) && TotalBytes(request.local) <= world_.config.max_inline_bytes;
   for (const Segment& segment : request.local) {
     if (absl::Status local = CheckLocal(segment, may_be_inline); !local.ok()) return local;
   }

@@ -19,17 +19,16 @@ absl::StatusOr<Options> FromEnvironment(std::vector<const char*> environment, Op
   return OptionsFromEnvironment(base, "SKEIN_GRPC", environment.data());
 }
 
-bool Same(const Options& a, const Options& b) {
-  return a.mode == b.mode && a.ring_bytes == b.ring_bytes && a.window_bytes == b.window_bytes &&
-         a.negotiation_timeout == b.negotiation_timeout && a.negative_cache == b.negative_cache;
-}
-
 TEST(OptionsTest, DefaultsOfTheTableAreThoseOfTheStruct) {
-  Options from_table{Mode::kOff, 0, 0, absl::ZeroDuration(), absl::InfiniteDuration()};
+  Options from_table;
+  from_table.ring_bytes = from_table.window_bytes = 0;
+  from_table.negotiation_timeout = from_table.negative_cache = absl::ZeroDuration();
+  from_table.shm = false;
+  from_table.rdma = {false, "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration()};
   for (const OptionSpec& spec : OptionTable()) {
     ASSERT_TRUE(SetOption(from_table, spec.name, spec.default_value).ok()) << spec.name;
   }
-  EXPECT_TRUE(Same(from_table, Options{}));
+  EXPECT_TRUE(from_table == Options{});
 }
 
 TEST(OptionsTest, BoundsAreInclusive) {
@@ -82,14 +81,14 @@ TEST(OptionsTest, EnvironmentChangesTheBase) {
 }
 
 TEST(OptionsTest, EmptyOrNoEnvironmentIsTheBase) {
-  EXPECT_TRUE(Same(*FromEnvironment({}), Options{}));
-  EXPECT_TRUE(Same(*OptionsFromEnvironment({}, "SKEIN_GRPC", nullptr), Options{}));
+  EXPECT_TRUE(*FromEnvironment({}) == Options{});
+  EXPECT_TRUE(*OptionsFromEnvironment({}, "SKEIN_GRPC", nullptr) == Options{});
 }
 
 TEST(OptionsTest, ModeOfAnotherAdapterIsNotOurs) {
   auto options = FromEnvironment({"SKEIN_THRIFT=nonsense"});
   ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_TRUE(Same(*options, Options{}));
+  EXPECT_TRUE(*options == Options{});
 }
 
 TEST(OptionsTest, UnknownVariableIsAnErrorThatSuggestsTheNearest) {

@@ -74,7 +74,12 @@ class PlainDevice final : public fabric::Device {
  public:
   explicit PlainDevice(bool copies_on_post) : copies_on_post_(copies_on_post) {}
   absl::string_view name() const override { return "plain"; }
-  fabric::DeviceCapabilities capabilities() const override { return {copies_on_post_, 0, uint64_t{1} << 30}; }
+  fabric::DeviceCapabilities capabilities() const override {
+    fabric::DeviceCapabilities capabilities;
+    capabilities.copies_on_post = copies_on_post_;
+    capabilities.max_message_bytes = uint64_t{1} << 30;
+    return capabilities;
+  }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t) override {
     return std::make_unique<PlainMemory>(bytes);
   }
