@@ -1,0 +1,143 @@
+#include "core/fabric/verbs/completion_queue.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/errno_status.h"
+#include "core/fabric/verbs/queue_pair.h"
+
+namespace skein::fabric::verbs {
+namespace {
+
+constexpr int kPerPoll = 16;
+// Beyond what the user counts: each queue pair's own question whether the peer is there.
+constexpr uint32_t kSpare = 64;
+
+absl::Status Watch(int epoll, int fd) {
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus(errno, "watch a descriptor");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<VerbsCompletionQueue>> VerbsCompletionQueue::Create(std::shared_ptr<Context> context,
+                                                                                   uint32_t capacity) {
+  UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll.valid()) return ErrnoStatus(errno, "create an epoll instance");
+  UniqueFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event.valid()) return ErrnoStatus(errno, "create an eventfd");
+  std::unique_ptr<VerbsCompletionQueue> queue(
+      new VerbsCompletionQueue(std::move(context), std::move(epoll), std::move(event)));
+  if (absl::Status status = queue->Prepare(capacity); !status.ok()) return status;
+  return queue;
+}
+
+VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<Context> context, UniqueFd epoll, UniqueFd event)
+    : context_(std::move(context)), epoll_(std::move(epoll)), event_(std::move(event)) {}
+
+VerbsCompletionQueue::~VerbsCompletionQueue() {
+  if (queue_ != nullptr) context_->lib().destroy_cq(queue_);
+  if (channel_ != nullptr) context_->lib().destroy_comp_channel(channel_);
+}
+
+absl::Status VerbsCompletionQueue::Prepare(uint32_t capacity) {
+  const Ibverbs& lib = context_->lib();
+  const auto most = static_cast<uint32_t>(context_->attributes().max_cqe);
+  if (capacity == 0) return absl::InvalidArgumentError("a completion queue of no entries");
+  if (capacity > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a completion queue of ", capacity, " entries; ", context_->name(), " takes ", most));
+  }
+  channel_ = lib.create_comp_channel(context_->get());
+  if (channel_ == nullptr) return ErrnoStatus(errno, "create a completion channel");
+  const int flags = fcntl(channel_->fd, F_GETFL);
+  if (flags < 0 || fcntl(channel_->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+    return ErrnoStatus(errno, "make a completion channel non-blocking");
+  }
+  const int entries = static_cast<int>(std::min(capacity + kSpare, most));
+  queue_ = lib.create_cq(context_->get(), entries, nullptr, channel_, 0);
+  if (queue_ == nullptr) {
+    return ErrnoStatus(errno, absl::StrCat("create a completion queue; ", context_->name(), " has ",
+                                           context_->attributes().max_cq, " of them"));
+  }
+  for (int fd : {channel_->fd, context_->event_fd(), event_.get()}) {
+    if (absl::Status status = Watch(epoll_.get(), fd); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
+  absl::MutexLock lock(&mu_);
+  ibv_wc work[kPerPoll];
+  for (int taken = kPerPoll; ready_.size() < out.size() && taken == kPerPoll;) {
+    taken = ibv_poll_cq(queue_, kPerPoll, work);
+    for (int i = 0; i < taken; ++i) Translate(work[i]);
+  }
+  if (ready_.size() < out.size()) {
+    for (const auto& [member, queue_pair] : members_) queue_pair->FlushWhatTheDeviceWillNot(this, ready_);
+  }
+  const size_t count = std::min(out.size(), ready_.size());
+  std::move(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(count), out.begin());
+  ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(count));
+  return count;
+}
+
+void VerbsCompletionQueue::Translate(const ibv_wc& work) {
+  const WorkId id = WorkId::Of(work.wr_id);
+  const auto member = members_.find(id.member);
+  if (member != members_.end()) member->second->Completed(id, work, ready_);
+}
+
+absl::Status VerbsCompletionQueue::Arm() {
+  if (const int error = ibv_req_notify_cq(queue_, /*solicited_only=*/0); error != 0) {
+    return ErrnoStatus(error, "ask for a completion event");
+  }
+  return absl::OkStatus();
+}
+
+void VerbsCompletionQueue::Wake() {
+  absl::MutexLock lock(&event_mu_);
+  signaled_ = true;
+  const uint64_t one = 1;
+  // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
+  if (write(event_.get(), &one, sizeof(one)) < 0) return;
+}
+
+void VerbsCompletionQueue::AckEvents() {
+  ibv_cq* queue = nullptr;
+  void* unused = nullptr;
+  unsigned events = 0;
+  while (context_->lib().get_cq_event(channel_, &queue, &unused) == 0) ++events;
+  if (events > 0) context_->lib().ack_cq_events(queue_, events);
+  {
+    absl::MutexLock lock(&event_mu_);
+    uint64_t count = 0;
+    if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
+  }
+  context_->DrainEvents();
+}
+
+uint32_t VerbsCompletionQueue::Attach(VerbsQueuePair* queue_pair) {
+  absl::MutexLock lock(&mu_);
+  members_[++last_member_] = queue_pair;
+  return last_member_;
+}
+
+void VerbsCompletionQueue::Detach(uint32_t member) {
+  absl::MutexLock lock(&mu_);
+  const auto found = members_.find(member);
+  if (found == members_.end()) return;
+  const QueuePair* const gone = found->second;
+  members_.erase(found);
+  std::erase_if(ready_, [gone](const Completion& completion) { return completion.queue_pair == gone; });
+}
+
+}  // namespace skein::fabric::verbs

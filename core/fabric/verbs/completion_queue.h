@@ -1,0 +1,74 @@
+// A device's completion queue, and the descriptor to sleep on: an epoll instance over its completion channel, the
+// device's events and an eventfd of its own.
+#ifndef SKEIN_CORE_FABRIC_VERBS_COMPLETION_QUEUE_H_
+#define SKEIN_CORE_FABRIC_VERBS_COMPLETION_QUEUE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+#include "core/fabric/fabric.h"
+#include "core/fabric/verbs/context.h"
+
+namespace skein::fabric::verbs {
+
+class VerbsQueuePair;
+
+// What a work request's id says: whose it is, and which of its requests. Member numbers are never used again, so that
+// what a destroyed queue pair has left in the device's queue belongs to nobody.
+struct WorkId {
+  uint32_t member = 0;  // 31 bits
+  bool receive = false;
+  uint32_t sequence = 0;
+
+  uint64_t packed() const { return uint64_t{member} << 33 | uint64_t{receive} << 32 | sequence; }
+  static WorkId Of(uint64_t packed) {
+    return {static_cast<uint32_t>(packed >> 33), (packed >> 32 & 1) != 0, static_cast<uint32_t>(packed)};
+  }
+};
+
+// Lock order: mu_, then the locks of a queue pair. event_mu_ is a leaf.
+class VerbsCompletionQueue final : public CompletionQueue {
+ public:
+  static absl::StatusOr<std::unique_ptr<VerbsCompletionQueue>> Create(std::shared_ptr<Context> context,
+                                                                      uint32_t capacity);
+  ~VerbsCompletionQueue() override;
+
+  size_t Poll(absl::Span<Completion> out) override;
+  absl::Status Arm() override;
+  int fd() const override { return epoll_.get(); }
+  void Wake() override;
+  void AckEvents() override;
+
+  ibv_cq* get() const { return queue_; }
+  // From queue pairs. Detached, none of its completions stays and no call into it is under way.
+  uint32_t Attach(VerbsQueuePair* queue_pair);
+  void Detach(uint32_t member);
+
+ private:
+  VerbsCompletionQueue(std::shared_ptr<Context> context, UniqueFd epoll, UniqueFd event);
+  absl::Status Prepare(uint32_t capacity);
+  void Translate(const ibv_wc& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::shared_ptr<Context> context_;
+  const UniqueFd epoll_;
+  const UniqueFd event_;
+  ibv_comp_channel* channel_ = nullptr;
+  ibv_cq* queue_ = nullptr;
+
+  absl::Mutex mu_;
+  absl::flat_hash_map<uint32_t, VerbsQueuePair*> members_ ABSL_GUARDED_BY(mu_);
+  uint32_t last_member_ ABSL_GUARDED_BY(mu_) = 0;
+  std::deque<Completion> ready_ ABSL_GUARDED_BY(mu_);  // translated, but more than Poll was asked for
+
+  absl::Mutex event_mu_;
+  bool signaled_ ABSL_GUARDED_BY(event_mu_) = false;  // the eventfd
+};
+
+}  // namespace skein::fabric::verbs
+
+#endif  // SKEIN_CORE_FABRIC_VERBS_COMPLETION_QUEUE_H_

@@ -1,0 +1,104 @@
+#include "core/fabric/verbs/context.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/errno_status.h"
+
+namespace skein::fabric::verbs {
+
+absl::StatusOr<std::shared_ptr<Context>> Context::Open(const std::string& device) {
+  const absl::StatusOr<const Ibverbs*> lib = LoadIbverbs();
+  if (!lib.ok()) return lib.status();
+  int count = 0;
+  ibv_device** const devices = (*lib)->get_device_list(&count);
+  if (devices == nullptr) return ErrnoStatus(errno, "list the RDMA devices");
+  const absl::Cleanup free_list = [&] { (*lib)->free_device_list(devices); };
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) {
+    names.emplace_back((*lib)->get_device_name(devices[i]));
+    if (names.back() != device) continue;
+    ibv_context* const opened = (*lib)->open_device(devices[i]);
+    if (opened == nullptr) return ErrnoStatus(errno, absl::StrCat("open the RDMA device ", device));
+    std::shared_ptr<Context> context(new Context(**lib, opened, device));
+    if (absl::Status status = context->Prepare(); !status.ok()) return status;
+    return context;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("no RDMA device ", device, "; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+}
+
+Context::Context(const Ibverbs& lib, ibv_context* context, std::string name)
+    : lib_(lib), context_(context), name_(std::move(name)) {}
+
+Context::~Context() {
+  if (protection_domain_ != nullptr) lib_.dealloc_pd(protection_domain_);
+  lib_.close_device(context_);
+}
+
+absl::Status Context::Prepare() {
+  if (const int error = lib_.query_device(context_, &attributes_); error != 0) {
+    return ErrnoStatus(error, absl::StrCat("query the RDMA device ", name_));
+  }
+  const int flags = fcntl(context_->async_fd, F_GETFL);
+  if (flags < 0 || fcntl(context_->async_fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+    return ErrnoStatus(errno, "make the device's event descriptor non-blocking");
+  }
+  protection_domain_ = lib_.alloc_pd(context_);
+  if (protection_domain_ == nullptr) return ErrnoStatus(errno, "allocate a protection domain");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ibv_port_attr> Context::QueryPort(uint8_t port) const {
+  // The library fills the older, shorter struct, of which this one is an extension.
+  ibv_port_attr attributes = {};
+  const int error = lib_.query_port(context_, port, reinterpret_cast<_compat_ibv_port_attr*>(&attributes));
+  if (error != 0) return ErrnoStatus(error, absl::StrCat("query port ", port, " of ", name_));
+  return attributes;
+}
+
+void Context::DrainEvents() {
+  ibv_async_event event = {};
+  while (lib_.get_async_event(context_, &event) == 0) {
+    Dispatch(event);
+    lib_.ack_async_event(&event);
+  }
+}
+
+void Context::Dispatch(const ibv_async_event& event) {
+  const absl::Status why =
+      absl::UnavailableError(absl::StrCat("the RDMA device ", name_, ": ", lib_.event_type_str(event.event_type)));
+  absl::MutexLock lock(&mu_);
+  switch (event.event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      // By its number in the map: it may have been destroyed since.
+      if (const auto found = sinks_.find(event.element.qp); found != sinks_.end()) found->second->OnDeviceEvent(why);
+      return;
+    case IBV_EVENT_DEVICE_FATAL:
+      gone_.store(true, std::memory_order_release);
+      for (const auto& [queue_pair, sink] : sinks_) sink->OnDeviceEvent(why);
+      return;
+    default:
+      return;  // ports come and go: what is under way is retried, and fails by itself if that takes too long
+  }
+}
+
+void Context::Watch(const ibv_qp* queue_pair, EventSink* sink) {
+  absl::MutexLock lock(&mu_);
+  sinks_[queue_pair] = sink;
+}
+
+void Context::Forget(const ibv_qp* queue_pair) {
+  absl::MutexLock lock(&mu_);
+  sinks_.erase(queue_pair);
+}
+
+}  // namespace skein::fabric::verbs

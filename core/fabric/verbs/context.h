@@ -1,0 +1,69 @@
+// An opened RDMA device: what its ports, regions and queue pairs share, and the device's own events.
+#ifndef SKEIN_CORE_FABRIC_VERBS_CONTEXT_H_
+#define SKEIN_CORE_FABRIC_VERBS_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/fabric/verbs/ibverbs.h"
+
+namespace skein::fabric::verbs {
+
+// Hears of what the device says about one queue pair, or about itself. Called without locks of the queue pair's.
+class EventSink {
+ public:
+  virtual ~EventSink() = default;
+  virtual void OnDeviceEvent(const absl::Status& why) = 0;
+};
+
+class Context {
+ public:
+  // UNAVAILABLE: RDMA is off; NOT_FOUND: no such device (those there are, are named).
+  static absl::StatusOr<std::shared_ptr<Context>> Open(const std::string& device);
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  const Ibverbs& lib() const { return lib_; }
+  ibv_context* get() const { return context_; }
+  ibv_pd* protection_domain() const { return protection_domain_; }
+  const ibv_device_attr& attributes() const { return attributes_; }
+  const std::string& name() const { return name_; }
+  absl::StatusOr<ibv_port_attr> QueryPort(uint8_t port) const;
+
+  // Readable when there are events to Drain. Any thread may drain; each event reaches its sink once.
+  int event_fd() const { return context_->async_fd; }
+  void DrainEvents();
+  // The device was removed or has failed: nothing that is outstanding will ever complete.
+  bool gone() const { return gone_.load(std::memory_order_acquire); }
+
+  // Must be forgotten before it is destroyed; then no call is under way.
+  void Watch(const ibv_qp* queue_pair, EventSink* sink);
+  void Forget(const ibv_qp* queue_pair);
+
+ private:
+  Context(const Ibverbs& lib, ibv_context* context, std::string name);
+  absl::Status Prepare();
+  void Dispatch(const ibv_async_event& event);
+
+  const Ibverbs& lib_;
+  ibv_context* const context_;
+  const std::string name_;
+  ibv_pd* protection_domain_ = nullptr;
+  ibv_device_attr attributes_ = {};
+  std::atomic<bool> gone_ = false;  // release by DrainEvents, acquire by gone()
+
+  absl::Mutex mu_;
+  absl::flat_hash_map<const ibv_qp*, EventSink*> sinks_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::fabric::verbs
+
+#endif  // SKEIN_CORE_FABRIC_VERBS_CONTEXT_H_

@@ -1,0 +1,36 @@
+// What all queue pairs of one device object have in common: the port, the address and how packets are sent.
+#ifndef SKEIN_CORE_FABRIC_VERBS_PORT_H_
+#define SKEIN_CORE_FABRIC_VERBS_PORT_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "core/fabric/fabric.h"
+#include "core/fabric/verbs/context.h"
+#include "core/fabric/verbs/offer.h"
+#include "core/fabric/verbs/verbs_device.h"
+
+namespace skein::fabric::verbs {
+
+struct Port {
+  std::shared_ptr<Context> context;
+  GidEntry through;
+  VerbsOptions options;
+  Address address;  // this end's, but for number and sequence
+  uint64_t max_message_bytes = 0;
+  uint32_t max_inline_bytes = 0;
+  uint32_t max_segments = 1;
+};
+
+absl::StatusOr<Port> OpenPort(const GidEntry& through, const VerbsOptions& options);
+
+// A queue pair in the state INIT. Errors name the limit met.
+absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* receive_queue,
+                                  const QueuePairOptions& options);
+// INIT to RTS.
+absl::Status ConnectRaw(const Port& port, ibv_qp* queue_pair, const Address& mine, const Address& theirs);
+
+}  // namespace skein::fabric::verbs
+
+#endif  // SKEIN_CORE_FABRIC_VERBS_PORT_H_

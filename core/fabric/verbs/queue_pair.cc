@@ -1,0 +1,148 @@
+// Connecting and ending.
+#include "core/fabric/verbs/queue_pair.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/random/random.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/fallback.h"
+
+namespace skein::fabric::verbs {
+
+absl::StatusOr<std::unique_ptr<VerbsQueuePair>> VerbsQueuePair::Create(std::shared_ptr<const Port> port,
+                                                                       const QueuePairOptions& options,
+                                                                       VerbsCompletionQueue* send_queue,
+                                                                       VerbsCompletionQueue* receive_queue) {
+  const absl::StatusOr<ibv_qp*> raw = CreateRaw(*port, send_queue->get(), receive_queue->get(), options);
+  if (!raw.ok()) return raw.status();
+  return std::unique_ptr<VerbsQueuePair>(new VerbsQueuePair(std::move(port), options, send_queue, receive_queue, *raw));
+}
+
+VerbsQueuePair::VerbsQueuePair(std::shared_ptr<const Port> port, const QueuePairOptions& options,
+                               VerbsCompletionQueue* send_queue, VerbsCompletionQueue* receive_queue,
+                               ibv_qp* queue_pair)
+    : port_(std::move(port)),
+      send_queue_(send_queue),
+      receive_queue_(receive_queue),
+      max_send_(options.max_send_requests),
+      max_receive_(options.max_receive_requests),
+      queue_pair_(queue_pair) {
+  absl::BitGen random;
+  first_packet_ = absl::Uniform<uint32_t>(random, 0, 1u << 24);
+  send_member_ = send_queue_->Attach(this);
+  receive_member_ = receive_queue_ == send_queue_ ? send_member_ : receive_queue_->Attach(this);
+  port_->context->Watch(queue_pair_, this);
+}
+
+VerbsQueuePair::~VerbsQueuePair() {
+  port_->context->Forget(queue_pair_);
+  send_queue_->Detach(send_member_);
+  if (receive_queue_ != send_queue_) receive_queue_->Detach(receive_member_);
+  port_->context->lib().destroy_qp(queue_pair_);
+}
+
+Address VerbsQueuePair::OwnAddress() const {
+  Address address = port_->address;
+  address.number = queue_pair_->qp_num;
+  address.sequence = first_packet_;
+  return address;
+}
+
+absl::StatusOr<std::string> VerbsQueuePair::Offer() {
+  absl::MutexLock lock(&state_mu_);
+  if (state() != QueuePairState::kReset || offered_.has_value()) {
+    return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
+  }
+  absl::BitGen random;
+  offered_ = absl::Uniform<uint64_t>(random);
+  return EncodeOffer(OfferKind::kOffer, {OwnAddress(), *offered_});
+}
+
+absl::StatusOr<std::string> VerbsQueuePair::Accept(absl::string_view bytes) {
+  const absl::StatusOr<verbs::Offer> offer = DecodeOffer(OfferKind::kOffer, bytes);
+  if (!offer.ok()) return offer.status();
+  absl::MutexLock lock(&state_mu_);
+  if (state() != QueuePairState::kReset || offered_.has_value()) {
+    return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
+  }
+  if (absl::Status status = Connect(offer->address); !status.ok()) return status;
+  return EncodeOffer(OfferKind::kAnswer, {OwnAddress(), offer->token});
+}
+
+absl::Status VerbsQueuePair::Complete(absl::string_view bytes) {
+  const absl::StatusOr<verbs::Offer> answer = DecodeOffer(OfferKind::kAnswer, bytes);
+  absl::MutexLock lock(&state_mu_);
+  if (state() != QueuePairState::kReset || !offered_.has_value()) {
+    return absl::FailedPreconditionError("the queue pair has no offer out");
+  }
+  const uint64_t token = *offered_;
+  if (!answer.ok()) return answer.status();
+  if (answer->token != token) return FallbackError(FallbackCode::kProtocol, "an answer to another offer");
+  offered_.reset();
+  return Connect(answer->address);
+}
+
+absl::Status VerbsQueuePair::Connect(const Address& peer) {
+  absl::Status status = ConnectRaw(*port_, queue_pair_, OwnAddress(), peer);
+  if (status.ok()) {
+    state_.store(QueuePairState::kReady, std::memory_order_release);
+  } else {
+    error_ = status;
+    state_.store(QueuePairState::kError, std::memory_order_release);
+  }
+  return status;
+}
+
+absl::Status VerbsQueuePair::NotReady() const {
+  absl::MutexLock lock(&state_mu_);
+  return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
+}
+
+absl::Status VerbsQueuePair::error() const {
+  absl::MutexLock lock(&state_mu_);
+  return error_;
+}
+
+void VerbsQueuePair::Fail(absl::Status why) {
+  absl::MutexLock lock(&state_mu_);
+  if (state() == QueuePairState::kError) return;
+  error_ = std::move(why);
+  offered_.reset();
+  state_.store(QueuePairState::kError, std::memory_order_release);
+  ibv_qp_attr error = {};
+  error.qp_state = IBV_QPS_ERR;
+  // The device then flushes what is outstanding; unless it is gone.
+  const bool flushes = port_->context->lib().modify_qp(queue_pair_, &error, IBV_QP_STATE) == 0;
+  if (!flushes || port_->context->gone()) device_will_not_.store(true, std::memory_order_release);
+}
+
+void VerbsQueuePair::OnDeviceEvent(const absl::Status& why) {
+  Fail(why);
+  if (port_->context->gone()) device_will_not_.store(true, std::memory_order_release);
+  send_queue_->Wake();
+  receive_queue_->Wake();
+}
+
+void VerbsQueuePair::Close() {
+  Fail(absl::CancelledError("closed by this end"));
+  if (device_will_not_.load(std::memory_order_acquire)) {
+    send_queue_->Wake();
+    receive_queue_->Wake();
+  }
+}
+
+QueuePairState VerbsQueuePair::RefreshState() {
+  port_->context->DrainEvents();
+  {
+    absl::MutexLock lock(&send_mu_);
+    if (ready() && !asking_) {
+      SendRequest question;
+      question.opcode = Opcode::kWrite;
+      asking_ = PostRaw({&question, 1}, /*question=*/true).ok();
+    }
+  }
+  return state();
+}
+
+}  // namespace skein::fabric::verbs
