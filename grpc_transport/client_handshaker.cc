@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
 #include "grpc_transport/offer_bytes.h"
 
@@ -36,9 +37,7 @@ Fallback ClientHandshaker::PreventedHere() {
 }
 
 absl::Status ClientHandshaker::MakeOffer() {
-  const absl::StatusOr<stream::Connector*> connector = runtime().ConnectorFor(options());
-  if (!connector.ok()) return connector.status();
-  absl::StatusOr<std::unique_ptr<stream::Connector::Attempt>> attempt = (*connector)->Begin();
+  absl::StatusOr<std::unique_ptr<stream::Connector::Attempt>> attempt = streams().connector->Begin(route());
   if (!attempt.ok()) return attempt.status();
   attempt_ = *std::move(attempt);
   return absl::OkStatus();
@@ -72,7 +71,35 @@ void ClientHandshaker::OnAnswer(absl::string_view answer) {
     return Reconnect(std::move(outcome.why), Remember::kNo);
   }
   if (received_bytes() > 0) return Fail(Unavailable("skein: the peer wrote more than its answer"));
-  FinishWithStream(std::move(outcome.stream));
+  if (outcome.reached) return FinishWithStream(std::move(outcome));
+  outcome_ = std::move(outcome);
+  TryOut();
+}
+
+void ClientHandshaker::TryOut() {
+  Wait();
+  if (outcome_.stream == nullptr) return;  // the time was up already
+  outcome_.stream->WhenReached([self = Ref()](const absl::Status& status) {
+    EnsureExecCtx exec_ctx;
+    grpc_closure* then = grpc_core::NewClosure([self, status](const grpc_error_handle&) {
+      auto* const client = static_cast<ClientHandshaker*>(self.get());
+      absl::MutexLock lock(&client->mu_);
+      if (client->EndWaiting()) client->OnReached(status);
+    });
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, then, absl::OkStatus());
+  });
+}
+
+void ClientHandshaker::OnReached(const absl::Status& status) {
+  if (!status.ok()) return OnUnreachable(status.message());
+  FinishWithStream(std::move(outcome_));
+}
+
+void ClientHandshaker::OnUnreachable(absl::string_view why) {
+  const std::string kind = stream::FabricKind(outcome_.stream->path());
+  outcome_ = {};
+  streams().fabrics->Failed(route(), kind);
+  Reconnect({FallbackCode::kNoRoute, std::string(why)}, Remember::kNo);
 }
 
 // Some servers drop who offers: TLS servers without Skein, and whoever minds unknown settings.
@@ -82,6 +109,7 @@ void ClientHandshaker::OnLost(const grpc_error_handle& error) {
 }
 
 void ClientHandshaker::OnTimeout() {
+  if (outcome_.stream != nullptr) return OnUnreachable("nothing arrived in time");
   // Not on this connection: the answer may still come, and would be taken for HTTP/2.
   Reconnect({FallbackCode::kTimeout, {}}, secure_ ? Remember::kPeerIsPlain : Remember::kNo);
 }
@@ -119,6 +147,10 @@ void ClientHandshaker::OnReconnected(void* arg, grpc_error_handle error) {
 }
 
 void ClientHandshaker::OnShutdown() {
+  if (EndWaiting()) {
+    outcome_ = {};
+    return Fail(Unavailable("shut down during the negotiation"));
+  }
   if (!connecting_.has_value() || !grpc_tcp_client_cancel_connect(*connecting_)) return;
   connecting_.reset();
   Unref();  // the connection's, whose callback will not come

@@ -29,6 +29,10 @@ class ClientHandshaker final : public Handshaker {
   Fallback PreventedHere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status MakeOffer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnAnswer(absl::string_view answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Both ends have said yes; whether anything arrives remains to be seen.
+  void TryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnReached(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnUnreachable(absl::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // A new connection, on which nothing is asked.
   enum class Remember { kNo, kPeerIsPlain };
@@ -41,6 +45,7 @@ class ClientHandshaker final : public Handshaker {
 
   bool secure_ ABSL_GUARDED_BY(mu_) = false;
   std::unique_ptr<stream::Connector::Attempt> attempt_ ABSL_GUARDED_BY(mu_);
+  stream::Outcome outcome_ ABSL_GUARDED_BY(mu_);  // while it is tried out
   // While reconnecting:
   std::optional<int64_t> connecting_ ABSL_GUARDED_BY(mu_);
   grpc_endpoint* connected_ = nullptr;  // gRPC's until OnReconnected

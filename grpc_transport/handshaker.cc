@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpc_transport/errors.h"
-#include "grpc_transport/same_host.h"
 #include "grpc_transport/skein_endpoint.h"
 #include "grpc_transport/tcp_endpoint.h"
 
@@ -51,6 +50,11 @@ void Handshaker::Read() {
   reader_->Read(&on_read_);
 }
 
+void Handshaker::Wait() {
+  waiting_ = true;
+  if (timed_out_ && EndWaiting()) OnTimeout();
+}
+
 void Handshaker::OnReadDone(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
   absl::MutexLock lock(&self->mu_);
@@ -94,7 +98,8 @@ void Handshaker::OnTimer(void* arg, grpc_error_handle error) {
   self->timer_runs_ = false;
   if (!error.ok() || self->finished()) return;
   self->timed_out_ = true;
-  // Between two steps the next Read sees it.
+  if (self->EndWaiting()) return self->OnTimeout();
+  // Between two steps the next one sees it.
   if (!self->reading_ || !self->reader_->Withdraw()) return;
   self->reading_ = false;
   self->Unref();  // the read's
@@ -119,13 +124,10 @@ void Handshaker::DropReceived(size_t bytes) {
   grpc_slice_buffer_destroy(&dropped);
 }
 
-Fallback Handshaker::Prevented() const {
-  if (!KnownPollingEngine()) {
-    const char* name = grpc_get_poll_strategy_name();
-    return {FallbackCode::kPollingEngine, name == nullptr ? "none" : name};
-  }
-  if (!MayBeSameHost(grpc_endpoint_get_fd(args_->endpoint))) return {FallbackCode::kRemotePeer, {}};
-  return {};
+Fallback Handshaker::Prevented() {
+  if (KnownPollingEngine()) return {};
+  const char* name = grpc_get_poll_strategy_name();
+  return {FallbackCode::kPollingEngine, name == nullptr ? "none" : name};
 }
 
 bool Handshaker::secure() const {
@@ -141,10 +143,15 @@ std::unique_ptr<PathRegistry::Entry> Handshaker::ListPath(std::string path, std:
                                secure()});
 }
 
-void Handshaker::FinishWithStream(std::shared_ptr<stream::Stream> stream) {
-  std::unique_ptr<PathRegistry::Entry> entry = ListPath(stream->path(), {});
-  args_->endpoint =
-      NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_), std::move(entry));
+void Handshaker::FinishWithStream(stream::Outcome outcome) {
+  std::shared_ptr<stream::Stream> stream = std::move(outcome.stream);
+  std::unique_ptr<PathRegistry::Entry> entry =
+      ListPath(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
+  auto on_lost = [fabrics = streams().fabrics, route = route_, kind = stream::FabricKind(stream->path())] {
+    fabrics->Failed(route, kind);
+  };
+  args_->endpoint = NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_),
+                                     std::move(entry), std::move(on_lost));
   Finish(absl::OkStatus());
 }
 
@@ -183,6 +190,7 @@ void Handshaker::DropConnection(const grpc_error_handle& why) {
 
 void Handshaker::UseConnection(grpc_endpoint* tcp) {
   args_->endpoint = tcp;
+  route_ = stream::RouteOf(grpc_endpoint_get_fd(tcp));
   reader_ = grpc_core::MakeRefCounted<TcpReader>(tcp);
 }
 

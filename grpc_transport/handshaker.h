@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
@@ -43,13 +44,16 @@ class Handshaker : public grpc_core::Handshaker {
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Write(absl::string_view bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);  // negotiation_timeout
+  // For something else than bytes: from now on OnTimeout may come at once. EndWaiting: whether that is still awaited.
+  void Wait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool EndWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return std::exchange(waiting_, false); }
   // All that was read, but at most `max_bytes`.
   std::string received(size_t max_bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t received_bytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return args_->read_buffer->length; }
   void DropReceived(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // The ends; one of them, once. What was read and not dropped is for whoever comes next.
-  void FinishWithStream(std::shared_ptr<stream::Stream> stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FinishWithStream(stream::Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Fails instead if the mode is require.
   void FinishWithTcp(const Fallback& why, bool preface_sent = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Fail(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -58,8 +62,11 @@ class Handshaker : public grpc_core::Handshaker {
   void DropConnection(const grpc_error_handle& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void UseConnection(grpc_endpoint* tcp) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  // Why a path better than TCP is out of the question, whoever the peer is; kNone if it is not.
-  Fallback Prevented() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A polling engine that links cannot be watched with; kNone if this one is not.
+  static Fallback Prevented();
+  // Of this connection, or of the one that follows it after DropConnection.
+  const stream::Route& route() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return route_; }
+  const Runtime::Streams& streams() { return runtime_.StreamsFor(options()); }
   // From before the first link could be made. gRPC's shutdown waits for it.
   void WatchLinks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { user_ = std::make_unique<Waiter::User>(&runtime_.waiter()); }
   bool secure() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -86,12 +93,14 @@ class Handshaker : public grpc_core::Handshaker {
 
   grpc_core::HandshakerArgs* args_ ABSL_GUARDED_BY(mu_) = nullptr;  // holds the connection, until the end
   grpc_closure* on_done_ ABSL_GUARDED_BY(mu_) = nullptr;            // null before the beginning and after the end
+  stream::Route route_ ABSL_GUARDED_BY(mu_);
   grpc_core::RefCountedPtr<TcpReader> reader_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Waiter::User> user_ ABSL_GUARDED_BY(mu_);
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   bool timed_out_ ABSL_GUARDED_BY(mu_) = false;
   bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
   bool reading_ ABSL_GUARDED_BY(mu_) = false;
+  bool waiting_ ABSL_GUARDED_BY(mu_) = false;
   grpc_timer timer_ ABSL_GUARDED_BY(mu_);
   grpc_slice_buffer outgoing_;  // the endpoint's while a write is out
   // Each holds a reference while it is out.

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
-#include "core/fabric/shm/shm_device.h"
+#include <utility>
+
+#include "core/stream/host_fabrics.h"
 #include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
@@ -21,31 +23,18 @@ Runtime& Runtime::Get() {
 
 Runtime::Runtime() : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", environ)) { NoticeForks(); }
 
-absl::StatusOr<std::shared_ptr<fabric::Device>> Runtime::DeviceLocked() {
-  if (device_ == nullptr) {
-    absl::StatusOr<std::shared_ptr<fabric::Device>> device = fabric::OpenShmDevice({});
-    if (!device.ok()) return device;  // the next connection tries again
-    device_ = *std::move(device);
+const Runtime::Streams& Runtime::StreamsFor(const Options& options) {
+  absl::MutexLock lock(&mu_);
+  std::unique_ptr<const Streams>& streams =
+      streams_[{options.ring_bytes, options.window_bytes, options.shm, options.rdma}];
+  if (streams == nullptr) {
+    auto made = std::make_unique<Streams>();
+    made->fabrics = stream::CreateHostFabrics(options.shm, options.rdma);
+    made->connector = stream::CreateConnector(made->fabrics, StreamOptionsOf(options), &waiter_);
+    made->listener = stream::CreateListener(made->fabrics, StreamOptionsOf(options), &waiter_);
+    streams = std::move(made);
   }
-  return device_;
-}
-
-absl::StatusOr<stream::Connector*> Runtime::ConnectorFor(const Options& options) {
-  absl::MutexLock lock(&mu_);
-  const absl::StatusOr<std::shared_ptr<fabric::Device>> device = DeviceLocked();
-  if (!device.ok()) return device.status();
-  std::unique_ptr<stream::Connector>& connector = connectors_[{options.ring_bytes, options.window_bytes}];
-  if (connector == nullptr) connector = stream::CreateConnector(*device, StreamOptionsOf(options), &waiter_);
-  return connector.get();
-}
-
-absl::StatusOr<stream::Listener*> Runtime::ListenerFor(const Options& options) {
-  absl::MutexLock lock(&mu_);
-  const absl::StatusOr<std::shared_ptr<fabric::Device>> device = DeviceLocked();
-  if (!device.ok()) return device.status();
-  std::unique_ptr<stream::Listener>& listener = listeners_[{options.ring_bytes, options.window_bytes}];
-  if (listener == nullptr) listener = stream::CreateListener(*device, StreamOptionsOf(options), &waiter_);
-  return listener.get();
+  return *streams;
 }
 
 }  // namespace skein::grpc_transport

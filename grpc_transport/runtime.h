@@ -4,14 +4,13 @@
 #define SKEIN_GRPC_TRANSPORT_RUNTIME_H_
 
 #include <memory>
-#include <utility>
+#include <tuple>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/base/options.h"
-#include "core/fabric/fabric.h"
 #include "core/stream/connector.h"
 #include "grpc_transport/path_registry.h"
 #include "grpc_transport/peer_cache.h"
@@ -30,15 +29,18 @@ class Runtime {
   PeerCache& plain_peers() { return plain_peers_; }
   Waiter& waiter() { return waiter_; }
 
-  // Valid forever. Connections whose links have the same sizes share one, and so their links.
-  absl::StatusOr<stream::Connector*> ConnectorFor(const Options& options);
-  absl::StatusOr<stream::Listener*> ListenerFor(const Options& options);
+  // What streams are made of. Valid forever. Connections whose options are alike share one, and so their links.
+  struct Streams {
+    std::shared_ptr<stream::Fabrics> fabrics;
+    std::unique_ptr<stream::Connector> connector;
+    std::unique_ptr<stream::Listener> listener;
+  };
+  const Streams& StreamsFor(const Options& options);
 
  private:
-  using Sizes = std::pair<int64_t, int64_t>;  // ring, window
+  using StreamKey = std::tuple<int64_t, int64_t, bool, RdmaOptions>;  // ring, window, shm
 
   Runtime();
-  absl::StatusOr<std::shared_ptr<fabric::Device>> DeviceLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const absl::StatusOr<Options> environment_;
   PathRegistry paths_;
@@ -46,9 +48,7 @@ class Runtime {
   Waiter waiter_;
 
   absl::Mutex mu_;
-  std::shared_ptr<fabric::Device> device_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<Sizes, std::unique_ptr<stream::Connector>> connectors_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<Sizes, std::unique_ptr<stream::Listener>> listeners_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<StreamKey, std::unique_ptr<const Streams>> streams_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace skein::grpc_transport

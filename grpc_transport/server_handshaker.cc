@@ -7,8 +7,10 @@
 namespace skein::grpc_transport {
 
 void ServerHandshaker::Begin() {
-  // Nobody far away would make an offer: such connections are not held up.
   if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
+  // Whom no fabric reaches has nothing to offer: such connections are not held up.
+  if (const Fallback why = streams().listener->Deaf(route()); why.code != FallbackCode::kNone)
+    return FinishWithTcp(why);
   StartTimer();
   if (received_bytes() > 0) return OnBytes();  // a connection handed in from outside, already read from
   Read();
@@ -33,23 +35,17 @@ void ServerHandshaker::OnBytes() {
     if (framed.beginning == Beginning::kOther) return FinishWithTcp({FallbackCode::kTimeout, "no answer was awaited"});
     return Fail(Unavailable("skein: the peer did not wait for the answer"));
   }
-  stream::Listener::Result result = Judge(parsed.payload);
+  WatchLinks();
+  stream::Listener::Result result = streams().listener->Accept(parsed.payload, route());
   outcome_ = std::move(result.outcome);
   // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.
   if (framed.beginning == Beginning::kWhole || outcome_.stream != nullptr) DropReceived(parsed.size);
   Write(Frame(result.answer));
 }
 
-stream::Listener::Result ServerHandshaker::Judge(absl::string_view offer) {
-  WatchLinks();
-  const absl::StatusOr<stream::Listener*> listener = runtime().ListenerFor(options());
-  if (!listener.ok()) return stream::Decline(FallbackOf(listener.status()));
-  return (*listener)->Accept(offer);
-}
-
 void ServerHandshaker::OnWritten() {
   if (outcome_.stream == nullptr) return FinishWithTcp(outcome_.why);
-  FinishWithStream(std::move(outcome_.stream));
+  FinishWithStream(std::move(outcome_));
 }
 
 // A silent client is somebody else's business.

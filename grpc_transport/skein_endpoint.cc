@@ -32,14 +32,16 @@ void AddSlice(grpc_slice_buffer* slices, stream::Buffer buffer) {
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
-                std::unique_ptr<Waiter::User> user, std::unique_ptr<PathRegistry::Entry> path)
+                std::unique_ptr<Waiter::User> user, std::unique_ptr<PathRegistry::Entry> path,
+                std::function<void()> on_lost)
       : tcp_(tcp),
         reader_(std::move(reader)),
         user_(std::move(user)),
         path_(std::move(path)),
         peer_(grpc_endpoint_get_peer(tcp)),
         local_address_(grpc_endpoint_get_local_address(tcp)),
-        stream_(std::move(stream)) {
+        stream_(std::move(stream)),
+        on_lost_(std::move(on_lost)) {
     base_.endpoint.vtable = &kVtable;
     base_.self = this;
   }
@@ -98,7 +100,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (InForkedChild()) return FinishRead(MadeBeforeFork());
     std::vector<stream::Buffer> buffers;
     const absl::Status status = stream_->Read(kReadBytes, buffers);
-    if (!status.ok()) return FinishRead(ErrorOf(status));
+    if (!status.ok()) return FinishRead(StreamEnded(status));
     if (buffers.empty()) {
       if (!tcp_error_.ok()) FinishRead(tcp_error_);
       return;
@@ -118,10 +120,15 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
     }
     const absl::StatusOr<size_t> taken = stream_->Write(parts);
-    if (!taken.ok()) return FinishWrite(ErrorOf(taken.status()));
+    if (!taken.ok()) return FinishWrite(StreamEnded(taken.status()));
     DropFirst(*taken);
     if (write_slices_->length == 0) return FinishWrite(absl::OkStatus());
     if (!tcp_error_.ok()) FinishWrite(tcp_error_);
+  }
+
+  grpc_error_handle StreamEnded(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (absl::IsUnavailable(status) && tcp_error_.ok() && on_lost_) std::exchange(on_lost_, nullptr)();
+    return ErrorOf(status);
   }
 
   void DropFirst(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -229,6 +236,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
 
   absl::Mutex mu_;
   std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
+  std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);
   grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
@@ -245,9 +253,9 @@ const grpc_endpoint_vtable SkeinEndpoint::kVtable = {
 
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                std::unique_ptr<PathRegistry::Entry> path) {
+                                std::unique_ptr<PathRegistry::Entry> path, std::function<void()> on_lost) {
   auto endpoint = grpc_core::MakeRefCounted<SkeinEndpoint>(std::move(stream), tcp, std::move(reader), std::move(user),
-                                                           std::move(path));
+                                                           std::move(path), std::move(on_lost));
   return endpoint.release()->Start();
 }
 

@@ -3,6 +3,7 @@
 #ifndef SKEIN_GRPC_TRANSPORT_SKEIN_ENDPOINT_H_
 #define SKEIN_GRPC_TRANSPORT_SKEIN_ENDPOINT_H_
 
+#include <functional>
 #include <memory>
 
 #include "core/stream/stream.h"
@@ -13,10 +14,11 @@
 
 namespace skein::grpc_transport {
 
-// Owns `tcp`; `reader` is its reader, with nothing left in it.
+// Owns `tcp`; `reader` is its reader, with nothing left in it. `on_lost` is called at most once, under a lock, when the
+// stream's link fails although the connection is well.
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                std::unique_ptr<PathRegistry::Entry> path);
+                                std::unique_ptr<PathRegistry::Entry> path, std::function<void()> on_lost);
 
 }  // namespace skein::grpc_transport
 

@@ -74,7 +74,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool StillConnected();
   // Whether all that was sent has reached the peer's memory. If not, `on_flushed` (see below) is called when it has.
   bool Flushed();
-  // Called by the poller with no lock held. Set before the link is shared.
+  // Calls `then` once that is so, or with why it never will be: from a poll, or at once; with no lock held.
+  void WhenFlushed(std::function<void(const absl::Status&)> then);
+  // Called by the poller with no lock held, when that is so or the link is lost. Set before the link is shared.
   void set_on_flushed(std::function<void()> on_flushed) { on_flushed_ = std::move(on_flushed); }
   // Ends the link; the next Poll tells the ports.
   void Close();
@@ -126,6 +128,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void TouchRoomWaiters();
   void Touch(const std::shared_ptr<Port>& port);
   void NotifyTouched();
+  void TellFlushed();
   void Lose(const absl::Status& why);
 
   const std::shared_ptr<fabric::Device> device_;
@@ -153,6 +156,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Status tx_error_ ABSL_GUARDED_BY(tx_mu_);
   uint64_t told_head_ ABSL_GUARDED_BY(tx_mu_) = 0;
   bool flush_wanted_ ABSL_GUARDED_BY(tx_mu_) = false;
+  std::vector<std::function<void(const absl::Status&)>> flush_waiters_ ABSL_GUARDED_BY(tx_mu_);
   uint64_t flush_mark_ ABSL_GUARDED_BY(tx_mu_) = 0;  // messages posted up to the last one sent for a flush
 
   absl::Mutex queue_mu_ ABSL_ACQUIRED_AFTER(tx_mu_);

@@ -123,8 +123,20 @@ bool Link::PollOwned() {
   const bool lost = !status.ok() || (!connected && (count == 0 || reader_->head() >= *last_head_));
   if (lost) Lose(status.ok() ? queue_pair_->error() : status);
   NotifyTouched();
-  if (flushed && on_flushed_) on_flushed_();
+  if (flushed || lost) TellFlushed();
   return lost || count > 0;
+}
+
+void Link::TellFlushed() {
+  std::vector<std::function<void(const absl::Status&)>> waiters;
+  absl::Status status;
+  {
+    absl::MutexLock lock(&tx_mu_);
+    waiters.swap(flush_waiters_);
+    status = tx_error_;
+  }
+  for (const auto& waiter : waiters) waiter(status);
+  if (on_flushed_) on_flushed_();
 }
 
 absl::Status Link::Receive(const ring::Message& message) {

@@ -190,6 +190,19 @@ bool Link::Flushed() {
   return FlushedLocked();
 }
 
+void Link::WhenFlushed(std::function<void(const absl::Status&)> then) {
+  absl::Status status;
+  {
+    absl::MutexLock lock(&tx_mu_);
+    if (!FlushedLocked() && tx_error_.ok()) {
+      flush_waiters_.push_back(std::move(then));
+      return;
+    }
+    status = tx_error_;
+  }
+  then(status);
+}
+
 bool Link::FlushedLocked() {
   flush_wanted_ = true;
   if (writer_ != nullptr && tx_error_.ok()) {

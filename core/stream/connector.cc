@@ -1,13 +1,13 @@
 #include "core/stream/connector.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/link/link.h"
-#include "core/stream/fabric_kind.h"
 #include "core/stream/process_identity.h"
 #include "core/stream/stream_port.h"
 #include "core/wire/bytes.h"
@@ -64,13 +64,24 @@ class LinkPool {
   absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
 };
 
-Outcome No(const absl::Status& status) { return {nullptr, FallbackOf(status), /*both_know=*/false}; }
+Outcome No(const absl::Status& status) {
+  Outcome outcome;
+  outcome.why = FallbackOf(status);
+  return outcome;
+}
+
+// What is offered of one fabric.
+struct Way {
+  std::shared_ptr<fabric::Device> device;
+  std::shared_ptr<Link> link;
+  Fallback worse_than;  // why no better fabric was offered
+};
 
 class LinkAttempt final : public Connector::Attempt {
  public:
   LinkAttempt(std::shared_ptr<LinkPool> pool, const StreamOptions& options, progress::Waiter* waiter,
-              std::shared_ptr<Link> link, std::string offer)
-      : pool_(std::move(pool)), options_(options), waiter_(waiter), link_(std::move(link)), offer_(std::move(offer)) {}
+              std::vector<Way> ways, std::string offer)
+      : pool_(std::move(pool)), options_(options), waiter_(waiter), ways_(std::move(ways)), offer_(std::move(offer)) {}
   ~LinkAttempt() override { pool_->AttemptEnds(); }
 
   absl::string_view offer() const override { return offer_; }
@@ -78,16 +89,13 @@ class LinkAttempt final : public Connector::Attempt {
   Outcome Complete(absl::string_view bytes) override {
     const absl::StatusOr<wire::Answer> answer = wire::DecodeAnswer(bytes);
     if (!answer.ok()) return No(answer.status());
-    if (const auto* no = std::get_if<Fallback>(&*answer)) return {nullptr, *no, /*both_know=*/true};
+    if (const auto* no = std::get_if<Fallback>(&*answer)) return Declined(*no);
     const auto& yes = std::get<wire::Yes>(*answer);
-    std::shared_ptr<Link> link = yes.is_new ? std::move(link_) : pool_->Find(yes);
+    if (yes.fabric >= ways_.size()) return No(FallbackError(FallbackCode::kProtocol, "a fabric that was not offered"));
+    const Way& way = ways_[yes.fabric];
+    const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes);
     if (link == nullptr) return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
-    if (yes.is_new) {
-      const absl::Status status = link->Complete(yes.new_link.queue_pair, yes.new_link.ring);
-      if (!status.ok()) return No(status);
-      link->set_on_flushed([pool = pool_] { pool->StreamEnded(); });
-      pool_->Add(yes, link);
-    }
+    if (const absl::Status status = yes.is_new ? Attach(link, yes) : absl::OkStatus(); !status.ok()) return No(status);
     auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, yes.window,
                                              [pool = pool_] { pool->StreamEnded(); });
     if (absl::Status status = link->AddPort(port); !status.ok()) return No(status);
@@ -95,40 +103,77 @@ class LinkAttempt final : public Connector::Attempt {
     wire::Put(window, uint64_t{options_.window_bytes});
     link->SendControl(port, wire::ItemKind::kOpen, std::move(window));
     if (yes.is_new) waiter_->Watch(link);
-    return {std::make_shared<LinkStream>(std::move(port)), {}, /*both_know=*/true};
+    Outcome outcome;
+    outcome.stream = std::make_shared<LinkStream>(std::move(port));
+    outcome.why = Join({way.worse_than, yes.passed_over});
+    outcome.both_know = true;
+    outcome.reached = !yes.is_new || way.device->capabilities().meets_on_connect;
+    return outcome;
   }
 
  private:
+  Outcome Declined(const Fallback& why) const {
+    Outcome outcome;
+    outcome.why = Join({ways_[0].worse_than, why});
+    outcome.both_know = true;
+    return outcome;
+  }
+
+  absl::Status Attach(const std::shared_ptr<Link>& link, const wire::Yes& yes) {
+    if (absl::Status status = link->Complete(yes.new_link.queue_pair, yes.new_link.ring); !status.ok()) return status;
+    link->set_on_flushed([pool = pool_] { pool->StreamEnded(); });
+    pool_->Add(yes, link);
+    return absl::OkStatus();
+  }
+
   const std::shared_ptr<LinkPool> pool_;
   const StreamOptions options_;
   progress::Waiter* const waiter_;
-  std::shared_ptr<Link> link_;
+  const std::vector<Way> ways_;  // as offered
   const std::string offer_;
 };
 
 class LinkConnector final : public Connector {
  public:
-  LinkConnector(std::shared_ptr<fabric::Device> device, const StreamOptions& options, progress::Waiter* waiter)
-      : device_(std::move(device)), options_(options), waiter_(waiter) {}
+  LinkConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter)
+      : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter) {}
 
-  absl::StatusOr<std::unique_ptr<Attempt>> Begin() override {
+  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) override {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device_, options_.ring_bytes);
-    if (!link.ok()) return link.status();
-    absl::StatusOr<std::string> queue_pair_offer = (*link)->Offer();
-    if (!queue_pair_offer.ok()) return queue_pair_offer.status();
     wire::Offer offer;
     offer.process = process_.id();
-    offer.fabric = FabricKind(device_->name());
-    offer.queue_pair = *std::move(queue_pair_offer);
+    std::vector<Way> ways;
+    std::vector<Fallback> reasons;
+    for (Candidate& candidate : fabrics_->For(route)) {
+      if (candidate.device == nullptr) {
+        reasons.push_back(std::move(candidate.why_not));
+        continue;
+      }
+      const absl::Status status = AddWay(candidate, Join(reasons), offer, ways);
+      if (!status.ok()) reasons.push_back(FallbackOf(status));
+    }
+    if (ways.empty()) {
+      const Fallback why = Join(reasons);
+      return FallbackError(why.code, why.detail);
+    }
     std::string bytes = wire::EncodeOffer(offer);
     if (bytes.size() > kMaxOfferBytes) return absl::InternalError("an offer that is too long");
     pool_->AttemptBegins();
-    return std::make_unique<LinkAttempt>(pool_, options_, waiter_, *std::move(link), std::move(bytes));
+    return std::make_unique<LinkAttempt>(pool_, options_, waiter_, std::move(ways), std::move(bytes));
   }
 
  private:
-  const std::shared_ptr<fabric::Device> device_;
+  absl::Status AddWay(const Candidate& candidate, Fallback worse_than, wire::Offer& offer, std::vector<Way>& ways) {
+    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(candidate.device, options_.ring_bytes);
+    if (!link.ok()) return link.status();
+    absl::StatusOr<std::string> queue_pair = (*link)->Offer();
+    if (!queue_pair.ok()) return queue_pair.status();
+    offer.fabrics.push_back({candidate.kind, *std::move(queue_pair)});
+    ways.push_back({candidate.device, *std::move(link), std::move(worse_than)});
+    return absl::OkStatus();
+  }
+
+  const std::shared_ptr<Fabrics> fabrics_;
   const StreamOptions options_;
   progress::Waiter* const waiter_;
   const ProcessIdentity process_;
@@ -137,9 +182,9 @@ class LinkConnector final : public Connector {
 
 }  // namespace
 
-std::unique_ptr<Connector> CreateConnector(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
+std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
                                            progress::Waiter* waiter) {
-  return std::make_unique<LinkConnector>(std::move(device), options, waiter);
+  return std::make_unique<LinkConnector>(std::move(fabrics), options, waiter);
 }
 
 }  // namespace skein::stream

@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/fallback.h"
-#include "core/fabric/fabric.h"
 #include "core/progress/progress.h"
+#include "core/stream/fabrics.h"
 #include "core/stream/stream.h"
 
 namespace skein::stream {
@@ -20,13 +20,15 @@ struct StreamOptions {
   size_t window_bytes = 1 << 20;  // receive window per stream
 };
 
-// Either a stream, or why there is none. `stream` is null exactly when `why.code` is not kNone.
 struct Outcome {
   std::shared_ptr<Stream> stream;
+  // Why there is none; with a stream, why none of a better fabric (kNone: it is of the best).
   Fallback why;
   // Without a stream: the peer knows that there is none. Otherwise it has a stream that will never be used, and whose
   // end it sees when the other channel closes.
   bool both_know = false;
+  // Whether the peer has been reached by the fabric itself. If not, Stream::WhenReached says whether it can be.
+  bool reached = false;
 };
 
 // The asking end; one per process. Thread-safe. Nothing blocks beyond a handful of local system calls.
@@ -42,7 +44,8 @@ class Connector {
     virtual Outcome Complete(absl::string_view answer) = 0;
   };
   virtual ~Connector() = default;
-  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin() = 0;
+  // FallbackError when no fabric may lead along this route.
+  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) = 0;
 };
 
 // The asked end; one per process. Thread-safe.
@@ -53,10 +56,12 @@ class Listener {
     Outcome outcome;
   };
   virtual ~Listener() = default;
+  // Why nobody can offer anything along this route that would be accepted; kNone if somebody might.
+  virtual Fallback Deaf(const Route& route) = 0;
   // Judges an offer. When the outcome has a stream, all memory is mapped already and the stream may be written to as
   // soon as the peer has attached (its window opens then); if the peer never attaches, Abort it when the other channel
   // closes.
-  virtual Result Accept(absl::string_view offer) = 0;
+  virtual Result Accept(absl::string_view offer, const Route& route) = 0;
 };
 
 // An answer that says no to any offer.
@@ -65,11 +70,11 @@ Listener::Result Decline(Fallback why);
 inline constexpr size_t kMaxOfferBytes = 256;
 inline constexpr size_t kMaxAnswerBytes = 1024;
 
-// `device` makes the links' queue pairs and memory; `waiter` outlives what is returned. After fork() the child's copies
-// refuse with kResources rather than touch the parent's links.
-std::unique_ptr<Connector> CreateConnector(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
+// `waiter` outlives what is returned. After fork() the child's copies refuse with kResources rather than touch the
+// parent's links.
+std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
                                            progress::Waiter* waiter);
-std::unique_ptr<Listener> CreateListener(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
+std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
                                          progress::Waiter* waiter);
 
 }  // namespace skein::stream

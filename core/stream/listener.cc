@@ -1,12 +1,13 @@
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/link/link.h"
 #include "core/stream/connector.h"
-#include "core/stream/fabric_kind.h"
 #include "core/stream/process_identity.h"
 #include "core/stream/stream_port.h"
 #include "core/wire/negotiation.h"
@@ -18,92 +19,138 @@ using link::Link;
 
 class LinkListener final : public Listener {
  public:
-  LinkListener(std::shared_ptr<fabric::Device> device, const StreamOptions& options, progress::Waiter* waiter)
-      : device_(std::move(device)), options_(options), waiter_(waiter) {}
+  LinkListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter)
+      : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter) {}
 
-  Result Accept(absl::string_view bytes) override {
-    absl::StatusOr<Result> result = TryAccept(bytes);
+  Fallback Deaf(const Route& route) override {
+    std::vector<Fallback> reasons;
+    for (Candidate& candidate : fabrics_->For(route)) {
+      if (candidate.device != nullptr) return {};
+      reasons.push_back(std::move(candidate.why_not));
+    }
+    return Join(reasons);
+  }
+
+  Result Accept(absl::string_view bytes, const Route& route) override {
+    absl::StatusOr<Result> result = TryAccept(bytes, route);
     return result.ok() ? *std::move(result) : Decline(FallbackOf(result.status()));
   }
 
  private:
+  using ClientKey = std::pair<wire::ProcessId, std::string>;  // and the fabric's kind
   struct Client {
     uint64_t number = 0;       // of the link
     std::weak_ptr<Link> link;  // owned by the waiter that watches it, and by its streams
   };
 
-  absl::StatusOr<Result> TryAccept(absl::string_view bytes) {
+  // The best of what is offered that this end has, too.
+  absl::StatusOr<Result> TryAccept(absl::string_view bytes, const Route& route) {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     const absl::StatusOr<wire::Offer> offer = wire::DecodeOffer(bytes);
     if (!offer.ok()) return offer.status();
-    if (offer->fabric != FabricKind(device_->name())) {
-      return FallbackError(FallbackCode::kVersion, absl::StrCat("no common fabric: the peer has ", offer->fabric));
+    const std::vector<Candidate> candidates = fabrics_->For(route);
+    std::vector<Fallback> reasons;
+    for (size_t i = 0; i < offer->fabrics.size(); ++i) {
+      const std::string& kind = offer->fabrics[i].kind;
+      const auto own = absl::c_find_if(candidates, [&](const Candidate& c) { return c.kind == kind; });
+      if (own == candidates.end()) {
+        reasons.push_back({FallbackCode::kVersion, absl::StrCat("no fabric ", kind, " here")});
+        continue;
+      }
+      if (own->device == nullptr) {
+        reasons.push_back(own->why_not);
+        continue;
+      }
+      wire::Yes yes;
+      yes.fabric = static_cast<uint8_t>(i);
+      yes.passed_over = Join(reasons);
+      absl::StatusOr<Result> result = AcceptFabric(*offer, own->device, std::move(yes));
+      if (result.ok()) return result;
+      reasons.push_back(FallbackOf(result.status()));
     }
-    wire::Yes yes;
+    const Fallback why = Join(reasons);
+    return FallbackError(why.code, why.detail);
+  }
+
+  absl::StatusOr<Result> AcceptFabric(const wire::Offer& offer, const std::shared_ptr<fabric::Device>& device,
+                                      wire::Yes yes) {
     yes.process = process_.id();
     yes.window = options_.window_bytes;
     std::shared_ptr<Link> new_link;
-    absl::StatusOr<std::shared_ptr<StreamPort>> port = OnExistingLink(*offer, yes);
-    if (!port.ok()) port = OnNewLink(*offer, yes, new_link);
+    absl::StatusOr<std::shared_ptr<StreamPort>> port = OnExistingLink(offer, device, yes);
+    if (!port.ok()) port = OnNewLink(offer, device, yes, new_link);
     if (!port.ok()) return port.status();
     Result result;
     result.answer = wire::EncodeAnswer(yes);
     if (result.answer.size() > kMaxAnswerBytes) return absl::InternalError("an answer that is too long");
     result.outcome.stream = std::make_shared<LinkStream>(*std::move(port));
+    result.outcome.why = yes.passed_over;
+    result.outcome.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
     return result;
   }
 
   // The client's word on which process it is decides at most which of its own user's links it shares.
-  absl::StatusOr<std::shared_ptr<StreamPort>> OnExistingLink(const wire::Offer& offer, wire::Yes& yes) {
+  absl::StatusOr<std::shared_ptr<StreamPort>> OnExistingLink(const wire::Offer& offer,
+                                                             const std::shared_ptr<fabric::Device>& device,
+                                                             wire::Yes& yes) {
     absl::MutexLock lock(&mu_);
-    const auto found = clients_.find(offer.process);
+    const auto found = clients_.find(ClientKey(offer.process, offer.fabrics[yes.fabric].kind));
     if (found == clients_.end()) return absl::NotFoundError("");
     const std::shared_ptr<Link> link = found->second.link.lock();
     // Attached: the client has heard of it, so that it can be told "that one".
     if (link == nullptr || !link->attached() || !link->StillConnected()) return absl::NotFoundError("");
     yes.link = found->second.number;
-    return NewPort(link, yes);
+    return NewPort(link, device, yes);
   }
 
-  absl::StatusOr<std::shared_ptr<StreamPort>> OnNewLink(const wire::Offer& offer, wire::Yes& yes,
+  absl::StatusOr<std::shared_ptr<StreamPort>> OnNewLink(const wire::Offer& offer,
+                                                        const std::shared_ptr<fabric::Device>& device, wire::Yes& yes,
                                                         std::shared_ptr<Link>& new_link) {
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device_, options_.ring_bytes);
+    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device, options_.ring_bytes);
     if (!link.ok()) return link.status();
-    absl::StatusOr<Link::Accepted> accepted = (*link)->Accept(offer.queue_pair);
+    const wire::OfferedFabric& offered = offer.fabrics[yes.fabric];
+    absl::StatusOr<Link::Accepted> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();
+    if (!device->capabilities().announces_close) {
+      (*link)->set_on_flushed([link = std::weak_ptr<Link>(*link)] { CloseIfUnused(link.lock(), /*ours=*/true); });
+    }
     absl::MutexLock lock(&mu_);
     absl::erase_if(clients_, [](const auto& entry) { return entry.second.link.expired(); });
     yes.link = ++links_made_;
     yes.is_new = true;
     yes.new_link = {accepted->ring, std::move(accepted->queue_pair_answer)};
-    clients_[offer.process] = {yes.link, *link};
+    clients_[ClientKey(offer.process, offered.kind)] = {yes.link, *link};
     new_link = *link;
-    return NewPort(*link, yes);
+    return NewPort(*link, device, yes);
   }
 
-  absl::StatusOr<std::shared_ptr<StreamPort>> NewPort(const std::shared_ptr<Link>& link, wire::Yes& yes) {
+  absl::StatusOr<std::shared_ptr<StreamPort>> NewPort(const std::shared_ptr<Link>& link,
+                                                      const std::shared_ptr<fabric::Device>& device, wire::Yes& yes) {
     yes.stream = link->NewStreamNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
+    const bool ours = !device->capabilities().announces_close;
     // Nothing may be sent before the peer has attached: its open item gives the window.
-    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0,
-                                             [link = std::weak_ptr<Link>(link)] { CloseIfUnused(link.lock()); });
+    auto port =
+        std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0,
+                                     [link = std::weak_ptr<Link>(link), ours] { CloseIfUnused(link.lock(), ours); });
     if (absl::Status status = link->AddPort(port); !status.ok()) return status;
     return port;
   }
 
-  // Closing idle links is the client's business, but for those it never came to.
-  static void CloseIfUnused(const std::shared_ptr<Link>& link) {
-    if (link != nullptr && !link->attached() && link->idle()) link->Close();
+  // Closing idle links is the client's business, but for those it never came to, and `ours`: where nobody would hear of
+  // its closing. (Nor can a client then be told of a link that has just been closed: this end does both.)
+  static void CloseIfUnused(const std::shared_ptr<Link>& link, bool ours) {
+    if (link != nullptr && (ours || !link->attached()) && link->idle()) link->Close();
   }
 
-  const std::shared_ptr<fabric::Device> device_;
+  const std::shared_ptr<Fabrics> fabrics_;
   const StreamOptions options_;
   progress::Waiter* const waiter_;
   const ProcessIdentity process_;
   absl::Mutex mu_;
   uint64_t links_made_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<wire::ProcessId, Client> clients_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<ClientKey, Client> clients_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace
@@ -111,13 +158,14 @@ class LinkListener final : public Listener {
 Listener::Result Decline(Fallback why) {
   Listener::Result result;
   result.answer = wire::EncodeAnswer(why);
-  result.outcome = {nullptr, std::move(why), /*both_know=*/true};
+  result.outcome.why = std::move(why);
+  result.outcome.both_know = true;
   return result;
 }
 
-std::unique_ptr<Listener> CreateListener(std::shared_ptr<fabric::Device> device, const StreamOptions& options,
+std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
                                          progress::Waiter* waiter) {
-  return std::make_unique<LinkListener>(std::move(device), options, waiter);
+  return std::make_unique<LinkListener>(std::move(fabrics), options, waiter);
 }
 
 }  // namespace skein::stream

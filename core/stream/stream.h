@@ -59,6 +59,9 @@ class Stream {
   // Idempotent.
   virtual void Abort(const absl::Status& reason) = 0;
 
+  // Calls `then`, from a poll or at once, when all that was sent so far has reached the peer, or with why it cannot.
+  virtual void WhenReached(std::function<void(const absl::Status&)> then) = 0;
+
   // The fabric's name, for paths and logs: "shm".
   virtual std::string path() const = 0;
 

@@ -100,6 +100,9 @@ class LinkStream final : public Stream {
   void CloseWrite() override { port_->CloseWrite(); }
   void Abort(const absl::Status& reason) override { port_->Abort(reason); }
   std::string path() const override { return std::string(port_->link().fabric_name()); }
+  void WhenReached(std::function<void(const absl::Status&)> then) override {
+    port_->link().WhenFlushed(std::move(then));
+  }
   bool Drain() override { return port_->link().Drain(); }
 
  private:

@@ -31,10 +31,20 @@ std::string Printable(std::string text) {
   return text;
 }
 
+void PutFallback(std::string& out, const Fallback& fallback) {
+  Put(out, fallback.code);
+  PutString<uint16_t>(out, absl::string_view(fallback.detail).substr(0, Fallback::kMaxDetailBytes));
+}
+
+Fallback TakeFallback(FieldReader& reader) {
+  Fallback fallback;
+  fallback.code = static_cast<FallbackCode>(reader.Take<uint8_t>());
+  fallback.detail = Printable(TakeString<uint16_t>(reader));
+  return fallback;
+}
+
 absl::StatusOr<Answer> DecodeNo(FieldReader& reader) {
-  Fallback no;
-  no.code = static_cast<FallbackCode>(reader.Take<uint8_t>());
-  no.detail = Printable(TakeString<uint16_t>(reader));
+  Fallback no = TakeFallback(reader);
   if (!reader.done() || no.code == FallbackCode::kNone || no.detail.size() > Fallback::kMaxDetailBytes) {
     return Malformed("answer");
   }
@@ -44,6 +54,8 @@ absl::StatusOr<Answer> DecodeNo(FieldReader& reader) {
 absl::StatusOr<Answer> DecodeYes(FieldReader& reader) {
   Yes yes;
   const auto existing = reader.Take<uint8_t>();
+  yes.fabric = reader.Take<uint8_t>();
+  yes.passed_over = TakeFallback(reader);
   yes.stream = reader.Take<uint32_t>();
   yes.window = reader.Take<uint64_t>();
   yes.process = reader.Take<ProcessId>();
@@ -57,7 +69,10 @@ absl::StatusOr<Answer> DecodeYes(FieldReader& reader) {
     yes.new_link.ring = *ring;
     yes.new_link.queue_pair = TakeString<uint16_t>(reader);
   }
-  if (!reader.done() || existing > 1 || yes.stream == 0) return Malformed("answer");
+  if (!reader.done() || existing > 1 || yes.stream == 0 || yes.fabric >= kMaxOfferedFabrics ||
+      yes.passed_over.detail.size() > Fallback::kMaxDetailBytes) {
+    return Malformed("answer");
+  }
   return Answer(std::move(yes));
 }
 
@@ -68,8 +83,11 @@ std::string EncodeOffer(const Offer& offer) {
   Put(out, offer.lowest_version);
   Put(out, offer.highest_version);
   Put(out, offer.process);
-  PutString<uint8_t>(out, offer.fabric);
-  PutString<uint16_t>(out, offer.queue_pair);
+  Put(out, static_cast<uint8_t>(offer.fabrics.size()));
+  for (const OfferedFabric& fabric : offer.fabrics) {
+    PutString<uint8_t>(out, fabric.kind);
+    PutString<uint16_t>(out, fabric.queue_pair);
+  }
   return out;
 }
 
@@ -86,8 +104,14 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
                                       ", this end has ", kProtocolVersion));
   }
   offer.process = reader.Take<ProcessId>();
-  offer.fabric = Printable(TakeString<uint8_t>(reader));
-  offer.queue_pair = TakeString<uint16_t>(reader);
+  const auto fabrics = reader.Take<uint8_t>();
+  if (fabrics == 0 || fabrics > kMaxOfferedFabrics) return Malformed("offer");
+  for (int i = 0; i < fabrics; ++i) {
+    OfferedFabric fabric;
+    fabric.kind = Printable(TakeString<uint8_t>(reader));
+    fabric.queue_pair = TakeString<uint16_t>(reader);
+    offer.fabrics.push_back(std::move(fabric));
+  }
   if (!reader.done()) return Malformed("offer");
   return offer;
 }
@@ -97,13 +121,14 @@ std::string EncodeAnswer(const Answer& answer) {
   Put(out, kProtocolVersion);
   if (const auto* no = std::get_if<Fallback>(&answer)) {
     Put(out, uint8_t{0});
-    Put(out, no->code);
-    PutString<uint16_t>(out, absl::string_view(no->detail).substr(0, Fallback::kMaxDetailBytes));
+    PutFallback(out, *no);
     return out;
   }
   const Yes& yes = std::get<Yes>(answer);
   Put(out, uint8_t{1});
   Put(out, static_cast<uint8_t>(yes.is_new ? 0 : 1));
+  Put(out, yes.fabric);
+  PutFallback(out, yes.passed_over);
   Put(out, yes.stream);
   Put(out, yes.window);
   Put(out, yes.process);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -17,12 +18,19 @@ namespace skein::wire {
 inline constexpr uint8_t kProtocolVersion = 1;
 using ProcessId = std::array<char, 16>;
 
+// One way in which the peer might be reached.
+struct OfferedFabric {
+  std::string kind;        // "shm", "rdma"
+  std::string queue_pair;  // its Offer()
+};
+
+inline constexpr size_t kMaxOfferedFabrics = 4;
+
 struct Offer {
   uint8_t lowest_version = kProtocolVersion;
   uint8_t highest_version = kProtocolVersion;
   ProcessId process = {};
-  std::string fabric;
-  std::string queue_pair;
+  std::vector<OfferedFabric> fabrics;  // best first, 1 to kMaxOfferedFabrics
 };
 
 struct NewLink {
@@ -31,6 +39,8 @@ struct NewLink {
 };
 
 struct Yes {
+  uint8_t fabric = 0;    // index into the offer's
+  Fallback passed_over;  // why none before that one; kNone if there was none
   uint32_t stream = 0;
   uint64_t window = 0;
   ProcessId process = {};

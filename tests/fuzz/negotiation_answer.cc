@@ -25,6 +25,8 @@ void CheckNo(const Fallback& no) {
 
 void CheckYes(const wire::Yes& yes) {
   Require(yes.stream != 0, "streams count from 1");
+  Require(yes.fabric < wire::kMaxOfferedFabrics, "a fabric that could have been offered");
+  Require(yes.passed_over.detail.size() <= Fallback::kMaxDetailBytes, "details are short");
   if (!yes.is_new) return;
   const wire::RingDescriptor& ring = yes.new_link.ring;
   Require(ring.size > 0 && ring.size <= wire::kMaxRingBytes && ring.size % wire::kRingGranule == 0, "a ring's size");

@@ -8,8 +8,7 @@ namespace skein::fuzz {
 std::vector<std::string> Seeds() {
   wire::Offer other = wire::SampleOffer();
   other.highest_version = 9;
-  other.fabric.clear();
-  other.queue_pair = std::string(200, 'q');
+  other.fabrics = {{"", std::string(200, 'q')}};
   return {wire::EncodeOffer(wire::SampleOffer()), wire::EncodeOffer(other)};
 }
 
@@ -26,8 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string again = skein::wire::EncodeOffer(*offer);
   Require(again.size() == size, "all bytes are of a field");
   const absl::StatusOr<skein::wire::Offer> same = skein::wire::DecodeOffer(again);
-  Require(same.ok() && same->fabric == offer->fabric && same->queue_pair == offer->queue_pair &&
-              same->process == offer->process,
+  Require(same.ok() && same->fabrics.size() == offer->fabrics.size() && same->process == offer->process,
           "what was decoded can be encoded");
+  for (size_t i = 0; i < offer->fabrics.size(); ++i) {
+    Require(
+        same->fabrics[i].kind == offer->fabrics[i].kind && same->fabrics[i].queue_pair == offer->fabrics[i].queue_pair,
+        "and is the same");
+  }
   return 0;
 }

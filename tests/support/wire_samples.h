@@ -21,13 +21,16 @@ inline ProcessId SampleProcess() {
 inline Offer SampleOffer() {
   Offer offer;
   offer.process = SampleProcess();
-  offer.fabric = "shm";
-  offer.queue_pair = std::string("where to \0meet", 14);
+  offer.fabrics = {{"shm", std::string("where to \0meet", 14)}, {"rdma", "an address"}};
   return offer;
 }
 
+inline Fallback SampleNo() { return {FallbackCode::kDifferentUser, "client 1000, server 0"}; }
+
 inline Yes SampleYes(bool is_new) {
   Yes yes;
+  yes.fabric = 1;
+  yes.passed_over = SampleNo();
   yes.stream = 3;
   yes.window = 1 << 20;
   yes.process = SampleProcess();
@@ -36,8 +39,6 @@ inline Yes SampleYes(bool is_new) {
   if (is_new) yes.new_link = {SampleRing(), std::string("and \0how", 8)};
   return yes;
 }
-
-inline Fallback SampleNo() { return {FallbackCode::kDifferentUser, "client 1000, server 0"}; }
 
 inline std::vector<Answer> SampleAnswers() { return {SampleYes(true), SampleYes(false), SampleNo()}; }
 

@@ -27,9 +27,8 @@ class HostileStreamsTest : public testing::Test {
   HostileStreamsTest() {
     // As the adapter would: a true negotiation, whose other side is the hostile peer.
     wire::Offer offer;
-    offer.fabric = "sim";
-    offer.queue_pair = peer_.Offer();
-    stream::Listener::Result result = listener_->Accept(wire::EncodeOffer(offer));
+    offer.fabrics = {{"sim", peer_.Offer()}};
+    stream::Listener::Result result = listener_->Accept(wire::EncodeOffer(offer), {});
     const wire::Yes yes = std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
     stream_ = result.outcome.stream;
     EXPECT_EQ(yes.stream, 1u);
@@ -71,8 +70,9 @@ class HostileStreamsTest : public testing::Test {
   fabric::Simulation simulation_{20261121};
   HostilePeer peer_{simulation_};
   OneSource waiter_;
-  std::unique_ptr<stream::Listener> listener_ = stream::CreateListener(
-      simulation_.CreateDevice("victim"), {.ring_bytes = wire::kRingGranule, .window_bytes = kWindow}, &waiter_);
+  std::unique_ptr<stream::Listener> listener_ =
+      stream::CreateListener(std::make_shared<stream::OneFabric>(simulation_.CreateDevice("victim")),
+                             {.ring_bytes = wire::kRingGranule, .window_bytes = kWindow}, &waiter_);
   std::shared_ptr<stream::Stream> stream_;
   uint32_t sequence_ = 0;
 };

@@ -56,8 +56,8 @@ class TwoEnds {
       client_device = simulation->CreateDevice("client");
       server_device = simulation->CreateDevice("server");
     }
-    connector = CreateConnector(client_device, options, &client_waiter);
-    listener = CreateListener(server_device, options, &server_waiter);
+    connector = CreateConnector(std::make_shared<OneFabric>(client_device), options, &client_waiter);
+    listener = CreateListener(std::make_shared<OneFabric>(server_device), options, &server_waiter);
   }
 
   // Until nothing moves any more.
@@ -81,8 +81,8 @@ class TwoEnds {
   };
   Pair Connect() {
     Pair pair;
-    auto attempt = connector->Begin().value();
-    Listener::Result result = listener->Accept(attempt->offer());
+    auto attempt = connector->Begin({}).value();
+    Listener::Result result = listener->Accept(attempt->offer(), {});
     Outcome outcome = attempt->Complete(result.answer);
     pair.client = outcome.stream;
     pair.client_why = outcome.why;

@@ -29,7 +29,9 @@ void CheckOffer(const absl::StatusOr<Offer>& offer, size_t bytes) {
   }
   EXPECT_LE(offer->lowest_version, kProtocolVersion);
   EXPECT_GE(offer->highest_version, kProtocolVersion);
-  EXPECT_TRUE(IsPrintable(offer->fabric));
+  EXPECT_FALSE(offer->fabrics.empty());
+  EXPECT_LE(offer->fabrics.size(), kMaxOfferedFabrics);
+  for (const OfferedFabric& fabric : offer->fabrics) EXPECT_TRUE(IsPrintable(fabric.kind));
   EXPECT_EQ(EncodeOffer(*offer).size(), bytes);
 }
 
@@ -47,6 +49,9 @@ void CheckAnswer(const absl::StatusOr<Answer>& answer, size_t bytes) {
   }
   const Yes& yes = std::get<Yes>(*answer);
   EXPECT_NE(yes.stream, 0u);
+  EXPECT_LT(yes.fabric, kMaxOfferedFabrics);
+  EXPECT_TRUE(IsPrintable(yes.passed_over.detail));
+  EXPECT_LE(yes.passed_over.detail.size(), Fallback::kMaxDetailBytes);
   if (!yes.is_new) return;
   EXPECT_GT(yes.new_link.ring.size, 0u);
   EXPECT_LE(yes.new_link.ring.size, kMaxRingBytes);
@@ -69,20 +74,31 @@ TEST(OfferTest, ComesBackAsItWas) {
   const absl::StatusOr<Offer> decoded = DecodeOfferExact(EncodeOffer(offer));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(decoded->process, offer.process);
-  EXPECT_EQ(decoded->fabric, offer.fabric);
-  EXPECT_EQ(decoded->queue_pair, offer.queue_pair);
+  ASSERT_EQ(decoded->fabrics.size(), offer.fabrics.size());
+  for (size_t i = 0; i < offer.fabrics.size(); ++i) {
+    EXPECT_EQ(decoded->fabrics[i].kind, offer.fabrics[i].kind);
+    EXPECT_EQ(decoded->fabrics[i].queue_pair, offer.fabrics[i].queue_pair);
+  }
   EXPECT_EQ(decoded->lowest_version, offer.lowest_version);
   EXPECT_EQ(decoded->highest_version, offer.highest_version);
 }
 
 TEST(OfferTest, MayBeEmptyOfWords) {
   Offer offer = SampleOffer();
-  offer.fabric.clear();
-  offer.queue_pair.clear();
+  offer.fabrics = {{}};
   const absl::StatusOr<Offer> decoded = DecodeOfferExact(EncodeOffer(offer));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
-  EXPECT_EQ(decoded->fabric, "");
-  EXPECT_EQ(decoded->queue_pair, "");
+  ASSERT_EQ(decoded->fabrics.size(), 1u);
+  EXPECT_EQ(decoded->fabrics[0].kind, "");
+  EXPECT_EQ(decoded->fabrics[0].queue_pair, "");
+}
+
+TEST(OfferTest, OffersSomethingButNotTooMuch) {
+  for (const size_t count : {size_t{0}, kMaxOfferedFabrics, kMaxOfferedFabrics + 1}) {
+    Offer offer = SampleOffer();
+    offer.fabrics.assign(count, {"shm", "q"});
+    EXPECT_EQ(DecodeOfferExact(EncodeOffer(offer)).ok(), count == kMaxOfferedFabrics) << count;
+  }
 }
 
 TEST(OfferTest, EveryTruncationAndEveryAdditionIsRefused) {
@@ -118,8 +134,8 @@ TEST(OfferTest, AnotherVersionNeedNotHaveOurForm) {
 
 TEST(OfferTest, WordsForTheLogArePrintable) {
   Offer offer = SampleOffer();
-  offer.fabric = "a\nb\x1b[31m\x7f\x80";
-  EXPECT_EQ(DecodeOfferExact(EncodeOffer(offer)).value().fabric, "a?b?[31m??");
+  offer.fabrics = {{"a\nb\x1b[31m\x7f\x80", ""}};
+  EXPECT_EQ(DecodeOfferExact(EncodeOffer(offer)).value().fabrics[0].kind, "a?b?[31m??");
 }
 
 TEST(AnswerTest, YesComesBackAsItWas) {
@@ -129,6 +145,9 @@ TEST(AnswerTest, YesComesBackAsItWas) {
     ASSERT_TRUE(decoded.ok()) << decoded.status();
     ASSERT_TRUE(std::holds_alternative<Yes>(*decoded));
     const Yes& back = std::get<Yes>(*decoded);
+    EXPECT_EQ(back.fabric, yes.fabric);
+    EXPECT_EQ(back.passed_over.code, yes.passed_over.code);
+    EXPECT_EQ(back.passed_over.detail, yes.passed_over.detail);
     EXPECT_EQ(back.stream, yes.stream);
     EXPECT_EQ(back.window, yes.window);
     EXPECT_EQ(back.process, yes.process);

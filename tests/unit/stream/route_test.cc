@@ -1,5 +1,5 @@
 // Which connections may lead to a process on this host, by real sockets.
-#include "grpc_transport/same_host.h"
+#include "core/stream/route.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,8 +13,10 @@
 #include "core/base/unique_fd.h"
 #include "gtest/gtest.h"
 
-namespace skein::grpc_transport {
+namespace skein::stream {
 namespace {
+
+bool MayBeSameHost(int fd) { return stream::MayBeSameHost(RouteOf(fd)); }
 
 struct Address {
   sockaddr_storage storage = {};
@@ -141,4 +143,4 @@ TEST(MayBeSameHost, LeavesItToTheFabricWhenThereAreNoAddresses) {
 }
 
 }  // namespace
-}  // namespace skein::grpc_transport
+}  // namespace skein::stream

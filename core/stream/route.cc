@@ -1,11 +1,11 @@
-#include "grpc_transport/same_host.h"
+#include "core/stream/route.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <cstring>
 
-namespace skein::grpc_transport {
+namespace skein::stream {
 namespace {
 
 bool Same(const sockaddr_storage& a, const sockaddr_storage& b) {
@@ -32,16 +32,17 @@ bool IsLoopback(const sockaddr_storage& address) {
 
 }  // namespace
 
-bool MayBeSameHost(int fd) {
-  sockaddr_storage local = {};
-  sockaddr_storage peer = {};
-  socklen_t local_size = sizeof(local);
-  socklen_t peer_size = sizeof(peer);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) != 0 ||
-      getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) {
-    return true;
+Route RouteOf(int fd) {
+  Route route;
+  socklen_t local_size = sizeof(route.local);
+  socklen_t peer_size = sizeof(route.peer);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&route.local), &local_size) != 0 ||
+      getpeername(fd, reinterpret_cast<sockaddr*>(&route.peer), &peer_size) != 0) {
+    return {};
   }
-  return IsLoopback(peer) || Same(local, peer);
+  return route;
 }
 
-}  // namespace skein::grpc_transport
+bool MayBeSameHost(const Route& route) { return IsLoopback(route.peer) || Same(route.local, route.peer); }
+
+}  // namespace skein::stream

@@ -1,0 +1,48 @@
+// Which fabrics may reach a peer, by what is known before it is asked.
+#ifndef SKEIN_CORE_STREAM_FABRICS_H_
+#define SKEIN_CORE_STREAM_FABRICS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/base/fallback.h"
+#include "core/fabric/fabric.h"
+#include "core/stream/fabric_kind.h"
+#include "core/stream/route.h"
+
+namespace skein::stream {
+
+// Either a device, or why there is none.
+struct Candidate {
+  std::string kind;  // "shm", "rdma"
+  std::shared_ptr<fabric::Device> device;
+  Fallback why_not;
+};
+
+// Any thread.
+class Fabrics {
+ public:
+  virtual ~Fabrics() = default;
+  // Best first, each kind once.
+  virtual std::vector<Candidate> For(const Route& route) = 0;
+  // A link of that kind failed, or never came to be, while the connection of `route` was well: it is left alone for a
+  // while.
+  virtual void Failed(const Route& route, absl::string_view kind) = 0;
+};
+
+// The same device for every peer.
+class OneFabric final : public Fabrics {
+ public:
+  explicit OneFabric(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
+  std::vector<Candidate> For(const Route&) override { return {{FabricKind(device_->name()), device_, {}}}; }
+  void Failed(const Route&, absl::string_view) override {}
+
+ private:
+  const std::shared_ptr<fabric::Device> device_;
+};
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_FABRICS_H_

@@ -1,0 +1,19 @@
+// The fabrics of this host: shared memory for processes on it, RDMA for whom its ports reach.
+#ifndef SKEIN_CORE_STREAM_HOST_FABRICS_H_
+#define SKEIN_CORE_STREAM_HOST_FABRICS_H_
+
+#include <memory>
+
+#include "core/base/options.h"
+#include "core/stream/fabrics.h"
+
+namespace skein::stream {
+
+// Opens nothing before it is needed. The RDMA port for a peer is the one that has the address by which the connection
+// of the route leaves this host (the kernel has routed it), unless the options name one. After a failure, RDMA to that
+// peer address is left alone for RdmaOptions::settle_time.
+std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma);
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_HOST_FABRICS_H_

@@ -1,0 +1,23 @@
+// The addresses of the connection that carries a negotiation: what is known of the peer before a word is said.
+#ifndef SKEIN_CORE_STREAM_ROUTE_H_
+#define SKEIN_CORE_STREAM_ROUTE_H_
+
+#include <sys/socket.h>
+
+namespace skein::stream {
+
+struct Route {
+  sockaddr_storage local = {};  // ss_family is 0 where it is not known
+  sockaddr_storage peer = {};
+};
+
+// Of a connected socket; of anything else, nothing is known.
+Route RouteOf(int fd);
+
+// Whether the addresses leave it possible that the peer is on this host: UNIX sockets, loopback, this host's own
+// address of the connection, and whatever is no IP connection (the fabric will judge).
+bool MayBeSameHost(const Route& route);
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_ROUTE_H_
