@@ -1,21 +1,23 @@
 # Verb setup: packages, and the source of the installed gRPC. Quick and offline when nothing is missing.
 # shellcheck shell=bash
 
-wanted_packages() { sed 's/#.*//' "$ROOT/scripts/packages.txt" | awk 'NF { print $1 }'; }
+# wanted_packages FILE, missing_packages FILE: names out of a list like packages.txt.
+wanted_packages() { sed 's/#.*//' "$1" | awk 'NF { print $1 }'; }
 
 missing_packages() {
   local package
-  for package in $(wanted_packages); do
+  for package in $(wanted_packages "$1"); do
     if [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null) != installed ]]; then
       echo "$package"
     fi
   done
 }
 
+# install_packages FILE
 install_packages() {
   local missing
   command -v dpkg-query >/dev/null || die "setup needs Debian 12, 13 or Ubuntu 24.04: there is no dpkg here"
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$1")
   if ((${#missing[@]} == 0)); then
     return 0
   fi
@@ -28,6 +30,6 @@ install_packages() {
 }
 
 verb_setup() {
-  install_packages
+  install_packages "$ROOT/scripts/packages.txt"
   fetch_source libgrpc-dev "$GRPC_SOURCE"
 }

@@ -21,14 +21,15 @@ test_named() {
 }
 
 test_sanitized() {
-  local preset
+  local preset status=0
   for preset in asan tsan; do
     build_preset "$preset" || die "the $preset build failed"
   done
-  run_ctest asan --label-exclude 'process|source' || return
+  run_ctest asan --label-exclude 'process|source' || status=1
   # Preloading does not go with AddressSanitizer; choosing Skein in code does.
-  run_ctest asan --tests-regex '^process\.test_(attacker|death|identity|lifecycle|mixed)\.argument$' || return
-  run_ctest tsan --label-exclude 'process|source'
+  run_ctest asan --tests-regex '^process\.test_(attacker|death|identity|lifecycle|mixed)\.argument$' || status=1
+  run_ctest tsan --label-exclude 'process|source' || status=1
+  return $status
 }
 
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
@@ -49,6 +50,13 @@ test_interop() {
   python3 "$ROOT/tests/interop/run_interop.py" --build "$BUILD/dev"
 }
 
+# In virtual machines, whose kernel has an RDMA device whatever this machine has.
+test_vm() {
+  install_packages "$ROOT/tests/vm/packages.txt"
+  build_preset dev all interop || die "the build failed"
+  python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev"
+}
+
 test_tidy() {
   build_preset dev || die "the build failed"
   quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" python3 "$ROOT/scripts/tidy.py" "$BUILD/dev"
@@ -56,9 +64,9 @@ test_tidy() {
 
 verb_test() {
   local what=${1:-quick}
-  (($# <= 1)) || usage_error "test takes one argument: --all, interop, tidy or a regular expression of test names"
+  (($# <= 1)) || usage_error "test takes one argument: --all, interop, vm, tidy or a regular expression of test names"
   case $what in
-    quick | interop | tidy | --all) what=${what#--} ;;
+    quick | interop | vm | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac

@@ -11,13 +11,13 @@ def paths_in(log):
     return [match.groups(default="") for match in LINE.finditer(log)]
 
 
-def fault(log, side, peer_is_skein):
+def fault(log, side, peer_is_skein, fabric="shm"):
     """What is wrong with the paths that a Skein process on `side` logged, or '' when they are as they must be."""
     paths = [path for path in paths_in(log) if path[0] == side]
     if not paths:
         return f"the {side} logged no path: was it preloaded?"
     for _, address, path, reason in paths:
-        if peer_is_skein and path != "shm":
+        if peer_is_skein and path != fabric:
             return f"the {side}'s connection with {address} uses {path}: {reason or 'no reason given'}"
         if not peer_is_skein and path != "tcp":
             return f"the {side}'s connection with the plain peer {address} uses {path}"

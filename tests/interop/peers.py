@@ -16,9 +16,11 @@ TLS_HOST = "foo.test.google.fr"
 
 
 class Programs:
-    """Where the programs and certificates are."""
+    """Where the programs and certificates are, where clients find the server, and what switches a process to Skein."""
 
-    def __init__(self, build, source):
+    def __init__(self, build, source, host="127.0.0.1", settings=(("SKEIN_GRPC", "prefer"),)):
+        self.host = host
+        self.settings = dict(settings)
         self.client = build / "tests/interop/interop_client"
         self.server = build / "tests/interop/interop_server"
         self.ruby_protos = build / "tests/interop/generated/ruby"
@@ -30,7 +32,7 @@ class Programs:
         if kind == "ruby":
             command = ["ruby", "-I", str(self.ruby_protos), str(INTEROP / "ruby/client.rb"), case.name, str(port)]
             return command + ([str(self.test_ca), TLS_HOST] if tls else [])
-        command = [str(self.client), "--server_host=127.0.0.1", f"--server_port={port}", f"--test_case={case.name}"]
+        command = [str(self.client), f"--server_host={self.host}", f"--server_port={port}", f"--test_case={case.name}"]
         command += case.flags
         return command + (["--use_tls", "--use_test_ca", f"--server_host_override={TLS_HOST}"] if tls else [])
 
@@ -38,7 +40,7 @@ class Programs:
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "GRPC_", "LD_PRELOAD"))}
         environment["GRPC_VERBOSITY"] = verbosity
         if skein:
-            environment.update(LD_PRELOAD=str(self.preload), SKEIN_GRPC="prefer")
+            environment.update(LD_PRELOAD=str(self.preload), **self.settings)
         return environment
 
 

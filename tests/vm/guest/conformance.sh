@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# conformance.sh BUILD: every fabric conformance test, on rxe0.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+gtests "$1/tests/conformance/fabric_conformance_test" '*verbs*' 100

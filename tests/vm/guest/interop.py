@@ -1,0 +1,81 @@
+"""interop.py BUILD: both ends of interop.sh. Every process requires Skein: what is passed was not passed over TCP."""
+
+import collections
+import dataclasses
+import pathlib
+import sys
+import time
+
+import guests
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/interop"))
+
+import paths  # noqa: E402
+import peers  # noqa: E402
+from cases import CASES, SOAK  # noqa: E402
+
+PORTS = {"insecure": 50061, "tls": 50062}
+# As much as an emulated processor does in a while.
+FEWER = {"rpc_soak": ("--soak_iterations=200", *SOAK), "channel_soak": ("--soak_iterations=20", *SOAK)}
+SLOWER = 4
+
+Address = collections.namedtuple("Address", "port tls")
+
+
+def programs_of(build):
+    settings = {**guests.SETTINGS, "SKEIN_GRPC": "require"}
+    return peers.Programs(build, ROOT / "build/grpc-source", guests.PEER, settings.items())
+
+
+def serve(programs):
+    servers = {}
+    for security, port in PORTS.items():
+        log = guests.RESULTS / f"server-{security}.log"
+        servers[security] = peers.Server(programs, port, True, security == "tls", log)
+    for server in servers.values():
+        server.wait_until_listening()
+    guests.tell("serving")
+    guests.wait_for("done", 1500)
+    faults = {security: server.stop() or paths.fault(server.log(), "server", True, "rdma")
+              for security, server in servers.items()}  # fmt: skip
+    return report(faults)
+
+
+def call(programs):
+    guests.wait_for("serving")
+    faults = {}
+    seconds = {}
+    try:
+        for case in CASES:
+            case = dataclasses.replace(case, timeout=case.timeout * SLOWER, flags=FEWER.get(case.name, case.flags))
+            for security, port in PORTS.items():
+                start = time.monotonic()
+                key = f"{case.name} {security}"
+                faults[key] = run(programs, case, Address(port, security == "tls"), guests.RESULTS / f"{key}.log")
+                seconds[key] = time.monotonic() - start
+            cells = [f"{seconds[f'{case.name} {s}']:.1f} s" if not faults[f"{case.name} {s}"] else "FAIL" for s in PORTS]
+            print(f"{case.name:30}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
+    finally:
+        guests.tell("done")
+    return report(faults)
+
+
+def run(programs, case, address, log_path):
+    fault, log = peers.run_client(programs, "cc", case, address, True, log_path)
+    if not fault and not (case.may_never_connect and not paths.paths_in(log)):
+        fault = paths.fault(log, "client", True, "rdma")
+    return fault
+
+
+def report(faults):
+    failed = {name: fault for name, fault in faults.items() if fault}
+    for name, fault in failed.items():
+        print(f"FAILED {name}: {fault}")
+    print(f"{len(faults) - len(failed)} passed, {len(failed)} failed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    chosen = programs_of(pathlib.Path(sys.argv[1]))
+    sys.exit(serve(chosen) if guests.ROLE == "server" else call(chosen))

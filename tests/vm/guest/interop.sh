@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# interop.sh BUILD: gRPC's own interop cases from one guest to the other, over RDMA alone, insecure and over TLS.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+[[ $VM_ROLE == server ]] || wait_for_peer
+exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/interop.py" "$1"

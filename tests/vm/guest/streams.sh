@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# streams.sh BUILD: what a Stream promises, over rxe0.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+gtests "$1/tests/unit/stream/stream_test" '*/rdma' 11
