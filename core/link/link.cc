@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/random/random.h"
 
 namespace skein::link {
@@ -125,28 +126,45 @@ bool Link::RemovePort(uint32_t stream) {
   return ports_.empty();
 }
 
-bool Link::idle() {
-  {
-    absl::MutexLock lock(&ports_mu_);
-    for (const auto& [stream, port] : ports_) {
-      if (!port->abandoned()) return false;
-    }
-  }
-  return Flushed();
+bool Link::unused() const {
+  absl::MutexLock lock(&ports_mu_);
+  return absl::c_all_of(ports_, [](const auto& entry) { return entry.second->abandoned(); });
 }
+
+bool Link::idle() { return unused() && Flushed(); }
 
 bool Link::Retire() {
   if (!finished() && idle()) {
-    Close();
+    Leave([] {});
     while (Poll()) {  // until the ports have been told, and let go of this link
     }
   }
   return finished();
 }
 
+void Link::Leave(std::function<void()> left) {
+  bool told = device_->capabilities().announces_close;
+  {
+    absl::MutexLock lock(&tx_mu_);
+    told |= writer_ == nullptr;
+    if (!told && !std::exchange(leaving_, true)) {
+      control_.push_back({nullptr, 0, wire::ItemKind::kBye, {}});
+      FlushControl();
+    }
+  }
+  if (told) {
+    Close();
+    return left();
+  }
+  WhenFlushed([weak = weak_from_this(), left = std::move(left)](const absl::Status&) {
+    if (const std::shared_ptr<Link> link = weak.lock()) link->Close();
+    left();
+  });
+}
+
 bool Link::attached() const {
   absl::MutexLock lock(&tx_mu_);
-  return writer_ != nullptr;
+  return writer_ != nullptr && !leaving_;
 }
 
 bool Link::StillConnected() { return !finished() && queue_pair_->RefreshState() == fabric::QueuePairState::kReady; }

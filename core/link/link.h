@@ -68,7 +68,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Retire() override;
   // Polls until nothing more has arrived, and arms. False: another thread is polling, and may have hold of something.
   bool Drain();
-  // No stream is left whose owner waits for anything, and Flushed().
+  // No stream is left whose owner waits for anything.
+  bool unused() const;
+  // The same, and Flushed().
   bool idle();
   // Looks whether the peer is still there, by more than what has arrived.
   bool StillConnected();
@@ -80,7 +82,10 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void set_on_flushed(std::function<void()> on_flushed) { on_flushed_ = std::move(on_flushed); }
   // Ends the link; the next Poll tells the ports.
   void Close();
-  // Whether the peer has told this end where to write.
+  // Of an idle link: the same, but the peer is told first where it would not notice. `left` is called when it has been
+  // told, or never can be: from a poll, or at once. To be polled until then.
+  void Leave(std::function<void()> left);
+  // Whether the peer has told this end where to write, and neither end is leaving.
   bool attached() const;
 
   absl::string_view fabric_name() const { return device_->name(); }
@@ -155,6 +160,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(tx_mu_);
   absl::Status tx_error_ ABSL_GUARDED_BY(tx_mu_);
   uint64_t told_head_ ABSL_GUARDED_BY(tx_mu_) = 0;
+  bool leaving_ ABSL_GUARDED_BY(tx_mu_) = false;
   bool flush_wanted_ ABSL_GUARDED_BY(tx_mu_) = false;
   std::vector<std::function<void(const absl::Status&)>> flush_waiters_ ABSL_GUARDED_BY(tx_mu_);
   uint64_t flush_mark_ ABSL_GUARDED_BY(tx_mu_) = 0;  // messages posted up to the last one sent for a flush

@@ -156,6 +156,8 @@ absl::Status Link::Receive(const ring::Message& message) {
       status = ReceiveHello(item->payload);
     } else if (passive_ && !greeted_) {
       status = absl::DataLossError("the peer's first item is not a hello");
+    } else if (item->header.kind == wire::ItemKind::kBye) {
+      status = absl::UnavailableError("the peer has left it");
     } else if (item->header.kind != wire::ItemKind::kHead) {
       status = ReceiveForStream(*item);
     }
@@ -223,6 +225,7 @@ absl::Status Link::Deliver(Port& port, const wire::Item& item) {
     }
     case wire::ItemKind::kHello:
     case wire::ItemKind::kHead:
+    case wire::ItemKind::kBye:
       break;
   }
   return absl::OkStatus();  // the link's own, handled in Receive

@@ -18,24 +18,25 @@ namespace {
 
 using link::Link;
 
-// Links to server processes, by what those call them. A link is closed when its last stream has ended, but not while a
+// Links to server processes, by what those call them. A link is left when its last stream has ended, but not while a
 // negotiation is under way, whose answer might put another stream on it.
-class LinkPool {
+class LinkPool : public std::enable_shared_from_this<LinkPool> {
  public:
-  void AttemptBegins() {
+  // Whether a peer might not know yet that this end is leaving the link that they share.
+  bool AttemptBegins() {
     absl::MutexLock lock(&mu_);
     ++attempts_;
+    return leaving_ > 0;
   }
   void AttemptEnds() {
-    absl::MutexLock lock(&mu_);
-    --attempts_;
-    CloseIdle();
+    {
+      absl::MutexLock lock(&mu_);
+      --attempts_;
+    }
+    LeaveIdle();
   }
   // Also when the last words of a link have reached its peer.
-  void StreamEnded() {
-    absl::MutexLock lock(&mu_);
-    CloseIdle();
-  }
+  void StreamEnded() { LeaveIdle(); }
   void Add(const wire::Yes& yes, const std::shared_ptr<Link>& link) {
     absl::MutexLock lock(&mu_);
     links_[{yes.process, yes.link}] = link;
@@ -47,19 +48,33 @@ class LinkPool {
   }
 
  private:
-  void CloseIdle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (attempts_ > 0) return;
-    absl::erase_if(links_, [](const auto& entry) {
-      const std::shared_ptr<Link> link = entry.second.lock();
+  void LeaveIdle() {
+    for (const std::shared_ptr<Link>& link : TakeIdle()) {
+      link->Leave([pool = shared_from_this()] {
+        absl::MutexLock lock(&pool->mu_);
+        --pool->leaving_;
+      });
+    }
+  }
+
+  std::vector<std::shared_ptr<Link>> TakeIdle() {
+    std::vector<std::shared_ptr<Link>> idle;
+    absl::MutexLock lock(&mu_);
+    if (attempts_ > 0) return idle;
+    absl::erase_if(links_, [&idle](const auto& entry) {
+      std::shared_ptr<Link> link = entry.second.lock();
       if (link == nullptr || link->finished()) return true;
       if (!link->idle()) return false;
-      link->Close();
+      idle.push_back(std::move(link));
       return true;
     });
+    leaving_ += static_cast<int>(idle.size());
+    return idle;
   }
 
   absl::Mutex mu_;
   int attempts_ ABSL_GUARDED_BY(mu_) = 0;
+  int leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links whose peers have not been told yet
   // Owned by the waiter that watches them, and by their streams.
   absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
 };
@@ -156,10 +171,8 @@ class LinkConnector final : public Connector {
       const Fallback why = Join(reasons);
       return FallbackError(why.code, why.detail);
     }
-    std::string bytes = wire::EncodeOffer(offer);
-    if (bytes.size() > kMaxOfferBytes) return absl::InternalError("an offer that is too long");
-    pool_->AttemptBegins();
-    return std::make_unique<LinkAttempt>(pool_, options_, waiter_, std::move(ways), std::move(bytes));
+    offer.new_link_only = pool_->AttemptBegins();
+    return std::make_unique<LinkAttempt>(pool_, options_, waiter_, std::move(ways), wire::EncodeOffer(offer));
   }
 
  private:
@@ -169,6 +182,10 @@ class LinkConnector final : public Connector {
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();
     if (!queue_pair.ok()) return queue_pair.status();
     offer.fabrics.push_back({candidate.kind, *std::move(queue_pair)});
+    if (wire::EncodeOffer(offer).size() > kMaxOfferBytes) {
+      offer.fabrics.pop_back();
+      return absl::InternalError("an offer that is too long");
+    }
     ways.push_back({candidate.device, *std::move(link), std::move(worse_than)});
     return absl::OkStatus();
   }

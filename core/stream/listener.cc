@@ -77,7 +77,7 @@ class LinkListener final : public Listener {
     yes.process = process_.id();
     yes.window = options_.window_bytes;
     std::shared_ptr<Link> new_link;
-    absl::StatusOr<std::shared_ptr<StreamPort>> port = OnExistingLink(offer, device, yes);
+    absl::StatusOr<std::shared_ptr<StreamPort>> port = OnExistingLink(offer, yes);
     if (!port.ok()) port = OnNewLink(offer, device, yes, new_link);
     if (!port.ok()) return port.status();
     Result result;
@@ -90,18 +90,23 @@ class LinkListener final : public Listener {
     return result;
   }
 
-  // The client's word on which process it is decides at most which of its own user's links it shares.
-  absl::StatusOr<std::shared_ptr<StreamPort>> OnExistingLink(const wire::Offer& offer,
-                                                             const std::shared_ptr<fabric::Device>& device,
-                                                             wire::Yes& yes) {
+  Client ClientOf(const wire::Offer& offer, const wire::Yes& yes) {
     absl::MutexLock lock(&mu_);
     const auto found = clients_.find(ClientKey(offer.process, offer.fabrics[yes.fabric].kind));
-    if (found == clients_.end()) return absl::NotFoundError("");
-    const std::shared_ptr<Link> link = found->second.link.lock();
+    return found == clients_.end() ? Client() : found->second;
+  }
+
+  // The client's word on which process it is decides at most which of its own user's links it shares.
+  absl::StatusOr<std::shared_ptr<StreamPort>> OnExistingLink(const wire::Offer& offer, wire::Yes& yes) {
+    const Client client = ClientOf(offer, yes);
+    const std::shared_ptr<Link> link = client.link.lock();
+    if (offer.new_link_only || link == nullptr) return absl::NotFoundError("");
+    // Nobody uses it: has the client left it?
+    if (link->unused() && !link->Drain()) return absl::NotFoundError("");
     // Attached: the client has heard of it, so that it can be told "that one".
-    if (link == nullptr || !link->attached() || !link->StillConnected()) return absl::NotFoundError("");
-    yes.link = found->second.number;
-    return NewPort(link, device, yes);
+    if (!link->attached() || !link->StillConnected()) return absl::NotFoundError("");
+    yes.link = client.number;
+    return NewPort(link, yes);
   }
 
   absl::StatusOr<std::shared_ptr<StreamPort>> OnNewLink(const wire::Offer& offer,
@@ -112,9 +117,6 @@ class LinkListener final : public Listener {
     const wire::OfferedFabric& offered = offer.fabrics[yes.fabric];
     absl::StatusOr<Link::Accepted> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();
-    if (!device->capabilities().announces_close) {
-      (*link)->set_on_flushed([link = std::weak_ptr<Link>(*link)] { CloseIfUnused(link.lock(), /*ours=*/true); });
-    }
     absl::MutexLock lock(&mu_);
     absl::erase_if(clients_, [](const auto& entry) { return entry.second.link.expired(); });
     yes.link = ++links_made_;
@@ -122,26 +124,24 @@ class LinkListener final : public Listener {
     yes.new_link = {accepted->ring, std::move(accepted->queue_pair_answer)};
     clients_[ClientKey(offer.process, offered.kind)] = {yes.link, *link};
     new_link = *link;
-    return NewPort(*link, device, yes);
+    return NewPort(*link, yes);
   }
 
-  absl::StatusOr<std::shared_ptr<StreamPort>> NewPort(const std::shared_ptr<Link>& link,
-                                                      const std::shared_ptr<fabric::Device>& device, wire::Yes& yes) {
+  absl::StatusOr<std::shared_ptr<StreamPort>> NewPort(const std::shared_ptr<Link>& link, wire::Yes& yes) {
     yes.stream = link->NewStreamNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
-    const bool ours = !device->capabilities().announces_close;
     // Nothing may be sent before the peer has attached: its open item gives the window.
-    auto port =
-        std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0,
-                                     [link = std::weak_ptr<Link>(link), ours] { CloseIfUnused(link.lock(), ours); });
+    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0,
+                                             [link = std::weak_ptr<Link>(link)] { LookAfter(link.lock()); });
     if (absl::Status status = link->AddPort(port); !status.ok()) return status;
     return port;
   }
 
-  // Closing idle links is the client's business, but for those it never came to, and `ours`: where nobody would hear of
-  // its closing. (Nor can a client then be told of a link that has just been closed: this end does both.)
-  static void CloseIfUnused(const std::shared_ptr<Link>& link, bool ours) {
-    if (link != nullptr && (ours || !link->attached()) && link->idle()) link->Close();
+  // Leaving links is the client's business, but for those it never came to. If it has died, this finds out.
+  static void LookAfter(const std::shared_ptr<Link>& link) {
+    if (link == nullptr || !link->unused()) return;
+    if (!link->attached()) return link->Close();
+    link->StillConnected();
   }
 
   const std::shared_ptr<Fabrics> fabrics_;

@@ -26,7 +26,7 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 32);
 
-enum class ItemKind : uint8_t { kHello = 1, kOpen, kData, kWindow, kCloseWrite, kAbort, kHead };
+enum class ItemKind : uint8_t { kHello = 1, kOpen, kData, kWindow, kCloseWrite, kAbort, kHead, kBye };
 
 struct ItemHeader {
   uint32_t stream = 0;

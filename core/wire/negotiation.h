@@ -30,6 +30,7 @@ struct Offer {
   uint8_t lowest_version = kProtocolVersion;
   uint8_t highest_version = kProtocolVersion;
   ProcessId process = {};
+  bool new_link_only = false;          // the offering end is about to leave some link, perhaps that one
   std::vector<OfferedFabric> fabrics;  // best first, 1 to kMaxOfferedFabrics
 };
 

@@ -189,6 +189,57 @@ TEST_P(StreamTest, StreamsOfTwoProcessesShareOneLinkUntilTheLastEnds) {
   EXPECT_EQ(ReadAll(*third.server).first, "again");
 }
 
+TEST_P(StreamTest, ConnectionsOneAfterAnotherLeaveNoLinks) {
+  TwoEnds ends(GetParam());
+  for (int round = 0; round < 20; ++round) {
+    auto pair = ends.Connect();
+    ASSERT_NE(pair.client, nullptr) << "round " << round << ": " << ToString(pair.client_why);
+    ASSERT_EQ(WriteText(*pair.client, "one call").value(), 8u);
+    // Without a look at the other end in between: its link may not know yet that it has been left.
+    if (round % 2 == 0) ends.Pump();
+    pair.client.reset();
+    pair.server.reset();
+  }
+  ends.Pump();
+  EXPECT_EQ(ends.client_waiter.watched(), 0u);
+  EXPECT_EQ(ends.server_waiter.watched(), 0u);
+}
+
+TEST_P(StreamTest, WhatWasSentIsSaidToHaveReachedThePeer) {
+  TwoEnds ends(GetParam());
+  auto pair = ends.Connect();
+  ASSERT_NE(pair.client, nullptr);
+  ASSERT_TRUE(WriteText(*pair.client, "are you there?").ok());
+  absl::Status reached = absl::UnknownError("not told");
+  pair.client->WhenReached([&](const absl::Status& status) { reached = status; });
+  ends.Pump();
+  EXPECT_TRUE(reached.ok()) << reached;
+}
+
+TEST(SilentStreamTest, AClientThatDiesLeavesItsServerNoLink) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  auto pair = ends.Connect();
+  ASSERT_NE(pair.server, nullptr);
+  ends.simulation->KillDevice("client");
+  pair.server.reset();  // its other channel has ended
+  ends.Pump();
+  EXPECT_EQ(ends.server_waiter.watched(), 0u);
+}
+
+TEST(SilentStreamTest, WhetherADeadPeerIsReachedIsSaidToo) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  auto attempt = ends.connector->Begin({}).value();
+  const Listener::Result result = ends.listener->Accept(attempt->offer(), {});
+  const Outcome outcome = attempt->Complete(result.answer);
+  ends.simulation->KillDevice("server");  // before anything has arrived
+  ASSERT_NE(outcome.stream, nullptr);
+  EXPECT_FALSE(outcome.reached);
+  absl::Status reached = absl::OkStatus();
+  outcome.stream->WhenReached([&](const absl::Status& status) { reached = status; });
+  ends.Pump();
+  EXPECT_TRUE(absl::IsUnavailable(reached)) << reached;
+}
+
 TEST(SimulatedStreamTest, ALostLinkGivesWhatArrivedThenUnavailable) {
   TwoEnds ends(FabricKindUnderTest::kSim);
   auto pair = ends.Connect();
@@ -223,8 +274,8 @@ TEST_P(StreamTest, ManyStreamsCarryTheirOwnBytes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Fabrics, StreamTest, testing::Values(FabricKindUnderTest::kShm, FabricKindUnderTest::kSim),
-                         [](const auto& info) { return info.param == FabricKindUnderTest::kShm ? "shm" : "sim"; });
+INSTANTIATE_TEST_SUITE_P(Fabrics, StreamTest, testing::ValuesIn(FabricsUnderTest()),
+                         [](const auto& info) { return NameOf(info.param); });
 
 }  // namespace
 }  // namespace skein::stream

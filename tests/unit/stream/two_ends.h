@@ -8,8 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
+#include "core/fabric/verbs/verbs_device.h"
 #include "core/stream/connector.h"
 
 namespace skein::stream {
@@ -43,7 +46,38 @@ class CountingObserver final : public StreamObserver {
   int writable = 0;
 };
 
-enum class FabricKindUnderTest { kShm, kSim };
+// kSilentSim: whose closes nobody notices, as with RDMA.
+enum class FabricKindUnderTest { kShm, kSim, kSilentSim, kRdma };
+
+// Where there is a device.
+inline absl::StatusOr<std::shared_ptr<fabric::Device>> OpenRdma() {
+  const auto entries = fabric::verbs::ListGids();
+  if (!entries.ok()) return entries.status();
+  const auto through = fabric::verbs::DefaultGid(*entries);
+  if (!through.ok()) return through.status();
+  return fabric::OpenVerbsDevice(*through);
+}
+
+inline std::vector<FabricKindUnderTest> FabricsUnderTest() {
+  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kSim,
+                                            FabricKindUnderTest::kSilentSim};
+  if (OpenRdma().ok()) kinds.push_back(FabricKindUnderTest::kRdma);
+  return kinds;
+}
+
+inline std::string NameOf(FabricKindUnderTest kind) {
+  switch (kind) {
+    case FabricKindUnderTest::kShm:
+      return "shm";
+    case FabricKindUnderTest::kSim:
+      return "sim";
+    case FabricKindUnderTest::kSilentSim:
+      return "silent_sim";
+    case FabricKindUnderTest::kRdma:
+      return "rdma";
+  }
+  return "unknown";
+}
 
 class TwoEnds {
  public:
@@ -51,8 +85,14 @@ class TwoEnds {
     if (kind == FabricKindUnderTest::kShm) {
       client_device = fabric::OpenShmDevice().value();
       server_device = fabric::OpenShmDevice().value();
+    } else if (kind == FabricKindUnderTest::kRdma) {
+      client_device = OpenRdma().value();
+      server_device = OpenRdma().value();
+      patience = absl::Milliseconds(5);
     } else {
-      simulation = std::make_unique<fabric::Simulation>(20261121);
+      fabric::SimConfig config;
+      config.announce_close = kind == FabricKindUnderTest::kSim;
+      simulation = std::make_unique<fabric::Simulation>(20261121, config);
       client_device = simulation->CreateDevice("client");
       server_device = simulation->CreateDevice("server");
     }
@@ -64,6 +104,7 @@ class TwoEnds {
   void Pump() {
     // Shared memory's own exchanges (who maps what) take a few looks by either end that bring no stream anything.
     for (int idle_rounds = 0; idle_rounds < 4;) {
+      absl::SleepFor(patience);
       if (simulation != nullptr) simulation->RunUntilIdle();
       const bool client = client_waiter.PollAll();
       const bool server = server_waiter.PollAll();
@@ -95,6 +136,7 @@ class TwoEnds {
   }
 
   std::unique_ptr<fabric::Simulation> simulation;
+  absl::Duration patience = absl::ZeroDuration();  // packets take time, and nothing says when the last has come
   std::shared_ptr<fabric::Device> client_device;
   std::shared_ptr<fabric::Device> server_device;
   ManualWaiter client_waiter;
