@@ -180,6 +180,7 @@ struct DeviceCapabilities {
   bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
+  uint64_t good_message_bytes = 0;  // longer ones gain nothing, or more than they risk
 };
 
 class Device {

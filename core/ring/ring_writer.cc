@@ -7,7 +7,6 @@
 namespace skein::ring {
 namespace {
 
-constexpr size_t kMaxMessageBytes = size_t{128} << 10;
 constexpr uint32_t kSignalEvery = 16;
 
 }  // namespace
@@ -18,8 +17,7 @@ RingWriter::RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::Q
       ring_(ring),
       canaries_(ring.secret),
       // A quarter, so that a reader that reports every quarter never keeps the writer waiting for nothing.
-      max_message_bytes_(std::min({kMaxMessageBytes, static_cast<size_t>(ring.size / 4),
-                                   static_cast<size_t>(capabilities.max_message_bytes)})) {}
+      max_message_bytes_(static_cast<size_t>(std::min(ring.size / 4, capabilities.good_message_bytes))) {}
 
 absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                                const wire::RingDescriptor& ring) {

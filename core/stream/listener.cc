@@ -25,7 +25,8 @@ class LinkListener final : public Listener {
   Fallback Deaf(const Route& route) override {
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {
-      if (candidate.device != nullptr) return {};
+      // Who settles says so: the peer would take silence for a plain server.
+      if (candidate.device != nullptr || candidate.why_not.code == FallbackCode::kSettling) return {};
       reasons.push_back(std::move(candidate.why_not));
     }
     return Join(reasons);

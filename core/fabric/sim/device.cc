@@ -1,5 +1,6 @@
 #include "core/fabric/sim/device.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <utility>
@@ -55,6 +56,7 @@ DeviceCapabilities SimDevice::capabilities() const {
   capabilities.copies_on_post = world_->config.copies_on_post;
   capabilities.max_inline_bytes = world_->config.max_inline_bytes;
   capabilities.max_message_bytes = world_->config.max_message_bytes;
+  capabilities.good_message_bytes = std::min(world_->config.max_message_bytes, uint64_t{128} << 10);
   return capabilities;
 }
 

@@ -12,6 +12,8 @@
 namespace skein::fabric {
 namespace {
 
+constexpr uint32_t kGoodPackets = 16;
+
 class VerbsDevice final : public Device {
  public:
   explicit VerbsDevice(verbs::Port port)
@@ -23,6 +25,8 @@ class VerbsDevice final : public Device {
     DeviceCapabilities capabilities;
     capabilities.max_inline_bytes = port_->max_inline_bytes;
     capabilities.max_message_bytes = port_->max_message_bytes;
+    // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.
+    capabilities.good_message_bytes = uint64_t{kGoodPackets} * (uint64_t{128} << port_->address.mtu);
     return capabilities;
   }
   bool usable() const override { return !port_->context->gone(); }

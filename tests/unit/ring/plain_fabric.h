@@ -78,6 +78,7 @@ class PlainDevice final : public fabric::Device {
     fabric::DeviceCapabilities capabilities;
     capabilities.copies_on_post = copies_on_post_;
     capabilities.max_message_bytes = uint64_t{1} << 30;
+    capabilities.good_message_bytes = uint64_t{128} << 10;
     return capabilities;
   }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t) override {

@@ -6,6 +6,7 @@ import time
 
 ROLE = os.environ["VM_ROLE"]
 ADDRESS = os.environ["VM_ADDRESS"]
+ADDRESS_GID = ":%02x%02x:%02x%02x" % tuple(int(part) for part in ADDRESS.split("."))  # the end of it
 PEER = os.environ["VM_PEER"]
 RESULTS = pathlib.Path(os.environ["VM_RESULTS"])
 
@@ -33,3 +34,29 @@ def wait_until(condition, seconds, what):
 def wait_for(word, seconds=60):
     """Until the other guest has told that word."""
     wait_until(lambda: said(word), seconds, f"the other guest's '{word}'")
+
+
+def ask(number, question):
+    """The server guest's answer to a question, which its `answer_questions` gets."""
+    # Renamed into place, so that nobody reads half of it.
+    draft = RESULTS / "draft"
+    draft.write_text(question)
+    draft.rename(RESULTS / f"question.{number}")
+    answer = RESULTS / f"answer.{number}"
+    wait_until(answer.exists, 60, f"the answer to '{question}'")
+    return answer.read_text()
+
+
+def answer_questions(give, seconds):
+    """Until the client guest has told 'done'."""
+    end = time.monotonic() + seconds
+    number = 0
+    while not said("done") and time.monotonic() < end:
+        question = RESULTS / f"question.{number}"
+        if not question.exists():
+            time.sleep(0.1)
+            continue
+        draft = RESULTS / "draft.answer"
+        draft.write_text(give(question.read_text()) or "")
+        draft.rename(RESULTS / f"answer.{number}")
+        number += 1

@@ -1,0 +1,194 @@
+"""faults.py BUILD: both ends of faults.sh."""
+
+import pathlib
+import subprocess
+import sys
+import unittest
+
+import guests
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/process"))
+
+import harness  # noqa: E402
+
+ADDRESS = "10.9.0.1:50070"
+SETTLE = 12  # seconds; longer than an outage
+SETTINGS = {**guests.SETTINGS, "SKEIN_RDMA_SETTLE_TIME": str(SETTLE * 1000)}
+OUTAGE = 5  # seconds
+
+
+def shell(command):
+    return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+
+
+class Server:
+    """The probe server, in the server guest."""
+
+    def __init__(self):
+        self._program = None
+
+    def answer(self, question):
+        verb, _, rest = question.partition(" ")
+        if verb == "start":
+            self._program = harness.Program("probe_server", [f"--listen={ADDRESS}"], env=SETTINGS)
+            return str(self._program.ask("start")["timed_out"])
+        if verb == "kill":
+            self._program.kill()
+            return ""
+        if verb == "paths":
+            return "\n".join(self._program.paths())
+        return shell(rest)
+
+
+class Faults(unittest.TestCase):
+    questions = 0
+
+    @classmethod
+    def on_server(cls, question):
+        cls.questions += 1
+        return guests.ask(cls.questions - 1, question)
+
+    @classmethod
+    def setUpClass(cls):
+        cls.assertEqual(cls(), cls.on_server("start"), "False")
+
+    def client(self, **arguments):
+        client = harness.Program("probe_client", [f"--target={ADDRESS}"], env=SETTINGS, arguments=arguments)
+        self.addCleanup(client.close)
+        self.assertFalse(client.ask("open", 1, 40000, timeout=60)["timed_out"], client.log())
+        return client
+
+    def assert_path(self, client, path):
+        self.assertTrue(client.path().startswith(path), f"{path} expected:\n{client.log()}")
+
+    def assert_calls_succeed(self, client, count=3, size=1000):
+        self.assertEqual(client.ask("call", count, size, timeout=120)["statuses"], {"OK": count}, client.log())
+
+    def assert_rdma_again(self, client):
+        """Once it has settled. (Who is on TCP stays there: so a new channel for each look.)"""
+
+        def uses_rdma():
+            client.ask("close")
+            self.assertFalse(client.ask("open", 1, 40000, timeout=60)["timed_out"], client.log())
+            self.assert_calls_succeed(client)
+            return client.path().startswith("rdma:")
+
+        self.assertFalse(uses_rdma(), "so soon?")
+        guests.wait_until(uses_rdma, SETTLE + 30, "RDMA is taken up again")
+
+    def load_during(self, client, fault):
+        """Calls by several threads while something happens; how they ended."""
+        client.send("parallel", 2, 4000, 1000)
+        used = harness.cpu_ticks(client.pid)
+        self.assertTrue(harness.await_true(lambda: harness.cpu_ticks(client.pid) > used + 20, 60))
+        fault()
+        report = client.receive(timeout=200)
+        self.assertEqual(sum(report["statuses"].values()), 8000)
+        self.assertIn("UNAVAILABLE", report["statuses"])
+        self.assertLessEqual(set(report["statuses"]), {"OK", "UNAVAILABLE", "DEADLINE_EXCEEDED"}, report["message"])
+
+    def recover(self, client):
+        self.assertEqual(client.ask("wait_call", 60000, timeout=90)["statuses"], {"OK": 1}, client.log())
+
+    def test_rdma_is_used_and_says_why_shared_memory_is_not(self):
+        client = self.client()
+        self.assert_path(client, "rdma:rxe0/1: peer is on another host")
+        self.assert_calls_succeed(client)
+        self.assert_calls_succeed(client, 2, 3_000_000)
+        report = client.ask("whoami")
+        self.assertTrue(report["identity"]["peer"].startswith(f"ipv4:{guests.ADDRESS}:"), report)
+        self.assertEqual(report["peer"], f"ipv4:{ADDRESS}")
+        self.assertTrue(self.on_server("paths").splitlines()[-1].startswith("rdma:rxe0/1"))
+
+    def test_connections_one_after_another_all_get_it(self):
+        client = self.client()
+        self.assertEqual(client.ask("cycle", 30, timeout=120)["statuses"], {"OK": 30}, client.log())
+        self.assertEqual({path.split(":")[0] for path in client.paths()}, {"rdma"}, client.log())
+
+    def test_a_killed_server_is_unavailable_and_found_again_over_rdma(self):
+        client = self.client()
+
+        def fault():
+            self.on_server("kill")
+            self.assertEqual(self.on_server("start"), "False")
+
+        self.load_during(client, fault)
+        self.recover(client)
+        self.assert_path(client, "rdma:")
+
+    def test_packet_loss_is_retried(self):
+        for percent in (1, 5):
+            with self.subTest(percent=percent):
+                netem = f"tc qdisc replace dev eth0 root netem loss {percent}%"
+                shell(netem)
+                self.on_server("shell " + netem)
+                try:
+                    client = self.client()
+                    self.assert_path(client, "rdma:")
+                    self.assert_calls_succeed(client, 200)
+                    self.assert_calls_succeed(client, 1, 300_000)
+                finally:
+                    shell("tc qdisc del dev eth0 root")
+                    self.on_server("shell tc qdisc del dev eth0 root")
+                dropped = client.paths()
+                self.assertEqual(len(dropped), 1, client.log())
+
+    def assert_outage_is_survived(self, set_link):
+        client = self.client()
+        self.assert_path(client, "rdma:")
+
+        def fault():
+            set_link("down")
+            guests.time.sleep(OUTAGE)  # the outage itself
+            set_link("up")
+
+        self.load_during(client, fault)
+        self.recover(client)
+        self.assert_path(client, "tcp: peer is on another host (RDMA to the peer lately failed")
+        self.assert_rdma_again(client)
+
+    def test_own_link_down_and_up(self):
+        self.assert_outage_is_survived(lambda state: shell(f"ip link set eth0 {state}"))
+
+    def test_peers_link_down_and_up(self):
+        self.assert_outage_is_survived(lambda state: self.on_server(f"shell ip link set eth0 {state}"))
+
+    @staticmethod
+    def give_device():
+        gids = pathlib.Path("/sys/class/infiniband/rxe0/ports/1/gids")
+        if not gids.exists():
+            shell("rdma link add rxe0 type rxe netdev eth0")
+        guests.wait_until(lambda: guests.ADDRESS_GID in shell(f"cat {gids}/?"), 10, "the address among the GIDs")
+
+    def test_a_device_that_is_taken_away_leaves_tcp_and_comes_back(self):
+        client = self.client()
+        self.assert_path(client, "rdma:")
+        # Soft-RoCE cannot take a device from those who use it, nor tell them: it waits for the last to let go.
+        removal = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
+        self.addCleanup(removal.kill)
+        self.assert_calls_succeed(client)
+        client.close()
+        self.assertEqual(removal.wait(30), 0)
+        self.addCleanup(self.give_device)
+        client = self.client()
+        self.assert_path(client, "tcp: peer is on another host (no RDMA here (")
+        self.assert_calls_succeed(client)
+        self.give_device()
+        client = self.client()
+        self.assert_path(client, "rdma:")
+        self.assert_calls_succeed(client)
+
+
+def main():
+    harness.configure(pathlib.Path(sys.argv[1]), harness.Transport.ARGUMENT)
+    if guests.ROLE == "server":
+        guests.answer_questions(Server().answer, 1500)
+        return 0
+    program = unittest.main(argv=["faults", "-v", *sys.argv[2:]], exit=False)
+    guests.tell("done")
+    return 0 if program.result.wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
