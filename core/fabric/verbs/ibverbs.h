@@ -36,6 +36,7 @@ namespace skein::fabric::verbs {
   F(wc_status_str)
 
 struct Ibverbs {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): it declares the name
 #define SKEIN_DECLARE(name) decltype(&::ibv_##name) name = nullptr;
   SKEIN_IBVERBS_FUNCTIONS(SKEIN_DECLARE)
 #undef SKEIN_DECLARE

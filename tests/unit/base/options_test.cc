@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-absl::StatusOr<Options> FromEnvironment(std::vector<const char*> environment, Options base = {}) {
+absl::StatusOr<Options> FromEnvironment(std::vector<const char*> environment, const Options& base = {}) {
   environment.push_back(nullptr);
   return OptionsFromEnvironment(base, "SKEIN_GRPC", environment.data());
 }
