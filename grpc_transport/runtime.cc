@@ -11,7 +11,8 @@ namespace skein::grpc_transport {
 namespace {
 
 stream::StreamOptions StreamOptionsOf(const Options& options) {
-  return {static_cast<size_t>(options.ring_bytes), static_cast<size_t>(options.window_bytes)};
+  return {static_cast<size_t>(options.ring_bytes), static_cast<size_t>(options.window_bytes),
+          static_cast<uint64_t>(options.rdma.peer_memory)};
 }
 
 }  // namespace

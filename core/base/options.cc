@@ -125,6 +125,16 @@ constexpr OptionSpec kTable[] = {
     {"rdma_rnr_timer", "12", "0 .. 31", "",
      "How long a sender waits that came before a receive; coded as in the specification, 12 is 0.64 ms.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 31, 1, &options.rdma.rnr_timer); }},
+    {"rdma_memory", "1073741824", "1048576 .. 1099511627776", "bytes",
+     "Memory that this process registers with RDMA devices at most. What needs more uses TCP.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, int64_t{1} << 20, int64_t{1} << 40, 1, &options.rdma.memory);
+     }},
+    {"rdma_peer_memory", "67108864", "65536 .. 1073741824", "bytes",
+     "Largest ring of a peer, of which this end must register a mirror.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.rdma.peer_memory);
+     }},
     {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
      "How long RDMA to a peer is left alone after it failed while TCP was well.",
      [](Options& options, absl::string_view value) {

@@ -32,12 +32,14 @@ struct RdmaOptions {
   int64_t retries = 6;
   int64_t rnr_timer = 12;
   absl::Duration settle_time = absl::Seconds(10);
+  int64_t memory = int64_t{1} << 30;        // bytes registered by this process
+  int64_t peer_memory = int64_t{64} << 20;  // of these, as a mirror of one peer's ring
 
   friend bool operator==(const RdmaOptions&, const RdmaOptions&) = default;
   template <typename H>
   friend H AbslHashValue(H h, const RdmaOptions& o) {
     return H::combine(std::move(h), o.enabled, o.device, o.port, o.gid_index, o.mtu, o.traffic_class, o.service_level,
-                      o.timeout, o.retries, o.rnr_timer, o.settle_time);
+                      o.timeout, o.retries, o.rnr_timer, o.settle_time, o.memory, o.peer_memory);
   }
 };
 

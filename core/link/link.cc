@@ -16,16 +16,17 @@ constexpr uint32_t kSends = 128;
 
 }  // namespace
 
-Link::Link(std::shared_ptr<fabric::Device> device, size_t ring_bytes)
-    : device_(std::move(device)), ring_bytes_(ring_bytes) {}
+Link::Link(std::shared_ptr<fabric::Device> device, size_t ring_bytes, uint64_t max_mirror_bytes)
+    : device_(std::move(device)), ring_bytes_(ring_bytes), max_mirror_bytes_(max_mirror_bytes) {}
 
 Link::~Link() {
   // Before its ring: nothing may arrive in memory that is gone.
   queue_pair_.reset();
 }
 
-absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, size_t ring_bytes) {
-  std::shared_ptr<Link> link(new Link(std::move(device), ring_bytes));
+absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, size_t ring_bytes,
+                                                   uint64_t max_mirror_bytes) {
+  std::shared_ptr<Link> link(new Link(std::move(device), ring_bytes, max_mirror_bytes));
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> queue =
       link->device_->CreateCompletionQueue(kSends + kReceives);
   if (!queue.ok()) return queue.status();
@@ -61,7 +62,7 @@ absl::Status Link::Complete(absl::string_view queue_pair_answer, const wire::Rin
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
   if (absl::Status status = PostReceives(kReceives); !status.ok()) return status;
   absl::StatusOr<std::unique_ptr<ring::RingWriter>> writer =
-      ring::RingWriter::Create(*device_, *queue_pair_, peer_ring);
+      ring::RingWriter::Create(*device_, *queue_pair_, peer_ring, max_mirror_bytes_);
   if (!writer.ok()) return writer.status();
   absl::MutexLock lock(&tx_mu_);
   writer_ = *std::move(writer);

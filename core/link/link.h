@@ -35,7 +35,8 @@ using ConstBytes = absl::Span<const std::byte>;
 class Link final : public progress::Source, public std::enable_shared_from_this<Link> {
  public:
   // Not connected yet: no ring, no memory but the queues'.
-  static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<fabric::Device> device, size_t ring_bytes);
+  static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<fabric::Device> device, size_t ring_bytes,
+                                                      uint64_t max_mirror_bytes = ring::kMaxMirrorBytes);
   ~Link() override;
 
   // The active side: Offer, then Complete with what the passive side's Accept gave.
@@ -99,7 +100,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   };
   enum class Polling : uint32_t { kFree, kOwned, kOwnedAndArmWanted };
 
-  Link(std::shared_ptr<fabric::Device> device, size_t ring_bytes);
+  Link(std::shared_ptr<fabric::Device> device, size_t ring_bytes, uint64_t max_mirror_bytes);
 
   // link.cc
   absl::Status AllocateRing();
@@ -138,6 +139,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   const std::shared_ptr<fabric::Device> device_;
   const size_t ring_bytes_;
+  const uint64_t max_mirror_bytes_;  // of the peer's ring, where the device needs one
   std::unique_ptr<fabric::CompletionQueue> queue_;
   std::unique_ptr<fabric::MemoryRegion> ring_;
   std::unique_ptr<fabric::QueuePair> queue_pair_;

@@ -170,7 +170,8 @@ absl::Status Link::ReceiveHello(absl::Span<const std::byte> payload) {
   if (!passive_ || std::exchange(greeted_, true)) return absl::DataLossError("an unexpected hello");
   const absl::StatusOr<wire::RingDescriptor> ring = wire::DecodeRingDescriptor(CopyOf(payload));
   if (!ring.ok()) return ring.status();
-  absl::StatusOr<std::unique_ptr<ring::RingWriter>> writer = ring::RingWriter::Create(*device_, *queue_pair_, *ring);
+  absl::StatusOr<std::unique_ptr<ring::RingWriter>> writer =
+      ring::RingWriter::Create(*device_, *queue_pair_, *ring, max_mirror_bytes_);
   if (!writer.ok()) return writer.status();
   absl::MutexLock lock(&tx_mu_);
   writer_ = *std::move(writer);

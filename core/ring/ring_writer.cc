@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace skein::ring {
 namespace {
 
@@ -20,13 +22,19 @@ RingWriter::RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::Q
       max_message_bytes_(static_cast<size_t>(std::min(ring.size / 4, capabilities.good_message_bytes))) {}
 
 absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& device, fabric::QueuePair& queue_pair,
-                                                               const wire::RingDescriptor& ring) {
+                                                               const wire::RingDescriptor& ring,
+                                                               uint64_t max_mirror_bytes) {
   const fabric::DeviceCapabilities capabilities = device.capabilities();
   std::unique_ptr<RingWriter> writer(new RingWriter(capabilities, queue_pair, ring));
   if (capabilities.copies_on_post) {
     // Reserved once: `segments_` points into it.
     writer->scratch_.reserve(writer->max_message_bytes_);
     return writer;
+  }
+  if (ring.size > max_mirror_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("the peer's ring of ", ring.size,
+                                                     " bytes needs a mirror here, and skein.rdma_peer_memory allows ",
+                                                     max_mirror_bytes));
   }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror = device.Allocate(ring.size, fabric::kLocalOnly);
   if (!mirror.ok()) return mirror.status();

@@ -26,11 +26,15 @@ struct OutItem {
 // two full rings would otherwise wait for each other.
 enum class Reserve : uint32_t { kHead = 0, kControl = 256, kData = 4096 };
 
+inline constexpr uint64_t kMaxMirrorBytes = uint64_t{64} << 20;
+
 class RingWriter {
  public:
-  // Where the device reads sources late, allocates a mirror of the peer's ring to post from. `queue_pair` outlives it.
+  // Where the device reads sources late, allocates a mirror of the peer's ring to post from; RESOURCE_EXHAUSTED when
+  // that takes more than `max_mirror_bytes`: the peer chose its ring's size. `queue_pair` outlives it.
   static absl::StatusOr<std::unique_ptr<RingWriter>> Create(fabric::Device& device, fabric::QueuePair& queue_pair,
-                                                            const wire::RingDescriptor& ring);
+                                                            const wire::RingDescriptor& ring,
+                                                            uint64_t max_mirror_bytes = kMaxMirrorBytes);
 
   // Bytes of items that one message could carry now; 0 when none fits.
   size_t Room(Reserve reserve) const;

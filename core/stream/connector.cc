@@ -177,7 +177,8 @@ class LinkConnector final : public Connector {
 
  private:
   absl::Status AddWay(const Candidate& candidate, Fallback worse_than, wire::Offer& offer, std::vector<Way>& ways) {
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(candidate.device, options_.ring_bytes);
+    absl::StatusOr<std::shared_ptr<Link>> link =
+        Link::Create(candidate.device, options_.ring_bytes, options_.max_mirror_bytes);
     if (!link.ok()) return link.status();
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();
     if (!queue_pair.ok()) return queue_pair.status();

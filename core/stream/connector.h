@@ -16,8 +16,9 @@
 namespace skein::stream {
 
 struct StreamOptions {
-  size_t ring_bytes = 1 << 20;    // receive ring per link; multiple of 64 KiB
-  size_t window_bytes = 1 << 20;  // receive window per stream
+  size_t ring_bytes = 1 << 20;                     // receive ring per link; multiple of 64 KiB
+  size_t window_bytes = 1 << 20;                   // receive window per stream
+  uint64_t max_mirror_bytes = uint64_t{64} << 20;  // largest ring of a peer, where the fabric needs as much memory here
 };
 
 struct Outcome {

@@ -29,6 +29,7 @@ fabric::VerbsOptions VerbsOptionsOf(const RdmaOptions& options) {
   verbs.timeout = static_cast<uint8_t>(options.timeout);
   verbs.retries = static_cast<uint8_t>(options.retries);
   verbs.rnr_timer = static_cast<uint8_t>(options.rnr_timer);
+  verbs.max_registered_bytes = static_cast<uint64_t>(options.memory);
   return verbs;
 }
 

@@ -113,7 +113,7 @@ class LinkListener final : public Listener {
   absl::StatusOr<std::shared_ptr<StreamPort>> OnNewLink(const wire::Offer& offer,
                                                         const std::shared_ptr<fabric::Device>& device, wire::Yes& yes,
                                                         std::shared_ptr<Link>& new_link) {
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device, options_.ring_bytes);
+    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device, options_.ring_bytes, options_.max_mirror_bytes);
     if (!link.ok()) return link.status();
     const wire::OfferedFabric& offered = offer.fabrics[yes.fabric];
     absl::StatusOr<Link::Accepted> accepted = (*link)->Accept(offered.queue_pair);

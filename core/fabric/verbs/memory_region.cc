@@ -37,8 +37,13 @@ absl::Status RegistrationError(int error, const Context& context, size_t bytes) 
 
 class VerbsRegion final : public MemoryRegion {
  public:
-  VerbsRegion(std::shared_ptr<Context> context, Mapping mapping, absl::Span<std::byte> bytes, ibv_mr* region)
-      : context_(std::move(context)), mapping_(std::move(mapping)), bytes_(bytes), region_(region) {}
+  VerbsRegion(std::shared_ptr<Context> context, MemoryBudget::Share share, Mapping mapping, absl::Span<std::byte> bytes,
+              ibv_mr* region)
+      : context_(std::move(context)),
+        share_(std::move(share)),
+        mapping_(std::move(mapping)),
+        bytes_(bytes),
+        region_(region) {}
   ~VerbsRegion() override { context_->lib().dereg_mr(region_); }
 
   absl::Span<std::byte> bytes() const override { return bytes_; }
@@ -47,34 +52,39 @@ class VerbsRegion final : public MemoryRegion {
 
  private:
   const std::shared_ptr<Context> context_;
+  const MemoryBudget::Share share_;
   const Mapping mapping_;  // of allocated regions; deregistered before it goes
   const absl::Span<std::byte> bytes_;
   ibv_mr* const region_;
 };
 
-absl::StatusOr<std::unique_ptr<MemoryRegion>> Make(std::shared_ptr<Context> context, Mapping mapping,
-                                                   absl::Span<std::byte> bytes, uint32_t access) {
+absl::StatusOr<std::unique_ptr<MemoryRegion>> Make(std::shared_ptr<Context> context, MemoryBudget::Share share,
+                                                   Mapping mapping, absl::Span<std::byte> bytes, uint32_t access) {
   ibv_mr* const region =
       context->lib().reg_mr(context->protection_domain(), bytes.data(), bytes.size(), VerbsAccess(access));
   if (region == nullptr) return RegistrationError(errno, *context, bytes.size());
-  return std::make_unique<VerbsRegion>(std::move(context), std::move(mapping), bytes, region);
+  return std::make_unique<VerbsRegion>(std::move(context), std::move(share), std::move(mapping), bytes, region);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<MemoryRegion>> AllocateRegion(std::shared_ptr<Context> context, size_t bytes,
-                                                             uint32_t access) {
+absl::StatusOr<std::unique_ptr<MemoryRegion>> AllocateRegion(std::shared_ptr<Context> context, uint64_t limit,
+                                                             size_t bytes, uint32_t access) {
   if (bytes == 0) return absl::InvalidArgumentError("a memory region of no bytes");
+  absl::StatusOr<MemoryBudget::Share> share = MemoryBudget::OfProcess().Take(bytes, limit);
+  if (!share.ok()) return share.status();
   absl::StatusOr<Mapping> mapping = Map(/*fd=*/-1, bytes);
   if (!mapping.ok()) return mapping.status();
   const absl::Span<std::byte> all = mapping->bytes();
-  return Make(std::move(context), *std::move(mapping), all, access);
+  return Make(std::move(context), *std::move(share), *std::move(mapping), all, access);
 }
 
-absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterRegion(std::shared_ptr<Context> context,
+absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterRegion(std::shared_ptr<Context> context, uint64_t limit,
                                                              absl::Span<std::byte> bytes, uint32_t access) {
   if (bytes.empty()) return absl::InvalidArgumentError("a memory region of no bytes");
-  return Make(std::move(context), Mapping(), bytes, access);
+  absl::StatusOr<MemoryBudget::Share> share = MemoryBudget::OfProcess().Take(bytes.size(), limit);
+  if (!share.ok()) return share.status();
+  return Make(std::move(context), *std::move(share), Mapping(), bytes, access);
 }
 
 }  // namespace skein::fabric::verbs

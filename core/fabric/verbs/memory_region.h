@@ -8,13 +8,15 @@
 #include "absl/types/span.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/verbs/context.h"
+#include "core/fabric/verbs/memory_budget.h"
 
 namespace skein::fabric::verbs {
 
-// Errors name the limit met: the kernel locks what it registers (RLIMIT_MEMLOCK), devices have a number of regions.
-absl::StatusOr<std::unique_ptr<MemoryRegion>> AllocateRegion(std::shared_ptr<Context> context, size_t bytes,
-                                                             uint32_t access);
-absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterRegion(std::shared_ptr<Context> context,
+// At most `limit` bytes in this process. Errors name the limit met: that one, what the kernel lets this process lock
+// (RLIMIT_MEMLOCK), the device's regions.
+absl::StatusOr<std::unique_ptr<MemoryRegion>> AllocateRegion(std::shared_ptr<Context> context, uint64_t limit,
+                                                             size_t bytes, uint32_t access);
+absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterRegion(std::shared_ptr<Context> context, uint64_t limit,
                                                              absl::Span<std::byte> bytes, uint32_t access);
 
 }  // namespace skein::fabric::verbs

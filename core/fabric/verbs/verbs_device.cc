@@ -31,10 +31,10 @@ class VerbsDevice final : public Device {
   }
   bool usable() const override { return !port_->context->gone(); }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
-    return verbs::AllocateRegion(port_->context, bytes, access);
+    return verbs::AllocateRegion(port_->context, port_->options.max_registered_bytes, bytes, access);
   }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) override {
-    return verbs::RegisterRegion(port_->context, bytes, access);
+    return verbs::RegisterRegion(port_->context, port_->options.max_registered_bytes, bytes, access);
   }
   absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
     return verbs::VerbsCompletionQueue::Create(port_->context, capacity);

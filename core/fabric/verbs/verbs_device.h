@@ -3,6 +3,7 @@
 #define SKEIN_CORE_FABRIC_VERBS_VERBS_DEVICE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,8 @@ struct VerbsOptions {
   uint8_t timeout = 14;    // an acknowledgement is awaited for 4.096 us * 2^timeout
   uint8_t retries = 6;     // of a packet that is not acknowledged; 7 means for ever to Soft-RoCE
   uint8_t rnr_timer = 12;  // how long a sender waits when there is no receive; 12 is 0.64 ms, the table is the spec's
+  // Bytes that this process, with all its devices, registers at most.
+  uint64_t max_registered_bytes = std::numeric_limits<uint64_t>::max();
 };
 
 // Through which port and by which address peers are reached: see ListGids(). Its queue pairs' refusals are

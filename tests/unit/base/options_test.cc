@@ -24,7 +24,7 @@ TEST(OptionsTest, DefaultsOfTheTableAreThoseOfTheStruct) {
   from_table.ring_bytes = from_table.window_bytes = 0;
   from_table.negotiation_timeout = from_table.negative_cache = absl::ZeroDuration();
   from_table.shm = false;
-  from_table.rdma = {false, "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration()};
+  from_table.rdma = {false, "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration(), 9, 9};
   for (const OptionSpec& spec : OptionTable()) {
     ASSERT_TRUE(SetOption(from_table, spec.name, spec.default_value).ok()) << spec.name;
   }

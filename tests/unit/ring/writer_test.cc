@@ -200,6 +200,15 @@ TEST_P(RingWriterTest, IdsCountMessagesAndSomeComplete) {
   EXPECT_EQ(writer_->posted(), 41u);
 }
 
+TEST_P(RingWriterTest, ARingTooLargeForItsMirrorIsRefusedWhereThereIsOne) {
+  const wire::RingDescriptor ring{kRingAddress, kRing, kSecret, kRingKey};
+  const absl::Status status = RingWriter::Create(device_, queue_pair_, ring, /*max_mirror_bytes=*/kRing - 1).status();
+  EXPECT_EQ(status.code(),
+            device_.capabilities().copies_on_post ? absl::StatusCode::kOk : absl::StatusCode::kResourceExhausted)
+      << status;
+  EXPECT_TRUE(RingWriter::Create(device_, queue_pair_, ring, /*max_mirror_bytes=*/kRing).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Sources, RingWriterTest, testing::Values(true, false),
                          [](const auto& info) { return info.param ? "copied" : "mirrored"; });
 
