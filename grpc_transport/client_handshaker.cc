@@ -98,7 +98,7 @@ void ClientHandshaker::OnReached(const absl::Status& status) {
 void ClientHandshaker::OnUnreachable(absl::string_view why) {
   const std::string kind = stream::FabricKind(outcome_.stream->path());
   outcome_ = {};
-  streams().fabrics->Failed(route(), kind);
+  if (options().mode != Mode::kRequire) streams().fabrics->Failed(route(), kind);
   Reconnect({FallbackCode::kNoRoute, std::string(why)}, Remember::kNo);
 }
 

@@ -25,8 +25,7 @@ class LinkListener final : public Listener {
   Fallback Deaf(const Route& route) override {
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {
-      // Who settles says so: the peer would take silence for a plain server.
-      if (candidate.device != nullptr || candidate.why_not.code == FallbackCode::kSettling) return {};
+      if (candidate.device != nullptr) return {};
       reasons.push_back(std::move(candidate.why_not));
     }
     return Join(reasons);
