@@ -1,6 +1,7 @@
 """interop.py BUILD: both ends of interop.sh. Every process requires Skein: what is passed was not passed over TCP."""
 
 import collections
+import concurrent.futures
 import dataclasses
 import pathlib
 import sys
@@ -17,10 +18,11 @@ from cases import CASES, SOAK  # noqa: E402
 
 PORTS = {"insecure": 50061, "tls": 50062}
 # As much as an emulated processor does in a while.
-FEWER = {"rpc_soak": ("--soak_iterations=200", *SOAK), "channel_soak": ("--soak_iterations=20", *SOAK)}
+FEWER = {"rpc_soak": ("--soak_iterations=100", *SOAK), "channel_soak": ("--soak_iterations=20", *SOAK)}
 SLOWER = 4
 
 Address = collections.namedtuple("Address", "port tls")
+Result = collections.namedtuple("Result", "fault seconds")
 
 
 def programs_of(build):
@@ -44,28 +46,33 @@ def serve(programs):
 
 def call(programs):
     guests.wait_for("serving")
-    faults = {}
-    seconds = {}
+    jobs = [(scaled(case), security) for case in CASES for security in PORTS]
     try:
-        for case in CASES:
-            case = dataclasses.replace(case, timeout=case.timeout * SLOWER, flags=FEWER.get(case.name, case.flags))
-            for security, port in PORTS.items():
-                start = time.monotonic()
-                key = f"{case.name} {security}"
-                faults[key] = run(programs, case, Address(port, security == "tls"), guests.RESULTS / f"{key}.log")
-                seconds[key] = time.monotonic() - start
-            cells = [f"{seconds[f'{case.name} {s}']:.1f} s" if not faults[f"{case.name} {s}"] else "FAIL" for s in PORTS]
-            print(f"{case.name:30}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
+        # Those that only sleep do so beside the others.
+        with concurrent.futures.ThreadPoolExecutor(len(jobs)) as sleepers, \
+                concurrent.futures.ThreadPoolExecutor(1) as worker:
+            running = {job: (sleepers if job[0].sleeps else worker).submit(run, programs, *job) for job in jobs}
+            results = {(case.name, security): future.result() for (case, security), future in running.items()}
     finally:
         guests.tell("done")
-    return report(faults)
+    for case in CASES:
+        cells = ["FAIL" if results[case.name, s].fault else f"{results[case.name, s].seconds:.1f} s" for s in PORTS]
+        print(f"{case.name:30}" + "".join(f"{cell:>12}" for cell in cells))
+    return report({" ".join(name): result.fault for name, result in results.items()})
 
 
-def run(programs, case, address, log_path):
+def scaled(case):
+    return dataclasses.replace(case, timeout=case.timeout * SLOWER, flags=FEWER.get(case.name, case.flags))
+
+
+def run(programs, case, security):
+    start = time.monotonic()
+    address = Address(PORTS[security], security == "tls")
+    log_path = guests.RESULTS / f"{case.name} {security}.log"
     fault, log = peers.run_client(programs, "cc", case, address, True, log_path)
     if not fault and not (case.may_never_connect and not paths.paths_in(log)):
         fault = paths.fault(log, "client", True, "rdma")
-    return fault
+    return Result(fault, time.monotonic() - start)
 
 
 def report(faults):
