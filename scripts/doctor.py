@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
-"""Says what this machine can do for Skein: one line a check, with what to do about it. Exit status 1 if one fails."""
+"""doctor.py [ARGUMENT...]: whether this machine can build Skein; the rest is the skein command's to say, once built.
 
-import os
+One line a check, with what to do about it. The arguments are for `skein doctor`. Exit status: 0 nothing failed, 1
+something did, 2 the command was called wrongly.
+"""
+
 import pathlib
 import re
-import resource
 import subprocess
 import sys
 
-import kernel_probes
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 SUPPORTED_GRPC = "1.51.1"
-KNOWN_ENGINES = ("", "all", "epoll1")
-MODES = ("off", "prefer", "require")
+PRESETS = ("dev", "release")
 
 
 def output_of(*command):
@@ -30,9 +29,9 @@ def output_of(*command):
 def compiler():
     version = output_of("g++", "-dumpfullversion")
     if not version:
-        return "fail", "no g++", "./run setup"
+        return "FAIL", "no g++", "./run setup"
     if int(version.split(".")[0]) < 12:
-        return "fail", f"g++ {version} is too old for this code", "install g++ 12 or newer"
+        return "FAIL", f"g++ {version} is too old for this code", "install g++ 12 or newer"
     return "ok", f"g++ {version}", ""
 
 
@@ -41,15 +40,15 @@ def packages():
     missing = [package for package in text.split()
                if output_of("dpkg-query", "-W", "-f", "${db:Status-Status}", package) != "installed"]
     if missing:
-        return "fail", f"missing: {' '.join(missing)}", "./run setup"
+        return "FAIL", f"missing: {' '.join(missing)}", "./run setup"
     return "ok", "all of scripts/packages.txt are installed", ""
 
 
-def grpc_library():
+def grpc_headers():
     version = output_of("dpkg-query", "-W", "-f", "${source:Version}", "libgrpc-dev")
     if not version.startswith(SUPPORTED_GRPC):
-        return "fail", f"libgrpc {version or 'is not installed'}", f"Skein plugs into gRPC {SUPPORTED_GRPC} alone"
-    return "ok", f"libgrpc {version}", ""
+        return "FAIL", f"libgrpc-dev {version or 'is not installed'}", f"Skein plugs into gRPC {SUPPORTED_GRPC} alone"
+    return "ok", f"libgrpc-dev {version}", ""
 
 
 def grpc_source():
@@ -61,80 +60,37 @@ def grpc_source():
     return "ok", f"the source of gRPC matches ({found})", ""
 
 
-def memfd_sealing():
-    error = kernel_probes.memfd_sealing()
-    if error:
-        return "fail", f"no sealed memfds: {error}", "shared memory needs Linux 3.17 or newer and no seccomp rule against it"
-    return "ok", "memfds can be sealed", ""
+CHECKS = [compiler, packages, grpc_headers, grpc_source]
 
 
-def unix_sockets():
-    error = kernel_probes.pass_descriptor()
-    if error:
-        return "fail", f"no descriptor can be passed over a UNIX socket: {error}", "allow AF_UNIX sockets in the sandbox"
-    return "ok", "descriptors pass over UNIX sockets", ""
+def say(verdict, found, advice=""):
+    # The command's lines follow on the same output.
+    print(f"{verdict:5} {found}" + (f"\n      -> {advice}" if advice else ""), flush=True)
 
 
-def ptrace_policy():
-    error = kernel_probes.read_sibling_memory()
-    if error:
-        return ("warn", f"a process cannot read another's memory ({error})",
-                "nothing: reads go through the shared pool; kernel.yama.ptrace_scope=0 would allow process_vm_readv")
-    return "ok", "process_vm_readv works between processes of one user", ""
+def built_command():
+    """The newest build of the skein command, or None."""
+    builds = [ROOT / "build" / preset / "tools/skein/skein" for preset in PRESETS]
+    return max((path for path in builds if path.is_file()), key=lambda path: path.stat().st_mtime, default=None)
 
 
-def open_files():
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < 4096:
-        return "warn", f"{soft} open files (hard limit {hard})", "ulimit -n 65536 for many connections"
-    return "ok", f"{soft} open files", ""
-
-
-def locked_memory():
-    soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
-    if soft != resource.RLIM_INFINITY and soft < 64 << 20:
-        return "warn", f"{soft >> 10} KiB of locked memory", "only for RDMA: ulimit -l unlimited; shared memory needs none"
-    return "ok", "enough locked memory", ""
-
-
-def processors():
-    count = len(os.sched_getaffinity(0))
-    if count < 2:
-        return "warn", "one processor", "two processes cannot run at once here: waiting sleeps instead of spinning"
-    return "ok", f"{count} processors", ""
-
-
-def rdma_devices():
-    folder = pathlib.Path("/sys/class/infiniband")
-    devices = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    return "ok", f"RDMA devices: {' '.join(devices) or 'none; connections between hosts use TCP'}", ""
-
-
-def polling_engine():
-    engine = os.environ.get("GRPC_POLL_STRATEGY", "")
-    if engine not in KNOWN_ENGINES:
-        return "warn", f"GRPC_POLL_STRATEGY={engine}", "unset it: Skein keeps to TCP under any engine but epoll1"
-    return "ok", f"GRPC_POLL_STRATEGY is {engine or 'unset'}", ""
-
-
-def mode():
-    value = os.environ.get("SKEIN_GRPC")
-    if value is not None and value not in MODES:
-        return "fail", f"SKEIN_GRPC={value}", f"set it to one of: {', '.join(MODES)}"
-    return "ok", f"SKEIN_GRPC is {value or 'unset'}", ""
-
-
-CHECKS = [compiler, packages, grpc_library, grpc_source, memfd_sealing, unix_sockets, ptrace_policy, open_files,
-          locked_memory, processors, rdma_devices, polling_engine, mode]  # fmt: skip
+def ask_command(arguments):
+    """Its exit status."""
+    command = built_command()
+    if command is not None:
+        return subprocess.run([command, "doctor", *arguments], check=False).returncode
+    # Whoever asked about a server has no answer.
+    say("FAIL" if arguments else "warn", "the skein command, which looks at the rest, is not built", "./run build")
+    return 1 if arguments else 0
 
 
 def main():
     failed = False
     for check in CHECKS:
         verdict, found, advice = check()
-        failed = failed or verdict == "fail"
-        print(f"{verdict:5} {found}" + (f"\n      -> {advice}" if advice else ""))
-    return 1 if failed else 0
+        failed = failed or verdict == "FAIL"
+        say(verdict, found, advice)
+    return ask_command(sys.argv[1:]) or int(failed)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,135 @@
+#include "tools/skein/doctor/connection.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "core/base/errno_status.h"
+
+namespace skein::doctor {
+namespace {
+
+absl::Status AwaitReady(int fd, short events, absl::Time deadline) {  // NOLINT(google-runtime-int): poll(2) has it so
+  for (;;) {
+    const absl::Duration left = absl::Ceil(deadline - absl::Now(), absl::Milliseconds(1));
+    if (left <= absl::ZeroDuration()) return absl::DeadlineExceededError("no answer in time");
+    pollfd entry{fd, events, 0};
+    const int ready = poll(&entry, 1, static_cast<int>(left / absl::Milliseconds(1)));
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "wait for the peer");
+  }
+}
+
+std::string Numeric(const addrinfo& address) {
+  char host[NI_MAXHOST] = {};
+  char port[NI_MAXSERV] = {};
+  getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof(host), port, sizeof(port),
+              NI_NUMERICHOST | NI_NUMERICSERV);
+  const bool v6 = address.ai_family == AF_INET6;
+  return absl::StrCat(v6 ? "[" : "", host, v6 ? "]:" : ":", port);
+}
+
+absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, absl::Time deadline) {
+  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
+  const std::string what = absl::StrCat("connect to ", Numeric(address));
+  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
+  if (errno != EINPROGRESS) return ErrnoStatus(errno, what);
+  if (!AwaitReady(fd.get(), POLLOUT, deadline).ok()) return ErrnoStatus(ETIMEDOUT, what);
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return ErrnoStatus(error, what);
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
+  const absl::Status wrong = absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not HOST:PORT, as localhost:50051, 10.0.0.1:50051 or [::1]:50051"));
+  const size_t colon = text.rfind(':');
+  if (colon == absl::string_view::npos) return wrong;
+  absl::string_view host = text.substr(0, colon);
+  const absl::string_view port = text.substr(colon + 1);
+  const bool bracketed = absl::ConsumePrefix(&host, "[") && absl::ConsumeSuffix(&host, "]");
+  int number = 0;
+  if (host.empty() || host.find_first_of("[]/ ") != host.npos || bracketed != absl::StrContains(host, ':') ||
+      !absl::SimpleAtoi(port, &number) || number < 1 || number > 65535) {
+    return wrong;
+  }
+  return HostPort{std::string(host), std::string(port), std::string(text)};
+}
+
+absl::StatusOr<Connection> Connection::Open(const HostPort& target, absl::Time deadline) {
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  if (const int error = getaddrinfo(target.host.c_str(), target.port.c_str(), &hints, &list); error != 0) {
+    return absl::NotFoundError(absl::StrCat("cannot find ", target.host, ": ", gai_strerror(error)));
+  }
+  const absl::Cleanup free_list = [list] { freeaddrinfo(list); };
+  absl::Status refused;
+  for (const addrinfo* address = list; address != nullptr; address = address->ai_next) {
+    absl::StatusOr<UniqueFd> fd = ConnectTo(*address, deadline);
+    if (fd.ok()) return Connection(*std::move(fd), Numeric(*address));
+    refused = fd.status();
+  }
+  return refused;
+}
+
+absl::Status Connection::Send(absl::string_view bytes, absl::Time deadline) {
+  while (!bytes.empty()) {
+    const ssize_t sent = send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    } else if (errno != EAGAIN && errno != EINTR) {
+      return ErrnoStatus(errno, "send the offer");
+    } else if (absl::Status status = AwaitReady(fd(), POLLOUT, deadline); !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Connection::Receive(std::string& bytes, absl::Time deadline) {
+  for (;;) {
+    char buffer[4096];
+    const ssize_t received = recv(fd(), buffer, sizeof(buffer), 0);
+    if (received == 0 || (received < 0 && errno == ECONNRESET)) {
+      return absl::OutOfRangeError("the peer closed the connection");
+    }
+    if (received > 0) {
+      bytes.append(buffer, static_cast<size_t>(received));
+      return absl::OkStatus();
+    }
+    if (errno != EAGAIN && errno != EINTR) return ErrnoStatus(errno, "receive the answer");
+    if (absl::Status status = AwaitReady(fd(), POLLIN, deadline); !status.ok()) return status;
+  }
+}
+
+bool Connection::Readable() const {
+  pollfd entry{fd(), POLLIN, 0};
+  return poll(&entry, 1, /*timeout=*/0) == 1;
+}
+
+void Connection::Close(absl::Time deadline) {
+  shutdown(fd(), SHUT_WR);
+  std::string rest;
+  while (rest.size() < (1 << 20) && Receive(rest, deadline).ok()) {
+  }
+  fd_.Reset();
+}
+
+}  // namespace skein::doctor

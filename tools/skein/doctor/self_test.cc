@@ -1,0 +1,84 @@
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/fallback.h"
+#include "core/fabric/verbs/gid.h"
+#include "core/stream/host_fabrics.h"
+#include "tools/skein/doctor/checks.h"
+#include "tools/skein/doctor/fabric_trial.h"
+
+namespace skein::doctor {
+namespace {
+
+using fabric::verbs::GidEntry;
+
+// As a connection would get it, for a process on this host; each call makes another device.
+stream::Candidate Open(absl::string_view kind, const Options& options) {
+  for (stream::Candidate& candidate : stream::CreateHostFabrics(options.shm, options.rdma)->For({})) {
+    if (candidate.kind == kind) return std::move(candidate);
+  }
+  return {std::string(kind), nullptr, {FallbackCode::kNoRdma, "the port cannot be opened"}};
+}
+
+void CheckFabric(absl::string_view name, absl::string_view kind, const Options& options, Report& report) {
+  const stream::Candidate from = Open(kind, options);
+  const stream::Candidate to = Open(kind, options);
+  const std::string subject = absl::StrCat("self-test of ", name, ": ");
+  for (const stream::Candidate* end : {&from, &to}) {
+    if (end->device == nullptr) return report.Fail(absl::StrCat(subject, ToString(end->why_not)));
+  }
+  const absl::StatusOr<absl::Duration> took = TryFabric(from.device, to.device);
+  if (!took.ok()) return report.Fail(absl::StrCat(subject, took.status().message()));
+  report.Ok(absl::StrCat(subject, "WRITEs of 64 bytes and 1 MiB arrived; 64 bytes took ",
+                         absl::FormatDuration(absl::Trunc(*took, absl::Nanoseconds(100)))));
+}
+
+// The GID of a port that a connection is most likely to get; none where the options name another device, port or GID.
+std::optional<GidEntry> Through(const GidEntry& port, const std::vector<GidEntry>& entries,
+                                const RdmaOptions& options) {
+  std::vector<GidEntry> fitting;
+  for (const GidEntry& entry : entries) {
+    if (entry.device != port.device || entry.port != port.port) continue;
+    if (!options.device.empty() && entry.device != options.device) continue;
+    if (options.port != 0 && entry.port != options.port) continue;
+    if (options.gid_index >= 0 && entry.index != options.gid_index) continue;
+    fitting.push_back(entry);
+  }
+  const absl::StatusOr<GidEntry> chosen = fabric::verbs::DefaultGid(fitting);
+  return chosen.ok() ? std::optional<GidEntry>(*chosen) : std::nullopt;
+}
+
+void CheckPorts(const Options& options, Report& report) {
+  const absl::StatusOr<std::vector<GidEntry>> entries = fabric::verbs::ListGids();
+  if (!entries.ok()) return;  // said already, with what to do
+  std::string last;
+  for (const GidEntry& entry : *entries) {
+    const std::string name = absl::StrCat("rdma:", entry.device, "/", static_cast<int>(entry.port));
+    if (std::exchange(last, name) == name) continue;  // entries of a port stand together
+    const std::optional<GidEntry> through = Through(entry, *entries, options.rdma);
+    if (!through.has_value()) continue;  // down, or not to be used
+    Options named = options;
+    named.rdma.device = through->device;
+    named.rdma.port = through->port;
+    named.rdma.gid_index = through->index;
+    CheckFabric(absl::StrCat(name, " by ", fabric::verbs::ToString(through->gid)), "rdma", named, report);
+  }
+}
+
+}  // namespace
+
+void CheckFabrics(const Options& options, Report& report) {
+  if (options.shm) {
+    CheckFabric("shm", "shm", options, report);
+  } else {
+    report.Warn("shared memory is switched off", "unset SKEIN_SHM");
+  }
+  if (options.rdma.enabled) CheckPorts(options, report);
+}
+
+}  // namespace skein::doctor

@@ -1,0 +1,39 @@
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "tools/skein/doctor/checks.h"
+
+namespace skein::doctor {
+namespace {
+
+void CheckPollingEngine(Report& report) {
+  const char* const set = std::getenv("GRPC_POLL_STRATEGY");
+  const std::string engine = set == nullptr ? "" : set;
+  if (engine.empty()) return report.Ok("GRPC_POLL_STRATEGY is unset");
+  const std::string fact = absl::StrCat("GRPC_POLL_STRATEGY is ", engine);
+  if (engine == "all" || engine == "epoll1") return report.Ok(fact);
+  report.Warn(fact, "unset it: under any engine but epoll1 connections stay on TCP");
+}
+
+}  // namespace
+
+Options CheckSettings(Report& report) {
+  const absl::StatusOr<Options> options = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
+  if (!options.ok()) {
+    report.Fail(options.status().message(),
+                "connections fail until this is put right; docs/options.md has every option");
+  } else if (std::getenv("SKEIN_GRPC") == nullptr) {
+    report.Ok("SKEIN_GRPC is unset",
+              "Skein is off, but for channels and servers whose argument skein.mode says otherwise");
+  } else {
+    report.Ok(absl::StrCat("SKEIN_GRPC is ", ModeName(options->mode)));
+  }
+  CheckPollingEngine(report);
+  return options.value_or(Options());
+}
+
+}  // namespace skein::doctor

@@ -1,0 +1,44 @@
+// The skein command: a verb, and what it is to work on. Exit status: 0 as asked, 1 something failed, 2 called wrongly.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "tools/skein/doctor/doctor.h"
+
+namespace skein {
+namespace {
+
+constexpr char kUsage[] =
+    "usage: skein VERB [ARGUMENT]\n"
+    "\n"
+    "  doctor   what this machine can do for Skein, and which path leads to a server\n"
+    "\n"
+    "skein VERB --help says more.\n";
+
+struct Verb {
+  absl::string_view name;
+  int (*run)(const std::vector<std::string>& arguments);
+};
+constexpr Verb kVerbs[] = {{"doctor", RunDoctor}};
+
+int Run(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    std::fputs(kUsage, words.empty() ? stderr : stdout);
+    return words.empty() ? 2 : 0;
+  }
+  for (const Verb& verb : kVerbs) {
+    if (words[0] == verb.name) return verb.run({words.begin() + 1, words.end()});
+  }
+  std::vector<absl::string_view> known;
+  for (const Verb& verb : kVerbs) known.push_back(verb.name);
+  std::fprintf(stderr, "skein: unknown verb '%s'; there is: %s\n", words[0].c_str(),
+               absl::StrJoin(known, ", ").c_str());
+  return 2;
+}
+
+}  // namespace
+}  // namespace skein
+
+int main(int argc, char** argv) { return skein::Run({argv + 1, argv + argc}); }
