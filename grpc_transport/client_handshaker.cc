@@ -79,6 +79,7 @@ void ClientHandshaker::OnAnswer(absl::string_view answer) {
 void ClientHandshaker::TryOut() {
   Wait();
   if (outcome_.stream == nullptr) return;  // the time was up already
+  tried_out_ = true;
   outcome_.stream->WhenReached([self = Ref()](const absl::Status& status) {
     EnsureExecCtx exec_ctx;
     grpc_closure* then = grpc_core::NewClosure([self, status](const grpc_error_handle&) {
@@ -98,7 +99,8 @@ void ClientHandshaker::OnReached(const absl::Status& status) {
 void ClientHandshaker::OnUnreachable(absl::string_view why) {
   const std::string kind = stream::FabricKind(outcome_.stream->path());
   outcome_ = {};
-  if (options().mode != Mode::kRequire) streams().fabrics->Failed(route(), kind);
+  attempt_ = nullptr;
+  if (options().mode != Mode::kRequire && tried_out_) streams().fabrics->Failed(route(), kind);
   Reconnect({FallbackCode::kNoRoute, std::string(why)}, Remember::kNo);
 }
 
@@ -149,6 +151,7 @@ void ClientHandshaker::OnReconnected(void* arg, grpc_error_handle error) {
 void ClientHandshaker::OnShutdown() {
   if (EndWaiting()) {
     outcome_ = {};
+    attempt_ = nullptr;
     return Fail(Unavailable("shut down during the negotiation"));
   }
   if (!connecting_.has_value() || !grpc_tcp_client_cancel_connect(*connecting_)) return;

@@ -46,6 +46,7 @@ class ClientHandshaker final : public Handshaker {
   bool secure_ ABSL_GUARDED_BY(mu_) = false;
   std::unique_ptr<stream::Connector::Attempt> attempt_ ABSL_GUARDED_BY(mu_);
   stream::Outcome outcome_ ABSL_GUARDED_BY(mu_);  // while it is tried out
+  bool tried_out_ ABSL_GUARDED_BY(mu_) = false;   // it was given some time
   // While reconnecting:
   std::optional<int64_t> connecting_ ABSL_GUARDED_BY(mu_);
   grpc_endpoint* connected_ = nullptr;  // gRPC's until OnReconnected

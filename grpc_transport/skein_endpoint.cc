@@ -127,7 +127,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   }
 
   grpc_error_handle StreamEnded(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (absl::IsUnavailable(status) && tcp_error_.ok() && on_lost_) std::exchange(on_lost_, nullptr)();
+    if (absl::IsUnavailable(status) && !tcp_ended_ && on_lost_) std::exchange(on_lost_, nullptr)();
     return ErrorOf(status);
   }
 
@@ -163,6 +163,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     {
       absl::MutexLock lock(&mu_);
       if (!shutdown_.ok()) return;
+      tcp_ended_ = true;
       stream = stream_;
     }
     // What the peer had written before it ended is delivered first.
@@ -238,7 +239,8 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
-  grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);
+  bool tcp_ended_ ABSL_GUARDED_BY(mu_) = false;
+  grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);  // once the stream has been drained after that
   grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_slice_buffer* write_slices_ ABSL_GUARDED_BY(mu_) = nullptr;

@@ -103,9 +103,9 @@ constexpr OptionSpec kTable[] = {
      }},
     {"rdma_port", "0", "0 .. 255", "", "Its port; 0: whichever has that address.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 255, 1, &options.rdma.port); }},
-    {"rdma_gid_index", "-1", "-1 .. 65535", "", "Index into the port's GID table; -1: by that address, RoCE v2 first.",
+    {"rdma_gid_index", "-1", "-1 .. 255", "", "Index into the port's GID table; -1: by that address, RoCE v2 first.",
      [](Options& options, absl::string_view value) {
-       return ParseInteger(value, -1, 65535, 1, &options.rdma.gid_index);
+       return ParseInteger(value, -1, 255, 1, &options.rdma.gid_index);
      }},
     {"rdma_mtu", "0", "0 | 256 | 512 | 1024 | 2048 | 4096", "bytes",
      "Largest packet, if both ports can; 0: what both ports are set to.", SetRdmaMtu},

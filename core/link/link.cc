@@ -93,7 +93,9 @@ bool Link::PollQueue() {
       if (completion.status != fabric::CompletionStatus::kSuccess) queue_pair_failed_ = true;
       if (completion.opcode == fabric::Opcode::kReceiveWithImmediate) ++receives_to_post_;
       if (completion.opcode == fabric::Opcode::kWriteWithImmediate) {
-        reached_.store(completion.id, std::memory_order_relaxed);
+        if (completion.status == fabric::CompletionStatus::kSuccess) {
+          reached_.store(completion.id, std::memory_order_relaxed);
+        }
         sends_completed_ = true;
       }
       // Nothing here sends messages of this kind.
@@ -161,6 +163,11 @@ void Link::Leave(std::function<void()> left) {
     if (const std::shared_ptr<Link> link = weak.lock()) link->Close();
     left();
   });
+}
+
+bool Link::met() const {
+  absl::MutexLock lock(&tx_mu_);
+  return writer_ != nullptr;
 }
 
 bool Link::attached() const {

@@ -86,7 +86,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // Of an idle link: the same, but the peer is told first where it would not notice. `left` is called when it has been
   // told, or never can be: from a poll, or at once. To be polled until then.
   void Leave(std::function<void()> left);
-  // Whether the peer has told this end where to write, and neither end is leaving.
+  // Whether the peer has told this end where to write.
+  bool met() const;
+  // The same, and neither end is leaving.
   bool attached() const;
 
   absl::string_view fabric_name() const { return device_->name(); }

@@ -76,7 +76,13 @@ bool Link::Arm() {
 
 bool Link::ArmOwned() {
   if (finished()) return true;
-  if (!queue_->Arm().ok()) return false;
+  if (!queue_->Arm().ok()) {
+    // Who cannot sleep must not poll for ever: the link is lost by the next poll.
+    queue_pair_->Close();
+    absl::MutexLock lock(&queue_mu_);
+    queue_pair_failed_ = true;
+    return false;
+  }
   armed_ = true;
   if (!PollQueue()) return false;
   if (SendsCompletedForSomebody()) return false;
@@ -157,7 +163,7 @@ absl::Status Link::Receive(const ring::Message& message) {
     } else if (passive_ && !greeted_) {
       status = absl::DataLossError("the peer's first item is not a hello");
     } else if (item->header.kind == wire::ItemKind::kBye) {
-      status = absl::UnavailableError("the peer has left it");
+      status = absl::AbortedError("the peer has left it");
     } else if (item->header.kind != wire::ItemKind::kHead) {
       status = ReceiveForStream(*item);
     }
@@ -269,7 +275,8 @@ void Link::Lose(const absl::Status& why) {
     lost_.store(true, std::memory_order_release);
     ports.swap(ports_);
   }
-  const absl::Status lost = absl::UnavailableError(absl::StrCat("the link to the peer is lost: ", why.message()));
+  const absl::StatusCode code = absl::IsAborted(why) ? absl::StatusCode::kAborted : absl::StatusCode::kUnavailable;
+  const absl::Status lost(code, absl::StrCat("the link to the peer is lost: ", why.message()));
   {
     absl::MutexLock lock(&tx_mu_);
     tx_error_ = lost;

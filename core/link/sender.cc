@@ -115,6 +115,7 @@ absl::StatusOr<size_t> Link::SendOne(Port* port, absl::Span<const ConstBytes> da
     if (of != nullptr) items[i].header.sequence = of->next_out_++;
   }
   const absl::Status status = WriteItems(absl::MakeSpan(items), reserve);
+  if (!tx_error_.ok()) return status;  // over: nothing waits any more, and sequences do not matter
   if (!status.ok()) {
     for (size_t i = 0; i < items.size(); ++i) {
       Port* of = i < controls ? control_[i].port.get() : port;

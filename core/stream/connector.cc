@@ -109,7 +109,9 @@ class LinkAttempt final : public Connector::Attempt {
     if (yes.fabric >= ways_.size()) return No(FallbackError(FallbackCode::kProtocol, "a fabric that was not offered"));
     const Way& way = ways_[yes.fabric];
     const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes);
-    if (link == nullptr) return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
+    if (link == nullptr || (!yes.is_new && !link->attached())) {
+      return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
+    }
     if (const absl::Status status = yes.is_new ? Attach(link, yes) : absl::OkStatus(); !status.ok()) return No(status);
     auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, yes.window,
                                              [pool = pool_] { pool->StreamEnded(); });

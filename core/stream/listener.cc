@@ -140,7 +140,7 @@ class LinkListener final : public Listener {
   // Leaving links is the client's business, but for those it never came to. If it has died, this finds out.
   static void LookAfter(const std::shared_ptr<Link>& link) {
     if (link == nullptr || !link->unused()) return;
-    if (!link->attached()) return link->Close();
+    if (!link->met()) return link->Close();
     link->StillConnected();
   }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "absl/cleanup/cleanup.h"
@@ -27,6 +28,7 @@ absl::Status AppendGids(const Context& context, std::vector<GidEntry>& entries) 
   const ssize_t count = context.lib().query_gid_table(context.get(), table.data(), table.size(), 0, sizeof(table[0]));
   if (count < 0) return ErrnoStatus(static_cast<int>(-count), absl::StrCat("list the GIDs of ", context.name()));
   for (ssize_t i = 0; i < count; ++i) {
+    if (table[i].gid_index > std::numeric_limits<uint8_t>::max()) continue;  // what a route can name
     GidEntry entry;
     entry.device = context.name();
     entry.port = static_cast<uint8_t>(table[i].port_num);

@@ -140,7 +140,8 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
   const int error = ibv_post_send(queue_pair_, work.data(), &refused);
   if (error == 0) return absl::OkStatus();
   // The room was counted: so this is the device failing. What it took before will still be flushed.
-  const auto taken = static_cast<size_t>(refused - work.data());
+  // (Soft-RoCE names none when it has queued them all, and only could not tell the kernel.)
+  const auto taken = refused == nullptr ? work.size() : static_cast<size_t>(refused - work.data());
   sends_.requests.resize(before - sends_.first + taken);
   const absl::Status why = ErrnoStatus(error, absl::StrCat("post to ", port_->context->name()));
   Fail(why);
@@ -176,7 +177,8 @@ absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch)
   ibv_recv_wr* refused = nullptr;
   const int error = ibv_post_recv(queue_pair_, work.data(), &refused);
   if (error == 0) return absl::OkStatus();
-  receives_.requests.resize(before - receives_.first + static_cast<size_t>(refused - work.data()));
+  const auto taken = refused == nullptr ? work.size() : static_cast<size_t>(refused - work.data());
+  receives_.requests.resize(before - receives_.first + taken);
   const absl::Status why = ErrnoStatus(error, absl::StrCat("post receives to ", port_->context->name()));
   Fail(why);
   return absl::FailedPreconditionError(why.message());

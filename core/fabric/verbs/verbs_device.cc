@@ -29,7 +29,10 @@ class VerbsDevice final : public Device {
     capabilities.good_message_bytes = uint64_t{kGoodPackets} * (uint64_t{128} << port_->address.mtu);
     return capabilities;
   }
-  bool usable() const override { return !port_->context->gone(); }
+  bool usable() const override {
+    port_->context->DrainEvents();  // without a link, nobody else has
+    return !port_->context->gone();
+  }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     return verbs::AllocateRegion(port_->context, port_->options.max_registered_bytes, bytes, access);
   }

@@ -226,6 +226,24 @@ TEST(SilentStreamTest, AClientThatDiesLeavesItsServerNoLink) {
   EXPECT_EQ(ends.server_waiter.watched(), 0u);
 }
 
+TEST(SilentStreamTest, LastWordsThatWaitWhenTheLinkFailsAreDropped) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  auto pair = ends.Connect();
+  auto other = ends.Connect();
+  ASSERT_NE(other.client, nullptr);
+  ends.simulation->KillDevice("server");
+  const std::string text(1000, 'x');
+  while (WriteText(*pair.client, text).value_or(0) == text.size()) {
+  }
+  while (WriteText(*other.client, text).value_or(0) == text.size()) {
+  }
+  // Aborts that only the link holds on to, behind what nobody reads.
+  pair = {};
+  other = {};
+  ends.Pump();
+  EXPECT_EQ(ends.client_waiter.watched(), 0u);
+}
+
 TEST(SilentStreamTest, WhetherADeadPeerIsReachedIsSaidToo) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
   auto attempt = ends.connector->Begin({}).value();
