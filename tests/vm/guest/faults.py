@@ -1,4 +1,4 @@
-"""faults.py BUILD: both ends of faults.sh."""
+"""faults.py BUILD [TEST...]: both ends of faults.sh."""
 
 import pathlib
 import subprocess
@@ -74,7 +74,10 @@ class Faults(unittest.TestCase):
             self.assert_calls_succeed(client)
             return client.path().startswith("rdma:")
 
-        guests.wait_until(uses_rdma, SETTLE + 30, "RDMA is taken up again")
+        try:
+            guests.wait_until(uses_rdma, SETTLE + 30, "RDMA is taken up again")
+        except TimeoutError as late:
+            self.fail(f"{late}\n{client.paths()}")
 
     def load_during(self, client, fault):
         """Calls by several threads while something happens; how they ended."""
