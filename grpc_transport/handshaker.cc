@@ -147,11 +147,13 @@ void Handshaker::FinishWithStream(stream::Outcome outcome) {
   std::shared_ptr<stream::Stream> stream = std::move(outcome.stream);
   std::unique_ptr<PathRegistry::Entry> entry =
       ListPath(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
-  auto on_lost = [this, route = route_, kind = stream::FabricKind(stream->path())]() -> std::function<void()> {
-    // The client chooses the path, and who requires Skein has nothing to fall back to meanwhile.
-    if (role_ != Path::Role::kClient || options_->mode == Mode::kRequire) return nullptr;
-    return [fabrics = streams().fabrics, route, kind] { fabrics->Failed(route, kind); };
-  }();
+  std::function<void()> on_lost;
+  // The client chooses the path, and who requires Skein has nothing to fall back to meanwhile.
+  if (role_ == Path::Role::kClient && options_->mode != Mode::kRequire) {
+    on_lost = [fabrics = streams().fabrics, route = route_, kind = stream::FabricKind(stream->path())] {
+      fabrics->Failed(route, kind);
+    };
+  }
   args_->endpoint = NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_),
                                      std::move(entry), std::move(on_lost));
   Finish(absl::OkStatus());

@@ -8,14 +8,6 @@
 #include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
-namespace {
-
-stream::StreamOptions StreamOptionsOf(const Options& options) {
-  return {static_cast<size_t>(options.ring_bytes), static_cast<size_t>(options.window_bytes),
-          static_cast<uint64_t>(options.rdma.peer_memory)};
-}
-
-}  // namespace
 
 Runtime& Runtime::Get() {
   static auto* const runtime = new Runtime;
@@ -31,8 +23,8 @@ const Runtime::Streams& Runtime::StreamsFor(const Options& options) {
   if (streams == nullptr) {
     auto made = std::make_unique<Streams>();
     made->fabrics = stream::CreateHostFabrics(options.shm, options.rdma);
-    made->connector = stream::CreateConnector(made->fabrics, StreamOptionsOf(options), &waiter_);
-    made->listener = stream::CreateListener(made->fabrics, StreamOptionsOf(options), &waiter_);
+    made->connector = stream::CreateConnector(made->fabrics, stream::StreamOptionsOf(options), &waiter_);
+    made->listener = stream::CreateListener(made->fabrics, stream::StreamOptionsOf(options), &waiter_);
     streams = std::move(made);
   }
   return *streams;

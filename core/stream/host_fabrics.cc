@@ -98,11 +98,7 @@ class HostFabrics final : public Fabrics {
     }
     if (!entries_.ok()) return entries_.status();
     std::vector<GidEntry> wanted = *entries_;
-    std::erase_if(wanted, [this](const GidEntry& entry) {
-      return (!options_.device.empty() && entry.device != options_.device) ||
-             (options_.port != 0 && entry.port != options_.port) ||
-             (options_.gid_index >= 0 && entry.index != static_cast<uint32_t>(options_.gid_index));
-    });
+    std::erase_if(wanted, [this](const GidEntry& entry) { return !Means(options_, entry); });
     if (wanted.empty()) {
       return absl::NotFoundError(absl::StrCat("no GID of the device (", options_.device, "), port (", options_.port,
                                               ") and index (", options_.gid_index, ") that the options name"));
@@ -137,6 +133,17 @@ class HostFabrics final : public Fabrics {
 
 std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma) {
   return std::make_shared<HostFabrics>(shm, rdma);
+}
+
+bool Means(const RdmaOptions& options, const GidEntry& entry) {
+  return (options.device.empty() || entry.device == options.device) &&
+         (options.port == 0 || entry.port == options.port) &&
+         (options.gid_index < 0 || entry.index == static_cast<uint32_t>(options.gid_index));
+}
+
+StreamOptions StreamOptionsOf(const Options& options) {
+  return {static_cast<size_t>(options.ring_bytes), static_cast<size_t>(options.window_bytes),
+          static_cast<uint64_t>(options.rdma.peer_memory)};
 }
 
 }  // namespace skein::stream

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "core/base/options.h"
+#include "core/fabric/verbs/gid.h"
+#include "core/stream/connector.h"
 #include "core/stream/fabrics.h"
 
 namespace skein::stream {
@@ -13,6 +15,12 @@ namespace skein::stream {
 // of the route leaves this host (the kernel has routed it), unless the options name one. After a failure, RDMA to that
 // peer address is left alone for RdmaOptions::settle_time.
 std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma);
+
+// Whether the options, where they name a device, port or GID index, mean that entry.
+bool Means(const RdmaOptions& options, const fabric::verbs::GidEntry& entry);
+
+// The part of them that concerns streams.
+StreamOptions StreamOptionsOf(const Options& options);
 
 }  // namespace skein::stream
 

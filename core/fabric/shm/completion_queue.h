@@ -1,5 +1,4 @@
-// Completions of the queue pairs that report here, and the descriptor to sleep on: an epoll instance over the queue
-// pairs' sockets and an eventfd of its own.
+// Completions of the queue pairs that report here, and the descriptor to sleep on, which watches their sockets.
 #ifndef SKEIN_CORE_FABRIC_SHM_COMPLETION_QUEUE_H_
 #define SKEIN_CORE_FABRIC_SHM_COMPLETION_QUEUE_H_
 
@@ -10,8 +9,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
+#include "core/fabric/sleep_descriptor.h"
 
 namespace skein::fabric::shm {
 
@@ -24,8 +23,8 @@ class ShmCompletionQueue final : public CompletionQueue {
 
   size_t Poll(absl::Span<Completion> out) override;
   absl::Status Arm() override;
-  int fd() const override { return epoll_.get(); }
-  void Wake() override;
+  int fd() const override { return sleep_.fd(); }
+  void Wake() override { sleep_.Wake(); }
   void AckEvents() override;
 
   // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.
@@ -35,8 +34,8 @@ class ShmCompletionQueue final : public CompletionQueue {
   void Attach(ShmQueuePair* queue_pair);
   // No completion of it stays, and no call into it is under way, when this returns.
   void Detach(ShmQueuePair* queue_pair);
-  absl::Status WatchSocket(int socket);
-  void ForgetSocket(int socket);
+  absl::Status WatchSocket(int socket) { return sleep_.Watch(socket); }
+  void ForgetSocket(int socket) { sleep_.Forget(socket); }
 
  private:
   struct Ready {
@@ -44,19 +43,16 @@ class ShmCompletionQueue final : public CompletionQueue {
     uint64_t sequence = 0;
   };
 
-  ShmCompletionQueue(UniqueFd epoll, UniqueFd event);
+  ShmCompletionQueue() = default;
   void SignalIfArmed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
-  void Signal() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
 
-  const UniqueFd epoll_;
-  const UniqueFd event_;
+  SleepDescriptor sleep_;
   absl::Mutex members_mu_;
   std::vector<ShmQueuePair*> members_ ABSL_GUARDED_BY(members_mu_);
   absl::Mutex ready_mu_;
   std::deque<Ready> ready_ ABSL_GUARDED_BY(ready_mu_);
   bool armed_ ABSL_GUARDED_BY(ready_mu_) = false;
-  bool signaled_ ABSL_GUARDED_BY(ready_mu_) = false;  // the eventfd
-  bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;   // Poll is on its way here: what is pushed needs no wake-up
+  bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;  // Poll is on its way here: what is pushed needs no wake-up
 };
 
 }  // namespace skein::fabric::shm

@@ -1,8 +1,6 @@
 #include "core/fabric/verbs/completion_queue.h"
 
 #include <fcntl.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,29 +17,16 @@ constexpr int kPerPoll = 16;
 // Beyond what the user counts: each queue pair's own question whether the peer is there.
 constexpr uint32_t kSpare = 64;
 
-absl::Status Watch(int epoll, int fd) {
-  epoll_event event = {};
-  event.events = EPOLLIN;
-  if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus(errno, "watch a descriptor");
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<VerbsCompletionQueue>> VerbsCompletionQueue::Create(std::shared_ptr<Context> context,
                                                                                    uint32_t capacity) {
-  UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll.valid()) return ErrnoStatus(errno, "create an epoll instance");
-  UniqueFd event(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!event.valid()) return ErrnoStatus(errno, "create an eventfd");
-  std::unique_ptr<VerbsCompletionQueue> queue(
-      new VerbsCompletionQueue(std::move(context), std::move(epoll), std::move(event)));
+  std::unique_ptr<VerbsCompletionQueue> queue(new VerbsCompletionQueue(std::move(context)));
   if (absl::Status status = queue->Prepare(capacity); !status.ok()) return status;
   return queue;
 }
 
-VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<Context> context, UniqueFd epoll, UniqueFd event)
-    : context_(std::move(context)), epoll_(std::move(epoll)), event_(std::move(event)) {}
+VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<Context> context) : context_(std::move(context)) {}
 
 VerbsCompletionQueue::~VerbsCompletionQueue() {
   if (queue_ != nullptr) context_->lib().destroy_cq(queue_);
@@ -68,10 +53,9 @@ absl::Status VerbsCompletionQueue::Prepare(uint32_t capacity) {
     return ErrnoStatus(errno, absl::StrCat("create a completion queue; ", context_->name(), " has ",
                                            context_->attributes().max_cq, " of them"));
   }
-  for (int fd : {channel_->fd, context_->event_fd(), event_.get()}) {
-    if (absl::Status status = Watch(epoll_.get(), fd); !status.ok()) return status;
-  }
-  return absl::OkStatus();
+  if (absl::Status status = sleep_.Open(); !status.ok()) return status;
+  if (absl::Status status = sleep_.Watch(channel_->fd); !status.ok()) return status;
+  return sleep_.Watch(context_->event_fd());
 }
 
 size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
@@ -103,25 +87,13 @@ absl::Status VerbsCompletionQueue::Arm() {
   return absl::OkStatus();
 }
 
-void VerbsCompletionQueue::Wake() {
-  absl::MutexLock lock(&event_mu_);
-  signaled_ = true;
-  const uint64_t one = 1;
-  // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
-  if (write(event_.get(), &one, sizeof(one)) < 0) return;
-}
-
 void VerbsCompletionQueue::AckEvents() {
   ibv_cq* queue = nullptr;
   void* unused = nullptr;
   unsigned events = 0;
   while (context_->lib().get_cq_event(channel_, &queue, &unused) == 0) ++events;
   if (events > 0) context_->lib().ack_cq_events(queue_, events);
-  {
-    absl::MutexLock lock(&event_mu_);
-    uint64_t count = 0;
-    if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
-  }
+  sleep_.Acknowledge();
   context_->DrainEvents();
 }
 

@@ -1,5 +1,5 @@
-// A device's completion queue, and the descriptor to sleep on: an epoll instance over its completion channel, the
-// device's events and an eventfd of its own.
+// A device's completion queue, and the descriptor to sleep on, which watches its completion channel and the device's
+// events.
 #ifndef SKEIN_CORE_FABRIC_VERBS_COMPLETION_QUEUE_H_
 #define SKEIN_CORE_FABRIC_VERBS_COMPLETION_QUEUE_H_
 
@@ -10,8 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/synchronization/mutex.h"
-#include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
+#include "core/fabric/sleep_descriptor.h"
 #include "core/fabric/verbs/context.h"
 
 namespace skein::fabric::verbs {
@@ -31,7 +31,7 @@ struct WorkId {
   }
 };
 
-// Lock order: mu_, then the locks of a queue pair. event_mu_ is a leaf.
+// Lock order: mu_, then the locks of a queue pair.
 class VerbsCompletionQueue final : public CompletionQueue {
  public:
   static absl::StatusOr<std::unique_ptr<VerbsCompletionQueue>> Create(std::shared_ptr<Context> context,
@@ -40,8 +40,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
 
   size_t Poll(absl::Span<Completion> out) override;
   absl::Status Arm() override;
-  int fd() const override { return epoll_.get(); }
-  void Wake() override;
+  int fd() const override { return sleep_.fd(); }
+  void Wake() override { sleep_.Wake(); }
   void AckEvents() override;
 
   ibv_cq* get() const { return queue_; }
@@ -50,13 +50,12 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void Detach(uint32_t member);
 
  private:
-  VerbsCompletionQueue(std::shared_ptr<Context> context, UniqueFd epoll, UniqueFd event);
+  explicit VerbsCompletionQueue(std::shared_ptr<Context> context);
   absl::Status Prepare(uint32_t capacity);
   void Translate(const ibv_wc& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<Context> context_;
-  const UniqueFd epoll_;
-  const UniqueFd event_;
+  SleepDescriptor sleep_;
   ibv_comp_channel* channel_ = nullptr;
   ibv_cq* queue_ = nullptr;
 
@@ -64,9 +63,6 @@ class VerbsCompletionQueue final : public CompletionQueue {
   absl::flat_hash_map<uint32_t, VerbsQueuePair*> members_ ABSL_GUARDED_BY(mu_);
   uint32_t last_member_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<Completion> ready_ ABSL_GUARDED_BY(mu_);  // translated, but more than Poll was asked for
-
-  absl::Mutex event_mu_;
-  bool signaled_ ABSL_GUARDED_BY(event_mu_) = false;  // the eventfd
 };
 
 }  // namespace skein::fabric::verbs

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/errno_status.h"
@@ -14,24 +13,24 @@
 namespace skein::fabric::verbs {
 
 absl::StatusOr<std::shared_ptr<Context>> Context::Open(const std::string& device) {
-  const absl::StatusOr<const Ibverbs*> lib = LoadIbverbs();
-  if (!lib.ok()) return lib.status();
-  int count = 0;
-  ibv_device** const devices = (*lib)->get_device_list(&count);
-  if (devices == nullptr) return ErrnoStatus(errno, "list the RDMA devices");
-  const absl::Cleanup free_list = [&] { (*lib)->free_device_list(devices); };
-  std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) {
-    names.emplace_back((*lib)->get_device_name(devices[i]));
-    if (names.back() != device) continue;
-    ibv_context* const opened = (*lib)->open_device(devices[i]);
-    if (opened == nullptr) return ErrnoStatus(errno, absl::StrCat("open the RDMA device ", device));
-    std::shared_ptr<Context> context(new Context(**lib, opened, device));
-    if (absl::Status status = context->Prepare(); !status.ok()) return status;
-    return context;
+  const absl::StatusOr<DeviceList> list = DeviceList::Get();
+  if (!list.ok()) return list.status();
+  std::vector<absl::string_view> names;
+  for (ibv_device* listed : list->devices()) {
+    names.push_back(list->NameOf(listed));
+    if (names.back() == device) return Open(*list, listed);
   }
   return absl::NotFoundError(
       absl::StrCat("no RDMA device ", device, "; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<std::shared_ptr<Context>> Context::Open(const DeviceList& list, ibv_device* device) {
+  const std::string name(list.NameOf(device));
+  ibv_context* const opened = list.lib().open_device(device);
+  if (opened == nullptr) return ErrnoStatus(errno, absl::StrCat("open the RDMA device ", name));
+  std::shared_ptr<Context> context(new Context(list.lib(), opened, name));
+  if (absl::Status status = context->Prepare(); !status.ok()) return status;
+  return context;
 }
 
 Context::Context(const Ibverbs& lib, ibv_context* context, std::string name)

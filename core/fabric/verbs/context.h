@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "core/fabric/verbs/device_list.h"
 #include "core/fabric/verbs/ibverbs.h"
 
 namespace skein::fabric::verbs {
@@ -27,6 +28,7 @@ class Context {
  public:
   // UNAVAILABLE: RDMA is off; NOT_FOUND: no such device (those there are, are named).
   static absl::StatusOr<std::shared_ptr<Context>> Open(const std::string& device);
+  static absl::StatusOr<std::shared_ptr<Context>> Open(const DeviceList& list, ibv_device* device);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -103,16 +103,12 @@ absl::string_view GidTypeName(GidType type) {
 }
 
 absl::StatusOr<std::vector<GidEntry>> ListGids() {
-  const absl::StatusOr<const Ibverbs*> lib = LoadIbverbs();
-  if (!lib.ok()) return lib.status();
-  int count = 0;
-  ibv_device** const devices = (*lib)->get_device_list(&count);
-  if (devices == nullptr) return ErrnoStatus(errno, "list the RDMA devices");
-  const absl::Cleanup free_list = [&] { (*lib)->free_device_list(devices); };
+  const absl::StatusOr<DeviceList> list = DeviceList::Get();
+  if (!list.ok()) return list.status();
   std::vector<GidEntry> entries;
   absl::Status refused;
-  for (int i = 0; i < count; ++i) {
-    const absl::StatusOr<std::shared_ptr<Context>> context = Context::Open((*lib)->get_device_name(devices[i]));
+  for (ibv_device* device : list->devices()) {
+    const absl::StatusOr<std::shared_ptr<Context>> context = Context::Open(*list, device);
     const absl::Status listed = context.ok() ? AppendGids(**context, entries) : context.status();
     if (!listed.ok()) refused = listed;
   }

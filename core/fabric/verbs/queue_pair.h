@@ -78,6 +78,9 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
 
   absl::Status CheckSend(const SendRequest& request) const;
   absl::Status PostRaw(absl::Span<const SendRequest> batch, bool question) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  // `refused`: how many of the last ones the device has not taken. (Soft-RoCE names none when it has queued them all,
+  // and only could not tell the kernel.)
+  absl::Status PostFailed(Pending& pending, size_t refused, const absl::Status& why);
   void CompletedSend(uint32_t sequence, const ibv_wc& work, std::deque<Completion>& out);
   void CompletedReceive(const ibv_wc& work, std::deque<Completion>& out);
   Completion Report(const Outstanding& request, CompletionStatus status);

@@ -116,7 +116,6 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
   size_t count = 0;
   for (const SendRequest& request : batch) count += request.local.size();
   segments.reserve(count);  // work requests point into it
-  const uint32_t before = sends_.next();
   for (const SendRequest& request : batch) {
     const size_t first = segments.size();
     AppendSegments(request.local, segments);
@@ -139,13 +138,14 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
   ibv_send_wr* refused = nullptr;
   const int error = ibv_post_send(queue_pair_, work.data(), &refused);
   if (error == 0) return absl::OkStatus();
+  return PostFailed(sends_, refused == nullptr ? 0 : &work.back() - refused + 1, ErrnoStatus(error, "post requests"));
+}
+
+absl::Status VerbsQueuePair::PostFailed(Pending& pending, size_t refused, const absl::Status& why) {
   // The room was counted: so this is the device failing. What it took before will still be flushed.
-  // (Soft-RoCE names none when it has queued them all, and only could not tell the kernel.)
-  const auto taken = refused == nullptr ? work.size() : static_cast<size_t>(refused - work.data());
-  sends_.requests.resize(before - sends_.first + taken);
-  const absl::Status why = ErrnoStatus(error, absl::StrCat("post to ", port_->context->name()));
+  pending.requests.resize(pending.requests.size() - refused);
   Fail(why);
-  return absl::FailedPreconditionError(why.message());
+  return absl::FailedPreconditionError(absl::StrCat(port_->context->name(), ": ", why.message()));
 }
 
 absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
@@ -168,7 +168,6 @@ absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch)
     return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
   }
   if (batch.empty()) return absl::OkStatus();
-  const uint32_t before = receives_.next();
   for (size_t i = 0; i < work.size(); ++i) {
     work[i].wr_id = WorkId{receive_member_, true, receives_.next()}.packed();
     work[i].next = i + 1 < work.size() ? &work[i + 1] : nullptr;
@@ -177,11 +176,8 @@ absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch)
   ibv_recv_wr* refused = nullptr;
   const int error = ibv_post_recv(queue_pair_, work.data(), &refused);
   if (error == 0) return absl::OkStatus();
-  const auto taken = refused == nullptr ? work.size() : static_cast<size_t>(refused - work.data());
-  receives_.requests.resize(before - receives_.first + taken);
-  const absl::Status why = ErrnoStatus(error, absl::StrCat("post receives to ", port_->context->name()));
-  Fail(why);
-  return absl::FailedPreconditionError(why.message());
+  return PostFailed(receives_, refused == nullptr ? 0 : &work.back() - refused + 1,
+                    ErrnoStatus(error, "post receives"));
 }
 
 Completion VerbsQueuePair::Report(const Outstanding& request, CompletionStatus status) {

@@ -12,8 +12,8 @@
 #include "absl/time/time.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
-#include "core/fabric/verbs/verbs_device.h"
 #include "core/stream/connector.h"
+#include "tests/support/rdma_device.h"
 
 namespace skein::stream {
 
@@ -49,19 +49,10 @@ class CountingObserver final : public StreamObserver {
 // kSilentSim: whose closes nobody notices, as with RDMA.
 enum class FabricKindUnderTest { kShm, kSim, kSilentSim, kRdma };
 
-// Where there is a device.
-inline absl::StatusOr<std::shared_ptr<fabric::Device>> OpenRdma() {
-  const auto entries = fabric::verbs::ListGids();
-  if (!entries.ok()) return entries.status();
-  const auto through = fabric::verbs::DefaultGid(*entries);
-  if (!through.ok()) return through.status();
-  return fabric::OpenVerbsDevice(*through);
-}
-
 inline std::vector<FabricKindUnderTest> FabricsUnderTest() {
   std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kSim,
                                             FabricKindUnderTest::kSilentSim};
-  if (OpenRdma().ok()) kinds.push_back(FabricKindUnderTest::kRdma);
+  if (fabric::OpenRdmaDevice().ok()) kinds.push_back(FabricKindUnderTest::kRdma);
   return kinds;
 }
 
@@ -86,8 +77,8 @@ class TwoEnds {
       client_device = fabric::OpenShmDevice().value();
       server_device = fabric::OpenShmDevice().value();
     } else if (kind == FabricKindUnderTest::kRdma) {
-      client_device = OpenRdma().value();
-      server_device = OpenRdma().value();
+      client_device = fabric::OpenRdmaDevice().value();
+      server_device = fabric::OpenRdmaDevice().value();
       patience = absl::Milliseconds(5);
     } else {
       fabric::SimConfig config;

@@ -46,10 +46,8 @@ class Question {
  public:
   Question(Connection connection, bool tls, const Options& options)
       : connection_(std::move(connection)), tls_(tls), patience_(options.negotiation_timeout) {
-    const stream::StreamOptions sizes{static_cast<size_t>(options.ring_bytes),
-                                      static_cast<size_t>(options.window_bytes),
-                                      static_cast<uint64_t>(options.rdma.peer_memory)};
-    connector_ = stream::CreateConnector(stream::CreateHostFabrics(options.shm, options.rdma), sizes, &waiter_);
+    connector_ = stream::CreateConnector(stream::CreateHostFabrics(options.shm, options.rdma),
+                                         stream::StreamOptionsOf(options), &waiter_);
   }
 
   // What a client does until it would use the path, and then leaves.

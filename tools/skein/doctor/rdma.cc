@@ -10,14 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "core/base/errno_status.h"
 #include "core/fabric/verbs/context.h"
+#include "core/fabric/verbs/device_list.h"
 #include "core/fabric/verbs/gid.h"
 #include "core/fabric/verbs/ibverbs.h"
 #include "tools/skein/doctor/checks.h"
@@ -27,6 +26,7 @@ namespace skein::doctor {
 namespace {
 
 using fabric::verbs::Context;
+using fabric::verbs::DeviceList;
 using fabric::verbs::GidEntry;
 using fabric::verbs::Ibverbs;
 
@@ -145,8 +145,9 @@ void CheckPort(const Context& context, uint8_t number, const std::vector<GidEntr
               "give its network device an address; in a container that device must be in its network namespace");
 }
 
-void CheckDevice(const std::string& name, const std::vector<GidEntry>& gids, Report& report) {
-  const absl::StatusOr<std::shared_ptr<Context>> context = Context::Open(name);
+void CheckDevice(const DeviceList& list, ibv_device* device, const std::vector<GidEntry>& gids, Report& report) {
+  const absl::string_view name = list.NameOf(device);
+  const absl::StatusOr<std::shared_ptr<Context>> context = Context::Open(list, device);
   if (!context.ok()) return report.Warn(absl::StrCat(name, ": ", context.status().message()));
   const ibv_device_attr& attributes = (*context)->attributes();
   report.Ok(absl::StrCat(name, ": firmware ", attributes.fw_ver[0] == '\0' ? "unknown" : attributes.fw_ver, ", ",
@@ -154,17 +155,6 @@ void CheckDevice(const std::string& name, const std::vector<GidEntry>& gids, Rep
   for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
     CheckPort(**context, static_cast<uint8_t>(port), gids, report);
   }
-}
-
-absl::StatusOr<std::vector<std::string>> DeviceNames(const Ibverbs& lib) {
-  int count = 0;
-  ibv_device** const devices = lib.get_device_list(&count);
-  if (devices == nullptr) return ErrnoStatus(errno, "list the RDMA devices");
-  const absl::Cleanup free_list = [&] { lib.free_device_list(devices); };
-  std::vector<std::string> names;
-  names.reserve(static_cast<size_t>(count));
-  for (int i = 0; i < count; ++i) names.emplace_back(lib.get_device_name(devices[i]));
-  return names;
 }
 
 }  // namespace
@@ -175,11 +165,11 @@ void CheckRdma(const RdmaOptions& options, Report& report) {
   const absl::StatusOr<const Ibverbs*> lib = fabric::verbs::LoadIbverbs();
   if (!lib.ok()) return report.Warn(lib.status().message(), kWithout);
   report.Ok(absl::StrCat("RDMA library: ", LibraryFile(**lib)));
-  const absl::StatusOr<std::vector<std::string>> devices = DeviceNames(**lib);
-  if (!devices.ok()) return report.Warn(absl::StrCat("no RDMA device: ", devices.status().message()), kWithout);
-  if (devices->empty()) return report.Warn("no RDMA device", kWithout);
+  const absl::StatusOr<DeviceList> list = DeviceList::Get();
+  if (!list.ok()) return report.Warn(absl::StrCat("no RDMA device: ", list.status().message()), kWithout);
+  if (list->devices().empty()) return report.Warn("no RDMA device", kWithout);
   const std::vector<GidEntry> gids = fabric::verbs::ListGids().value_or(std::vector<GidEntry>());
-  for (const std::string& device : *devices) CheckDevice(device, gids, report);
+  for (ibv_device* device : list->devices()) CheckDevice(*list, device, gids, report);
 }
 
 }  // namespace skein::doctor

@@ -44,9 +44,7 @@ std::optional<GidEntry> Through(const GidEntry& port, const std::vector<GidEntry
   std::vector<GidEntry> fitting;
   for (const GidEntry& entry : entries) {
     if (entry.device != port.device || entry.port != port.port) continue;
-    if (!options.device.empty() && entry.device != options.device) continue;
-    if (options.port != 0 && entry.port != options.port) continue;
-    if (options.gid_index >= 0 && entry.index != options.gid_index) continue;
+    if (!stream::Means(options, entry)) continue;
     fitting.push_back(entry);
   }
   const absl::StatusOr<GidEntry> chosen = fabric::verbs::DefaultGid(fitting);
