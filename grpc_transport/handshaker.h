@@ -66,7 +66,7 @@ class Handshaker : public grpc_core::Handshaker {
   static Fallback Prevented();
   // Of this connection, or of the one that follows it after DropConnection.
   const stream::Route& route() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return route_; }
-  const Runtime::Streams& streams() { return runtime_.StreamsFor(options()); }
+  const stream::Streams& streams() { return runtime_.StreamsFor(options()); }
   // From before the first link could be made. gRPC's shutdown waits for it.
   void WatchLinks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { user_ = std::make_unique<Waiter::User>(&runtime_.waiter()); }
   bool secure() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

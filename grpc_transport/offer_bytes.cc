@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "absl/strings/match.h"
+#include "core/wire/big_endian.h"
 
 namespace skein::grpc_transport {
 namespace {
 
-constexpr absl::string_view kMagic = "\xA5SKN";
-constexpr char kVersion = 1;
-constexpr size_t kFrameHeader = 7;
+using stream::AgreeSoFar;
+using wire::BigEndian;
+using wire::PutBigEndian;
 
 constexpr uint16_t kFirstSetting = 0xF5A0;
 constexpr size_t kSettingsPerFrame = 16;
@@ -20,16 +20,6 @@ constexpr uint8_t kSettingsFrame = 4;
 
 uint8_t Byte(absl::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
 
-uint32_t BigEndian(absl::string_view bytes) {
-  uint32_t value = 0;
-  for (size_t i = 0; i < bytes.size(); ++i) value = value << 8 | Byte(bytes, i);
-  return value;
-}
-
-void PutBigEndian(std::string& out, uint32_t value, int bytes) {
-  for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
-}
-
 // A word of the offer, zero-padded at its end.
 uint32_t Word(absl::string_view offer, size_t index) {
   std::string word(offer.substr(index * 4, 4));
@@ -38,12 +28,6 @@ uint32_t Word(absl::string_view offer, size_t index) {
 }
 
 Parsed Is(Beginning beginning) { return {beginning, {}, 0}; }
-
-// Both are the same as far as they go.
-bool AgreeSoFar(absl::string_view bytes, absl::string_view expected) {
-  const size_t size = std::min(bytes.size(), expected.size());
-  return bytes.substr(0, size) == expected.substr(0, size);
-}
 
 // Reads the settings one by one across frames.
 class SettingsReader {
@@ -124,24 +108,6 @@ Parsed ParseHttp2(absl::string_view bytes, size_t max_payload) {
   parsed.size = reader.at();
   parsed.beginning = Beginning::kWhole;
   return parsed;
-}
-
-std::string Frame(absl::string_view bytes) {
-  std::string out(kMagic);
-  out.push_back(kVersion);
-  PutBigEndian(out, static_cast<uint32_t>(bytes.size()), 2);
-  out.append(bytes.data(), bytes.size());
-  return out;
-}
-
-Parsed ParseFrame(absl::string_view bytes, size_t max_payload) {
-  if (!AgreeSoFar(bytes, kMagic)) return Is(Beginning::kOther);
-  if (bytes.size() > kMagic.size() && bytes[kMagic.size()] != kVersion) return Is(Beginning::kMalformed);
-  if (bytes.size() < kFrameHeader) return Is(Beginning::kUndecided);
-  const size_t size = BigEndian(bytes.substr(kMagic.size() + 1, 2));
-  if (size == 0 || size > max_payload) return Is(Beginning::kMalformed);
-  if (bytes.size() < kFrameHeader + size) return Is(Beginning::kUndecided);
-  return {Beginning::kWhole, std::string(bytes.substr(kFrameHeader, size)), kFrameHeader + size};
 }
 
 }  // namespace skein::grpc_transport

@@ -6,9 +6,7 @@
 //     setting 0xF5A0 = size of the offer in bytes, 0xF5A1, 0xF5A2, ... = its bytes, four a setting, big-endian
 //
 // (sixteen, because some servers close connections that send more than 32 in a frame).
-// Under TLS, and for every answer: a frame that is neither HTTP/2 nor a TLS record,
-//
-//     A5 53 4B 4E ("SKN") | u8 version 1 | u16 size, big-endian | bytes
+// Under TLS, and for every answer: a frame (core/stream/frame.h).
 #ifndef SKEIN_GRPC_TRANSPORT_OFFER_BYTES_H_
 #define SKEIN_GRPC_TRANSPORT_OFFER_BYTES_H_
 
@@ -16,32 +14,22 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
+#include "core/stream/frame.h"
 
 namespace skein::grpc_transport {
 
+using stream::Beginning;
+using stream::Frame;
+using stream::kMaxFrameBytes;
+using stream::Parsed;
+using stream::ParseFrame;
+
 inline constexpr absl::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// The longest that ParseFrame and ParseHttp2 need to see of a connection.
-inline constexpr size_t kMaxFrameBytes = 7 + 1024;
+// The longest that ParseHttp2 needs to see of a connection.
 inline constexpr size_t kMaxHttp2OfferBytes = 24 + (1 + 256 / 4) * 6 + (1 + 256 / 4 / 16) * 9;
 
 std::string HideInHttp2(absl::string_view offer);
-std::string Frame(absl::string_view bytes);
-
-// What the first bytes of a connection are.
-enum class Beginning {
-  kUndecided,  // more bytes are needed
-  kOther,      // nothing of ours
-  kMalformed,  // ours, but broken
-  kWhole,      // `payload` is there, in the first `size` bytes
-};
-struct Parsed {
-  Beginning beginning = Beginning::kUndecided;
-  std::string payload;
-  size_t size = 0;
-};
-
-Parsed ParseFrame(absl::string_view bytes, size_t max_payload);
 Parsed ParseHttp2(absl::string_view bytes, size_t max_payload);
 
 }  // namespace skein::grpc_transport

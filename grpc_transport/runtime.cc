@@ -2,10 +2,7 @@
 
 #include <unistd.h>
 
-#include <utility>
-
-#include "core/stream/host_fabrics.h"
-#include "grpc_transport/forked.h"
+#include "core/base/forked.h"
 
 namespace skein::grpc_transport {
 
@@ -15,19 +12,5 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Runtime() : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", environ)) { NoticeForks(); }
-
-const Runtime::Streams& Runtime::StreamsFor(const Options& options) {
-  absl::MutexLock lock(&mu_);
-  std::unique_ptr<const Streams>& streams =
-      streams_[{options.ring_bytes, options.window_bytes, options.shm, options.rdma}];
-  if (streams == nullptr) {
-    auto made = std::make_unique<Streams>();
-    made->fabrics = stream::CreateHostFabrics(options.shm, options.rdma);
-    made->connector = stream::CreateConnector(made->fabrics, stream::StreamOptionsOf(options), &waiter_);
-    made->listener = stream::CreateListener(made->fabrics, stream::StreamOptionsOf(options), &waiter_);
-    streams = std::move(made);
-  }
-  return *streams;
-}
 
 }  // namespace skein::grpc_transport

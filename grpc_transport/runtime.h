@@ -3,17 +3,11 @@
 #ifndef SKEIN_GRPC_TRANSPORT_RUNTIME_H_
 #define SKEIN_GRPC_TRANSPORT_RUNTIME_H_
 
-#include <memory>
-#include <tuple>
-
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/options.h"
-#include "core/stream/connector.h"
+#include "core/stream/host_streams.h"
+#include "core/stream/peer_cache.h"
 #include "grpc_transport/path_registry.h"
-#include "grpc_transport/peer_cache.h"
 #include "grpc_transport/waiter.h"
 
 namespace skein::grpc_transport {
@@ -26,29 +20,20 @@ class Runtime {
   // What SKEIN_* said when the process called Init(), or what is wrong with it.
   const absl::StatusOr<Options>& environment() const { return environment_; }
   PathRegistry& paths() { return paths_; }
-  PeerCache& plain_peers() { return plain_peers_; }
+  stream::PeerCache& plain_peers() { return plain_peers_; }
   Waiter& waiter() { return waiter_; }
 
-  // What streams are made of. Valid forever. Connections whose options are alike share one, and so their links.
-  struct Streams {
-    std::shared_ptr<stream::Fabrics> fabrics;
-    std::unique_ptr<stream::Connector> connector;
-    std::unique_ptr<stream::Listener> listener;
-  };
-  const Streams& StreamsFor(const Options& options);
+  // What streams are made of. Valid forever.
+  const stream::Streams& StreamsFor(const Options& options) { return streams_.For(options); }
 
  private:
-  using StreamKey = std::tuple<int64_t, int64_t, bool, RdmaOptions>;  // ring, window, shm
-
   Runtime();
 
   const absl::StatusOr<Options> environment_;
   PathRegistry paths_;
-  PeerCache plain_peers_;
+  stream::PeerCache plain_peers_;
   Waiter waiter_;
-
-  absl::Mutex mu_;
-  absl::flat_hash_map<StreamKey, std::unique_ptr<const Streams>> streams_ ABSL_GUARDED_BY(mu_);
+  stream::HostStreams streams_{&waiter_};
 };
 
 }  // namespace skein::grpc_transport

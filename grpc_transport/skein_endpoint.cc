@@ -1,17 +1,23 @@
 #include "grpc_transport/skein_endpoint.h"
 
+#include <sys/socket.h>
+
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/forked.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
-#include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;  // about, per read callback
+
+// The only byte that is ever sent on the silent connection: the link has failed at this end, which therefore ends the
+// connection. Without it, the peer would take that for an orderly end.
+constexpr char kLinkFailed = '!';
 
 grpc_error_handle ErrorOf(const absl::Status& status) {
   if (absl::IsOutOfRange(status)) return Unavailable("Socket closed");  // the words TCP has for it
@@ -98,11 +104,13 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (read_done_ == nullptr) return;
     if (!shutdown_.ok()) return FinishRead(shutdown_);
     if (InForkedChild()) return FinishRead(MadeBeforeFork());
+    // Asked first: if it has come by the time of Read, there is something to read.
+    const bool coming = stream_->Coming();
     std::vector<stream::Buffer> buffers;
     const absl::Status status = stream_->Read(kReadBytes, buffers);
     if (!status.ok()) return FinishRead(StreamEnded(status));
     if (buffers.empty()) {
-      if (!tcp_error_.ok()) FinishRead(tcp_error_);
+      if (!tcp_error_.ok() && !coming) FinishRead(tcp_error_);
       return;
     }
     for (stream::Buffer& buffer : buffers) AddSlice(read_slices_, std::move(buffer));
@@ -127,8 +135,17 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   }
 
   grpc_error_handle StreamEnded(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (absl::IsUnavailable(status) && !tcp_ended_ && on_lost_) std::exchange(on_lost_, nullptr)();
+    if (absl::IsUnavailable(status) && !tcp_ended_) {
+      // If it does not fit into a silent connection, nothing would.
+      if (!failure_told_) send(grpc_endpoint_get_fd(tcp_), &kLinkFailed, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+      failure_told_ = true;
+      LinkFailed();
+    }
     return ErrorOf(status);
+  }
+
+  void LinkFailed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (on_lost_) std::exchange(on_lost_, nullptr)();
   }
 
   void DropFirst(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -147,7 +164,22 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   }
 
   void WatchTcp() {
-    reader_->Read(grpc_core::NewClosure([self = Ref()](grpc_error_handle error) { self->TcpEnded(std::move(error)); }));
+    reader_->Read(grpc_core::NewClosure([self = Ref()](grpc_error_handle error) {
+      self->TcpEnded(error.ok() ? self->PeerWrote() : std::move(error));
+    }));
+  }
+
+  // One byte may be meant; others are a breach.
+  grpc_error_handle PeerWrote() {
+    grpc_slice_buffer bytes;
+    grpc_slice_buffer_init(&bytes);
+    reader_->MoveInto(&bytes);
+    const bool failed = bytes.length == 1 && *GRPC_SLICE_START_PTR(bytes.slices[0]) == kLinkFailed;
+    grpc_slice_buffer_destroy(&bytes);
+    if (!failed) return Unavailable("the peer wrote to a connection that had moved to Skein");
+    absl::MutexLock lock(&mu_);
+    LinkFailed();
+    return Unavailable("the link has failed at the peer's end");
   }
 
   // Another thread is polling, with that in its hands: after it has had a turn.
@@ -157,7 +189,6 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     grpc_core::ExecCtx::Run(DEBUG_LOCATION, again, std::move(error));
   }
 
-  // Bytes on the silent connection are a breach; usually it is the peer's end.
   void TcpEnded(grpc_error_handle error) {
     std::shared_ptr<stream::Stream> stream;
     {
@@ -169,8 +200,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     // What the peer had written before it ended is delivered first.
     if (!stream->Drain()) return WhenPolled(std::move(error));
     absl::MutexLock lock(&mu_);
-    tcp_error_ = error.ok() ? Unavailable("the peer wrote to a connection that had moved to Skein")
-                            : Unavailable(grpc_core::StatusToString(error));
+    tcp_error_ = Unavailable(grpc_core::StatusToString(error));
     TryRead();
     TryWrite();
   }
@@ -240,6 +270,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
   bool tcp_ended_ ABSL_GUARDED_BY(mu_) = false;
+  bool failure_told_ ABSL_GUARDED_BY(mu_) = false;
   grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);  // once the stream has been drained after that
   grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;

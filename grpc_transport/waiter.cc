@@ -3,8 +3,8 @@
 #include <atomic>
 #include <utility>
 
+#include "core/base/forked.h"
 #include "grpc_transport/ensure_exec_ctx.h"
-#include "grpc_transport/forked.h"
 
 namespace skein::grpc_transport {
 
@@ -65,16 +65,16 @@ void Waiter::StartLocked(std::shared_ptr<progress::Source> source) {
 void Waiter::Watch(std::shared_ptr<progress::Source> source) {
   EnsureExecCtx exec_ctx;
   absl::MutexLock lock(&mu_);
-  if (users_ == 0) return parked_.push_back(std::move(source));
+  if (users_ == 0) return caretaker_.Add(std::move(source));
   StartLocked(std::move(source));
 }
 
 void Waiter::UserComes() {
+  if (InForkedChild()) return;
   EnsureExecCtx exec_ctx;
   absl::MutexLock lock(&mu_);
   if (++users_ > 1) return;
-  for (std::shared_ptr<progress::Source>& source : parked_) StartLocked(std::move(source));
-  parked_.clear();
+  for (std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) StartLocked(std::move(source));
 }
 
 void Waiter::UserGoes() {
@@ -93,7 +93,7 @@ void Waiter::Stopped(Watched* watched) {
   // Somebody may have come since. (Nobody comes meanwhile: so no new stream meets a link that is being retired.)
   if (users_ == 0 ? source->Retire() : source->finished()) return;
   if (users_ > 0) return StartLocked(source);
-  parked_.push_back(source);
+  caretaker_.Add(source);
 }
 
 }  // namespace skein::grpc_transport

@@ -2,7 +2,8 @@
 // gRPC wakes, polls the link and runs what became ready.
 //
 // gRPC's shutdown waits for all descriptors of the engine to be given back. So they are, whenever the last user (a
-// Skein endpoint or a negotiation) goes: what is idle is then dropped, the rest is watched again when a user comes.
+// Skein endpoint or a negotiation) goes: what is idle is then dropped; what has yet to tell its peer something lingers
+// with a thread of its own, and is watched again when a user comes.
 #ifndef SKEIN_GRPC_TRANSPORT_WAITER_H_
 #define SKEIN_GRPC_TRANSPORT_WAITER_H_
 
@@ -11,6 +12,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/progress/caretaker.h"
 #include "core/progress/progress.h"
 #include "grpc_transport/grpc_internal.h"
 
@@ -47,7 +49,7 @@ class Waiter final : public progress::Waiter {
   absl::Mutex mu_;
   int users_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<grpc_core::RefCountedPtr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::shared_ptr<progress::Source>> parked_ ABSL_GUARDED_BY(mu_);
+  progress::Caretaker caretaker_;  // of what lingers; nothing does while there is a user
 };
 
 }  // namespace skein::grpc_transport

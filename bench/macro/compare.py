@@ -5,14 +5,13 @@ for asking its peer whether it speaks Skein? Each figure is of processes of its 
 the other in shuffled order, and every ratio is taken within a round, so that a machine whose speed drifts (a virtual
 one, a laptop) does not favour any."""
 
-import argparse
 import collections
 import datetime
 import json
-import pathlib
 import random
 import sys
 
+import arguments
 import cases
 import machine
 import statistics_of
@@ -22,16 +21,10 @@ STYLES = ("sync", "callback")
 
 
 def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, required=True, help="a build directory with the benchmarks")
-    parser.add_argument("--quick", action="store_true", help="few, short rounds: does it run, not what are the figures")
-    parser.add_argument("--out", type=pathlib.Path, help="JSON file (default: bench.json beside the build directory)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the order of the cases")
-    options = parser.parse_args()
+    options = arguments.parse(__doc__, "bench.json")
     options.rounds = 3 if options.quick else 9
     options.first_calls = 5 if options.quick else 41
     options.duration = "0.2s" if options.quick else "1s"
-    options.out = options.out or options.build.resolve().parent / "bench.json"
     return options
 
 

@@ -69,25 +69,26 @@ def markdown(results):
     return "\n\n".join(parts)
 
 
-def written_into(page, text):
-    before, found, rest = page.partition(BEGIN)
+def written_into(page, text, begin=BEGIN):
+    before, found, rest = page.partition(begin)
     _, ended, after = rest.partition(END)
     if not found or not ended:
-        raise SystemExit(f"the page lacks its markers: {BEGIN} ... {END}")
-    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+        raise SystemExit(f"the page lacks its markers: {begin} ... {END}")
+    return f"{before}{begin}\n\n{text}\n\n{END}{after}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def write(doc, markdown_of, begin=BEGIN):
+    """The command: results as a table, to the terminal or into a page."""
+    parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("results", type=pathlib.Path)
     parser.add_argument("page", type=pathlib.Path, nargs="?")
     options = parser.parse_args()
-    text = markdown(json.loads(options.results.read_text()))
+    text = markdown_of(json.loads(options.results.read_text()))
     if options.page is None:
         sys.stdout.write(text + "\n")
     else:
-        options.page.write_text(written_into(options.page.read_text(), text))
+        options.page.write_text(written_into(options.page.read_text(), text, begin))
 
 
 if __name__ == "__main__":
-    main()
+    write(__doc__, markdown)

@@ -1,8 +1,11 @@
 #include "core/base/fallback.h"
 
+#include <vector>
+
 #include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/optional.h"
 
 namespace skein {
@@ -73,16 +76,16 @@ std::string ToString(const Fallback& fallback) {
 }
 
 Fallback Join(absl::Span<const Fallback> reasons) {
-  Fallback joined;
+  Fallback last;
+  std::vector<std::string> words;
   for (const Fallback& reason : reasons) {
     if (reason.code == FallbackCode::kNone) continue;
-    if (joined.code == FallbackCode::kNone) {
-      joined = reason;
-    } else {
-      absl::StrAppend(&joined.detail, joined.detail.empty() ? "" : "; ", ToString(reason));
-    }
+    if (last.code != FallbackCode::kNone) words.push_back(ToString(last));
+    last = reason;
   }
-  return joined;
+  if (!last.detail.empty()) words.push_back(last.detail);
+  last.detail = absl::StrJoin(words, "; ");
+  return last;
 }
 
 absl::Status FallbackError(FallbackCode code, absl::string_view detail) {

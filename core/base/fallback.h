@@ -48,7 +48,8 @@ std::string FallbackCodeName(FallbackCode code);
 // "different network namespace (detail)"
 std::string ToString(const Fallback& fallback);
 
-// Several reasons as one: the first one's code, the others in its detail. kNone if there are none.
+// Several reasons as one, in the order in which ways were tried: the last one's code, for the earlier ways were closed;
+// their reasons before its own detail. kNone if there are none.
 Fallback Join(absl::Span<const Fallback> reasons);
 
 // Carries a reason through layers that speak absl::Status: FAILED_PRECONDITION with the code as payload.

@@ -51,6 +51,17 @@ absl::Status SetMode(Options& options, absl::string_view value) {
   return BadValue(value, "is none of the modes");
 }
 
+absl::Status SetWaitMode(Options& options, absl::string_view value) {
+  constexpr std::pair<absl::string_view, WaitMode> kModes[] = {
+      {"poll", WaitMode::kPoll}, {"hybrid", WaitMode::kHybrid}, {"block", WaitMode::kBlock}};
+  for (const auto& [name, mode] : kModes) {
+    if (value != name) continue;
+    options.wait_mode = mode;
+    return absl::OkStatus();
+  }
+  return BadValue(value, "is none of the modes");
+}
+
 absl::Status ParseAuto(absl::string_view value, bool* out) {
   if (value != "auto" && value != "off") return BadValue(value, "is neither");
   *out = value == "auto";
@@ -71,14 +82,24 @@ constexpr OptionSpec kTable[] = {
      "use TCP.",
      SetMode},
     {"ring_bytes", "1048576", "65536 .. 1073741824, multiple of 65536", "bytes",
-     "Receive ring per link, that is, per pair of processes.",
+     "Receive ring of each queue pair of a link; a link is a pair of processes.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 1 << 16, 1 << 30, 1 << 16, &options.ring_bytes);
      }},
+    {"queue_pairs", "4", "1 .. 16", "",
+     "How many queue pairs a link may grow to when its senders contend; the server's setting bounds the client's.",
+     [](Options& options, absl::string_view value) { return ParseInteger(value, 1, 16, 1, &options.queue_pairs); }},
     {"window_bytes", "1048576", "65536 .. 1073741824", "bytes",
      "Receive window per stream: how much a sender may have under way before the receiver reads.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.window_bytes);
+     }},
+    {"large_payload", "-1", "-1 .. 1073741824", "bytes",
+     "What is written in one piece of so many bytes is left in registered memory and pulled by the peer in chunks, so "
+     "that small messages do not wait behind it. 0: nothing is. -1: 65536 over RDMA, nothing over shared memory, where "
+     "it takes up to 1.7 times the processors' time.",
+     [](Options& options, absl::string_view value) {
+       return ParseInteger(value, -1, 1 << 30, 1, &options.large_payload);
      }},
     {"negotiation_timeout", "1000", "10 .. 60000", "ms",
      "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP; "
@@ -87,16 +108,28 @@ constexpr OptionSpec kTable[] = {
        return ParseMilliseconds(value, 10, 60000, &options.negotiation_timeout);
      }},
     {"negative_cache", "60000", "0 .. 86400000", "ms",
-     "How long a TLS peer found not to speak Skein is not asked again.",
+     "How long a peer found not to speak Skein is not asked again, where asking costs a connection (TLS, Thrift).",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 0, 86400000, &options.negative_cache);
+     }},
+    {"wait_mode", "hybrid", "poll | hybrid | block", "",
+     "How a thread waits in Thrift's reads and writes. poll: it never sleeps. hybrid: it polls while that pays, and "
+     "then sleeps. block: it sleeps at once. gRPC's threads wait as gRPC lets them.",
+     SetWaitMode},
+    {"spin_time", "50", "0 .. 1000000", "us", "How long a hybrid wait polls at most before it sleeps.",
+     [](Options& options, absl::string_view value) {
+       int64_t number = 0;
+       if (absl::Status status = ParseInteger(value, 0, 1000000, 1, &number); !status.ok()) return status;
+       options.spin_time = absl::Microseconds(number);
+       return absl::OkStatus();
      }},
     {"shm", "auto", "auto | off", "", "Whether shared memory is used where both ends are on one host.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm); }},
     {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.rdma.enabled); }},
     {"rdma_device", "", "a device's name, as mlx5_0", "",
-     "The RDMA device; by default the one that has the address by which the connection leaves this host.",
+     "The RDMA device; by default the one that has the address by which the connection leaves this host. Who names "
+     "device, port or GID also lets peers have another RDMA address than that of their connection.",
      [](Options& options, absl::string_view value) {
        options.rdma.device = std::string(value);
        return absl::OkStatus();
@@ -136,7 +169,7 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.rdma.peer_memory);
      }},
     {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
-     "How long RDMA to a peer is left alone after it failed while TCP was well.",
+     "How long RDMA to a peer is left alone after it failed while TCP was well. Mode require tries all the same.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 0, 3600000, &options.rdma.settle_time);
      }},
@@ -243,8 +276,9 @@ std::string OptionsMarkdown() {
       "# Options\n\n"
       "Written from the table in core/base/options.cc; change that, then run `skein_write_options docs/options.md` "
       "(in the build's core/base).\n\n"
-      "Every option can be set per process by its environment variable, and per gRPC channel or server by its channel\n"
-      "argument, which wins. A value that is not allowed, or an unknown name, fails every connection it concerns, with "
+      "Every option can be set per process by its environment variable; per gRPC channel or server by its channel\n"
+      "argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed, or an unknown name, "
+      "fails every connection it concerns, with "
       "a "
       "message.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"

@@ -5,13 +5,13 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "core/base/wait_mode.h"
 
 namespace skein {
 
@@ -36,19 +36,18 @@ struct RdmaOptions {
   int64_t peer_memory = int64_t{64} << 20;  // of these, as a mirror of one peer's ring
 
   friend bool operator==(const RdmaOptions&, const RdmaOptions&) = default;
-  template <typename H>
-  friend H AbslHashValue(H h, const RdmaOptions& o) {
-    return H::combine(std::move(h), o.enabled, o.device, o.port, o.gid_index, o.mtu, o.traffic_class, o.service_level,
-                      o.timeout, o.retries, o.rnr_timer, o.settle_time, o.memory, o.peer_memory);
-  }
 };
 
 struct Options {
   Mode mode = Mode::kOff;
   int64_t ring_bytes = 1 << 20;
+  int64_t queue_pairs = 4;
   int64_t window_bytes = 1 << 20;
+  int64_t large_payload = -1;
   absl::Duration negotiation_timeout = absl::Milliseconds(1000);
   absl::Duration negative_cache = absl::Seconds(60);
+  WaitMode wait_mode = WaitMode::kHybrid;
+  absl::Duration spin_time = absl::Microseconds(50);
   bool shm = true;
   RdmaOptions rdma;
 

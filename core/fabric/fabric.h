@@ -1,9 +1,9 @@
 // The device seam: one contract, shaped like verbs, behind which shared memory, a simulation and RDMA NICs stand.
 //
-// Objects and lifetimes. A Device makes MemoryRegions, CompletionQueues and QueuePairs; it outlives them all. A
-// CompletionQueue outlives the QueuePairs that complete into it. A MemoryRegion outlives every request that names its
-// keys, local or remote; destroying it revokes its rkey: a later access fails at the requester with
-// kRemoteAccessError and never touches the memory.
+// Objects and lifetimes. A Device makes MemoryRegions, CompletionQueues, SharedReceiveQueues and QueuePairs; it
+// outlives them all. A CompletionQueue outlives the QueuePairs that complete into it, a SharedReceiveQueue those that
+// take from it. A MemoryRegion outlives every request that names its keys, local or remote; destroying it revokes its
+// rkey: a later access fails at the requester with kRemoteAccessError and never touches the memory.
 //
 // Threads. Every method may be called from any thread, except where a class says otherwise; calls on *different*
 // objects never need the caller's locks. None blocks, sleeps or calls back.
@@ -85,6 +85,7 @@ struct SendRequest {
   uint64_t operand = 0;    // kFetchAdd: addend; kCompareSwap: expected value
   uint64_t swap = 0;       // kCompareSwap: new value
   bool signaled = true;    // false: no completion on success (errors always complete)
+  bool solicited = false;  // SEND, WRITE_WITH_IMM: the receive it completes wakes a queue armed for those alone
 };
 
 struct ReceiveRequest {
@@ -109,9 +110,15 @@ struct Completion {
   uint64_t id = 0;
   CompletionStatus status = CompletionStatus::kSuccess;
   Opcode opcode = Opcode::kSend;
-  uint32_t immediate = 0;  // kReceiveWithImmediate
-  size_t bytes = 0;        // receives, READ and atomics: bytes moved
-  QueuePair* queue_pair = nullptr;
+  uint32_t immediate = 0;           // kReceiveWithImmediate
+  size_t bytes = 0;                 // receives, READ and atomics: bytes moved
+  QueuePair* queue_pair = nullptr;  // nullptr: of a shared receive whose queue pair has been destroyed since
+};
+
+// What an armed completion queue wakes for.
+enum class WakeFor : uint8_t {
+  kCompletions,  // any
+  kSolicited,    // receives that met a solicited message, and every completion that is no success
 };
 
 // Where requests report. Poll and Arm may be called from any thread, but by one at a time.
@@ -123,8 +130,10 @@ class CompletionQueue {
   virtual size_t Poll(absl::Span<Completion> out) = 0;
   // Asks that fd() become readable at the next completion, one that arrived between the last Poll and this call
   // included or not. To sleep without losing a wake-up: Arm, Poll once more, sleep on fd() only if that found nothing.
-  // A wake-up may bring no completion.
-  virtual absl::Status Arm() = 0;
+  // A wake-up may bring no completion. A queue that is armed for kCompletions stays so until it wakes, whatever it is
+  // armed for next.
+  virtual absl::Status Arm(WakeFor what) = 0;
+  absl::Status Arm() { return Arm(WakeFor::kCompletions); }
   // A pollable descriptor (completion channel); owned by the queue. -1 where time is simulated.
   virtual int fd() const = 0;
   // Makes fd() readable, armed or not: for what its sleeper must hear of from elsewhere. Any thread, at any time.
@@ -133,9 +142,24 @@ class CompletionQueue {
   virtual void AckEvents() = 0;
 };
 
+// Receives that several queue pairs of one device take from, so that they need not be posted for each. The oldest goes
+// to whichever message comes first; of several that wait, which is first is open. One that is taken reports in the
+// receive queue of the queue pair that took it. A queue pair that fails gives back, as kFlushed, the one it was in the
+// middle of; the others stay. What is still posted when the queue is destroyed reports nowhere.
+class SharedReceiveQueue {
+ public:
+  virtual ~SharedReceiveQueue() = default;
+  // Any number of threads at a time. Posts all of `batch`, in order, or nothing: RESOURCE_EXHAUSTED when there is no
+  // room for it among `max_receives`, which counts what is posted and what is taken but not polled yet;
+  // INVALID_ARGUMENT as for a queue pair; FAILED_PRECONDITION when the device refuses.
+  virtual absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) = 0;
+};
+
 enum class QueuePairState : uint8_t { kReset, kReady, kError };
 
 // A reliable connection's end. Posts on one queue pair need the caller's order: one posting thread at a time.
+// Destroying it drops its completions that nobody has polled, but for those of shared receives, whose buffers would be
+// lost.
 class QueuePair {
  public:
   virtual ~QueuePair() = default;
@@ -153,6 +177,7 @@ class QueuePair {
   // request the contract does not allow.
   virtual absl::Status PostSend(absl::Span<const SendRequest> batch) = 0;
   // The same for receives. A SEND or WRITE_WITH_IMM that finds no receive posted waits for one (infinite RNR retry).
+  // INVALID_ARGUMENT with a shared receive queue: no state of the queue pair would ever make it right.
   virtual absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) = 0;
 
   virtual QueuePairState state() const = 0;
@@ -172,12 +197,14 @@ struct QueuePairOptions {
   CompletionQueue* receive_queue = nullptr;  // required; may be the same
   uint32_t max_send_requests = 128;          // outstanding, unreaped included
   uint32_t max_receive_requests = 128;
+  SharedReceiveQueue* shared_receive_queue = nullptr;  // of the same device; then max_receive_requests means nothing
 };
 
 struct DeviceCapabilities {
   bool copies_on_post = false;    // PostSend has read its source bytes when it returns, registered or not
   bool announces_close = false;   // who ends a connection is seen by the peer, which need not send anything
   bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
+  bool sleeps_through_unsolicited = false;  // false: Arm(kSolicited) is Arm(kCompletions)
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
   uint64_t good_message_bytes = 0;  // longer ones gain nothing, or more than they risk
@@ -188,7 +215,8 @@ class Device {
   virtual ~Device() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual DeviceCapabilities capabilities() const = 0;
-  // False once the device has been removed or has failed for good: open another.
+  // False once the device has been removed, has failed for good or is no longer what it was when it was opened: for new
+  // queue pairs, open another.
   virtual bool usable() const { return true; }
   // Zeroed, page-aligned memory the device can reach best (shm: a sealed memfd both sides map). Errors:
   // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0.
@@ -196,6 +224,8 @@ class Device {
   // Registers the caller's memory, which must outlive the region.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) = 0;
   virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) = 0;
+  // For `max_receives` at a time. INVALID_ARGUMENT for 0, RESOURCE_EXHAUSTED naming the device's limit.
+  virtual absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> CreateSharedReceiveQueue(uint32_t max_receives) = 0;
   virtual absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) = 0;
 };
 

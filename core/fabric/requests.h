@@ -20,6 +20,9 @@ uint64_t TotalBytes(absl::Span<const Segment> local);
 absl::Status CheckSegment(const Segment& segment);
 absl::Status CheckRequest(const SendRequest& request, uint64_t max_message_bytes);
 
+// What PostReceive answers on a queue pair that shares its receives.
+absl::Status NoOwnReceives();
+
 }  // namespace skein::fabric
 
 #endif  // SKEIN_CORE_FABRIC_REQUESTS_H_

@@ -4,108 +4,69 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/random/random.h"
 
 namespace skein::link {
-namespace {
 
-// Messages a peer may have under way before this end looks at its queue; the ring holds more, and waits.
-constexpr uint32_t kReceives = 256;
-constexpr uint32_t kRepostAt = kReceives / 4;
-constexpr uint32_t kSends = 128;
-
-}  // namespace
-
-Link::Link(std::shared_ptr<fabric::Device> device, size_t ring_bytes, uint64_t max_mirror_bytes)
-    : device_(std::move(device)), ring_bytes_(ring_bytes), max_mirror_bytes_(max_mirror_bytes) {}
-
-Link::~Link() {
-  // Before its ring: nothing may arrive in memory that is gone.
-  queue_pair_.reset();
-}
-
-absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, size_t ring_bytes,
-                                                   uint64_t max_mirror_bytes) {
-  std::shared_ptr<Link> link(new Link(std::move(device), ring_bytes, max_mirror_bytes));
-  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> queue =
-      link->device_->CreateCompletionQueue(kSends + kReceives);
-  if (!queue.ok()) return queue.status();
-  link->queue_ = *std::move(queue);
-  fabric::QueuePairOptions options;
-  options.send_queue = link->queue_.get();
-  options.receive_queue = link->queue_.get();
-  options.max_send_requests = kSends;
-  options.max_receive_requests = kReceives;
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = link->device_->CreateQueuePair(options);
-  if (!queue_pair.ok()) return queue_pair.status();
-  link->queue_pair_ = *std::move(queue_pair);
+absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, LinkOptions options) {
+  std::shared_ptr<Link> link(new Link(std::move(device), std::move(options)));
+  absl::StatusOr<std::unique_ptr<Queues>> queues = Queues::Create(*link->device_, link->options_.max_lanes);
+  if (!queues.ok()) return queues.status();
+  link->queues_ = *std::move(queues);
+  if (absl::StatusOr<Lane*> lane = link->AddLane(); !lane.ok()) return lane.status();
   return link;
 }
 
-absl::Status Link::AllocateRing() {
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> ring = device_->Allocate(ring_bytes_, fabric::kRemoteWrite);
-  if (!ring.ok()) return ring.status();
-  ring_ = *std::move(ring);
-  absl::BitGen random;
-  const auto secret = absl::Uniform<uint64_t>(random);
-  reader_ = std::make_unique<ring::RingReader>(ring_->bytes(), secret);
-  ring_secret_ = secret;
-  return absl::OkStatus();
+Link::~Link() {
+  if (sender_.has_value()) options_.shares->Leave(*sender_);
 }
 
-wire::RingDescriptor Link::OwnRing() const {
-  return {ring_->remote().address, ring_->bytes().size(), ring_secret_, ring_->remote().rkey};
+absl::StatusOr<Lane*> Link::AddLane() {
+  const auto number = static_cast<uint16_t>(lanes());
+  Lane::Options options;
+  options.ring_bytes = options_.ring_bytes;
+  options.max_mirror_bytes = options_.max_mirror_bytes;
+  options.number = number;
+  // All but the first are for the passive side to activate; its own sending needs nobody's word.
+  options.may_send = passive_ || number == 0;
+  options.peer_may_send = !passive_ || number == 0;
+  std::unique_ptr<Lane>& lane = lanes_[number];
+  if (lane == nullptr) lane = std::make_unique<Lane>(*device_, *queues_, attention_, options);
+  if (absl::Status status = lane->Open(); !status.ok()) return status;
+  lane_count_.store(number + 1, std::memory_order_release);
+  return lane.get();
 }
 
 absl::Status Link::Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring) {
-  if (absl::Status status = queue_pair_->Complete(queue_pair_answer); !status.ok()) return status;
-  if (absl::Status status = AllocateRing(); !status.ok()) return status;
-  if (absl::Status status = PostReceives(kReceives); !status.ok()) return status;
-  absl::StatusOr<std::unique_ptr<ring::RingWriter>> writer =
-      ring::RingWriter::Create(*device_, *queue_pair_, peer_ring, max_mirror_bytes_);
-  if (!writer.ok()) return writer.status();
-  absl::MutexLock lock(&tx_mu_);
-  writer_ = *std::move(writer);
-  control_.push_back({nullptr, 0, wire::ItemKind::kHello, wire::EncodeRingDescriptor(OwnRing())});
+  if (absl::Status status = first().Complete(queue_pair_answer, peer_ring); !status.ok()) return status;
+  if (absl::Status status = PreparePulls(); !status.ok()) return status;
+  first().QueueControl(wire::ItemKind::kHello, wire::EncodeRingDescriptor(first().OwnRing()));
   return absl::OkStatus();
 }
 
 absl::StatusOr<Link::Accepted> Link::Accept(absl::string_view queue_pair_offer) {
   passive_ = true;
-  absl::StatusOr<std::string> answer = queue_pair_->Accept(queue_pair_offer);
+  absl::StatusOr<std::string> answer = first().Accept(queue_pair_offer);
   if (!answer.ok()) return answer.status();
-  // After the peer has been judged, and before it hears "yes": then everything is there.
-  if (absl::Status status = AllocateRing(); !status.ok()) return status;
-  if (absl::Status status = PostReceives(kReceives); !status.ok()) return status;
-  return Accepted{*std::move(answer), OwnRing()};
+  if (absl::Status status = PreparePulls(); !status.ok()) return status;
+  JoinShares();
+  return Accepted{*std::move(answer), first().OwnRing()};
 }
 
-absl::Status Link::PostReceives(size_t count) {
-  const std::vector<fabric::ReceiveRequest> batch(count);
-  return queue_pair_->PostReceive(batch);
+// With the ring's memory, and not at the first block: what is refused now costs nobody bytes that are on their way.
+absl::Status Link::PreparePulls() {
+  if (!options_.takes_blocks) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Pulls>> pulls = Pulls::Create(*device_);
+  if (!pulls.ok()) return pulls.status();
+  pulls_ = *std::move(pulls);
+  return absl::OkStatus();
 }
 
-bool Link::PollQueue() {
-  absl::MutexLock lock(&queue_mu_);
-  fabric::Completion completions[32];
-  for (size_t count; (count = queue_->Poll(absl::MakeSpan(completions))) > 0;) {
-    for (const fabric::Completion& completion : absl::MakeSpan(completions, count)) {
-      if (completion.status != fabric::CompletionStatus::kSuccess) queue_pair_failed_ = true;
-      if (completion.opcode == fabric::Opcode::kReceiveWithImmediate) ++receives_to_post_;
-      if (completion.opcode == fabric::Opcode::kWriteWithImmediate) {
-        if (completion.status == fabric::CompletionStatus::kSuccess) {
-          reached_.store(completion.id, std::memory_order_relaxed);
-        }
-        sends_completed_ = true;
-      }
-      // Nothing here sends messages of this kind.
-      if (completion.opcode == fabric::Opcode::kReceive) queue_pair_failed_ = true;
-    }
-  }
-  if (receives_to_post_ >= kRepostAt && !queue_pair_failed_) {
-    if (!PostReceives(std::exchange(receives_to_post_, 0)).ok()) queue_pair_failed_ = true;
-  }
-  return !queue_pair_failed_;
+void Link::JoinShares() {
+  if (options_.shares == nullptr) return;
+  sender_ = options_.shares->Join(options_.max_lanes, [weak = weak_from_this()](uint16_t lane) {
+    const std::shared_ptr<Link> link = weak.lock();
+    if (link != nullptr && lane < link->lanes()) link->lanes_[lane]->Activate();
+  });
 }
 
 uint32_t Link::NewStreamNumber() {
@@ -119,19 +80,64 @@ absl::Status Link::AddPort(const std::shared_ptr<Port>& port) {
   if (finished()) return absl::UnavailableError("the link to the peer is lost");
   const uint32_t stream = port->stream();
   if (!ports_.try_emplace(stream, port).second) return absl::DataLossError("the peer gave a stream twice");
+  LaneForNewStream().Place(*port);
   highest_stream_ = std::max(highest_stream_, stream);
   return absl::OkStatus();
 }
 
 bool Link::RemovePort(uint32_t stream) {
   absl::MutexLock lock(&ports_mu_);
-  ports_.erase(stream);
+  const auto port = ports_.find(stream);
+  if (port != ports_.end()) {
+    Lane::Remove(*port->second);
+    ports_.erase(port);
+  }
   return ports_.empty();
 }
 
 bool Link::unused() const {
   absl::MutexLock lock(&ports_mu_);
   return absl::c_all_of(ports_, [](const auto& entry) { return entry.second->abandoned(); });
+}
+
+absl::StatusOr<size_t> Link::Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes) {
+  return Lane::Send(port, buffers, max_bytes);
+}
+
+void Link::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload) {
+  Lane::SendControl(port, kind, std::move(payload));
+}
+
+void Link::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) { Lane::ReturnWindow(port, bytes); }
+
+void Link::Tell(Presence presence) {
+  if (attention_.presence.exchange(presence, std::memory_order_relaxed) == presence) return;
+  if (presence != Presence::kMaySleep) return;
+  for (const auto& lane : all_lanes()) lane->TellPresence();
+}
+
+void Link::EndQuiet() {
+  if (!attention_.quiet.exchange(false, std::memory_order_relaxed)) return;
+  for (const auto& lane : all_lanes()) lane->RingForUnseen();
+}
+
+bool Link::Flushed() {
+  bool flushed = blocks_.AllBack();
+  for (const auto& lane : all_lanes()) flushed &= lane->Flush();
+  return flushed;
+}
+
+void Link::WhenFlushed(std::function<void(const absl::Status&)> then) {
+  std::vector<std::function<void(const absl::Status&)>> waiters;
+  {
+    absl::MutexLock lock(&flush_mu_);
+    flush_waiters_.push_back(std::move(then));
+    // Under the lock: a poll that finds it flushed from now on finds the waiter as well. If this finds it, no poll may.
+    if (!Flushed()) return;
+    waiters.swap(flush_waiters_);
+  }
+  const absl::Status status = send_error();
+  for (const auto& waiter : waiters) waiter(status);
 }
 
 bool Link::idle() { return unused() && Flushed(); }
@@ -146,37 +152,37 @@ bool Link::Retire() {
 }
 
 void Link::Leave(std::function<void()> left) {
-  bool told = device_->capabilities().announces_close;
-  {
-    absl::MutexLock lock(&tx_mu_);
-    told |= writer_ == nullptr;
-    if (!told && !std::exchange(leaving_, true)) {
-      control_.push_back({nullptr, 0, wire::ItemKind::kBye, {}});
-      FlushControl();
-    }
-  }
+  const bool told = device_->capabilities().announces_close || !first().met();
   if (told) {
     Close();
     return left();
   }
+  bool is_first = false;
+  {
+    absl::MutexLock lock(&flush_mu_);
+    is_first = !std::exchange(leaving_, true);
+  }
+  if (is_first) first().SendControl(wire::ItemKind::kBye, {});
   WhenFlushed([weak = weak_from_this(), left = std::move(left)](const absl::Status&) {
     if (const std::shared_ptr<Link> link = weak.lock()) link->Close();
     left();
   });
 }
 
-bool Link::met() const {
-  absl::MutexLock lock(&tx_mu_);
-  return writer_ != nullptr;
-}
+bool Link::met() const { return first().met(); }
 
 bool Link::attached() const {
-  absl::MutexLock lock(&tx_mu_);
-  return writer_ != nullptr && !leaving_;
+  absl::MutexLock lock(&flush_mu_);
+  return first().met() && !leaving_;
 }
 
-bool Link::StillConnected() { return !finished() && queue_pair_->RefreshState() == fabric::QueuePairState::kReady; }
+bool Link::StillConnected() {
+  return !finished() && absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->StillConnected(); });
+}
 
-void Link::Close() { queue_pair_->Close(); }
+void Link::Close() {
+  for (const auto& lane : all_lanes()) lane->Close();
+  queues_->completions().Wake();  // who sleeps is to find out
+}
 
 }  // namespace skein::link

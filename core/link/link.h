@@ -1,16 +1,17 @@
-// The connection between two processes that all their streams share: one queue pair, a ring in each direction. (FLOCK's
-// connection handle; a pool of queue pairs takes the place of the one without a change here.)
+// The connection between two processes that all their streams share: FLOCK's connection handle. It begins with one
+// lane (a queue pair, and a ring in each direction); the active side opens more when its senders contend for those
+// there are, as many as the passive side allows, and closes them when they have not done so for long.
 //
-// Threads. Sending: any thread, under tx_mu_. Receiving: whoever Polls; one at a time *owns the polling*, which is not
-// a mutex but a state, so that what a port's Notify calls may Poll again (and is told "nothing") or Arm. The owner
-// looks once more before it leaves if somebody wanted to Arm meanwhile: so no arrival goes unseen. Locks: ports_mu_,
-// tx_mu_, queue_mu_ are taken in this order; none is held during a call to a port's Notify.
+// Threads. Sending: any thread. Receiving: whoever Polls; one at a time *owns the polling*, which is not a mutex but a
+// state, so that what a port's Notify calls may Poll again (and is told "nothing") or Arm. The owner looks once more
+// before it leaves if somebody wanted to Arm meanwhile: so no arrival goes unseen. Locks: ports_mu_ or flush_mu_, then
+// a lane's, then the queues'; none is held during a call to a port's Notify.
 #ifndef SKEIN_CORE_LINK_LINK_H_
 #define SKEIN_CORE_LINK_LINK_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,25 +23,39 @@
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "core/fabric/fabric.h"
+#include "core/link/attention.h"
+#include "core/link/blocks.h"
+#include "core/link/lane.h"
 #include "core/link/port.h"
+#include "core/link/pulls.h"
+#include "core/link/queues.h"
+#include "core/link/shares.h"
 #include "core/progress/progress.h"
-#include "core/ring/ring_reader.h"
-#include "core/ring/ring_writer.h"
+#include "core/schedule/pool_size.h"
 #include "core/wire/ring_descriptor.h"
 
 namespace skein::link {
 
-using ConstBytes = absl::Span<const std::byte>;
+struct LinkOptions {
+  size_t ring_bytes = 1 << 20;
+  uint64_t max_mirror_bytes = ring::kMaxMirrorBytes;
+  uint16_t max_lanes = 1;  // 1 to kMaxLanes; of the active side. The passive one's: what it lets the peer open
+  // When the active side opens another lane and when it closes one: asked after each Lane::kMessagesPerThought messages
+  // of a lane, so many percent of which had to carry several senders' bytes.
+  std::function<schedule::PoolWish(uint32_t percent, size_t lanes)> pool = schedule::PoolSize();
+  std::shared_ptr<Shares> shares = nullptr;  // the passive side's; null: every lane is active
+  bool takes_blocks = false;                 // of its peer: whether its ports do
+};
+inline constexpr uint16_t kMaxLanes = 16;
 
 class Link final : public progress::Source, public std::enable_shared_from_this<Link> {
  public:
   // Not connected yet: no ring, no memory but the queues'.
-  static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<fabric::Device> device, size_t ring_bytes,
-                                                      uint64_t max_mirror_bytes = ring::kMaxMirrorBytes);
+  static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<fabric::Device> device, LinkOptions options);
   ~Link() override;
 
   // The active side: Offer, then Complete with what the passive side's Accept gave.
-  absl::StatusOr<std::string> Offer() { return queue_pair_->Offer(); }
+  absl::StatusOr<std::string> Offer() { return first().Offer(); }
   absl::Status Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring);
   struct Accepted {
     std::string queue_pair_answer;
@@ -58,16 +73,39 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // Takes as much of `buffers` as there is room for, at most `max_bytes`. Less than asked for lack of room: OnRoom
   // follows. UNAVAILABLE when the link is lost.
   absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes);
+  // The same of items, none of which is divided nor larger than LargestItem(). Gives how many have gone.
+  absl::StatusOr<size_t> SendItems(Port& port, absl::Span<const Gathered> items) {
+    return Lane::SendItems(port, items);
+  }
+  // As Send, but the bytes stay in memory of this end until the peer has pulled them: nothing else on the link waits
+  // for them. Where there is no memory for that, Send it is.
+  absl::StatusOr<size_t> SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes);
+  // One-sided; see memory_operation.h.
+  absl::Status Operate(MemoryOperation& operation) { return first().Operate(operation); }
+  size_t LargestItem() const { return first().LargestItem(); }
+  // To measure what combining gives; before the link is shared.
+  void DisableCombining() { first().set_max_batch(1); }
   // Sent now or as soon as there is room, after what the port has sent before.
-  void SendControl(std::shared_ptr<Port> port, wire::ItemKind kind, std::string payload = {});
-  void ReturnWindow(std::shared_ptr<Port> port, uint64_t bytes);
+  void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload = {});
+  void ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes);
 
   bool Poll() override;
+  // For who spins: whether a message has come. Looks at nothing else, so Poll now and then, too.
+  bool Glance();
   bool Arm() override;
-  int fd() const override { return queue_->fd(); }
+  int fd() const override { return queues_->completions().fd(); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
   bool Retire() override;
-  // Polls until nothing more has arrived, and arms. False: another thread is polling, and may have hold of something.
+  // What the peer hears of this end, from the next message on; kMaySleep also at once. Before Arm by who has said
+  // kAwake.
+  void Tell(Presence presence);
+  // From now on, messages need not ring a peer that is awake (attention.h): whoever polls sees to that. By one thread
+  // at a time.
+  void BeginQuiet() { attention_.quiet.store(true, std::memory_order_relaxed); }
+  void EndQuiet();
+
+  // Takes all that had arrived before the call, and no more than about a ring of bytes; who sleeps still wakes for the
+  // rest. False: another thread is polling, and may have hold of something.
   bool Drain();
   // No stream is left whose owner waits for anything.
   bool unused() const;
@@ -75,12 +113,17 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool idle();
   // Looks whether the peer is still there, by more than what has arrived.
   bool StillConnected();
-  // Whether all that was sent has reached the peer's memory. If not, `on_flushed` (see below) is called when it has.
+  // Whether all that was sent has reached the peer's memory, what it has to pull included. If not, `on_flushed` (see
+  // below) is called when it has.
   bool Flushed();
   // Calls `then` once that is so, or with why it never will be: from a poll, or at once; with no lock held.
   void WhenFlushed(std::function<void(const absl::Status&)> then);
   // Called by the poller with no lock held, when that is so or the link is lost. Set before the link is shared.
   void set_on_flushed(std::function<void()> on_flushed) { on_flushed_ = std::move(on_flushed); }
+  // What judges the queue pairs that the peer names for further lanes, as the first was judged. Set before the link is
+  // shared.
+  using CheckPeer = std::function<absl::Status(absl::string_view queue_pair)>;
+  void set_check_peer(CheckPeer check_peer) { check_peer_ = std::move(check_peer); }
   // Ends the link; the next Poll tells the ports.
   void Close();
   // Of an idle link: the same, but the peer is told first where it would not notice. `left` is called when it has been
@@ -92,95 +135,120 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool attached() const;
 
   absl::string_view fabric_name() const { return device_->name(); }
+  // Queue pairs that it has now.
+  size_t lanes() const { return lane_count_.load(std::memory_order_acquire); }
+  const std::shared_ptr<fabric::Device>& device() const { return device_; }
+  // Ends a sleep on fd(), whoever sleeps.
+  void WakeSleeper() { queues_->completions().Wake(); }
 
  private:
-  struct Control {
-    std::shared_ptr<Port> port;  // null: the link's own, or of a stream that has ended
-    uint32_t stream = 0;
-    wire::ItemKind kind = wire::ItemKind::kHead;
-    std::string payload;
-  };
   enum class Polling : uint32_t { kFree, kOwned, kOwnedAndArmWanted };
+  // What is to become of the last lane. Only of that, and of one at a time.
+  //
+  //   kStays --> kOpening   the active side has asked for it: kStays when it is given, kGone when not
+  //   kStays --> kVacating  is to be closed: its streams leave, and then the active side asks: kClosing
+  //   kVacating, kClosing --> kGone   both ends have left it: the lane is dropped
+  enum class LastLane : uint8_t { kStays, kOpening, kVacating, kClosing, kGone };
 
-  Link(std::shared_ptr<fabric::Device> device, size_t ring_bytes, uint64_t max_mirror_bytes);
+  Link(std::shared_ptr<fabric::Device> device, LinkOptions options)
+      : device_(std::move(device)), options_(std::move(options)) {}
 
-  // link.cc
-  absl::Status AllocateRing();
-  wire::RingDescriptor OwnRing() const;
-  absl::Status PostReceives(size_t count);
-  bool PollQueue() ABSL_LOCKS_EXCLUDED(queue_mu_);
+  Lane& first() const { return *lanes_[0]; }
+  Lane& last() const { return *lanes_[lanes() - 1]; }
+  absl::Span<const std::unique_ptr<Lane>> all_lanes() const { return absl::MakeConstSpan(lanes_).first(lanes()); }
+  absl::StatusOr<Lane*> AddLane();
+  // Why not all that was sent may ever arrive; OK if it may.
+  absl::Status send_error() const;
+  void JoinShares();
+  absl::Status PreparePulls();
 
-  // sender.cc
-  bool TakeControl(size_t room, std::vector<ring::OutItem>& items, std::vector<ConstBytes>& parts, size_t& used)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  absl::StatusOr<size_t> SendOne(Port* port, absl::Span<const ConstBytes> data) ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  absl::Status WriteItems(absl::Span<ring::OutItem> items, ring::Reserve reserve, bool signaled = false)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  void SendFailed(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  bool FlushedLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
-  void TellHead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(tx_mu_);
+  // growing.cc: by the owner of the polling, but for the next two, which any thread may call
+  std::vector<uint16_t> UsableLanes() const;
+  Lane& LaneForNewStream() const;
+  void Resize();
+  void OpenLane();
+  absl::Status OnOpenLane(absl::Span<const std::byte> payload);
+  absl::Status OnLane(absl::Span<const std::byte> payload);
+  absl::Status OnNoLane();
+  bool PlaceStreams();
+
+  // shrinking.cc: by the owner of the polling
+  void CloseLane();
+  absl::Status OnCloseLane();
+  absl::Status OnLaneClosed();
+  void GoOnClosing();
+  void DropLane();
+
+  // large_payloads.cc: by the owner of the polling, but for sending
+  absl::StatusOr<size_t> SendGroup(Port& port, absl::Span<const ConstBytes> buffers, size_t offset, size_t most);
+  absl::Status OnBlock(Port* port, absl::Span<const std::byte> payload);
+  absl::Status OnPulled(absl::Span<const std::byte> payload);
+  absl::Status Pull(int& messages);
+  bool PullsWait();
+  std::shared_ptr<Port> FindPort(uint32_t stream) const;
 
   // receiver.cc: all by the owner of the polling
   bool TakePolling();
   void LeavePolling();
   bool PollOwned();
   bool ArmOwned();
+  void PollUntilArmed();
   bool SendsCompletedForSomebody();
-  absl::Status Receive(const ring::Message& message);
-  absl::Status ReceiveHello(absl::Span<const std::byte> payload);
+  bool Ends();
+  bool FlushWanted() const;
+  void AfterPlacing();
+  absl::Status PollLane(Lane& lane, bool sends_completed, int& messages, bool& looked);
+  absl::Status Read(Lane& lane, int& messages);
+  absl::Status Receive(Lane& lane, const ring::Message& message);
+  absl::Status ReceiveOwn(Lane& lane, const wire::Item& item);
+  absl::Status ReceiveHello(Lane& lane, absl::Span<const std::byte> payload);
   absl::Status ReceiveForStream(const wire::Item& item);
   absl::Status ReceiveForNobody(const wire::ItemHeader& header);
   static absl::Status Deliver(Port& port, const wire::Item& item);
-  void TouchRoomWaiters();
+  void TouchRoomWaiters(Lane& lane);
+  bool AnyReadable() const;
+  uint64_t bytes_read() const;
   void Touch(const std::shared_ptr<Port>& port);
   void NotifyTouched();
   void TellFlushed();
   void Lose(const absl::Status& why);
 
   const std::shared_ptr<fabric::Device> device_;
-  const size_t ring_bytes_;
-  const uint64_t max_mirror_bytes_;  // of the peer's ring, where the device needs one
-  std::unique_ptr<fabric::CompletionQueue> queue_;
-  std::unique_ptr<fabric::MemoryRegion> ring_;
-  std::unique_ptr<fabric::QueuePair> queue_pair_;
-  uint64_t ring_secret_ = 0;
+  const LinkOptions options_;
+  std::unique_ptr<Queues> queues_;
+  Attention attention_;
+  Blocks blocks_{*device_};
+  std::unique_ptr<Pulls> pulls_;  // null: it takes no blocks. Set before the link is shared; outlives the queue pairs
+  // None goes before the link does: those from lane_count_ on are closed. Added by the owner of the polling, or before
+  // the link is shared.
+  std::array<std::unique_ptr<Lane>, kMaxLanes> lanes_;
+  std::atomic<uint16_t> lane_count_ = 0;  // release after a lane was opened; acquire by who looks at it
+  std::optional<Shares::Sender> sender_;  // the peer, to the shares
   std::function<void()> on_flushed_;
+  CheckPeer check_peer_ = [](absl::string_view) { return absl::OkStatus(); };
   bool passive_ = false;  // set before the link is shared, as are the above
 
-  std::atomic<bool> lost_ = false;     // release by Lose; acquire by finished()
-  std::atomic<uint64_t> reached_ = 0;  // messages known to have reached the peer; relaxed, checked again when it moves
-  std::atomic<uint64_t> read_head_ = 0;  // release by the poller after it has copied; acquire by senders, who tell it
+  std::atomic<bool> lost_ = false;                // release by Lose; acquire by finished()
   std::atomic<Polling> polling_{Polling::kFree};  // acquire by TakePolling, release by LeavePolling
 
   mutable absl::Mutex ports_mu_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports_ ABSL_GUARDED_BY(ports_mu_);
   uint32_t highest_stream_ ABSL_GUARDED_BY(ports_mu_) = 0;
 
-  mutable absl::Mutex tx_mu_ ABSL_ACQUIRED_AFTER(ports_mu_);
-  std::unique_ptr<ring::RingWriter> writer_ ABSL_GUARDED_BY(tx_mu_);  // the passive side has none before the hello
-  std::deque<Control> control_ ABSL_GUARDED_BY(tx_mu_);
-  std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(tx_mu_);
-  absl::Status tx_error_ ABSL_GUARDED_BY(tx_mu_);
-  uint64_t told_head_ ABSL_GUARDED_BY(tx_mu_) = 0;
-  bool leaving_ ABSL_GUARDED_BY(tx_mu_) = false;
-  bool flush_wanted_ ABSL_GUARDED_BY(tx_mu_) = false;
-  std::vector<std::function<void(const absl::Status&)>> flush_waiters_ ABSL_GUARDED_BY(tx_mu_);
-  uint64_t flush_mark_ ABSL_GUARDED_BY(tx_mu_) = 0;  // messages posted up to the last one sent for a flush
-
-  absl::Mutex queue_mu_ ABSL_ACQUIRED_AFTER(tx_mu_);
-  size_t receives_to_post_ ABSL_GUARDED_BY(queue_mu_) = 0;
-  bool queue_pair_failed_ ABSL_GUARDED_BY(queue_mu_) = false;
-  bool sends_completed_ ABSL_GUARDED_BY(queue_mu_) = false;  // since the polling owner looked
+  mutable absl::Mutex flush_mu_;
+  bool leaving_ ABSL_GUARDED_BY(flush_mu_) = false;
+  std::vector<std::function<void(const absl::Status&)>> flush_waiters_ ABSL_GUARDED_BY(flush_mu_);
 
   // The polling owner's.
-  std::unique_ptr<ring::RingReader> reader_;
   std::vector<std::shared_ptr<Port>> touched_;
   bool armed_ = false;
-  bool greeted_ = false;               // the passive side has had its hello
-  std::optional<uint64_t> last_head_;  // once disconnected: no more than a ring of bytes is read
-  uint32_t refused_opens_ = 0;         // for streams that had ended; a stream is opened once
+  absl::Status end_;  // why the link ends, once what had arrived is read
+  LastLane last_lane_ = LastLane::kStays;
+  bool placed_ = true;                // the last PlaceStreams has left nobody where he is
+  uint16_t most_lanes_ = UINT16_MAX;  // since one more was refused, or could not be made
+  uint64_t bytes_read_before_ = 0;    // on lanes that were closed
+  int unlooked_ = 0;                  // turns since the queues were looked at
+  uint32_t refused_opens_ = 0;        // for streams that had ended; a stream is opened once
 };
 
 }  // namespace skein::link

@@ -10,11 +10,17 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/schedule/migration.h"
+#include "core/schedule/thread_scheduler.h"
 
 namespace skein::link {
 
 class Link;
+class Blocks;
+class Lane;
+class Outgoing;
 
 // The On* methods are called by the one thread that polls the link at the time, in the order of the wire. They take
 // note; an error they return is the peer's breach of protocol and ends the link. Notify then follows, once per batch,
@@ -26,6 +32,10 @@ class Port : public std::enable_shared_from_this<Port> {
 
   // `payload` is in the ring: copy it before anything looks at it.
   virtual absl::Status OnData(absl::Span<const std::byte> payload) = 0;
+  // `size` bytes more, which lie with the peer for now. Whether they are wanted: then OnPulled brings them, after those
+  // of earlier blocks. On links that take blocks only.
+  virtual absl::StatusOr<bool> OnBlock(size_t /*size*/) { return absl::DataLossError("a block for what takes none"); }
+  virtual void OnPulled(std::unique_ptr<std::byte[]> /*bytes*/, size_t /*size*/) {}
   virtual absl::Status OnOpen(uint64_t window) = 0;
   virtual absl::Status OnWindow(uint64_t bytes) = 0;
   virtual absl::Status OnCloseWrite() = 0;
@@ -43,15 +53,25 @@ class Port : public std::enable_shared_from_this<Port> {
 
  private:
   friend class Link;
+  friend class Blocks;
+  friend class Lane;
+  friend class Outgoing;
   const uint32_t stream_;
   std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
-  // Under the link's sending lock:
+  std::atomic<Lane*> lane_{nullptr};    // where it sends; release by who moves it, acquire by its sender
+  // Under its lane's sending lock:
+  schedule::Migration migration_{0};
+  bool on_lane_ = false;           // from Link::AddPort to RemovePort
+  Lane* next_lane_ = nullptr;      // while migration_ drains
+  schedule::RequestStats load_;    // since streams were last placed
   uint32_t next_out_ = 0;          // sequence
   uint64_t window_to_return_ = 0;  // bytes read, not told yet
   bool waits_for_room_ = false;
+  bool waits_for_block_ = false;  // under the lock of the link's blocks
   // Of the polling thread:
   uint32_t next_in_ = 0;
   bool touched_ = false;
+  bool aborted_in_ = false;  // by the peer
 };
 
 }  // namespace skein::link

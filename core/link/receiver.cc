@@ -1,6 +1,8 @@
 // The receiving half: messages out of the ring, their items to the ports, the ports' observers called at the end.
+#include <optional>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
@@ -9,14 +11,11 @@ namespace skein::link {
 namespace {
 
 constexpr int kMessagesPerBatch = 64;  // then the ports hear of them
-
-// Copies once; what is looked at is the copy.
-std::string CopyOf(absl::Span<const std::byte> payload) {
-  return std::string(reinterpret_cast<const char*>(payload.data()), payload.size());
-}
+// Turns that find messages, for one that looks at the queues. A peer's credits last for four times as many.
+constexpr int kLookEvery = 8;
 
 absl::StatusOr<uint64_t> Number(const wire::Item& item) {
-  const std::string bytes = CopyOf(item.payload);
+  const std::string bytes = wire::CopyOf(item.payload);
   wire::FieldReader reader(bytes);
   const auto number = reader.Take<uint64_t>();
   if (!reader.done()) return absl::DataLossError("an item whose payload is not a number");
@@ -35,9 +34,16 @@ void Link::LeavePolling() {
   while (!polling_.compare_exchange_strong(owned, Polling::kFree, std::memory_order_release)) {
     // Somebody is going to sleep, trusting that this thread leaves nothing behind.
     polling_.store(Polling::kOwned, std::memory_order_relaxed);
-    while (!ArmOwned()) PollOwned();
+    if (!ArmOwned()) PollUntilArmed();
     owned = Polling::kOwned;
   }
+}
+
+bool Link::Glance() {
+  if (finished() || !TakePolling()) return false;
+  const bool readable = AnyReadable();
+  LeavePolling();
+  return readable;
 }
 
 bool Link::Poll() {
@@ -50,12 +56,20 @@ bool Link::Poll() {
 bool Link::Drain() {
   if (finished()) return true;
   if (!TakePolling()) return false;
-  do {
-    while (PollOwned()) {
-    }
-  } while (!ArmOwned());  // the polls may have acknowledged what another thread sleeps for
+  PollUntilArmed();
   LeavePolling();
   return true;
+}
+
+// Arms because the polls may have acknowledged what another thread sleeps for. What is there at the call ends within a
+// ring: a peer that goes on writing keeps its sleeper busy, not the caller.
+void Link::PollUntilArmed() {
+  const uint64_t end = bytes_read() + lanes() * options_.ring_bytes;
+  do {
+    while (PollOwned()) {
+      if (bytes_read() >= end) return queues_->completions().Wake();
+    }
+  } while (!ArmOwned());
 }
 
 bool Link::Arm() {
@@ -76,128 +90,215 @@ bool Link::Arm() {
 
 bool Link::ArmOwned() {
   if (finished()) return true;
-  if (!queue_->Arm().ok()) {
+  if (!queues_->completions().Arm().ok()) {
     // Who cannot sleep must not poll for ever: the link is lost by the next poll.
-    queue_pair_->Close();
-    absl::MutexLock lock(&queue_mu_);
-    queue_pair_failed_ = true;
+    first().Close();
+    first().Disconnect();
     return false;
   }
   armed_ = true;
-  if (!PollQueue()) return false;
-  if (SendsCompletedForSomebody()) return false;
-  const absl::StatusOr<std::optional<ring::Message>> next = reader_->Next();
-  return next.ok() && !next->has_value();
+  queues_->Poll();
+  return end_.ok() && !SendsCompletedForSomebody() && !PullsWait() &&
+         absl::c_none_of(all_lanes(),
+                         [](const auto& lane) { return lane->Ends() || lane->renewal_waits() || lane->Readable(); });
 }
 
 // Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not
 // be woken again.
 bool Link::SendsCompletedForSomebody() {
-  absl::MutexLock lock(&tx_mu_);
-  absl::MutexLock queue(&queue_mu_);
-  return sends_completed_ && (!room_waiters_.empty() || !control_.empty() || flush_wanted_);
+  return queues_->sends_completed() && absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->awaited(); });
 }
 
 bool Link::PollOwned() {
   if (finished()) return false;
-  if (std::exchange(armed_, false)) queue_->AckEvents();
-  // Asked before the ring is read: what the peer wrote before it went is still delivered.
-  const bool connected = PollQueue();
-  {
-    absl::MutexLock lock(&queue_mu_);
-    sends_completed_ = false;
+  if (std::exchange(armed_, false)) queues_->completions().AckEvents();
+  // While messages come, the queues can wait a little: what rings for them is known already.
+  bool sends_completed = false;
+  if (!AnyReadable() || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way())) {
+    unlooked_ = 0;
+    queues_->Poll();
+    sends_completed = queues_->TakeSendsCompleted();
   }
-  if (!connected && !last_head_.has_value()) last_head_ = reader_->head() + ring_bytes_;
+  int messages = 0;
+  bool looked = false;
   absl::Status status;
-  int count = 0;
-  for (; status.ok() && count < kMessagesPerBatch; ++count) {
-    const absl::StatusOr<std::optional<ring::Message>> next = reader_->Next();
-    status = next.status();
-    if (!next.ok() || !next->has_value()) break;
-    status = Receive(**next);
-    reader_->Pop(**next);
-    read_head_.store(reader_->head(), std::memory_order_release);
+  const bool ends = Ends();
+  for (size_t i = 0; i < lanes() && status.ok(); ++i) {
+    status = PollLane(*lanes_[i], sends_completed, messages, looked);
   }
-  bool flushed = false;
-  {
-    absl::MutexLock lock(&tx_mu_);
-    FlushControl();
-    TellHead();
-    flushed = flush_wanted_ && FlushedLocked();
+  if (status.ok()) status = Pull(messages);
+  // What the peer wrote before the end is still delivered, whichever lane ended first.
+  const bool over =
+      ends && (messages == 0 || absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->spent(); }));
+  const bool lost = !status.ok() || over;
+  const bool flush_wanted = looked && !lost && FlushWanted();
+  if (lost) {
+    Lose(status.ok() ? end_ : status);
+  } else {
+    Resize();
+    AfterPlacing();
+    GoOnClosing();
   }
-  TouchRoomWaiters();
-  const bool lost = !status.ok() || (!connected && (count == 0 || reader_->head() >= *last_head_));
-  if (lost) Lose(status.ok() ? queue_pair_->error() : status);
   NotifyTouched();
-  if (flushed || lost) TellFlushed();
-  return lost || count > 0;
+  if (flush_wanted || lost) TellFlushed();
+  return lost || messages > 0;
+}
+
+bool Link::FlushWanted() const {
+  return blocks_.flush_wanted() || absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->flush_wanted(); });
+}
+
+// Asked before the rings are read. Once one lane has ended, all have: each reads at most a ring of what had arrived.
+bool Link::Ends() {
+  for (const auto& lane : all_lanes()) {
+    if (end_.ok() && lane->Ends()) end_ = lane->why_disconnected();
+  }
+  if (end_.ok()) return false;
+  for (const auto& lane : all_lanes()) {
+    lane->Disconnect();
+    lane->Ends();
+  }
+  return true;
+}
+
+// Streams may just have changed lanes, and words for the first lane have come up on others.
+void Link::AfterPlacing() {
+  for (const auto& lane : all_lanes()) TouchRoomWaiters(*lane);
+  if (first().TakeWaits()) first().AfterReceiving();
+}
+
+// Adds to `messages` what was read; `looked` becomes true if anything may have changed for who waits.
+absl::Status Link::PollLane(Lane& lane, bool sends_completed, int& messages, bool& looked) {
+  int here = 0;
+  if (absl::Status status = Read(lane, here); !status.ok()) return status;
+  messages += here;
+  const std::optional<uint16_t> renewal = lane.TakeRenewal();
+  if (renewal.has_value()) {
+    const bool granted = !sender_.has_value() || options_.shares->Renew(*sender_, lane.number(), *renewal);
+    if (absl::Status status = lane.AnswerRenewal(granted); !status.ok()) return status;
+    // Shares may have changed their mind meanwhile, and would not say so again.
+    if (!granted && options_.shares->active(*sender_, lane.number())) lane.Activate();
+  }
+  if (lane.TakeWaits() || here > 0 || sends_completed || renewal.has_value()) {
+    looked = true;
+    lane.AfterReceiving();
+  }
+  return absl::OkStatus();
+}
+
+// Counts the messages read.
+absl::Status Link::Read(Lane& lane, int& messages) {
+  for (; messages < kMessagesPerBatch; ++messages) {
+    const absl::StatusOr<std::optional<ring::Message>> message = lane.Next();
+    if (!message.ok()) return message.status();
+    if (!message->has_value()) break;
+    if (absl::Status status = Receive(lane, **message); !status.ok()) return status;
+    lane.Pop();
+  }
+  return absl::OkStatus();
+}
+
+bool Link::AnyReadable() const {
+  return absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->Readable(); });
+}
+
+uint64_t Link::bytes_read() const {
+  uint64_t bytes = bytes_read_before_;
+  for (const auto& lane : all_lanes()) bytes += lane->head();
+  return bytes;
 }
 
 void Link::TellFlushed() {
   std::vector<std::function<void(const absl::Status&)>> waiters;
-  absl::Status status;
   {
-    absl::MutexLock lock(&tx_mu_);
+    absl::MutexLock lock(&flush_mu_);
+    // Asked under the lock: who has begun to wait since may have sent more.
+    if (!Flushed()) return;
     waiters.swap(flush_waiters_);
-    status = tx_error_;
   }
+  const absl::Status status = send_error();
   for (const auto& waiter : waiters) waiter(status);
   if (on_flushed_) on_flushed_();
 }
 
-absl::Status Link::Receive(const ring::Message& message) {
-  {
-    absl::MutexLock lock(&tx_mu_);
-    if (writer_ != nullptr) {
-      if (absl::Status status = writer_->SetPeerHead(message.header.head); !status.ok()) return status;
-    } else if (message.header.head != 0) {
-      return absl::DataLossError("a head for a ring that was not given yet");
-    }
+absl::Status Link::send_error() const {
+  for (const auto& lane : all_lanes()) {
+    if (absl::Status error = lane->error(); !error.ok()) return error;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Link::Receive(Lane& lane, const ring::Message& message) {
   for (wire::ItemWalk items = message.items(); !items.done();) {
     const absl::StatusOr<wire::Item> item = items.Next();
     if (!item.ok()) return item.status();
-    absl::Status status;
-    if (item->header.kind == wire::ItemKind::kHello) {
-      status = ReceiveHello(item->payload);
-    } else if (passive_ && !greeted_) {
-      status = absl::DataLossError("the peer's first item is not a hello");
-    } else if (item->header.kind == wire::ItemKind::kBye) {
-      status = absl::AbortedError("the peer has left it");
-    } else if (item->header.kind != wire::ItemKind::kHead) {
-      status = ReceiveForStream(*item);
-    }
-    if (!status.ok()) return status;
+    const bool hello = item->header.kind == wire::ItemKind::kHello;
+    if (passive_ && !hello && !lane.greeted()) return absl::DataLossError("the peer's first item is not a hello");
+    const bool own = item->header.stream == 0;
+    if (absl::Status status = own ? ReceiveOwn(lane, *item) : ReceiveForStream(*item); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-absl::Status Link::ReceiveHello(absl::Span<const std::byte> payload) {
-  if (!passive_ || std::exchange(greeted_, true)) return absl::DataLossError("an unexpected hello");
-  const absl::StatusOr<wire::RingDescriptor> ring = wire::DecodeRingDescriptor(CopyOf(payload));
+// What one end of the link tells the other.
+absl::Status Link::ReceiveOwn(Lane& lane, const wire::Item& item) {
+  switch (item.header.kind) {
+    case wire::ItemKind::kHello:
+      return ReceiveHello(lane, item.payload);
+    case wire::ItemKind::kBye:
+      if (end_.ok()) end_ = absl::AbortedError("the peer has left it");
+      return absl::OkStatus();
+    case wire::ItemKind::kHead:
+      return absl::OkStatus();
+    case wire::ItemKind::kPulled:
+      return OnPulled(item.payload);
+    case wire::ItemKind::kOpenLane:
+      return OnOpenLane(item.payload);
+    case wire::ItemKind::kLane:
+      return OnLane(item.payload);
+    case wire::ItemKind::kNoLane:
+      return OnNoLane();
+    case wire::ItemKind::kCloseLane:
+      return OnCloseLane();
+    case wire::ItemKind::kLaneClosed:
+      return OnLaneClosed();
+    default:
+      return absl::DataLossError("an item for stream 0");
+  }
+}
+
+absl::Status Link::ReceiveHello(Lane& lane, absl::Span<const std::byte> payload) {
+  if (!passive_ || !lane.Greet()) return absl::DataLossError("an unexpected hello");
+  const absl::StatusOr<wire::RingDescriptor> ring = wire::DecodeRingDescriptor(wire::CopyOf(payload));
   if (!ring.ok()) return ring.status();
-  absl::StatusOr<std::unique_ptr<ring::RingWriter>> writer =
-      ring::RingWriter::Create(*device_, *queue_pair_, *ring, max_mirror_bytes_);
-  if (!writer.ok()) return writer.status();
-  absl::MutexLock lock(&tx_mu_);
-  writer_ = *std::move(writer);
-  return absl::OkStatus();
+  const absl::Status met = lane.Meet(*ring);
+  // Without memory for one lane more, the others go on.
+  return absl::IsResourceExhausted(met) && lane.number() > 0 ? absl::OkStatus() : met;
 }
 
 absl::Status Link::ReceiveForStream(const wire::Item& item) {
+  const bool block = item.header.kind == wire::ItemKind::kBlock;
   std::shared_ptr<Port> port;
   {
     absl::MutexLock lock(&ports_mu_);
     const auto found = ports_.find(item.header.stream);
-    if (found == ports_.end()) return ReceiveForNobody(item.header);
-    port = found->second;
+    if (found != ports_.end()) {
+      port = found->second;
+    } else if (absl::Status status = ReceiveForNobody(item.header); !status.ok() || !block) {
+      return status;
+    }
+  }
+  if (port == nullptr) return OnBlock(nullptr, item.payload);
+  // Whatever a peer may still have under way when it aborts.
+  if (std::exchange(port->aborted_in_, port->aborted_in_ || item.header.kind == wire::ItemKind::kAbort)) {
+    return absl::OkStatus();
   }
   // An abort may come from a peer that has forgotten the stream already.
   if (item.header.kind != wire::ItemKind::kAbort && item.header.sequence != port->next_in_++) {
     return absl::DataLossError(absl::StrCat("stream ", item.header.stream, " skipped an item"));
   }
   Touch(port);
-  return Deliver(*port, item);
+  return block ? OnBlock(port.get(), item.payload) : Deliver(*port, item);
 }
 
 absl::Status Link::ReceiveForNobody(const wire::ItemHeader& header) {
@@ -209,8 +310,7 @@ absl::Status Link::ReceiveForNobody(const wire::ItemHeader& header) {
   if (passive_ && header.kind == wire::ItemKind::kOpen) {
     // Each is answered; who repeats them and never reads the answers must not fill memory with these.
     if (++refused_opens_ > highest_stream_) return absl::DataLossError("more opens than streams");
-    absl::MutexLock lock(&tx_mu_);
-    control_.push_back({nullptr, header.stream, wire::ItemKind::kAbort, "the stream has ended"});
+    first().QueueControl(wire::ItemKind::kAbort, "the stream has ended", header.stream);
   }
   return absl::OkStatus();
 }
@@ -222,7 +322,7 @@ absl::Status Link::Deliver(Port& port, const wire::Item& item) {
     case wire::ItemKind::kCloseWrite:
       return port.OnCloseWrite();
     case wire::ItemKind::kAbort:
-      port.OnAbort(CopyOf(item.payload.subspan(0, wire::kMaxAbortTextBytes)));
+      port.OnAbort(wire::CopyOf(item.payload.subspan(0, wire::kMaxAbortTextBytes)));
       return absl::OkStatus();
     case wire::ItemKind::kOpen:
     case wire::ItemKind::kWindow: {
@@ -230,29 +330,15 @@ absl::Status Link::Deliver(Port& port, const wire::Item& item) {
       if (!number.ok()) return number.status();
       return item.header.kind == wire::ItemKind::kOpen ? port.OnOpen(*number) : port.OnWindow(*number);
     }
-    case wire::ItemKind::kHello:
-    case wire::ItemKind::kHead:
-    case wire::ItemKind::kBye:
-      break;
+    default:
+      return absl::DataLossError("an item of the link's own, for a stream");
   }
-  return absl::OkStatus();  // the link's own, handled in Receive
 }
 
-void Link::TouchRoomWaiters() {
-  std::vector<std::weak_ptr<Port>> waiters;
-  {
-    absl::MutexLock lock(&tx_mu_);
-    if (room_waiters_.empty() || writer_ == nullptr || writer_->Room(ring::Reserve::kData) == 0) return;
-    waiters.swap(room_waiters_);
-    for (const std::weak_ptr<Port>& waiter : waiters) {
-      if (const std::shared_ptr<Port> port = waiter.lock()) port->waits_for_room_ = false;
-    }
-  }
-  for (const std::weak_ptr<Port>& waiter : waiters) {
-    if (const std::shared_ptr<Port> port = waiter.lock()) {
-      port->OnRoom();
-      Touch(port);
-    }
+void Link::TouchRoomWaiters(Lane& lane) {
+  for (const std::shared_ptr<Port>& port : lane.TakeRoomWaiters()) {
+    port->OnRoom();
+    Touch(port);
   }
 }
 
@@ -268,7 +354,6 @@ void Link::NotifyTouched() {
 }
 
 void Link::Lose(const absl::Status& why) {
-  queue_pair_->Close();
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports;
   {
     absl::MutexLock lock(&ports_mu_);
@@ -277,17 +362,14 @@ void Link::Lose(const absl::Status& why) {
   }
   const absl::StatusCode code = absl::IsAborted(why) ? absl::StatusCode::kAborted : absl::StatusCode::kUnavailable;
   const absl::Status lost(code, absl::StrCat("the link to the peer is lost: ", why.message()));
-  {
-    absl::MutexLock lock(&tx_mu_);
-    tx_error_ = lost;
-    control_.clear();
-    room_waiters_.clear();
-  }
+  for (const auto& lane : all_lanes()) lane->Fail(lost);
+  blocks_.Fail();
+  if (pulls_ != nullptr) pulls_->Clear();
   for (const auto& [stream, port] : ports) {
     port->OnLost(lost);
     Touch(port);
   }
-  queue_->Wake();  // who sleeps on it must find out that there is no more to wait for
+  queues_->completions().Wake();  // who sleeps on it must find out that there is no more to wait for
 }
 
 }  // namespace skein::link

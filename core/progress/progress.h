@@ -3,9 +3,17 @@
 #ifndef SKEIN_CORE_PROGRESS_PROGRESS_H_
 #define SKEIN_CORE_PROGRESS_PROGRESS_H_
 
+#include <cstdint>
 #include <memory>
 
 namespace skein::progress {
+
+// Who looks after a source just now, beside a Caretaker.
+enum class Attendance : uint8_t {
+  kNobody,
+  kAwake,   // somebody polls it, or has done so a moment ago
+  kAsleep,  // somebody sleeps on its descriptor, and will say so when that is over (Caretaker::Nudge)
+};
 
 // Any thread may call any method; concurrent Polls are safe and all but one return false at once.
 class Source {
@@ -30,6 +38,9 @@ class Source {
   // For who wants to stop watching: if nobody depends on this source just now and its peer has all it was sent, ends it
   // for good. Returns whether it is finished.
   virtual bool Retire() = 0;
+
+  // By a Caretaker. A moment ago: since the last call.
+  virtual Attendance TakeAttendance() { return Attendance::kNobody; }
 };
 
 // Implemented by an adapter. Must outlive every connector and listener it was given to.

@@ -3,8 +3,6 @@
 #include <atomic>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
-
 namespace skein::ring {
 namespace {
 
@@ -17,30 +15,43 @@ uint64_t LoadWord(const std::byte* at) {
 }  // namespace
 
 absl::StatusOr<std::optional<Message>> RingReader::Next() {
+  if (!next_.has_value()) {
+    absl::StatusOr<std::optional<Message>> found = Look();
+    if (!found.ok()) return found;
+    next_ = *std::move(found);
+  }
+  return next_;
+}
+
+absl::StatusOr<std::optional<Message>> RingReader::Look() const {
   const size_t offset = head_ % ring_.size();
   const std::byte* at = ring_.data() + offset;
   Message message;
   message.bytes = canaries_.Length(number_, LoadWord(at));
   if (message.bytes == 0) return std::nullopt;
-  if (message.bytes > ring_.size() - offset) {
-    return absl::DataLossError(absl::StrCat("a message of ", message.bytes, " bytes beyond the end of its ring"));
-  }
+  // Of a WRITE that is still landing, the length may be what an earlier message has left there.
+  if (message.bytes > ring_.size() - offset) return std::nullopt;
   const size_t before_canary = message.bytes - sizeof(uint64_t);
   if (LoadWord(at + before_canary) != canaries_.Tail(number_)) return std::nullopt;
   std::memcpy(&message.header, at, sizeof(message.header));
   message.area = {at + sizeof(message.header), before_canary - sizeof(message.header)};
   const bool wrap = message.header.flags == wire::kWrap;
-  if ((message.header.flags & ~wire::kWrap) != 0 || message.header.credits != 0 || message.header.stage_time != 0 ||
-      (wrap && (message.header.items != 0 || message.bytes != wire::kMessageUnit))) {
+  const bool known =
+      (message.header.flags & ~wire::kAllFlags) == 0 && message.header.reserved == 0 && message.header.stage_time == 0;
+  // What the other flags say is the lane's to judge.
+  const bool bare = !(message.header.flags & wire::kWrap) ||
+                    (wrap && message.header.items == 0 && message.bytes == wire::kMessageUnit);
+  if (!known || !bare) {
     return absl::DataLossError("a message with a malformed header");
   }
   return message;
 }
 
-void RingReader::Pop(const Message& message) {
-  const bool wrap = message.header.flags == wire::kWrap;
-  head_ += wrap ? ring_.size() - head_ % ring_.size() : message.bytes;
+void RingReader::Pop() {
+  const bool wrap = next_->header.flags == wire::kWrap;
+  head_ += wrap ? ring_.size() - head_ % ring_.size() : next_->bytes;
   ++number_;
+  next_.reset();
 }
 
 }  // namespace skein::ring

@@ -24,17 +24,22 @@ class RingReader {
   // `ring` outlives the reader.
   RingReader(absl::Span<const std::byte> ring, uint64_t secret) : ring_(ring), canaries_(secret) {}
 
-  // The next message, if it has arrived whole. DATA_LOSS: the writer broke the format.
+  // The next message, if it has arrived whole; looked for once, the same until Pop. DATA_LOSS: the writer broke the
+  // format.
   absl::StatusOr<std::optional<Message>> Next();
-  void Pop(const Message& message);
+  // Of what Next gave.
+  void Pop();
   // Bytes consumed since the start: what the writer is told.
   uint64_t head() const { return head_; }
 
  private:
+  absl::StatusOr<std::optional<Message>> Look() const;
+
   const absl::Span<const std::byte> ring_;
   const wire::Canaries canaries_;
   uint64_t head_ = 0;
   uint64_t number_ = 0;
+  std::optional<Message> next_;  // once it has been found
 };
 
 }  // namespace skein::ring

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/wire/immediate.h"
 
 namespace skein::ring {
 namespace {
@@ -86,89 +87,116 @@ void RingWriter::AppendPayload(absl::Span<const std::byte> bytes) {
   segments_.push_back({const_cast<std::byte*>(bytes.data()), bytes.size(), 0});
 }
 
-void RingWriter::Encode(absl::Span<OutItem> items, uint64_t head, size_t message_bytes, uint64_t number) {
-  static constexpr std::byte kZeros[wire::kMessageUnit] = {};
-  wire::MessageHeader header;
-  header.length_and_canary = canaries_.HeadWord(number, message_bytes);
-  header.items = static_cast<uint32_t>(items.size());
-  header.head = head;
-  Append(&header, sizeof(header));
-  size_t used = sizeof(header);
-  for (OutItem& item : items) {
-    size_t size = 0;
-    for (absl::Span<const std::byte> part : item.payload) size += part.size();
-    item.header.size = static_cast<uint32_t>(size);
-    Append(&item.header, sizeof(item.header));
+void RingWriter::AppendItem(OutItem& item) {
+  static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
+  size_t size = 0;
+  for (absl::Span<const std::byte> part : item.payload) size += part.size();
+  item.header.size = static_cast<uint32_t>(size);
+  Append(&item.header, sizeof(item.header));
+  if (item.leaves_copying && copies()) {
+    item.destination = at_;
+    at_ += size;
+  } else {
     for (absl::Span<const std::byte> part : item.payload) {
       if (!part.empty()) AppendPayload(part);
     }
-    Append(kZeros, wire::PaddedPayload(size) - size);
-    used += wire::ItemBytes(size);
   }
-  Append(kZeros, message_bytes - used - sizeof(uint64_t));
+  Append(kZeros, wire::PaddedPayload(size) - size);
+}
+
+void RingWriter::Encode(absl::Span<OutItem> items, const Envelope& envelope) {
+  static constexpr std::byte kZeros[wire::kMessageUnit] = {};
+  const uint64_t number = number_ + (position_ != tail_ ? 1 : 0);
+  wire::MessageHeader header;
+  header.length_and_canary = canaries_.HeadWord(number, bytes_);
+  header.items = static_cast<uint32_t>(items.size());
+  header.flags = envelope.flags;
+  header.head = envelope.head;
+  Append(&header, sizeof(header));
+  size_t used = sizeof(header);
+  for (OutItem& item : items) {
+    AppendItem(item);
+    used += wire::ItemBytes(item.header.size);
+  }
+  Append(kZeros, bytes_ - used - sizeof(uint64_t));
   const uint64_t tail = canaries_.Tail(number);
   Append(&tail, sizeof(tail));
 }
 
-fabric::SendRequest RingWriter::Request(uint64_t position) const {
-  fabric::SendRequest request;
-  request.opcode = fabric::Opcode::kWriteWithImmediate;
-  request.remote = {ring_.address + position % ring_.size, ring_.rkey};
-  request.signaled = unsignaled_ + 1 >= kSignalEvery;
-  return request;
+void RingWriter::LayWrap(const Envelope& envelope) {
+  wire::MessageHeader marker;
+  marker.length_and_canary = canaries_.HeadWord(number_, wrap_.size());
+  marker.flags = wire::kWrap;
+  marker.head = envelope.head;
+  wrap_.fill({});
+  std::memcpy(wrap_.data(), &marker, sizeof(marker));
+  const uint64_t tail = canaries_.Tail(number_);
+  std::memcpy(wrap_.data() + wrap_.size() - sizeof(tail), &tail, sizeof(tail));
+  wrap_segment_ = {wrap_.data(), wrap_.size(), 0};
+  if (mirror_ == nullptr) return;
+  wrap_segment_ = {mirror_->bytes().data() + tail_ % ring_.size, wrap_.size(), mirror_->lkey()};
+  std::memcpy(wrap_segment_.data, wrap_.data(), wrap_.size());
 }
 
-absl::Status RingWriter::Write(absl::Span<OutItem> items, uint64_t head, Reserve reserve, bool signaled) {
+absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve) {
   size_t item_bytes = 0;
   for (const OutItem& item : items) {
     size_t size = 0;
     for (absl::Span<const std::byte> part : item.payload) size += part.size();
     item_bytes += wire::ItemBytes(size);
   }
-  const size_t bytes = wire::MessageBytes(item_bytes);
-  const bool wrap = bytes > ToEnd();
-  const uint64_t position = wrap ? tail_ + ToEnd() : tail_;
-  if (item_bytes > Room(reserve) || position + bytes - tail_ > Free(reserve)) {
+  bytes_ = wire::MessageBytes(item_bytes);
+  position_ = bytes_ > ToEnd() ? tail_ + ToEnd() : tail_;
+  if (item_bytes > Room(reserve) || position_ + bytes_ - tail_ > Free(reserve)) {
     return absl::ResourceExhaustedError("the peer's ring is full");
   }
   scratch_.clear();
   segments_.clear();
-  wire::MessageHeader marker;
-  fabric::Segment marker_segment;
-  std::byte marker_bytes[wire::kMessageUnit] = {};
-  uint64_t number = number_;
-  if (wrap) {
-    marker.length_and_canary = canaries_.HeadWord(number, sizeof(marker_bytes));
-    marker.flags = wire::kWrap;
-    marker.head = head;
-    std::memcpy(marker_bytes, &marker, sizeof(marker));
-    const uint64_t tail = canaries_.Tail(number++);
-    std::memcpy(marker_bytes + sizeof(marker_bytes) - sizeof(tail), &tail, sizeof(tail));
-    marker_segment = {marker_bytes, sizeof(marker_bytes), 0};
-    if (mirror_ != nullptr) {
-      marker_segment = {mirror_->bytes().data() + tail_ % ring_.size, sizeof(marker_bytes), mirror_->lkey()};
-      std::memcpy(marker_segment.data, marker_bytes, sizeof(marker_bytes));
-    }
-  }
+  if (position_ != tail_) LayWrap(envelope);
   if (mirror_ != nullptr) {
-    at_ = mirror_->bytes().data() + position % ring_.size;
-    segments_.push_back({at_, bytes, mirror_->lkey()});
+    at_ = mirror_->bytes().data() + position_ % ring_.size;
+    segments_.push_back({at_, bytes_, mirror_->lkey()});
   }
-  Encode(items, head, bytes, number++);
-
-  fabric::SendRequest batch[2] = {Request(tail_), Request(position)};
-  batch[0].opcode = fabric::Opcode::kWrite;
-  batch[0].signaled = false;
-  batch[0].local = {&marker_segment, 1};
-  batch[1].local = segments_;
-  batch[1].id = number;
-  batch[1].signaled |= signaled;
-  absl::Status posted = queue_pair_.PostSend(wrap ? absl::MakeSpan(batch) : absl::MakeSpan(batch).subspan(1));
-  if (!posted.ok()) return posted;
-  unsignaled_ = batch[1].signaled ? 0 : unsignaled_ + 1 + (wrap ? 1 : 0);
-  tail_ = position + bytes;
-  number_ = number;
+  Encode(items, envelope);
   return absl::OkStatus();
+}
+
+absl::Status RingWriter::Post(const Posting& posting) {
+  const size_t wraps = position_ != tail_ ? 1 : 0;
+  fabric::SendRequest batch[2];
+  batch[0].opcode = fabric::Opcode::kWrite;
+  batch[0].remote = {ring_.address + tail_ % ring_.size, ring_.rkey};
+  batch[0].local = {&wrap_segment_, 1};
+  batch[0].signaled = false;
+  batch[1].opcode = posting.rings ? fabric::Opcode::kWriteWithImmediate : fabric::Opcode::kWrite;
+  batch[1].remote = {ring_.address + position_ % ring_.size, ring_.rkey};
+  batch[1].local = segments_;
+  batch[1].immediate = posting.immediate;
+  batch[1].signaled = posting.signaled || unsignaled_ + wraps + 1 >= kSignalEvery;
+  batch[1].id = number_ + wraps + 1;
+  if (absl::Status posted = queue_pair_.PostSend(absl::MakeSpan(batch).subspan(1 - wraps)); !posted.ok()) return posted;
+  unsignaled_ = batch[1].signaled ? 0 : unsignaled_ + 1 + static_cast<uint32_t>(wraps);
+  tail_ = position_ + bytes_;
+  number_ = batch[1].id;
+  return absl::OkStatus();
+}
+
+absl::Status RingWriter::Ring() {
+  fabric::SendRequest bell;
+  bell.opcode = fabric::Opcode::kWriteWithImmediate;
+  bell.remote = {ring_.address, ring_.rkey};
+  bell.immediate = wire::kBell;
+  bell.signaled = unsignaled_ + 1 >= kSignalEvery;
+  bell.id = number_;
+  if (absl::Status posted = queue_pair_.PostSend({&bell, 1}); !posted.ok()) return posted;
+  unsignaled_ = bell.signaled ? 0 : unsignaled_ + 1;
+  return absl::OkStatus();
+}
+
+absl::Status RingWriter::Write(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve,
+                               const Posting& posting) {
+  if (absl::Status laid = Lay(items, envelope, reserve); !laid.ok()) return laid;
+  return Post(posting);
 }
 
 }  // namespace skein::ring

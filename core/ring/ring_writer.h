@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_RING_RING_WRITER_H_
 #define SKEIN_CORE_RING_RING_WRITER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,23 @@ namespace skein::ring {
 struct OutItem {
   wire::ItemHeader header;
   absl::Span<const absl::Span<const std::byte>> payload;  // gathered
+  // Whoever has the payload copies it by themselves, between Lay and Post, to where Lay has said. Only of a writer that
+  // copies.
+  bool leaves_copying = false;
+  std::byte* destination = nullptr;
+};
+
+// What a message says apart from its items.
+struct Envelope {
+  uint64_t head = 0;   // how much this end has consumed of its own ring
+  uint16_t flags = 0;  // wire::MessageFlags, but for kWrap
+};
+
+// How a message is posted.
+struct Posting {
+  bool rings = true;  // as a WRITE_WITH_IMM, which its reader can sleep for; else as a WRITE, for who polls
+  uint32_t immediate = 0;
+  bool signaled = false;  // asks for the completion, which some requests have anyway
 };
 
 // What must be left free: so that a full ring can still be told of closes and windows, and, last of all, of heads:
@@ -38,13 +56,27 @@ class RingWriter {
 
   // Bytes of items that one message could carry now; 0 when none fits.
   size_t Room(Reserve reserve) const;
-  // `head`: how much this end has consumed of its own ring, told along. RESOURCE_EXHAUSTED when the message does not
-  // fit (see Room) or the send queue is full; other errors are the queue pair's.
-  // The request's id is the number of messages posted with it; `signaled` asks for its completion, which some have
-  // anyway.
-  absl::Status Write(absl::Span<OutItem> items, uint64_t head, Reserve reserve, bool signaled = false);
+  // Payload of an item that goes alone, given room enough.
+  size_t LargestItem() const {
+    return max_message_bytes_ - wire::MessageBytes(0) - sizeof(wire::ItemHeader) - wire::kMessageUnit;
+  }
+  // Puts a message together. RESOURCE_EXHAUSTED when it does not fit (see Room). The payloads stay until Post. Until
+  // that has succeeded, nothing has happened: another message may be laid.
+  absl::Status Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve);
+  // Posts what was laid. RESOURCE_EXHAUSTED when the send queue is full: try again after polling. Other errors are the
+  // queue pair's. The request's id is the number of messages posted with it.
+  absl::Status Post(const Posting& posting);
+  // Rings the bell for what was posted without: a WRITE_WITH_IMM of no bytes, with the id of the last message. Errors
+  // as Post's.
+  absl::Status Ring();
+  absl::Status Write(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve, const Posting& posting = {});
+  // Whether it copies payloads, where posts do not.
+  bool copies() const { return mirror_ != nullptr; }
   // Messages posted so far.
   uint64_t posted() const { return number_; }
+  // Bytes of the ring used so far, since the start; and of these, consumed by the peer.
+  uint64_t tail() const { return tail_; }
+  uint64_t peer_head() const { return peer_head_; }
   // The peer's word on what it has consumed. DATA_LOSS when it cannot be true.
   absl::Status SetPeerHead(uint64_t head);
 
@@ -54,10 +86,11 @@ class RingWriter {
 
   size_t Free(Reserve reserve) const;
   size_t ToEnd() const { return ring_.size - tail_ % ring_.size; }
-  void Encode(absl::Span<OutItem> items, uint64_t head, size_t message_bytes, uint64_t number);
+  void LayWrap(const Envelope& envelope);
+  void Encode(absl::Span<OutItem> items, const Envelope& envelope);
+  void AppendItem(OutItem& item);
   void Append(const void* data, size_t size);
   void AppendPayload(absl::Span<const std::byte> bytes);
-  fabric::SendRequest Request(uint64_t position) const;
 
   fabric::QueuePair& queue_pair_;
   const wire::RingDescriptor ring_;
@@ -70,8 +103,13 @@ class RingWriter {
   uint64_t number_ = 0;     // of the next message
   uint32_t unsignaled_ = 0;
 
-  // The message being put together, without a mirror: headers and small payloads in `scratch_`, runs of it and large
-  // payloads in `segments_`. With one: `at_` walks along the mirror.
+  // The message that is laid: where it begins and how long it is; where not at tail_, it comes after a wrap.
+  uint64_t position_ = 0;
+  size_t bytes_ = 0;
+  std::array<std::byte, wire::kMessageUnit> wrap_;
+  fabric::Segment wrap_segment_;
+  // Without a mirror: headers and small payloads in `scratch_`, runs of it and large payloads in `segments_`. With one:
+  // `at_` walks along the mirror.
   std::vector<std::byte> scratch_;
   std::vector<fabric::Segment> segments_;
   std::byte* at_ = nullptr;

@@ -1,5 +1,4 @@
-#include "core/stream/connector.h"
-
+// The asking end of a negotiation.
 #include <utility>
 #include <vector>
 
@@ -8,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/link/link.h"
+#include "core/stream/negotiation.h"
 #include "core/stream/process_identity.h"
-#include "core/stream/stream_port.h"
 #include "core/wire/bytes.h"
 #include "core/wire/negotiation.h"
 
@@ -18,15 +17,15 @@ namespace {
 
 using link::Link;
 
-// Links to server processes, by what those call them. A link is left when its last stream has ended, but not while a
-// negotiation is under way, whose answer might put another stream on it.
+// Links to server processes, by what those call them. A link is left when its last port has ended, but not while a
+// negotiation is under way, whose answer might put another on it.
 class LinkPool : public std::enable_shared_from_this<LinkPool> {
  public:
-  // Whether a peer might not know yet that this end is leaving the link that they share.
+  // Whether a peer might not know yet that this end is leaving the link that they share, or has lost it.
   bool AttemptBegins() {
     absl::MutexLock lock(&mu_);
     ++attempts_;
-    return leaving_ > 0;
+    return leaving_ > 0 || one_was_lost_;
   }
   void AttemptEnds() {
     {
@@ -36,10 +35,17 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     LeaveIdle();
   }
   // Also when the last words of a link have reached its peer.
-  void StreamEnded() { LeaveIdle(); }
+  void PortEnded() { LeaveIdle(); }
   void Add(const wire::Yes& yes, const std::shared_ptr<Link>& link) {
     absl::MutexLock lock(&mu_);
     links_[{yes.process, yes.link}] = link;
+    one_was_lost_ = false;
+  }
+  // A peer has named a link that is no more here, and may do so again: where nothing tells of an end, it never learns
+  // of this one while it has nothing to say.
+  void NamedInVain() {
+    absl::MutexLock lock(&mu_);
+    one_was_lost_ = true;
   }
   std::shared_ptr<Link> Find(const wire::Yes& yes) {
     absl::MutexLock lock(&mu_);
@@ -75,14 +81,15 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   absl::Mutex mu_;
   int attempts_ ABSL_GUARDED_BY(mu_) = 0;
   int leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links whose peers have not been told yet
+  bool one_was_lost_ ABSL_GUARDED_BY(mu_) = false;
   // Owned by the waiter that watches them, and by their streams.
   absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
 };
 
-Outcome No(const absl::Status& status) {
-  Outcome outcome;
-  outcome.why = FallbackOf(status);
-  return outcome;
+Placement No(const absl::Status& status) {
+  Placement none;
+  none.why = FallbackOf(status);
+  return none;
 }
 
 // What is offered of one fabric.
@@ -92,16 +99,22 @@ struct Way {
   Fallback worse_than;  // why no better fabric was offered
 };
 
-class LinkAttempt final : public Connector::Attempt {
+class LinkAttempt final : public LinkConnector::Attempt {
  public:
-  LinkAttempt(std::shared_ptr<LinkPool> pool, const StreamOptions& options, progress::Waiter* waiter,
-              std::vector<Way> ways, std::string offer)
-      : pool_(std::move(pool)), options_(options), waiter_(waiter), ways_(std::move(ways)), offer_(std::move(offer)) {}
+  LinkAttempt(std::shared_ptr<LinkPool> pool, std::shared_ptr<Fabrics> fabrics, std::shared_ptr<Service> service,
+              progress::Waiter* waiter, const Route& route, std::vector<Way> ways, std::string offer)
+      : pool_(std::move(pool)),
+        fabrics_(std::move(fabrics)),
+        service_(std::move(service)),
+        waiter_(waiter),
+        route_(route),
+        ways_(std::move(ways)),
+        offer_(std::move(offer)) {}
   ~LinkAttempt() override { pool_->AttemptEnds(); }
 
   absl::string_view offer() const override { return offer_; }
 
-  Outcome Complete(absl::string_view bytes) override {
+  Placement Complete(absl::string_view bytes) override {
     const absl::StatusOr<wire::Answer> answer = wire::DecodeAnswer(bytes);
     if (!answer.ok()) return No(answer.status());
     if (const auto* no = std::get_if<Fallback>(&*answer)) return Declined(*no);
@@ -110,55 +123,65 @@ class LinkAttempt final : public Connector::Attempt {
     const Way& way = ways_[yes.fabric];
     const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes);
     if (link == nullptr || (!yes.is_new && !link->attached())) {
+      pool_->NamedInVain();
       return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
     }
-    if (const absl::Status status = yes.is_new ? Attach(link, yes) : absl::OkStatus(); !status.ok()) return No(status);
-    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, yes.window,
-                                             [pool = pool_] { pool->StreamEnded(); });
+    if (const absl::Status status = yes.is_new ? Attach(way, yes) : absl::OkStatus(); !status.ok()) return No(status);
+    std::shared_ptr<link::Port> port =
+        service_->MakePort({link, yes.stream, yes.window, [pool = pool_] { pool->PortEnded(); }});
     if (absl::Status status = link->AddPort(port); !status.ok()) return No(status);
     std::string window;
-    wire::Put(window, uint64_t{options_.window_bytes});
+    wire::Put(window, service_->window());
     link->SendControl(port, wire::ItemKind::kOpen, std::move(window));
     if (yes.is_new) waiter_->Watch(link);
-    Outcome outcome;
-    outcome.stream = std::make_shared<LinkStream>(std::move(port));
-    outcome.why = Join({way.worse_than, yes.passed_over});
-    outcome.both_know = true;
-    outcome.reached = !yes.is_new || way.device->capabilities().meets_on_connect;
-    return outcome;
+    Placement placement;
+    placement.port = std::move(port);
+    placement.why = Join({way.worse_than, yes.passed_over});
+    placement.both_know = true;
+    placement.reached = !yes.is_new || way.device->capabilities().meets_on_connect;
+    return placement;
   }
 
  private:
-  Outcome Declined(const Fallback& why) const {
-    Outcome outcome;
-    outcome.why = Join({ways_[0].worse_than, why});
-    outcome.both_know = true;
-    return outcome;
+  Placement Declined(const Fallback& why) const {
+    Placement none;
+    none.why = Join({ways_[0].worse_than, why});
+    none.both_know = true;
+    return none;
   }
 
-  absl::Status Attach(const std::shared_ptr<Link>& link, const wire::Yes& yes) {
-    if (absl::Status status = link->Complete(yes.new_link.queue_pair, yes.new_link.ring); !status.ok()) return status;
-    link->set_on_flushed([pool = pool_] { pool->StreamEnded(); });
-    pool_->Add(yes, link);
+  absl::Status Attach(const Way& way, const wire::Yes& yes) {
+    const std::string& queue_pair = yes.new_link.queue_pair;
+    absl::Status status = fabrics_->CheckPeer(route_, FabricKind(way.device->name()), queue_pair);
+    if (status.ok()) status = way.link->Complete(queue_pair, yes.new_link.ring);
+    if (!status.ok()) return status;
+    way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
+    way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = FabricKind(way.device->name())](
+                                 absl::string_view next) { return fabrics->CheckPeer(route, kind, next); });
+    pool_->Add(yes, way.link);
     return absl::OkStatus();
   }
 
   const std::shared_ptr<LinkPool> pool_;
-  const StreamOptions options_;
+  const std::shared_ptr<Fabrics> fabrics_;
+  const std::shared_ptr<Service> service_;
   progress::Waiter* const waiter_;
+  const Route route_;
   const std::vector<Way> ways_;  // as offered
   const std::string offer_;
 };
 
-class LinkConnector final : public Connector {
+class PoolingConnector final : public LinkConnector {
  public:
-  LinkConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter)
-      : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter) {}
+  PoolingConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
+                   std::shared_ptr<Service> service)
+      : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
 
   absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) override {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     wire::Offer offer;
     offer.process = process_.id();
+    offer.service = service_->name();
     std::vector<Way> ways;
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {
@@ -174,13 +197,17 @@ class LinkConnector final : public Connector {
       return FallbackError(why.code, why.detail);
     }
     offer.new_link_only = pool_->AttemptBegins();
-    return std::make_unique<LinkAttempt>(pool_, options_, waiter_, std::move(ways), wire::EncodeOffer(offer));
+    return std::make_unique<LinkAttempt>(pool_, fabrics_, service_, waiter_, route, std::move(ways),
+                                         wire::EncodeOffer(offer));
   }
 
  private:
   absl::Status AddWay(const Candidate& candidate, Fallback worse_than, wire::Offer& offer, std::vector<Way>& ways) {
     absl::StatusOr<std::shared_ptr<Link>> link =
-        Link::Create(candidate.device, options_.ring_bytes, options_.max_mirror_bytes);
+        Link::Create(candidate.device, {.ring_bytes = options_.ring_bytes,
+                                        .max_mirror_bytes = options_.max_mirror_bytes,
+                                        .max_lanes = options_.queue_pairs,
+                                        .takes_blocks = service_->takes_blocks()});
     if (!link.ok()) return link.status();
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();
     if (!queue_pair.ok()) return queue_pair.status();
@@ -196,15 +223,16 @@ class LinkConnector final : public Connector {
   const std::shared_ptr<Fabrics> fabrics_;
   const StreamOptions options_;
   progress::Waiter* const waiter_;
+  const std::shared_ptr<Service> service_;
   const ProcessIdentity process_;
   const std::shared_ptr<LinkPool> pool_ = std::make_shared<LinkPool>();
 };
 
 }  // namespace
 
-std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
-                                           progress::Waiter* waiter) {
-  return std::make_unique<LinkConnector>(std::move(fabrics), options, waiter);
+std::unique_ptr<LinkConnector> CreateLinkConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
+                                                   progress::Waiter* waiter, std::shared_ptr<Service> service) {
+  return std::make_unique<PoolingConnector>(std::move(fabrics), options, waiter, std::move(service));
 }
 
 }  // namespace skein::stream

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/fallback.h"
 #include "core/fabric/fabric.h"
@@ -27,6 +28,8 @@ class Fabrics {
   virtual ~Fabrics() = default;
   // Best first, each kind once.
   virtual std::vector<Candidate> For(const Route& route) = 0;
+  // Judges what a peer of that route says of its end of a queue pair, before it is connected. FallbackError.
+  virtual absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) = 0;
   // A link of that kind failed, or never came to be, while the connection of `route` was well: it is left alone for a
   // while.
   virtual void Failed(const Route& route, absl::string_view kind) = 0;
@@ -37,6 +40,7 @@ class OneFabric final : public Fabrics {
  public:
   explicit OneFabric(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
   std::vector<Candidate> For(const Route&) override { return {{FabricKind(device_->name()), device_, {}}}; }
+  absl::Status CheckPeer(const Route&, absl::string_view, absl::string_view) override { return absl::OkStatus(); }
   void Failed(const Route&, absl::string_view) override {}
 
  private:

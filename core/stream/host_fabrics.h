@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "core/base/options.h"
-#include "core/fabric/verbs/gid.h"
 #include "core/stream/connector.h"
 #include "core/stream/fabrics.h"
 
@@ -16,10 +15,7 @@ namespace skein::stream {
 // peer address is left alone for RdmaOptions::settle_time.
 std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma);
 
-// Whether the options, where they name a device, port or GID index, mean that entry.
-bool Means(const RdmaOptions& options, const fabric::verbs::GidEntry& entry);
-
-// The part of them that concerns streams.
+// The part of the options that concerns streams.
 StreamOptions StreamOptionsOf(const Options& options);
 
 }  // namespace skein::stream

@@ -1,3 +1,4 @@
+// The asked end of a negotiation.
 #include <utility>
 #include <vector>
 
@@ -7,9 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
 #include "core/link/link.h"
-#include "core/stream/connector.h"
+#include "core/stream/negotiation.h"
 #include "core/stream/process_identity.h"
-#include "core/stream/stream_port.h"
 #include "core/wire/negotiation.h"
 
 namespace skein::stream {
@@ -17,10 +17,12 @@ namespace {
 
 using link::Link;
 
-class LinkListener final : public Listener {
+class PoolingListener final : public LinkListener {
  public:
-  LinkListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter)
-      : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter) {}
+  PoolingListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
+                  std::shared_ptr<Service> service)
+      : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
+  ~PoolingListener() override { shares_->Close(); }
 
   Fallback Deaf(const Route& route) override {
     std::vector<Fallback> reasons;
@@ -33,21 +35,31 @@ class LinkListener final : public Listener {
 
   Result Accept(absl::string_view bytes, const Route& route) override {
     absl::StatusOr<Result> result = TryAccept(bytes, route);
-    return result.ok() ? *std::move(result) : Decline(FallbackOf(result.status()));
+    if (result.ok()) return *std::move(result);
+    Result no;
+    no.placement.why = FallbackOf(result.status());
+    no.placement.both_know = true;
+    no.answer = wire::EncodeAnswer(no.placement.why);
+    return no;
   }
 
  private:
   using ClientKey = std::pair<wire::ProcessId, std::string>;  // and the fabric's kind
-  struct Client {
-    uint64_t number = 0;       // of the link
+  struct Numbered {
+    uint64_t number = 0;
     std::weak_ptr<Link> link;  // owned by the waiter that watches it, and by its streams
   };
+  using Links = std::vector<Numbered>;  // oldest first
 
   // The best of what is offered that this end has, too.
   absl::StatusOr<Result> TryAccept(absl::string_view bytes, const Route& route) {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     const absl::StatusOr<wire::Offer> offer = wire::DecodeOffer(bytes);
     if (!offer.ok()) return offer.status();
+    if (offer->service != service_->name()) {
+      return FallbackError(FallbackCode::kVersion,
+                           absl::StrCat("service ", static_cast<int>(offer->service), " is not served here"));
+    }
     const std::vector<Candidate> candidates = fabrics_->For(route);
     std::vector<Fallback> reasons;
     for (size_t i = 0; i < offer->fabrics.size(); ++i) {
@@ -64,7 +76,7 @@ class LinkListener final : public Listener {
       wire::Yes yes;
       yes.fabric = static_cast<uint8_t>(i);
       yes.passed_over = Join(reasons);
-      absl::StatusOr<Result> result = AcceptFabric(*offer, own->device, std::move(yes));
+      absl::StatusOr<Result> result = AcceptFabric(*offer, route, own->device, std::move(yes));
       if (result.ok()) return result;
       reasons.push_back(FallbackOf(result.status()));
     }
@@ -72,67 +84,92 @@ class LinkListener final : public Listener {
     return FallbackError(why.code, why.detail);
   }
 
-  absl::StatusOr<Result> AcceptFabric(const wire::Offer& offer, const std::shared_ptr<fabric::Device>& device,
-                                      wire::Yes yes) {
+  absl::StatusOr<Result> AcceptFabric(const wire::Offer& offer, const Route& route,
+                                      const std::shared_ptr<fabric::Device>& device, wire::Yes yes) {
     yes.process = process_.id();
-    yes.window = options_.window_bytes;
+    yes.window = service_->window();
     std::shared_ptr<Link> new_link;
-    absl::StatusOr<std::shared_ptr<StreamPort>> port = OnExistingLink(offer, yes);
-    if (!port.ok()) port = OnNewLink(offer, device, yes, new_link);
+    absl::StatusOr<std::shared_ptr<link::Port>> port = OnExistingLink(offer, yes);
+    if (!port.ok()) port = OnNewLink(offer, route, device, yes, new_link);
     if (!port.ok()) return port.status();
     Result result;
     result.answer = wire::EncodeAnswer(yes);
     if (result.answer.size() > kMaxAnswerBytes) return absl::InternalError("an answer that is too long");
-    result.outcome.stream = std::make_shared<LinkStream>(*std::move(port));
-    result.outcome.why = yes.passed_over;
-    result.outcome.reached = true;  // the client finds out, and this end writes nothing before
+    result.placement.port = *std::move(port);
+    result.placement.why = yes.passed_over;
+    result.placement.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
     return result;
   }
 
-  Client ClientOf(const wire::Offer& offer, const wire::Yes& yes) {
+  Links LinksOf(const wire::Offer& offer, const wire::Yes& yes) {
     absl::MutexLock lock(&mu_);
     const auto found = clients_.find(ClientKey(offer.process, offer.fabrics[yes.fabric].kind));
-    return found == clients_.end() ? Client() : found->second;
+    return found == clients_.end() ? Links() : found->second;
   }
 
   // The client's word on which process it is decides at most which of its own user's links it shares.
-  absl::StatusOr<std::shared_ptr<StreamPort>> OnExistingLink(const wire::Offer& offer, wire::Yes& yes) {
-    const Client client = ClientOf(offer, yes);
-    const std::shared_ptr<Link> link = client.link.lock();
-    if (offer.new_link_only || link == nullptr) return absl::NotFoundError("");
-    // Nobody uses it: has the client left it?
-    if (link->unused() && !link->Drain()) return absl::NotFoundError("");
-    // Attached: the client has heard of it, so that it can be told "that one".
-    if (!link->attached() || !link->StillConnected()) return absl::NotFoundError("");
-    yes.link = client.number;
-    return NewPort(link, yes);
+  // There are several where the client asked for more before it had attached to the first: that one is then for all.
+  absl::StatusOr<std::shared_ptr<link::Port>> OnExistingLink(const wire::Offer& offer, wire::Yes& yes) {
+    if (offer.new_link_only) return absl::NotFoundError("");
+    for (const Numbered& each : LinksOf(offer, yes)) {
+      const std::shared_ptr<Link> link = each.link.lock();
+      if (link == nullptr || !CanTakeMore(*link)) continue;
+      yes.link = each.number;
+      return NewPort(link, yes);
+    }
+    return absl::NotFoundError("");
   }
 
-  absl::StatusOr<std::shared_ptr<StreamPort>> OnNewLink(const wire::Offer& offer,
+  static bool CanTakeMore(Link& link) {
+    // Nobody uses it: has the client left it?
+    if (link.unused() && !link.Drain()) return false;
+    // Attached: the client has heard of it, so that it can be told "that one".
+    return link.attached() && link.StillConnected();
+  }
+
+  absl::StatusOr<std::shared_ptr<link::Port>> OnNewLink(const wire::Offer& offer, const Route& route,
                                                         const std::shared_ptr<fabric::Device>& device, wire::Yes& yes,
                                                         std::shared_ptr<Link>& new_link) {
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device, options_.ring_bytes, options_.max_mirror_bytes);
-    if (!link.ok()) return link.status();
     const wire::OfferedFabric& offered = offer.fabrics[yes.fabric];
+    const absl::Status checked = fabrics_->CheckPeer(route, offered.kind, offered.queue_pair);
+    if (!checked.ok()) return checked;
+    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device, {.ring_bytes = options_.ring_bytes,
+                                                                       .max_mirror_bytes = options_.max_mirror_bytes,
+                                                                       .max_lanes = options_.queue_pairs,
+                                                                       .shares = shares_,
+                                                                       .takes_blocks = service_->takes_blocks()});
+    if (!link.ok()) return link.status();
+    (*link)->set_check_peer([fabrics = fabrics_, route, kind = offered.kind](absl::string_view queue_pair) {
+      return fabrics->CheckPeer(route, kind, queue_pair);
+    });
     absl::StatusOr<Link::Accepted> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();
+    const absl::StatusOr<bool> in_turns = shares_->BeginToWatch();
+    if (!in_turns.ok()) return in_turns.status();
+    if (*in_turns) waiter_->Watch(shares_);
     absl::MutexLock lock(&mu_);
-    absl::erase_if(clients_, [](const auto& entry) { return entry.second.link.expired(); });
+    absl::erase_if(clients_, [](auto& entry) {
+      std::erase_if(entry.second, [](const Numbered& each) { return each.link.expired(); });
+      return entry.second.empty();
+    });
     yes.link = ++links_made_;
     yes.is_new = true;
     yes.new_link = {accepted->ring, std::move(accepted->queue_pair_answer)};
-    clients_[ClientKey(offer.process, offered.kind)] = {yes.link, *link};
+    Links& links = clients_[ClientKey(offer.process, offered.kind)];
+    // Who wants no other may have none any more.
+    if (offer.new_link_only) links.clear();
+    links.push_back({yes.link, *link});
     new_link = *link;
     return NewPort(*link, yes);
   }
 
-  absl::StatusOr<std::shared_ptr<StreamPort>> NewPort(const std::shared_ptr<Link>& link, wire::Yes& yes) {
+  absl::StatusOr<std::shared_ptr<link::Port>> NewPort(const std::shared_ptr<Link>& link, wire::Yes& yes) {
     yes.stream = link->NewStreamNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
     // Nothing may be sent before the peer has attached: its open item gives the window.
-    auto port = std::make_shared<StreamPort>(yes.stream, link, options_.window_bytes, /*send_window=*/0,
-                                             [link = std::weak_ptr<Link>(link)] { LookAfter(link.lock()); });
+    std::shared_ptr<link::Port> port = service_->MakePort(
+        {link, yes.stream, /*send_window=*/0, [weak = std::weak_ptr<Link>(link)] { LookAfter(weak.lock()); }});
     if (absl::Status status = link->AddPort(port); !status.ok()) return status;
     return port;
   }
@@ -147,25 +184,19 @@ class LinkListener final : public Listener {
   const std::shared_ptr<Fabrics> fabrics_;
   const StreamOptions options_;
   progress::Waiter* const waiter_;
+  const std::shared_ptr<Service> service_;
   const ProcessIdentity process_;
+  const std::shared_ptr<link::Shares> shares_ = std::make_shared<link::Shares>();
   absl::Mutex mu_;
   uint64_t links_made_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<ClientKey, Client> clients_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<ClientKey, Links> clients_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace
 
-Listener::Result Decline(Fallback why) {
-  Listener::Result result;
-  result.answer = wire::EncodeAnswer(why);
-  result.outcome.why = std::move(why);
-  result.outcome.both_know = true;
-  return result;
-}
-
-std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
-                                         progress::Waiter* waiter) {
-  return std::make_unique<LinkListener>(std::move(fabrics), options, waiter);
+std::unique_ptr<LinkListener> CreateLinkListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
+                                                 progress::Waiter* waiter, std::shared_ptr<Service> service) {
+  return std::make_unique<PoolingListener>(std::move(fabrics), options, waiter, std::move(service));
 }
 
 }  // namespace skein::stream

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+
+namespace skein::link {
+class Link;
+}
 
 namespace skein::stream {
 
@@ -65,10 +70,17 @@ class Stream {
   // The fabric's name, for paths and logs: "shm".
   virtual std::string path() const = 0;
 
+  // What carries it, for who waits for it with others.
+  virtual std::shared_ptr<link::Link> link() const = 0;
+
   // Polls the link under this stream until nothing more has arrived: everything the peer had sent before it died is
-  // then readable. Used when another channel says that the peer is gone.
+  // then readable, or Coming. Used when another channel says that the peer is gone.
   // False: another thread is polling just now; call again.
   virtual bool Drain() = 0;
+
+  // Whether bytes are on their way that the peer has announced and this end pulls. OnReadable follows: they come, or
+  // the link is lost.
+  virtual bool Coming() = 0;
 };
 
 }  // namespace skein::stream

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace skein::stream {
@@ -15,10 +17,11 @@ constexpr size_t kSmallestChunk = 256;
 }  // namespace
 
 StreamPort::StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window,
-                       std::function<void()> on_end)
+                       size_t large_payload, std::function<void()> on_end)
     : Port(stream),
       link_(std::move(link)),
       receive_window_(receive_window),
+      large_payload_(large_payload),
       on_end_(std::move(on_end)),
       may_arrive_(receive_window),
       may_send_(std::min(send_window, kMaxWindow)) {}
@@ -36,7 +39,10 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
   for (const ConstBytes& buffer : buffers) total += buffer.size();
   may_write_again_ = false;
   absl::StatusOr<size_t> taken = 0;
-  if (total > 0 && may_send_ > 0) taken = link_->Send(*this, buffers, may_send_);
+  if (total > 0 && may_send_ > 0) {
+    const bool large = std::min<uint64_t>(total, may_send_) >= large_payload_;
+    taken = large ? link_->SendBlocks(*this, buffers, may_send_) : link_->Send(*this, buffers, may_send_);
+  }
   if (!taken.ok()) return taken;
   may_send_ -= *taken;
   wants_to_write_ = *taken < total;
@@ -46,13 +52,15 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
 absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
   absl::MutexLock lock(&mu_);
   size_t taken = 0;
-  while (!arrived_.empty() && (taken == 0 || taken + arrived_.front().buffer.size <= max_bytes)) {
+  while (!arrived_.empty() && !arrived_.front().coming &&
+         (taken == 0 || taken + arrived_.front().buffer.size <= max_bytes)) {
     taken += arrived_.front().buffer.size;
     out.push_back(std::move(arrived_.front().buffer));
     arrived_.pop_front();
   }
   if (taken == 0) {
-    if (read_closed_ && !absl::IsAborted(error_)) return absl::OutOfRangeError("the peer has closed its side");
+    const bool at_end = read_closed_ && arrived_.empty();
+    if (at_end && !absl::IsAborted(error_)) return absl::OutOfRangeError("the peer has closed its side");
     if (!error_.ok()) return error_;
     wants_to_read_ = true;
     return absl::OkStatus();
@@ -80,8 +88,8 @@ void StreamPort::CloseWrite() {
 void StreamPort::Abort(const absl::Status& reason) {
   {
     absl::MutexLock lock(&mu_);
-    arrived_.clear();
-    if (EndedLocked()) return;
+    if (EndedLocked()) return arrived_.clear();
+    DropArrived();
     error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
     link_->SendControl(Self(), wire::ItemKind::kAbort,
                        std::string(absl::string_view(reason.message()).substr(0, wire::kMaxAbortTextBytes)));
@@ -99,7 +107,7 @@ void StreamPort::Abandon() {
     closed = write_closed_;
     uint64_t unread = 0;
     for (const Chunk& chunk : arrived_) unread += chunk.buffer.size;
-    arrived_.clear();
+    DropArrived();
     CountAsRead(unread);
   }
   if (!closed) Abort(absl::CancelledError("the stream was destroyed"));
@@ -115,12 +123,62 @@ void StreamPort::LeaveIfEnded() {
   on_end_();
 }
 
+bool StreamPort::Coming() {
+  absl::MutexLock lock(&mu_);
+  return coming_ > 0;
+}
+
+void StreamPort::DropArrived() {
+  arrived_.clear();
+  coming_ = 0;
+}
+
+absl::Status StreamPort::TakeIn(size_t bytes) {
+  if (read_closed_) return absl::DataLossError("data after its end");
+  if (bytes > may_arrive_) return absl::DataLossError("more data than the window allows");
+  may_arrive_ -= bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
+  absl::MutexLock lock(&mu_);
+  if (absl::Status status = TakeIn(size); !status.ok()) return status;
+  if (!error_.ok()) return false;
+  if (abandoned()) {
+    CountAsRead(size);
+    return false;
+  }
+  Chunk chunk;
+  chunk.buffer.size = size;
+  chunk.capacity = size;
+  chunk.coming = true;
+  arrived_.push_back(std::move(chunk));
+  ++coming_;
+  return true;
+}
+
+// The oldest that was coming, unless all that had arrived has been dropped meanwhile.
+void StreamPort::OnPulled(std::unique_ptr<std::byte[]> bytes, size_t size) {
+  absl::MutexLock lock(&mu_);
+  if (coming_ == 0) return;
+  --coming_;
+  const auto chunk = absl::c_find_if(arrived_, [](const Chunk& c) { return c.coming; });
+  chunk->coming = false;
+  if (size >= kSmallestChunk) {
+    chunk->buffer = {std::move(bytes), size};
+    return;
+  }
+  if (chunk != arrived_.begin() && Fit({bytes.get(), size}, *std::prev(chunk)) == size) {
+    arrived_.erase(chunk);
+  } else {
+    *chunk = NewChunk({bytes.get(), size});
+  }
+}
+
 absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
   absl::MutexLock lock(&mu_);
   if (payload.empty()) return absl::DataLossError("an empty data item");
-  if (read_closed_) return absl::DataLossError("data after its end");
-  if (payload.size() > may_arrive_) return absl::DataLossError("more data than the window allows");
-  may_arrive_ -= payload.size();
+  if (absl::Status status = TakeIn(payload.size()); !status.ok()) return status;
   if (!error_.ok()) return absl::OkStatus();
   if (abandoned()) {
     CountAsRead(payload.size());
@@ -131,20 +189,28 @@ absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
 }
 
 void StreamPort::Append(absl::Span<const std::byte> payload) {
-  if (!arrived_.empty()) {
-    Chunk& last = arrived_.back();
-    const size_t fits = std::min(payload.size(), last.capacity - last.buffer.size);
-    std::memcpy(last.buffer.data.get() + last.buffer.size, payload.data(), fits);
-    last.buffer.size += fits;
-    payload.remove_prefix(fits);
+  if (!arrived_.empty() && !arrived_.back().coming) {
+    payload.remove_prefix(Fit(payload, arrived_.back()));
     if (payload.empty()) return;
   }
+  arrived_.push_back(NewChunk(payload));
+}
+
+// As much of `payload` as there is room for.
+size_t StreamPort::Fit(absl::Span<const std::byte> payload, Chunk& into) {
+  const size_t fits = std::min(payload.size(), into.capacity - into.buffer.size);
+  std::memcpy(into.buffer.data.get() + into.buffer.size, payload.data(), fits);
+  into.buffer.size += fits;
+  return fits;
+}
+
+StreamPort::Chunk StreamPort::NewChunk(absl::Span<const std::byte> payload) {
   Chunk chunk;
   chunk.capacity = std::max(payload.size(), kSmallestChunk);
   chunk.buffer.data.reset(new std::byte[chunk.capacity]);  // not make_unique, which would clear it first
   chunk.buffer.size = payload.size();
   std::memcpy(chunk.buffer.data.get(), payload.data(), payload.size());
-  arrived_.push_back(std::move(chunk));
+  return chunk;
 }
 
 absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
@@ -179,7 +245,7 @@ void StreamPort::OnAbort(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   error_ = absl::AbortedError(absl::StrCat("aborted by the peer: ", text));
-  arrived_.clear();
+  DropArrived();
 }
 
 void StreamPort::OnRoom() {
@@ -190,6 +256,11 @@ void StreamPort::OnRoom() {
 void StreamPort::OnLost(const absl::Status& why) {
   absl::MutexLock lock(&mu_);
   if (error_.ok()) error_ = why;
+  if (coming_ == 0) return;
+  // What was still coming never comes, so that the end behind it is not reached.
+  arrived_.erase(absl::c_find_if(arrived_, [](const Chunk& c) { return c.coming; }), arrived_.end());
+  coming_ = 0;
+  read_closed_ = false;
 }
 
 void StreamPort::Notify() {
@@ -200,7 +271,7 @@ void StreamPort::Notify() {
     absl::MutexLock lock(&mu_);
     observer = observer_;
     const bool over = !error_.ok();
-    if (wants_to_read_ && (over || read_closed_ || !arrived_.empty())) {
+    if (wants_to_read_ && (over || (arrived_.empty() ? read_closed_ : !arrived_.front().coming))) {
       readable = true;
       wants_to_read_ = false;
     }

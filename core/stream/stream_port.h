@@ -25,10 +25,11 @@ namespace skein::stream {
 
 class StreamPort final : public link::Port {
  public:
-  // `send_window`: what the peer lets us send to begin with. `on_end` is called once, without locks, when the port has
+  // `send_window`: what the peer lets us send to begin with. `large_payload`: bytes in one Write that do not go by the
+  // ring, but are left for the peer to pull. `on_end` is called once, without locks, when the port has
   // left its link: the link may be idle then.
   StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window,
-             std::function<void()> on_end);
+             size_t large_payload, std::function<void()> on_end);
 
   // As in Stream.
   void SetObserver(std::shared_ptr<StreamObserver> observer);
@@ -36,11 +37,14 @@ class StreamPort final : public link::Port {
   absl::Status Read(size_t max_bytes, std::vector<Buffer>& out);
   void CloseWrite();
   void Abort(const absl::Status& reason);
+  bool Coming();
   // The owner is gone: aborts, unless this side is closed already; then what still arrives is dropped until the peer
   // has closed its side, too, so that the last words written here are not lost to an abort.
   void Abandon();
 
   absl::Status OnData(absl::Span<const std::byte> payload) override;
+  absl::StatusOr<bool> OnBlock(size_t size) override;
+  void OnPulled(std::unique_ptr<std::byte[]> bytes, size_t size) override;
   absl::Status OnOpen(uint64_t window) override;
   absl::Status OnWindow(uint64_t bytes) override;
   absl::Status OnCloseWrite() override;
@@ -49,32 +53,39 @@ class StreamPort final : public link::Port {
   void OnLost(const absl::Status& why) override;
   void Notify() override;
 
-  link::Link& link() { return *link_; }
+  const std::shared_ptr<link::Link>& link() const { return link_; }
 
  private:
   // Small items share a chunk, so that many of them cost little more memory than their bytes.
   struct Chunk {
     Buffer buffer;
     size_t capacity = 0;
+    bool coming = false;  // announced: nothing but its size is here yet
   };
 
   std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
+  absl::Status TakeIn(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DropArrived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AddToSendWindow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static size_t Fit(absl::Span<const std::byte> payload, Chunk& into);
+  static Chunk NewChunk(absl::Span<const std::byte> payload);
   void Append(absl::Span<const std::byte> payload) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountAsRead(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LeaveIfEnded() ABSL_LOCKS_EXCLUDED(mu_);
   bool EndedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !error_.ok() || (write_closed_ && read_closed_);
+    return !error_.ok() || (write_closed_ && read_closed_ && coming_ == 0);
   }
 
   const std::shared_ptr<link::Link> link_;
   const size_t receive_window_;  // bytes the peer may have under way, unread ones included
+  const size_t large_payload_;
 
   const std::function<void()> on_end_;
 
   absl::Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
   std::deque<Chunk> arrived_ ABSL_GUARDED_BY(mu_);
+  size_t coming_ ABSL_GUARDED_BY(mu_) = 0;    // of these, chunks that are
   uint64_t may_arrive_ ABSL_GUARDED_BY(mu_);  // of the receive window
   uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;    // not yet given back to the peer
   uint64_t may_send_ ABSL_GUARDED_BY(mu_);
@@ -99,11 +110,13 @@ class LinkStream final : public Stream {
   absl::Status Read(size_t max_bytes, std::vector<Buffer>& out) override { return port_->Read(max_bytes, out); }
   void CloseWrite() override { port_->CloseWrite(); }
   void Abort(const absl::Status& reason) override { port_->Abort(reason); }
-  std::string path() const override { return std::string(port_->link().fabric_name()); }
+  std::string path() const override { return std::string(port_->link()->fabric_name()); }
+  std::shared_ptr<link::Link> link() const override { return port_->link(); }
   void WhenReached(std::function<void(const absl::Status&)> then) override {
-    port_->link().WhenFlushed(std::move(then));
+    port_->link()->WhenFlushed(std::move(then));
   }
-  bool Drain() override { return port_->link().Drain(); }
+  bool Coming() override { return port_->Coming(); }
+  bool Drain() override { return port_->link()->Drain(); }
 
  private:
   const std::shared_ptr<StreamPort> port_;

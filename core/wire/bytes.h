@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace skein::wire {
 
@@ -18,6 +19,11 @@ template <typename T>
 void Put(std::string& out, const T& value) {
   static_assert(std::is_trivially_copyable_v<T>);
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// Of bytes that a peer may still write: copied once, and what is looked at is the copy.
+inline std::string CopyOf(absl::Span<const std::byte> bytes) {
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
 // Takes fields off the front; after the first that is not there, ok() is false and all others are zero.

@@ -14,19 +14,45 @@ namespace skein::wire {
 inline constexpr size_t kMessageUnit = 64;  // alignment and granularity of messages, bytes
 inline constexpr size_t kMaxAbortTextBytes = 256;
 
-enum MessageFlags : uint16_t { kWrap = 1u << 0 };
+enum MessageFlags : uint16_t {
+  kWrap = 1u << 0,
+  kGrant = 1u << 1,       // yes to the renewal that this lane's writer has asked for
+  kDecline = 1u << 2,     // no
+  kActivate = 1u << 3,    // without having been asked: this lane may be used again
+  kHeadWanted = 1u << 4,  // please tell how much you have consumed
+  kAwake = 1u << 5,       // the writer of this message polls, and says before it stops: it need not be rung
+  kSleepless = 1u << 6,   // it never sleeps
+  kPresence = kAwake | kSleepless,
+  kAllFlags = (1u << 7) - 1,
+};
 
 struct MessageHeader {
   uint64_t length_and_canary = 0;
   uint32_t items = 0;
   uint16_t flags = 0;
-  uint16_t credits = 0;
+  uint16_t reserved = 0;
   uint64_t head = 0;
   uint64_t stage_time = 0;
 };
 static_assert(sizeof(MessageHeader) == 32);
 
-enum class ItemKind : uint8_t { kHello = 1, kOpen, kData, kWindow, kCloseWrite, kAbort, kHead, kBye };
+enum class ItemKind : uint8_t {
+  kHello = 1,
+  kOpen,
+  kData,
+  kWindow,
+  kCloseWrite,
+  kAbort,
+  kHead,
+  kBye,
+  kOpenLane,
+  kLane,
+  kNoLane,
+  kBlock,
+  kPulled,
+  kCloseLane,
+  kLaneClosed,
+};
 
 struct ItemHeader {
   uint32_t stream = 0;

@@ -83,6 +83,7 @@ std::string EncodeOffer(const Offer& offer) {
   Put(out, offer.lowest_version);
   Put(out, offer.highest_version);
   Put(out, offer.process);
+  Put(out, offer.service);
   Put(out, static_cast<uint8_t>(offer.new_link_only ? 1 : 0));
   Put(out, static_cast<uint8_t>(offer.fabrics.size()));
   for (const OfferedFabric& fabric : offer.fabrics) {
@@ -105,6 +106,7 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
                                       ", this end has ", kProtocolVersion));
   }
   offer.process = reader.Take<ProcessId>();
+  offer.service = reader.Take<Service>();
   const auto flags = reader.Take<uint8_t>();
   if (flags > 1) return Malformed("offer");
   offer.new_link_only = flags == 1;

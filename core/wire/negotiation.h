@@ -1,4 +1,4 @@
-// The two messages by which a stream is asked for and given; FORMAT.md, "Negotiation".
+// The two messages by which a place on a link is asked for and given; FORMAT.md, "Negotiation".
 #ifndef SKEIN_CORE_WIRE_NEGOTIATION_H_
 #define SKEIN_CORE_WIRE_NEGOTIATION_H_
 
@@ -18,6 +18,9 @@ namespace skein::wire {
 inline constexpr uint8_t kProtocolVersion = 1;
 using ProcessId = std::array<char, 16>;
 
+// What is to be at both ends of the place.
+enum class Service : uint8_t { kStream = 1, kRpc = 2 };
+
 // One way in which the peer might be reached.
 struct OfferedFabric {
   std::string kind;        // "shm", "rdma"
@@ -30,6 +33,7 @@ struct Offer {
   uint8_t lowest_version = kProtocolVersion;
   uint8_t highest_version = kProtocolVersion;
   ProcessId process = {};
+  Service service = Service::kStream;
   bool new_link_only = false;          // the offering end is about to leave some link, perhaps that one
   std::vector<OfferedFabric> fabrics;  // best first, 1 to kMaxOfferedFabrics
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 
+#include "core/wire/block.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/raw_message.h"
 #include "tests/support/wire_samples.h"
@@ -48,8 +49,9 @@ std::vector<std::string> Seeds() {
   beginning.Add(1, RawItem(ItemKind::kHello, 0, 0, wire::EncodeRingDescriptor(wire::SampleRing())))
       .Add(2, RawItem(ItemKind::kOpen, 1, 0, Number(1000)) + RawItem(ItemKind::kData, 1, 1, "some bytes"))
       .Add(1, RawItem(ItemKind::kWindow, 1, 2, Number(500)))
+      .Add(1, RawItem(ItemKind::kBlock, 1, 3, wire::Encode(wire::Block{0x7f0000001000, 7, 1000, 3})))
       .Add(1, RawItem(ItemKind::kHead, 0, 0))
-      .Add(2, RawItem(ItemKind::kCloseWrite, 1, 3) + RawItem(ItemKind::kAbort, 2, 0, "why"));
+      .Add(2, RawItem(ItemKind::kCloseWrite, 1, 4) + RawItem(ItemKind::kAbort, 2, 0, "why"));
   RingContent large;
   large.Add(1, RawItem(ItemKind::kData, 1, 0, std::string(1500, 'd'))).Wrap();
   RingContent small;
@@ -83,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       for (const std::byte byte : item->payload) read += static_cast<uint8_t>(byte);
     }
     const uint64_t before = reader.head();
-    reader.Pop(message);
+    reader.Pop();
     Require(reader.head() > before && reader.head() % 64 == 0, "the head goes on, by units");
   }
   return read == UINT64_MAX ? -1 : 0;

@@ -28,7 +28,7 @@ std::string Input(uint8_t history, absl::string_view records) {
 
 std::string RecordBytes(RecordKind kind, uint32_t size) {
   std::string bytes;
-  wire::Put(bytes, Record{kind, size, 7, size});
+  wire::Put(bytes, Record{kind, /*solicited=*/0, size, 7, size});
   bytes.append((size_t{size} + 15) / 16 * 16, 'r');
   return bytes;
 }
@@ -76,9 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   skein::fabric::shm::MailboxConsumer consumer(*own, *peer);
   const std::string payload(kHistoryBytes, 'h');
   for (int i = 0; i < history; ++i) {
-    Require(
-        producer.Push({RecordKind::kFragment, kHistoryBytes, 0, 0}, reinterpret_cast<const std::byte*>(payload.data())),
-        "what was read makes room");
+    Require(producer.Push({RecordKind::kFragment, /*solicited=*/0, kHistoryBytes, 0, 0},
+                          reinterpret_cast<const std::byte*>(payload.data())),
+            "what was read makes room");
     const absl::StatusOr<Record> record = consumer.Peek();
     Require(record.ok(), "an honest record is read");
     consumer.Pop(*record);

@@ -6,7 +6,6 @@ only if both logged that they used shared memory; one between a Skein and a plai
 """
 
 import argparse
-import collections
 import concurrent.futures
 import dataclasses
 import pathlib
@@ -15,7 +14,9 @@ import sys
 import time
 
 import paths
-import peers
+import peers  # puts the shared helpers on the path
+import processes
+import report
 from cases import CASES, RUBY_CASES, Case
 
 # Client kind, client is Skein, server is Skein.
@@ -40,9 +41,6 @@ class Job:
 
     def title(self):
         return f"{self.case.name} {self.pairing} {self.security}"
-
-
-Result = collections.namedtuple("Result", "job failure seconds log_path")
 
 
 def parse_arguments():
@@ -76,11 +74,11 @@ class Run:
 
     def start_servers(self):
         kinds = sorted({(PAIRINGS[job.pairing][2], job.security) for job in self.jobs})
-        for port, (skein, security) in zip(peers.free_ports(len(kinds)), kinds):
+        for port, (skein, security) in zip(processes.free_ports(len(kinds)), kinds):
             log_path = self.logs / f"server-{'skein' if skein else 'plain'}-{security}.log"
             self.servers[skein, security] = peers.Server(self.programs, port, skein, security == "tls", log_path)
         for server in self.servers.values():
-            server.wait_until_listening()
+            server.wait_until_ready()
 
     def run_jobs(self, parallel):
         # Cases that sleep must not hold up the others, nor the others them.
@@ -100,7 +98,7 @@ class Run:
             failure = paths.fault(log, "client", server_skein) if client_skein else paths.plain_fault(log)
             if job.case.may_never_connect and not paths.paths_in(log):
                 failure = ""
-        return Result(job, failure, time.monotonic() - start, log_path)
+        return report.Result(job, failure, time.monotonic() - start, log_path)
 
     def stop_servers(self):
         """Ends the servers; how each ended, and what it says of its connections, are results of their own."""
@@ -108,7 +106,7 @@ class Run:
             start = time.monotonic()
             failure = server.stop() or self.server_fault(server, security)
             job = Job(Case(f"{'skein' if skein else 'plain'} server", ""), "-", security)
-            self.results.append(Result(job, failure, time.monotonic() - start, server.log_path))
+            self.results.append(report.Result(job, failure, time.monotonic() - start, server.log_path))
 
     def server_fault(self, server, security):
         """Each Skein client that met a Skein server must have been seen by it on shared memory too."""
@@ -128,27 +126,15 @@ def print_table(results):
     names = list(dict.fromkeys(case.name for case in CASES + RUBY_CASES))
     for security in SECURITIES:
         pairings = [pairing for column, pairing in columns if column == security]
-        if not pairings:
-            continue
-        print(f"\n{security:30}" + "".join(f"{pairing:>18}" for pairing in pairings))
-        for name in names:
-            row = [cells.get((name, security, pairing)) for pairing in pairings]
-            if any(row):
-                print(f"{name:30}" + "".join(f"{cell_text(result):>18}" for result in row))
+        if pairings:
+            rows = ((name, [cells.get((name, security, pairing)) for pairing in pairings]) for name in names)
+            report.print_table(security, pairings, [(name, map(cell_text, row)) for name, row in rows if any(row)])
 
 
 def cell_text(result):
     if result is None:
         return ""
     return "FAIL" if result.failure else f"{result.seconds:.1f} s"
-
-
-def print_failures(results):
-    for result in results:
-        if result.failure:
-            print(f"\nFAILED {result.job.title()}: {result.failure}\n  log: {result.log_path}")
-            tail = result.log_path.read_text(errors="replace").splitlines()[-15:] if result.log_path.exists() else []
-            print("\n".join("  | " + line[:300] for line in tail))
 
 
 def main():
@@ -173,10 +159,8 @@ def main():
     finally:
         run.stop_servers()
     print_table(run.results)
-    print_failures(run.results)
-    failed = sum(bool(result.failure) for result in run.results)
-    print(f"\n{len(run.results) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    report.print_failures(run.results)
+    return report.close(run.results)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,14 @@ MAX_LINES = 500
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
 
+# core/schedule decides by what it is told, so that a simulator can use it unchanged: it sees no clock, thread, lock or
+# chance, and of core nothing that does.
+POLICIES = "core/schedule/"
+IMPURE_INCLUDE = re.compile(
+    r"(atomic|chrono|condition_variable|ctime|future|mutex|random|thread|pthread\.h|(sys/)?time\.h)$"
+    r"|absl/(random|synchronization|time)/|core/(?!base/|schedule/)"
+)
+
 
 class Tree:
     """A source tree on disk."""
@@ -99,6 +107,13 @@ def own_includes_start_at_the_root(tree):
                 yield f"{file}:{number}: include own files by their path from the root, not {included}"
 
 
+def policies_are_pure(tree):
+    for file in tree.cxx(POLICIES):
+        for number, included in tree.includes(file):
+            if IMPURE_INCLUDE.match(included):
+                yield f"{file}:{number}: a policy is data in, decisions out; it does not include {included}"
+
+
 def files_stay_short(tree):
     for file in (*tree.sources(*SOURCE_FOLDERS), "run"):
         if (tree.root / file).is_file() and len(tree.lines(file)) > MAX_LINES:
@@ -107,5 +122,5 @@ def files_stay_short(tree):
 
 RULES = [
     every_folder_is_a_layer, includes_point_downwards, core_knows_no_framework, one_file_sees_grpc_internals,
-    own_includes_start_at_the_root, files_stay_short,
+    own_includes_start_at_the_root, policies_are_pure, files_stay_short,
 ]  # fmt: skip

@@ -58,6 +58,13 @@ class MadeUpTree(unittest.TestCase):
         self.assertEqual(self.broken(rules.own_includes_start_at_the_root, files),
                          ["core/base/near.cc:1", "core/ring/dots.cc:1"])
 
+    def test_policies_are_pure(self):
+        for header in ("<thread>", "<random>", "<time.h>", '"absl/time/clock.h"', '"core/wire/message.h"'):
+            files = {"core/schedule/a.cc": f'#include <vector>\n#include "core/base/b.h"\n#include {header}\n',
+                     "core/schedule/b.cc": '#include "absl/status/status.h"\n#include "core/schedule/a.h"\n',
+                     "core/link/a.cc": f"#include {header}\n"}
+            self.assertEqual(self.broken(rules.policies_are_pure, files), ["core/schedule/a.cc:3"], header)
+
     def test_files_stay_short(self):
         limit = rules.MAX_LINES
         files = {"core/base/long.cc": "//\n" * (limit + 1), "core/base/full.cc": "//\n" * limit,

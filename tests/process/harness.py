@@ -11,9 +11,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from processes import await_true, clean_environment, descriptors  # noqa: E402
 
 
 class Transport(enum.Enum):
@@ -59,7 +64,7 @@ class Program:
     def __init__(self, name, flags, *, transport=None, mode="prefer", arguments=None, prefix=(), env=None, folder=None):
         transport = transport or _transport
         arguments = dict(arguments or {})
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "GRPC_", "LD_PRELOAD"))}
+        environment = clean_environment("GRPC_")
         environment["GRPC_VERBOSITY"] = "info"
         if transport is Transport.PRELOAD:
             environment["LD_PRELOAD"] = str(preload_library(folder))
@@ -238,17 +243,6 @@ class ProcessTest(unittest.TestCase):
 Holdings = collections.namedtuple("Holdings", "fds memfds threads maps")
 
 
-def descriptors(pid):
-    """What each open descriptor of the process is."""
-    targets = []
-    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-        try:
-            targets.append(os.readlink(entry))
-        except FileNotFoundError:
-            pass  # closed since it was listed
-    return targets
-
-
 def mappings(pid):
     return pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
 
@@ -307,14 +301,4 @@ def has_ipv6():
             probe.bind(("::1", 0))
     except OSError:
         return False
-    return True
-
-
-def await_true(condition, seconds, step=0.02):
-    """Whether `condition()` came true in time. For what the kernel only tells on asking."""
-    end = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(step)
     return True

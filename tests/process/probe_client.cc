@@ -3,6 +3,8 @@
 //   close                      closes all channels
 //   call COUNT BYTES           echoes on the first channel, verified
 //   parallel THREADS COUNT BYTES  the same from several threads
+//   load THREADS BYTES         the same until told otherwise; returns when each thread has had an answer
+//   unload STATUS              ends that: after a call has ended so, or 60 s
 //   each BYTES                 one echo on every channel
 //   wait_call MS               one echo that waits for the server
 //   hold                       opens a Hold call and returns once the server has answered
@@ -21,12 +23,14 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "tests/process/probe.grpc.pb.h"
@@ -133,6 +137,55 @@ class HeldCall {
   grpc::Status status_;
 };
 
+// Calls one after the other by several threads, until it is ended.
+class Load {
+ public:
+  Load(const std::shared_ptr<grpc::Channel>& channel, int threads, int bytes) : channel_(channel) {
+    for (int t = 0; t < threads; ++t) threads_.emplace_back([=, this] { Call(t, bytes); });
+    absl::MutexLock lock(&mu_);
+    const auto answered = [&] { return answered_ == threads; };
+    mu_.Await(absl::Condition(&answered));
+  }
+  ~Load() { End({}); }
+
+  // How the calls ended.
+  Report End(const std::string& awaited) {
+    {
+      absl::MutexLock lock(&mu_);
+      const auto has_come = [&] { return awaited.empty() || report_.statuses().contains(awaited); };
+      mu_.AwaitWithTimeout(absl::Condition(&has_come), absl::Seconds(60));
+      ended_ = true;
+    }
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+    absl::MutexLock lock(&mu_);
+    return report_;
+  }
+
+ private:
+  void Call(int thread, int bytes) {
+    bool first = true;
+    for (uint32_t call = thread;; call += 64) {
+      const grpc::Status status = Echo(channel_, bytes, call);
+      {
+        absl::MutexLock lock(&mu_);
+        Count(status, report_);
+        if (std::exchange(first, false)) ++answered_;
+        if (ended_) return;
+      }
+      // Not one failure after the other while there is no connection.
+      if (!status.ok()) channel_->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Milliseconds(100)));
+    }
+  }
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  absl::Mutex mu_;
+  Report report_ ABSL_GUARDED_BY(mu_);
+  int answered_ ABSL_GUARDED_BY(mu_) = 0;  // threads
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::thread> threads_;
+};
+
 class ProbeClient {
  public:
   Report Run(const std::vector<std::string>& words) {
@@ -155,6 +208,11 @@ class ProbeClient {
       for (int i = 0; i < number(1); ++i) Count(Echo(channels_[0], number(2), i), report);
     } else if (command == "parallel") {
       Parallel(number(1), number(2), number(3), report);
+    } else if (command == "load") {
+      load_ = std::make_unique<Load>(channels_[0], number(1), number(2));
+    } else if (command == "unload" && words.size() == 2) {
+      report = load_->End(words[1]);
+      load_ = nullptr;
     } else if (command == "each") {
       for (size_t i = 0; i < channels_.size(); ++i) Count(Echo(channels_[i], number(1), i), report);
     } else if (command == "wait_call") {
@@ -245,6 +303,7 @@ class ProbeClient {
 
   std::vector<std::shared_ptr<grpc::Channel>> channels_;
   std::unique_ptr<HeldCall> held_;  // after channels_: ends first
+  std::unique_ptr<Load> load_;
 };
 
 }  // namespace

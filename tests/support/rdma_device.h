@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/verbs_device.h"
 
 namespace skein::fabric {

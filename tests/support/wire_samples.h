@@ -21,6 +21,7 @@ inline ProcessId SampleProcess() {
 inline Offer SampleOffer() {
   Offer offer;
   offer.process = SampleProcess();
+  offer.service = Service::kRpc;
   offer.new_link_only = true;
   offer.fabrics = {{"shm", std::string("where to \0meet", 14)}, {"rdma", "an address"}};
   return offer;

@@ -24,19 +24,21 @@ size_t ShmCompletionQueue::Poll(absl::Span<Completion> out) {
   const size_t count = std::min(out.size(), ready_.size());
   for (size_t i = 0; i < count; ++i) {
     out[i] = ready_.front().completion;
-    static_cast<ShmQueuePair*>(out[i].queue_pair)->Reaped(ready_.front().sequence);
+    auto* const queue_pair = static_cast<ShmQueuePair*>(out[i].queue_pair);
+    if (queue_pair != nullptr) queue_pair->Reaped(ready_.front().sequence);
     ready_.pop_front();
   }
   return count;
 }
 
-absl::Status ShmCompletionQueue::Arm() {
+absl::Status ShmCompletionQueue::Arm(WakeFor what) {
   absl::MutexLock members(&members_mu_);
   {
     absl::MutexLock lock(&ready_mu_);
-    armed_ = true;
+    if (armed_ == WakeFor::kCompletions) what = WakeFor::kCompletions;
+    armed_ = what;
   }
-  for (ShmQueuePair* member : members_) member->Arm();
+  for (ShmQueuePair* member : members_) member->Arm(this, what);
   return absl::OkStatus();
 }
 
@@ -47,13 +49,14 @@ void ShmCompletionQueue::AckEvents() {
 }
 
 void ShmCompletionQueue::SignalIfArmed() {
-  if (std::exchange(armed_, false)) sleep_.Wake();
+  if (std::exchange(armed_, std::nullopt).has_value()) sleep_.Wake();
 }
 
-void ShmCompletionQueue::Push(const Completion& completion, uint64_t sequence) {
+void ShmCompletionQueue::Push(const Completion& completion, uint64_t sequence, bool solicited) {
   absl::MutexLock lock(&ready_mu_);
   ready_.push_back({completion, sequence});
-  if (!polling_) SignalIfArmed();
+  solicited |= completion.status != CompletionStatus::kSuccess;
+  if (!polling_ && (solicited || armed_ == WakeFor::kCompletions)) SignalIfArmed();
 }
 
 void ShmCompletionQueue::WakeIfArmed() {
@@ -66,13 +69,20 @@ void ShmCompletionQueue::Attach(ShmQueuePair* queue_pair) {
   members_.push_back(queue_pair);
 }
 
-void ShmCompletionQueue::Detach(ShmQueuePair* queue_pair) {
+uint32_t ShmCompletionQueue::Detach(ShmQueuePair* queue_pair, bool keep_receives) {
   absl::MutexLock members(&members_mu_);
   members_.erase(std::remove(members_.begin(), members_.end(), queue_pair), members_.end());
   absl::MutexLock lock(&ready_mu_);
-  ready_.erase(std::remove_if(ready_.begin(), ready_.end(),
-                              [&](const Ready& ready) { return ready.completion.queue_pair == queue_pair; }),
-               ready_.end());
+  std::erase_if(ready_, [&](const Ready& ready) {
+    return ready.completion.queue_pair == queue_pair && !(keep_receives && ready.sequence == 0);
+  });
+  uint32_t kept = 0;
+  for (Ready& ready : ready_) {
+    if (ready.completion.queue_pair != queue_pair) continue;
+    ready.completion.queue_pair = nullptr;
+    ++kept;
+  }
+  return kept;
 }
 
 }  // namespace skein::fabric::shm

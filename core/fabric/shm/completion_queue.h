@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -22,18 +23,19 @@ class ShmCompletionQueue final : public CompletionQueue {
   static absl::StatusOr<std::unique_ptr<ShmCompletionQueue>> Create();
 
   size_t Poll(absl::Span<Completion> out) override;
-  absl::Status Arm() override;
+  absl::Status Arm(WakeFor what) override;
   int fd() const override { return sleep_.fd(); }
   void Wake() override { sleep_.Wake(); }
   void AckEvents() override;
 
   // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.
-  void Push(const Completion& completion, uint64_t sequence);
+  void Push(const Completion& completion, uint64_t sequence, bool solicited = false);
   // Makes fd() readable if somebody armed it: news came that its sleeper must not miss.
   void WakeIfArmed();
   void Attach(ShmQueuePair* queue_pair);
-  // No completion of it stays, and no call into it is under way, when this returns.
-  void Detach(ShmQueuePair* queue_pair);
+  // No completion names it, and no call into it is under way, when this returns. Only those of shared receives stay,
+  // where `keep_receives`; returns how many these are.
+  uint32_t Detach(ShmQueuePair* queue_pair, bool keep_receives);
   absl::Status WatchSocket(int socket) { return sleep_.Watch(socket); }
   void ForgetSocket(int socket) { sleep_.Forget(socket); }
 
@@ -51,7 +53,7 @@ class ShmCompletionQueue final : public CompletionQueue {
   std::vector<ShmQueuePair*> members_ ABSL_GUARDED_BY(members_mu_);
   absl::Mutex ready_mu_;
   std::deque<Ready> ready_ ABSL_GUARDED_BY(ready_mu_);
-  bool armed_ ABSL_GUARDED_BY(ready_mu_) = false;
+  std::optional<WakeFor> armed_ ABSL_GUARDED_BY(ready_mu_);
   bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;  // Poll is on its way here: what is pushed needs no wake-up
 };
 

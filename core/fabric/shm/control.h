@@ -6,7 +6,8 @@
 //
 // Mailbox: a byte queue of records, `tail` and `head` count bytes since the start and never wrap.
 //
-//   record = u32 kind | u32 size (payload bytes) | u32 immediate | u32 total (of a WRITE_WITH_IMM) | payload, to 16
+//   record = u16 kind | u16 solicited | u32 size (payload bytes) | u32 immediate | u32 total (of a WRITE_WITH_IMM)
+//            | payload, to 16
 #ifndef SKEIN_CORE_FABRIC_SHM_CONTROL_H_
 #define SKEIN_CORE_FABRIC_SHM_CONTROL_H_
 
@@ -21,6 +22,12 @@ inline constexpr size_t kMaxFragmentBytes = size_t{8} << 10;
 
 enum class SideState : uint32_t { kOpen = 0, kClosed = 1, kSendTooLong = 2, kBroken = 3 };
 
+// Side::receives of an end that shares its receives: none is this connection's before a message has met it.
+inline constexpr uint64_t kShared = ~uint64_t{0};
+
+// For which records a sleeper is to be rung.
+enum Armed : uint32_t { kNotArmed = 0, kForRecords = 1, kForSolicited = 2 };
+
 struct Side {
   // Written by the owner as producer.
   alignas(64) std::atomic<uint64_t> tail;  // release; the peer's consumer acquires
@@ -28,10 +35,10 @@ struct Side {
   std::atomic<uint32_t> state;             // SideState; release
   // Written by the owner as consumer.
   alignas(64) std::atomic<uint64_t> head;  // release; the peer's producer acquires
-  std::atomic<uint64_t> receives;          // posted since the start; release, the peer's producer acquires
+  std::atomic<uint64_t> receives;          // posted since the start, or kShared; release, the peer's producer acquires
   // Set by the owner before it sleeps, taken down by the peer that rings. Both sides put a sequentially consistent
   // fence between their store and their load (Dekker): owner "armed, then tail", peer "tail, then armed".
-  alignas(64) std::atomic<uint32_t> armed;
+  alignas(64) std::atomic<uint32_t> armed;  // Armed
   // The same for the owner as producer: it waits for head (room, or a SEND's end) or for receives to move.
   std::atomic<uint32_t> waits_for_head;
   alignas(64) std::byte mailbox[kMailboxBytes];

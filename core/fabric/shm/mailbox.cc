@@ -63,7 +63,7 @@ absl::StatusOr<Record> MailboxConsumer::Peek() {
   Record record;
   CopyOut(reinterpret_cast<std::byte*>(&record), theirs_.mailbox, head_, sizeof(record));
   const bool known = record.kind >= RecordKind::kImmediate && record.kind <= RecordKind::kLastFragment;
-  if (!known || record.size > kMaxFragmentBytes || Footprint(record.size) > available) {
+  if (!known || record.solicited > 1 || record.size > kMaxFragmentBytes || Footprint(record.size) > available) {
     return absl::DataLossError("the peer's mailbox holds a malformed record");
   }
   return record;

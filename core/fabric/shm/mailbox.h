@@ -12,10 +12,11 @@
 
 namespace skein::fabric::shm {
 
-enum class RecordKind : uint32_t { kImmediate = 1, kFragment = 2, kLastFragment = 3 };
+enum class RecordKind : uint16_t { kImmediate = 1, kFragment = 2, kLastFragment = 3 };
 
 struct Record {
   RecordKind kind = RecordKind::kImmediate;
+  uint16_t solicited = 0;  // 1: so the sender says
   uint32_t size = 0;
   uint32_t immediate = 0;
   uint32_t total = 0;

@@ -25,6 +25,7 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOpti
       receive_queue_(static_cast<ShmCompletionQueue*>(options.receive_queue)),
       max_send_(options.max_send_requests),
       max_receive_(options.max_receive_requests),
+      shared_(static_cast<ShmSharedReceiveQueue*>(options.shared_receive_queue)),
       imports_(core_->options) {
   send_queue_->Attach(this);
   if (receive_queue_ != send_queue_) receive_queue_->Attach(this);
@@ -32,8 +33,11 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOpti
 
 ShmQueuePair::~ShmQueuePair() {
   Close();
-  send_queue_->Detach(this);
-  receive_queue_->Detach(this);
+  const bool shares = shared_ != nullptr;
+  const uint32_t kept = send_queue_->Detach(this, shares) + receive_queue_->Detach(this, shares);
+  if (!shares) return;
+  shared_->Reaped(kept);
+  shared_->Forget(this);
 }
 
 absl::StatusOr<std::string> ShmQueuePair::Offer() {
@@ -75,7 +79,10 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
   if (!meeting.ok()) return meeting.status();
   absl::StatusOr<Mapping> control = MapSealed(meeting->control.get(), kControlBytes);
   if (!control.ok()) return FallbackError(FallbackCode::kRendezvous, control.status().message());
-  return Connect(1, *std::move(control), *std::move(meeting));
+  if (absl::Status status = Connect(1, *std::move(control), *std::move(meeting)); !status.ok()) return status;
+  // What the passive side has posted already may wait to hear that receives are shared.
+  RingIfWaitsForHead();
+  return absl::OkStatus();
 }
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
@@ -98,6 +105,7 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
   peer_pid_ = meeting.peer.pid;
   producer_.emplace(*mine_, *theirs_);
   consumer_.emplace(*mine_, *theirs_);
+  if (shared_ != nullptr) mine_->receives.store(kShared, std::memory_order_release);
   state_.store(QueuePairState::kReady, std::memory_order_release);
   return absl::OkStatus();
 }
@@ -181,15 +189,24 @@ void ShmQueuePair::Progress() {
   if (state() == QueuePairState::kError) Flush();
 }
 
-void ShmQueuePair::Arm() {
+void ShmQueuePair::Arm(const ShmCompletionQueue* queue, WakeFor what) {
   if (!ready()) return;
-  mine_->armed.store(1, std::memory_order_relaxed);
+  const bool quiet = what == WakeFor::kSolicited;
+  if (queue == send_queue_ && quiet_.load(std::memory_order_relaxed) != quiet) {
+    // Under the lock, so that what was posted without waiting to be told is found unfinished by the next Poll.
+    absl::MutexLock lock(&send_mu_);
+    quiet_.store(quiet, std::memory_order_relaxed);
+  }
+  if (queue != receive_queue_) return;
+  mine_->armed.store(quiet ? kForSolicited : kForRecords, std::memory_order_relaxed);
   // Pairs with the fence in RingIfArmed: either the peer sees the flag, or the next Poll sees the peer's record.
   FullFence();
 }
 
 void ShmQueuePair::Reaped(uint64_t sequence) {
-  if (sequence == 0) {
+  if (sequence == 0 && shared_ != nullptr) {
+    shared_->Reaped(1);
+  } else if (sequence == 0) {
     receives_used_.fetch_sub(1, std::memory_order_relaxed);
   } else {
     last_reaped_.store(sequence, std::memory_order_relaxed);

@@ -4,10 +4,13 @@
 // What cannot run yet (a full mailbox, a region not mapped yet) waits, with its payload copied, and is run by whoever
 // polls. Receives and the peer's answers are looked for by Progress(), which the completion queues' Poll calls.
 //
+// Of an end that shares its receives, a WRITE_WITH_IMM cannot know beforehand whether there is one for it: it lands,
+// and waits, as a SEND does, for its record to be taken.
+//
 // Locks: receive_mu_ guards the receiving half, send_mu_ the sending half, socket_mu_ who reads the socket. Order:
 // socket_mu_, receive_mu_ (Connect alone holds it with the next), send_mu_, error_mu_; the rendezvous' lock may be
-// taken under the last. Failing happens in two steps, because it concerns both halves: Fail() records it anywhere,
-// Flush() completes what is outstanding once no lock is held.
+// taken under the last, a shared receive queue's under receive_mu_. Failing happens in two steps, because it concerns
+// both halves: Fail() records it anywhere, Flush() completes what is outstanding once no lock is held.
 #ifndef SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
 #define SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
 
@@ -28,6 +31,7 @@
 #include "core/fabric/shm/mailbox.h"
 #include "core/fabric/shm/regions.h"
 #include "core/fabric/shm/rendezvous.h"
+#include "core/fabric/shm/shared_receive_queue.h"
 #include "core/fabric/shm/shm_device.h"
 
 namespace skein::fabric::shm {
@@ -61,11 +65,13 @@ class ShmQueuePair final : public QueuePair {
 
   // For the completion queues.
   void Progress();
-  void Arm();
+  void Arm(const ShmCompletionQueue* queue, WakeFor what);
   // Reads what is in the socket. `acknowledger` is the queue whose sleeper is awake already; every other sleeper that a
   // doorbell taken out here was meant for is woken.
   void DrainSocket(ShmCompletionQueue* acknowledger);
   void Reaped(uint64_t sequence);
+  // For the shared receive queue: there is something for what waits in the mailbox.
+  void SharedReceiveCame() { receive_queue_->WakeIfArmed(); }
 
  private:
   enum class Step { kDone, kAwaitsHead, kWait, kFailed };
@@ -77,7 +83,7 @@ class ShmQueuePair final : public QueuePair {
     Step step = Step::kWait;
     bool written = false;  // a WRITE_WITH_IMM whose bytes are there, but not yet its record
     size_t sent = 0;       // of a SEND, bytes in the mailbox
-    uint64_t end = 0;      // of a SEND, the mailbox position after it
+    uint64_t end = 0;      // of what awaits the head, the mailbox position after it
     size_t bytes = 0;      // for the completion
   };
 
@@ -106,7 +112,8 @@ class ShmQueuePair final : public QueuePair {
   bool RunWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   void Retire() ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   void AwaitHead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
-  void RingIfArmed();
+  bool Soliciting() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
+  void RingIfArmed(bool solicited);
   void Complete(const Entry& entry, CompletionStatus status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   void ProgressSends();
   void FlushSends();
@@ -115,8 +122,9 @@ class ShmQueuePair final : public QueuePair {
   void ProgressReceives();
   void RingIfWaitsForHead();
   bool ReceiveOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
+  bool FindReceive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
   bool ReceiveFragment(const Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
-  void ReportReceive(Opcode opcode, CompletionStatus status, size_t bytes, uint32_t immediate)
+  void ReportReceive(const Record& record, CompletionStatus status, size_t bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(receive_mu_);
   void FlushReceives();
 
@@ -125,6 +133,7 @@ class ShmQueuePair final : public QueuePair {
   ShmCompletionQueue* const receive_queue_;
   const uint32_t max_send_;
   const uint32_t max_receive_;
+  ShmSharedReceiveQueue* const shared_;  // nullptr: receives are its own
 
   // Written by Connect under both halves' locks, before state_ becomes kReady (release); constant afterwards.
   Mapping control_;
@@ -138,7 +147,9 @@ class ShmQueuePair final : public QueuePair {
   std::atomic<uint64_t> seen_socket_messages_ = 0;  // relaxed: a stale value costs one more look at the socket
   std::atomic<uint64_t> last_reaped_ = 0;           // relaxed: a stale value refuses a post that had room
   std::atomic<uint32_t> receives_used_ = 0;         // relaxed, likewise
-  std::atomic<bool> unfinished_sends_ = false;      // relaxed hint; who adds entries looks after them once itself
+  // No sleeper of the send queue wants to hear that a record was taken. Relaxed: written under send_mu_ by Arm alone.
+  std::atomic<bool> quiet_ = false;
+  std::atomic<bool> unfinished_sends_ = false;  // relaxed hint; who adds entries looks after them once itself
 
   mutable absl::Mutex error_mu_;
   absl::Status error_ ABSL_GUARDED_BY(error_mu_);
@@ -152,13 +163,13 @@ class ShmQueuePair final : public QueuePair {
   Imports imports_ ABSL_GUARDED_BY(send_mu_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(send_mu_);  // posted and not yet completed, in order
   size_t waiting_ ABSL_GUARDED_BY(send_mu_) = 0;         // of these, not run yet: the last ones
-  size_t sends_out_ ABSL_GUARDED_BY(send_mu_) = 0;       // of these, SENDs that the peer has yet to take
+  size_t sends_out_ ABSL_GUARDED_BY(send_mu_) = 0;       // of these, those whose record the peer has yet to take
   uint64_t last_posted_ ABSL_GUARDED_BY(send_mu_) = 0;
   uint64_t receives_met_ ABSL_GUARDED_BY(send_mu_) = 0;  // messages sent that each take one of the peer's receives
 
   absl::Mutex receive_mu_;
   std::optional<MailboxConsumer> consumer_ ABSL_GUARDED_BY(receive_mu_);
-  std::deque<ReceiveRequest> receives_ ABSL_GUARDED_BY(receive_mu_);
+  std::deque<ReceiveRequest> receives_ ABSL_GUARDED_BY(receive_mu_);  // shared: the one that is being filled
   size_t assembled_ ABSL_GUARDED_BY(receive_mu_) = 0;  // bytes of a fragmented SEND in the first receive's buffer
 };
 

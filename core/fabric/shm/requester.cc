@@ -53,9 +53,11 @@ absl::Status ShmQueuePair::PostSend(absl::Span<const SendRequest> batch) {
       return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests has no room"));
     }
     const uint64_t before = producer_->position();
+    const bool soliciting = Soliciting() || std::any_of(batch.begin(), batch.end(),
+                                                        [](const SendRequest& request) { return request.solicited; });
     for (const SendRequest& request : batch) Start(request);
     if (!entries_.empty()) AwaitHead();
-    if (producer_->position() != before) RingIfArmed();
+    if (producer_->position() != before || soliciting) RingIfArmed(soliciting);
   }
   if (!ready()) Flush();
   return absl::OkStatus();
@@ -111,6 +113,7 @@ ShmQueuePair::Step ShmQueuePair::ExecuteSend(Entry& entry) {
     Record record;
     record.size = static_cast<uint32_t>(std::min(total - entry.sent, kMaxFragmentBytes));
     record.kind = entry.sent + record.size == total ? RecordKind::kLastFragment : RecordKind::kFragment;
+    record.solicited = entry.request.solicited ? 1 : 0;
     Gather(entry.local, entry.sent, fragment, record.size);
     if (!producer_->Push(record, fragment)) return Step::kWait;
     entry.sent += record.size;
@@ -146,7 +149,8 @@ ShmQueuePair::Step ShmQueuePair::Reach(const Entry& entry, uint32_t access, uint
 ShmQueuePair::Step ShmQueuePair::ExecuteWrite(Entry& entry) {
   const size_t total = TotalBytes(entry.local);
   const bool takes_receive = entry.request.opcode == Opcode::kWriteWithImmediate;
-  if (takes_receive && receives_met_ >= theirs_->receives.load(std::memory_order_acquire)) return Step::kWait;
+  const uint64_t receives = takes_receive ? theirs_->receives.load(std::memory_order_acquire) : 0;
+  if (takes_receive && receives_met_ >= receives) return Step::kWait;
   if (total > 0 && !entry.written) {
     const Import* import = nullptr;
     if (const Step step = Reach(entry, kRemoteWrite, total, import); step != Step::kDone) return step;
@@ -156,11 +160,15 @@ ShmQueuePair::Step ShmQueuePair::ExecuteWrite(Entry& entry) {
   if (!takes_receive) return Step::kDone;
   Record record;
   record.kind = RecordKind::kImmediate;
+  record.solicited = entry.request.solicited ? 1 : 0;
   record.immediate = entry.request.immediate;
   record.total = static_cast<uint32_t>(std::min<size_t>(total, UINT32_MAX));
   if (!producer_->Push(record, nullptr)) return Step::kWait;
   ++receives_met_;
-  return Step::kDone;
+  if (receives != kShared) return Step::kDone;
+  entry.end = producer_->position();
+  ++sends_out_;
+  return Step::kAwaitsHead;
 }
 
 ShmQueuePair::Step ShmQueuePair::ExecuteRead(Entry& entry) {
@@ -236,19 +244,24 @@ void ShmQueuePair::Retire() {
 
 void ShmQueuePair::AwaitHead() {
   do {
-    mine_->waits_for_head.store(1, std::memory_order_relaxed);
+    // Requests that wait to run need this end's next Poll; of those that only await their end, a sleeper may not care.
+    const bool wanted = waiting_ > 0 || !quiet_.load(std::memory_order_relaxed);
+    mine_->waits_for_head.store(wanted ? 1 : 0, std::memory_order_relaxed);
     // Pairs with the fence in RingIfWaitsForHead: either the peer sees the flag, or RunWaiting sees what moved.
     FullFence();
   } while (ready() && RunWaiting() && !entries_.empty());
 }
 
-void ShmQueuePair::RingIfArmed() {
+bool ShmQueuePair::Soliciting() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.request.solicited; });
+}
+
+void ShmQueuePair::RingIfArmed(bool solicited) {
   // Pairs with the fence in Arm.
   FullFence();
-  if (theirs_->armed.load(std::memory_order_relaxed) != 0 &&
-      theirs_->armed.exchange(0, std::memory_order_relaxed) != 0) {
-    Ring();
-  }
+  const uint32_t armed = theirs_->armed.load(std::memory_order_relaxed);
+  if (armed == kNotArmed || (armed == kForSolicited && !solicited)) return;
+  if (theirs_->armed.exchange(kNotArmed, std::memory_order_relaxed) != kNotArmed) Ring();
 }
 
 void ShmQueuePair::Complete(const Entry& entry, CompletionStatus status) {
@@ -266,8 +279,9 @@ void ShmQueuePair::ProgressSends() {
   absl::MutexLock lock(&send_mu_);
   if (entries_.empty()) return;
   const uint64_t before = producer_->position();
+  const bool soliciting = Soliciting();
   AwaitHead();
-  if (producer_->position() != before) RingIfArmed();
+  if (producer_->position() != before) RingIfArmed(soliciting);
 }
 
 void ShmQueuePair::FlushSends() {

@@ -9,6 +9,7 @@
 namespace skein::fabric::shm {
 
 absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
+  if (shared_ != nullptr) return NoOwnReceives();
   for (const ReceiveRequest& request : batch) {
     if (absl::Status status = CheckSegment(request.buffer); !status.ok()) return status;
   }
@@ -37,7 +38,7 @@ void ShmQueuePair::ProgressReceives() {
   bool any = false;
   {
     absl::MutexLock lock(&receive_mu_);
-    while (ready() && !receives_.empty() && ReceiveOne()) any = true;
+    while (ready() && ReceiveOne()) any = true;
   }
   if (any) RingIfWaitsForHead();
 }
@@ -60,16 +61,24 @@ bool ShmQueuePair::ReceiveOne() {
          SideState::kBroken);
     return false;
   }
+  if (!FindReceive()) return false;
   if (record->kind != RecordKind::kImmediate) return ReceiveFragment(*record);
   consumer_->Pop(*record);
-  ReportReceive(Opcode::kReceiveWithImmediate, CompletionStatus::kSuccess, record->total, record->immediate);
+  ReportReceive(*record, CompletionStatus::kSuccess, record->total);
   return true;
+}
+
+bool ShmQueuePair::FindReceive() {
+  if (receives_.empty() && shared_ != nullptr) {
+    if (const auto taken = shared_->Take(this)) receives_.push_back(*taken);
+  }
+  return !receives_.empty();
 }
 
 bool ShmQueuePair::ReceiveFragment(const Record& record) {
   const Segment buffer = receives_.front().buffer;  // a copy: a report takes the request off
   if (record.size > buffer.size - assembled_) {
-    ReportReceive(Opcode::kReceive, CompletionStatus::kLocalLengthError, 0, 0);
+    ReportReceive(record, CompletionStatus::kLocalLengthError, 0);
     Fail(CompletionStatus::kFlushed,
          absl::InvalidArgumentError(absl::StrCat("a SEND met a receive of only ", buffer.size, " bytes")),
          SideState::kSendTooLong);
@@ -79,26 +88,29 @@ bool ShmQueuePair::ReceiveFragment(const Record& record) {
   consumer_->Pop(record);
   assembled_ += record.size;
   if (record.kind == RecordKind::kLastFragment) {
-    ReportReceive(Opcode::kReceive, CompletionStatus::kSuccess, std::exchange(assembled_, 0), 0);
+    ReportReceive(record, CompletionStatus::kSuccess, std::exchange(assembled_, 0));
   }
   return true;
 }
 
-void ShmQueuePair::ReportReceive(Opcode opcode, CompletionStatus status, size_t bytes, uint32_t immediate) {
+void ShmQueuePair::ReportReceive(const Record& record, CompletionStatus status, size_t bytes) {
+  const bool immediate = record.kind == RecordKind::kImmediate;
   Completion completion;
   completion.id = receives_.front().id;
   completion.status = status;
-  completion.opcode = opcode;
-  completion.immediate = immediate;
+  completion.opcode = immediate ? Opcode::kReceiveWithImmediate : Opcode::kReceive;
+  completion.immediate = immediate ? record.immediate : 0;
   completion.bytes = bytes;
   completion.queue_pair = this;
   receives_.pop_front();
-  receive_queue_->Push(completion, /*sequence=*/0);
+  receive_queue_->Push(completion, /*sequence=*/0, record.solicited != 0);
 }
 
 void ShmQueuePair::FlushReceives() {
   absl::MutexLock lock(&receive_mu_);
-  while (!receives_.empty()) ReportReceive(Opcode::kReceive, CompletionStatus::kFlushed, 0, 0);
+  Record none;
+  none.kind = RecordKind::kLastFragment;
+  while (!receives_.empty()) ReportReceive(none, CompletionStatus::kFlushed, 0);
 }
 
 }  // namespace skein::fabric::shm

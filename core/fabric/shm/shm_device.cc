@@ -17,6 +17,7 @@ class ShmDevice final : public Device {
     capabilities.copies_on_post = true;
     capabilities.announces_close = true;
     capabilities.meets_on_connect = true;
+    capabilities.sleeps_through_unsolicited = true;
     capabilities.max_message_bytes = shm::kMaxMessageBytes;
     capabilities.good_message_bytes = uint64_t{128} << 10;
     return capabilities;
@@ -31,11 +32,19 @@ class ShmDevice final : public Device {
     if (capacity == 0) return absl::InvalidArgumentError("a completion queue of no entries");
     return shm::ShmCompletionQueue::Create();
   }
+  absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> CreateSharedReceiveQueue(uint32_t max_receives) override {
+    if (max_receives == 0) return absl::InvalidArgumentError("a shared receive queue with room for no request");
+    return std::make_unique<shm::ShmSharedReceiveQueue>(core_, max_receives);
+  }
   absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) override {
     // Queues of another device's kind would be a caller's mistake that the cast below makes undefined.
     if (dynamic_cast<shm::ShmCompletionQueue*>(options.send_queue) == nullptr ||
         dynamic_cast<shm::ShmCompletionQueue*>(options.receive_queue) == nullptr) {
       return absl::InvalidArgumentError("a queue pair needs two completion queues of its device");
+    }
+    const auto* shared = dynamic_cast<const shm::ShmSharedReceiveQueue*>(options.shared_receive_queue);
+    if (options.shared_receive_queue != nullptr && (shared == nullptr || shared->core() != core_.get())) {
+      return absl::InvalidArgumentError("a shared receive queue of another device");
     }
     return std::make_unique<shm::ShmQueuePair>(core_, options);
   }

@@ -20,10 +20,10 @@ size_t SimCompletionQueue::Poll(absl::Span<Completion> out) {
   return count;
 }
 
-absl::Status SimCompletionQueue::Arm() {
+absl::Status SimCompletionQueue::Arm(WakeFor what) {
   absl::MutexLock lock(&world_->mu);
   // What is in the queue already does not wake anybody: the contract leaves that open, so this is the case to test.
-  armed_ = true;
+  if (armed_ != WakeFor::kCompletions) armed_ = what;
   return absl::OkStatus();
 }
 
@@ -45,17 +45,21 @@ void SimCompletionQueue::Push(Entry entry) {
                      absl::ResourceExhaustedError(absl::StrCat("completion queue of ", capacity, " overran")));
     });
   }
+  const bool solicited = entry.solicited || entry.completion.status != CompletionStatus::kSuccess;
   entries_.push_back(std::move(entry));
-  if (armed_) {
-    armed_ = false;
+  if (armed_ == WakeFor::kCompletions || (armed_ == WakeFor::kSolicited && solicited)) {
+    armed_.reset();
     signaled_ = true;
   }
 }
 
 void SimCompletionQueue::Forget(const Endpoint* endpoint) {
-  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
-                                [&](const Entry& entry) { return entry.endpoint.get() == endpoint; }),
-                 entries_.end());
+  std::erase_if(entries_, [&](const Entry& entry) {
+    return entry.endpoint.get() == endpoint && !(endpoint->shares_receives() && entry.sequence == 0);
+  });
+  for (Entry& entry : entries_) {
+    if (entry.endpoint.get() == endpoint) entry.completion.queue_pair = nullptr;
+  }
 }
 
 }  // namespace skein::fabric::sim

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "core/fabric/fabric.h"
 #include "core/fabric/sim/world.h"
@@ -19,12 +20,13 @@ class SimCompletionQueue final : public CompletionQueue {
     std::shared_ptr<Endpoint> endpoint;
     // Of a send: its place in its queue pair's order; polling it frees that slot and all before. 0 for receives.
     uint64_t sequence = 0;
+    bool solicited = false;
   };
 
   SimCompletionQueue(std::shared_ptr<World> world, uint32_t capacity) : world_(std::move(world)), capacity_(capacity) {}
 
   size_t Poll(absl::Span<Completion> out) override;
-  absl::Status Arm() override;
+  absl::Status Arm(WakeFor what) override;
   int fd() const override { return -1; }
   void Wake() override;
   void AckEvents() override;
@@ -34,7 +36,7 @@ class SimCompletionQueue final : public CompletionQueue {
   // A NIC loses completions that find the queue full, and with them the queue pair. This one keeps them and fails the
   // queue pair: as fatal, but nothing is left uncompleted.
   void Push(Entry entry);
-  // Takes out what `endpoint` reported: its queue pair is being destroyed.
+  // Takes out what `endpoint` reported, but for shared receives: its queue pair is being destroyed.
   void Forget(const Endpoint* endpoint);
   bool signaled() const { return signaled_; }
   const World* world() const { return world_.get(); }
@@ -43,7 +45,7 @@ class SimCompletionQueue final : public CompletionQueue {
   const std::shared_ptr<World> world_;
   const size_t capacity_;
   std::deque<Entry> entries_;
-  bool armed_ = false;
+  std::optional<WakeFor> armed_;
   bool signaled_ = false;  // what a descriptor's readability would be
 };
 

@@ -54,6 +54,7 @@ DeviceCapabilities SimDevice::capabilities() const {
   DeviceCapabilities capabilities;
   capabilities.announces_close = world_->config.announce_close;
   capabilities.copies_on_post = world_->config.copies_on_post;
+  capabilities.sleeps_through_unsolicited = true;
   capabilities.max_inline_bytes = world_->config.max_inline_bytes;
   capabilities.max_message_bytes = world_->config.max_message_bytes;
   capabilities.good_message_bytes = std::min(world_->config.max_message_bytes, uint64_t{128} << 10);
@@ -93,6 +94,13 @@ absl::StatusOr<std::unique_ptr<CompletionQueue>> SimDevice::CreateCompletionQueu
   return std::make_unique<SimCompletionQueue>(world_, capacity);
 }
 
+absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> SimDevice::CreateSharedReceiveQueue(uint32_t max_receives) {
+  if (max_receives == 0) return absl::InvalidArgumentError("a shared receive queue with room for no request");
+  absl::MutexLock lock(&world_->mu);
+  if (!state_->alive) return Gone(*state_);
+  return std::make_unique<SimSharedReceiveQueue>(world_, state_, max_receives);
+}
+
 absl::StatusOr<std::unique_ptr<QueuePair>> SimDevice::CreateQueuePair(const QueuePairOptions& options) {
   auto* send_queue = dynamic_cast<SimCompletionQueue*>(options.send_queue);
   auto* receive_queue = dynamic_cast<SimCompletionQueue*>(options.receive_queue);
@@ -100,19 +108,24 @@ absl::StatusOr<std::unique_ptr<QueuePair>> SimDevice::CreateQueuePair(const Queu
       receive_queue->world() != world_.get()) {
     return absl::InvalidArgumentError("a queue pair needs two completion queues of its own simulation");
   }
-  if (options.max_send_requests == 0 || options.max_receive_requests == 0) {
+  const auto* shared = dynamic_cast<const SimSharedReceiveQueue*>(options.shared_receive_queue);
+  if (options.shared_receive_queue != nullptr && (shared == nullptr || shared->device() != state_.get())) {
+    return absl::InvalidArgumentError("a shared receive queue of another device");
+  }
+  if (options.max_send_requests == 0 || (shared == nullptr && options.max_receive_requests == 0)) {
     return absl::InvalidArgumentError("a queue pair with room for no request");
   }
   absl::MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
-  return std::make_unique<SimQueuePair>(world_, state_, options, send_queue, receive_queue);
+  return std::make_unique<SimQueuePair>(world_, state_, options, send_queue, receive_queue, shared);
 }
 
 SimQueuePair::SimQueuePair(std::shared_ptr<World> world, std::shared_ptr<DeviceState> device,
                            const QueuePairOptions& options, SimCompletionQueue* send_queue,
-                           SimCompletionQueue* receive_queue)
+                           SimCompletionQueue* receive_queue, const SimSharedReceiveQueue* shared)
     : world_(std::move(world)),
-      endpoint_(std::make_shared<Endpoint>(*world_, std::move(device), this, options, send_queue, receive_queue)) {}
+      endpoint_(
+          std::make_shared<Endpoint>(*world_, std::move(device), this, options, send_queue, receive_queue, shared)) {}
 
 SimQueuePair::~SimQueuePair() {
   absl::MutexLock lock(&world_->mu);

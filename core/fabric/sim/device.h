@@ -20,6 +20,7 @@ class SimDevice final : public Device {
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override;
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) override;
   absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override;
+  absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> CreateSharedReceiveQueue(uint32_t max_receives) override;
   absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) override;
 
   DeviceState& state() { return *state_; }
@@ -33,7 +34,7 @@ class SimDevice final : public Device {
 class SimQueuePair final : public QueuePair {
  public:
   SimQueuePair(std::shared_ptr<World> world, std::shared_ptr<DeviceState> device, const QueuePairOptions& options,
-               SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue);
+               SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue, const SimSharedReceiveQueue* shared);
   ~SimQueuePair() override;
 
   absl::StatusOr<std::string> Offer() override;

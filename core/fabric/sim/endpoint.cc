@@ -6,16 +6,19 @@
 namespace skein::fabric::sim {
 
 Endpoint::Endpoint(World& world, std::shared_ptr<DeviceState> device, QueuePair* handle,
-                   const QueuePairOptions& options, SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue)
+                   const QueuePairOptions& options, SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue,
+                   const SimSharedReceiveQueue* shared)
     : world_(world),
       device_(std::move(device)),
       handle_(handle),
       send_queue_(send_queue),
       receive_queue_(receive_queue),
       max_send_(options.max_send_requests),
-      max_receive_(options.max_receive_requests),
-      number_(++world.last_number) {
+      number_(++world.last_number),
+      shares_receives_(shared != nullptr),
+      receives_(shares_receives_ ? shared->receives() : std::make_shared<Receives>(options.max_receive_requests)) {
   world_.endpoints[number_] = this;
+  receives_->Attach(this);
 }
 
 void Endpoint::Fail(CompletionStatus first, absl::Status error) {
@@ -30,8 +33,10 @@ void Endpoint::Fail(CompletionStatus first, absl::Status error) {
     status = CompletionStatus::kFlushed;
   }
   unacked_.clear();
-  for (const ReceiveRequest& receive : receives_) ReportReceive(receive, CompletionStatus::kFlushed, 0);
-  receives_.clear();
+  if (!shares_receives_) {
+    while (const auto receive = receives_->Take()) ReportReceive(*receive, CompletionStatus::kFlushed, 0);
+  }
+  arriving_.clear();
   inbox_.clear();
   // What was put off needed a retransmission, which will not come now; and the peer would take nothing after a gap.
   if (stalled_requests_ > 0) wire_.clear();
@@ -53,6 +58,12 @@ void Endpoint::Close() {
 void Endpoint::Detach() {
   Close();
   handle_ = nullptr;
+  receives_->Detach(this);
+  // The queues may be gone when the time of these has come; and of its own receives nobody wants to hear.
+  for (const Late& late : late_) {
+    if (shares_receives_ && late.sequence == 0) Push(late);
+  }
+  late_.clear();
   send_queue_->Forget(this);
   receive_queue_->Forget(this);
   world_.endpoints.erase(number_);
@@ -97,22 +108,30 @@ void Endpoint::CheckPeer() {
 
 void Endpoint::Reaped(uint64_t sequence) {
   if (sequence == 0) {
-    --receives_used_;
+    receives_->Reaped();
   } else {
     last_reaped_ = sequence;
   }
 }
 
-void Endpoint::Report(SimCompletionQueue* queue, const Completion& completion, uint64_t sequence) {
+void Endpoint::Report(const Late& report) {
   if (handle_ == nullptr) return;
-  SimCompletionQueue::Entry entry{completion, shared_from_this(), sequence};
-  entry.completion.queue_pair = handle_;
-  if (world_.config.completion_cost == absl::ZeroDuration()) return queue->Push(std::move(entry));
-  // The queue lives as long as the queue pair, so only with a handle may it be touched.
+  if (world_.config.completion_cost == absl::ZeroDuration()) return Push(report);
+  late_.push_back(report);
   const absl::Time at = device_->nic.Complete(world_.events.now());
-  world_.events.At(at, [queue, entry = std::move(entry)]() mutable {
-    if (entry.endpoint->handle_ != nullptr) queue->Push(std::move(entry));
-  });
+  world_.events.At(at, [self = shared_from_this()] { self->PushNext(); });
+}
+
+void Endpoint::PushNext() {
+  if (late_.empty()) return;
+  Push(late_.front());
+  late_.pop_front();
+}
+
+void Endpoint::Push(const Late& report) {
+  SimCompletionQueue::Entry entry{report.completion, shared_from_this(), report.sequence, report.solicited};
+  entry.completion.queue_pair = handle_;
+  report.queue->Push(std::move(entry));
 }
 
 void Endpoint::ReportSend(const SendRequest& request, uint64_t sequence, CompletionStatus status, size_t bytes) {
@@ -122,16 +141,16 @@ void Endpoint::ReportSend(const SendRequest& request, uint64_t sequence, Complet
   completion.status = status;
   completion.opcode = request.opcode;
   completion.bytes = bytes;
-  Report(send_queue_, completion, sequence);
+  Report({send_queue_, completion, sequence});
 }
 
-void Endpoint::ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes) {
+void Endpoint::ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes, bool solicited) {
   Completion completion;
   completion.id = request.id;
   completion.status = status;
   completion.opcode = Opcode::kReceive;
   completion.bytes = bytes;
-  Report(receive_queue_, completion, /*sequence=*/0);
+  Report({receive_queue_, completion, /*sequence=*/0, solicited});
 }
 
 }  // namespace skein::fabric::sim

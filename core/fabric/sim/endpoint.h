@@ -2,7 +2,7 @@
 // of it is on the wire.
 //
 //   requester                                    responder
-//   PostSend -> unacked_ --Transmit--> wire_ --DeliverRequest--> inbox_ -> Serve
+//   PostSend -> unacked_ --Transmit--> wire_ --DeliverRequest--> arriving_ -> inbox_ -> Serve
 //   Finish   <- unacked_ <--DeliverAnswer-- answers_ <--Answer------------ Serve
 //
 // wire_ and answers_ are in order, and an arrival takes whatever is first, so nothing overtakes within a queue pair,
@@ -20,6 +20,7 @@
 #include "absl/container/inlined_vector.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/sim/completion_queue.h"
+#include "core/fabric/sim/receives.h"
 #include "core/fabric/sim/words.h"
 #include "core/fabric/sim/world.h"
 
@@ -29,7 +30,7 @@ namespace skein::fabric::sim {
 class Endpoint : public std::enable_shared_from_this<Endpoint> {
  public:
   Endpoint(World& world, std::shared_ptr<DeviceState> device, QueuePair* handle, const QueuePairOptions& options,
-           SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue);
+           SimCompletionQueue* send_queue, SimCompletionQueue* receive_queue, const SimSharedReceiveQueue* shared);
 
   absl::StatusOr<std::string> Offer();
   absl::StatusOr<std::string> Accept(absl::string_view offer);
@@ -46,14 +47,28 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   void Fail(CompletionStatus first, absl::Status error);
   // As Fail, and the peer is told if the configuration says so.
   void Close();
-  // The queue pair is being destroyed: Close, and no completion of it stays in its queues.
+  // The queue pair is being destroyed: Close, and no completion names it any more.
   void Detach();
   // Something that decides whether the peer answers has changed: its state, or the path.
   void PeerChanged();
   // A completion was polled: of the send with this sequence, or of a receive (0).
   void Reaped(uint64_t sequence);
+  bool shares_receives() const { return shares_receives_; }
+
+  // For its receives, when there are more.
+  static absl::Status CheckLocal(const World& world, const DeviceState& device, const Segment& segment,
+                                 bool may_be_inline);
+  bool waits_for_service() const { return !inbox_.empty(); }
+  void Serve();
 
  private:
+  // A completion that its queue is still to get.
+  struct Late {
+    SimCompletionQueue* queue = nullptr;
+    Completion completion;
+    uint64_t sequence = 0;
+    bool solicited = false;
+  };
   struct Outstanding {
     uint64_t sequence = 0;
     SendRequest request;  // but for `local`, which is kept here:
@@ -84,13 +99,14 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   void WatchPeer();
   void CheckPeer();
   void PeerClosed();
-  void Report(SimCompletionQueue* queue, const Completion& completion, uint64_t sequence);
+  void Report(const Late& report);
+  void Push(const Late& report);
+  void PushNext();
   void ReportSend(const SendRequest& request, uint64_t sequence, CompletionStatus status, size_t bytes);
-  void ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes);
+  void ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes, bool solicited = false);
 
   // requester.cc
   absl::Status CheckRequest(const SendRequest& request) const;
-  absl::Status CheckLocal(const Segment& segment, bool may_be_inline) const;
   void Enqueue(const SendRequest& request);
   void Transmit(uint64_t sequence, absl::Time end);
   void DeliverRequest();
@@ -100,7 +116,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   void ReleaseStalled();
 
   // responder.cc
-  void Serve();
+  void Receive();
   bool ServeFirst();
   bool ServeSend(Packet& packet);
   bool ServeWrite(Packet& packet);
@@ -118,8 +134,9 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   SimCompletionQueue* const send_queue_;
   SimCompletionQueue* const receive_queue_;
   const uint32_t max_send_;
-  const uint32_t max_receive_;
   const uint64_t number_;
+  const bool shares_receives_;
+  const std::shared_ptr<Receives> receives_;
 
   QueuePairState state_ = QueuePairState::kReset;
   absl::Status error_;
@@ -140,10 +157,10 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   uint64_t last_posted_ = 0;  // sequences
   uint64_t last_reaped_ = 0;
 
+  std::deque<Packet> arriving_;  // in this end's NIC
   std::deque<Packet> inbox_;
-  std::deque<ReceiveRequest> receives_;
-  uint32_t receives_used_ = 0;  // unreaped included
-  bool landing_ = false;        // the first of inbox_ waits for its next piece's time
+  std::deque<Late> late_;
+  bool landing_ = false;  // the first of inbox_ waits for its next piece's time
 };
 
 }  // namespace skein::fabric::sim

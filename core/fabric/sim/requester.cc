@@ -36,11 +36,12 @@ absl::Status ErrorOf(CompletionStatus status, Opcode opcode) {
 
 }  // namespace
 
-absl::Status Endpoint::CheckLocal(const Segment& segment, bool may_be_inline) const {
+absl::Status Endpoint::CheckLocal(const World& world, const DeviceState& device, const Segment& segment,
+                                  bool may_be_inline) {
   if (absl::Status status = CheckSegment(segment); !status.ok() || segment.size == 0) return status;
-  if (world_.config.copies_on_post) return absl::OkStatus();
+  if (world.config.copies_on_post) return absl::OkStatus();
   if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
-  if (world_.regions.Covers(device_->number, segment)) return absl::OkStatus();
+  if (world.regions.Covers(device.number, segment)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("a segment of ", segment.size, " bytes outside the region of lkey ",
                                                  segment.lkey, "; this device reads memory after the post"));
 }
@@ -51,7 +52,8 @@ absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
   const bool may_be_inline =
       CarriesPayload(request.opcode) && TotalBytes(request.local) <= world_.config.max_inline_bytes;
   for (const Segment& segment : request.local) {
-    if (absl::Status local = CheckLocal(segment, may_be_inline); !local.ok()) return local;
+    absl::Status local = CheckLocal(world_, *device_, segment, may_be_inline);
+    if (!local.ok()) return local;
   }
   return absl::OkStatus();
 }
@@ -89,7 +91,7 @@ void Endpoint::Enqueue(const SendRequest& request) {
                   absl::c_any_of(next.local, [](const Segment& s) { return s.size > 0 && s.lkey == 0; });
     if (next.staged) next.payload = Gather(next.local);
   }
-  const Nic::Slot slot = device_->nic.Send(next.posted_at, wire_bytes);
+  const Nic::Slot slot = device_->nic.Send(next.posted_at, number_, wire_bytes);
   world_.events.At(slot.start, [self = shared_from_this(), sequence = next.sequence, end = slot.end] {
     self->Transmit(sequence, end);
   });
@@ -137,8 +139,11 @@ void Endpoint::DeliverRequest() {
   wire_.pop_front();
   // An end in error does not answer; the retry time tells.
   if (peer == nullptr || peer->state_ != QueuePairState::kReady) return;
-  peer->inbox_.push_back(std::move(packet));
-  peer->Serve();
+  const absl::Time now = world_.events.now();
+  const absl::Time received = peer->device_->nic.Receive(now, peer->number_, packet.payload.size());
+  peer->arriving_.push_back(std::move(packet));
+  if (received <= now) return peer->Receive();
+  world_.events.At(received, [peer] { peer->Receive(); });
 }
 
 void Endpoint::DeliverAnswer() {
@@ -150,6 +155,8 @@ void Endpoint::DeliverAnswer() {
   const Result result = std::move(answers_.front());
   answers_.pop_front();
   if (state_ != QueuePairState::kReady) return;
+  // It takes the NIC's time, but is not itself late.
+  device_->nic.Receive(world_.events.now(), number_, result.payload.size());
   const Outstanding& first = unacked_.front();
   if (result.status != CompletionStatus::kSuccess) {
     return Fail(result.status, ErrorOf(result.status, first.request.opcode));

@@ -4,27 +4,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
 #include "core/fabric/sim/endpoint.h"
 
 namespace skein::fabric::sim {
 
 absl::Status Endpoint::PostReceive(absl::Span<const ReceiveRequest> batch) {
+  if (shares_receives_) return NoOwnReceives();
   if (state_ != QueuePairState::kReady) {
     return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
   }
-  for (const ReceiveRequest& request : batch) {
-    if (absl::Status local = CheckLocal(request.buffer, /*may_be_inline=*/false); !local.ok()) return local;
-  }
-  if (receives_used_ + batch.size() > max_receive_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
-  }
-  receives_.insert(receives_.end(), batch.begin(), batch.end());
-  receives_used_ += batch.size();
-  // A request that waits for a receive is sent again by its NIC a while later.
-  if (!inbox_.empty() && !batch.empty()) {
-    world_.events.After(world_.network.Flight(world_.random), [self = shared_from_this()] { self->Serve(); });
-  }
-  return absl::OkStatus();
+  return receives_->Post(world_, *device_, batch);
+}
+
+void Endpoint::Receive() {
+  if (state_ != QueuePairState::kReady || arriving_.empty()) return;
+  inbox_.push_back(std::move(arriving_.front()));
+  arriving_.pop_front();
+  Serve();
 }
 
 void Endpoint::Serve() {
@@ -54,36 +51,35 @@ bool Endpoint::ServeFirst() {
 }
 
 bool Endpoint::ServeSend(Packet& packet) {
-  if (receives_.empty()) return false;
-  const ReceiveRequest receive = receives_.front();
-  receives_.pop_front();
-  if (packet.payload.size() > receive.buffer.size) {
-    ReportReceive(receive, CompletionStatus::kLocalLengthError, 0);
+  const std::optional<ReceiveRequest> receive = receives_->Take();
+  if (!receive.has_value()) return false;
+  if (packet.payload.size() > receive->buffer.size) {
+    ReportReceive(*receive, CompletionStatus::kLocalLengthError, 0);
     return Refuse(CompletionStatus::kRemoteOperationError,
                   absl::InvalidArgumentError(absl::StrCat("a SEND of ", packet.payload.size(),
-                                                          " bytes met a receive of ", receive.buffer.size)));
+                                                          " bytes met a receive of ", receive->buffer.size)));
   }
-  if (!CheckLocal(receive.buffer, /*may_be_inline=*/false).ok()) {
-    ReportReceive(receive, CompletionStatus::kFatal, 0);
+  if (!CheckLocal(world_, *device_, receive->buffer, /*may_be_inline=*/false).ok()) {
+    ReportReceive(*receive, CompletionStatus::kFatal, 0);
     return Refuse(CompletionStatus::kRemoteOperationError,
                   absl::InternalError("a receive's region was destroyed before it was used"));
   }
-  StoreWords(receive.buffer.data, packet.payload.data(), packet.payload.size());
-  ReportReceive(receive, CompletionStatus::kSuccess, packet.payload.size());
+  StoreWords(receive->buffer.data, packet.payload.data(), packet.payload.size());
+  ReportReceive(*receive, CompletionStatus::kSuccess, packet.payload.size(), packet.request.solicited);
   return Done();
 }
 
 bool Endpoint::ServeWrite(Packet& packet) {
   if (!Land(packet)) return false;
   if (packet.request.opcode == Opcode::kWriteWithImmediate) {
-    if (receives_.empty()) return false;
+    const std::optional<ReceiveRequest> receive = receives_->Take();
+    if (!receive.has_value()) return false;
     Completion completion;
-    completion.id = receives_.front().id;
+    completion.id = receive->id;
     completion.opcode = Opcode::kReceiveWithImmediate;
     completion.immediate = packet.request.immediate;
     completion.bytes = packet.payload.size();
-    receives_.pop_front();
-    Report(receive_queue_, completion, /*sequence=*/0);
+    Report({receive_queue_, completion, /*sequence=*/0, packet.request.solicited});
   }
   return Done();
 }
@@ -162,7 +158,7 @@ bool Endpoint::Refuse(CompletionStatus status, absl::Status error) {
 void Endpoint::Answer(Result result) {
   const auto peer = peer_.lock();
   if (peer == nullptr) return;
-  const Nic::Slot slot = device_->nic.Send(world_.events.now(), result.payload.size());
+  const Nic::Slot slot = device_->nic.Send(world_.events.now(), number_, result.payload.size());
   peer->answers_.push_back(std::move(result));
   peer->last_answer_ = std::max(peer->last_answer_, slot.end + world_.network.Flight(world_.random));
   world_.events.At(peer->last_answer_, [peer] { peer->DeliverAnswer(); });

@@ -20,6 +20,16 @@ struct SimConfig {
   absl::Duration doorbell_cost = absl::Nanoseconds(100);
   absl::Duration completion_cost = absl::ZeroDuration();
 
+  // What it spends on each packet, sent or received, acknowledgements included; at the same time on one of each. A
+  // packet has so many bytes more on the wire.
+  absl::Duration packet_cost = absl::ZeroDuration();
+  uint64_t packet_bytes = 4096;
+  uint64_t packet_header_bytes = 0;
+
+  // It holds the state of so many queue pairs (0: of all) and spends so long on a message of any other.
+  size_t queue_pair_cache = 0;
+  absl::Duration queue_pair_miss_cost = absl::ZeroDuration();
+
   // The bytes of one WRITE land in up to three steps, each up to this long after the one before. Zero: all at once.
   absl::Duration write_spread = absl::Nanoseconds(500);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,8 @@ namespace {
 constexpr int kPerPoll = 16;
 // Beyond what the user counts: each queue pair's own question whether the peer is there.
 constexpr uint32_t kSpare = 64;
+
+bool IsReceive(Opcode opcode) { return opcode == Opcode::kReceive || opcode == Opcode::kReceiveWithImmediate; }
 
 }  // namespace
 
@@ -60,11 +63,7 @@ absl::Status VerbsCompletionQueue::Prepare(uint32_t capacity) {
 
 size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
   absl::MutexLock lock(&mu_);
-  ibv_wc work[kPerPoll];
-  for (int taken = kPerPoll; ready_.size() < out.size() && taken == kPerPoll;) {
-    taken = ibv_poll_cq(queue_, kPerPoll, work);
-    for (int i = 0; i < taken; ++i) Translate(work[i]);
-  }
+  TakeUpTo(out.size());
   if (ready_.size() < out.size()) {
     for (const auto& [member, queue_pair] : members_) queue_pair->FlushWhatTheDeviceWillNot(this, ready_);
   }
@@ -74,14 +73,25 @@ size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
   return count;
 }
 
-void VerbsCompletionQueue::Translate(const ibv_wc& work) {
-  const WorkId id = WorkId::Of(work.wr_id);
-  const auto member = members_.find(id.member);
-  if (member != members_.end()) member->second->Completed(id, work, ready_);
+void VerbsCompletionQueue::TakeUpTo(size_t count) {
+  ibv_wc work[kPerPoll];
+  for (int taken = kPerPoll; ready_.size() < count && taken == kPerPoll;) {
+    taken = ibv_poll_cq(queue_, kPerPoll, work);
+    for (int i = 0; i < taken; ++i) Translate(work[i]);
+  }
 }
 
-absl::Status VerbsCompletionQueue::Arm() {
-  if (const int error = ibv_req_notify_cq(queue_, /*solicited_only=*/0); error != 0) {
+void VerbsCompletionQueue::Translate(const ibv_wc& work) {
+  const WorkId id = WorkId::Of(work.wr_id);
+  const bool shared = id.member == kSharedMember;
+  const auto& owners = shared ? takers_ : members_;
+  const auto owner = owners.find(shared ? work.qp_num : id.member);
+  if (owner != owners.end()) owner->second->Completed(id, work, ready_);
+}
+
+absl::Status VerbsCompletionQueue::Arm(WakeFor what) {
+  const bool solicited_only = what == WakeFor::kSolicited && context_->failures_are_solicited();
+  if (const int error = ibv_req_notify_cq(queue_, solicited_only ? 1 : 0); error != 0) {
     return ErrnoStatus(error, "ask for a completion event");
   }
   return absl::OkStatus();
@@ -110,6 +120,25 @@ void VerbsCompletionQueue::Detach(uint32_t member) {
   const QueuePair* const gone = found->second;
   members_.erase(found);
   std::erase_if(ready_, [gone](const Completion& completion) { return completion.queue_pair == gone; });
+}
+
+void VerbsCompletionQueue::AttachTaker(const ibv_qp* raw, VerbsQueuePair* queue_pair) {
+  absl::MutexLock lock(&mu_);
+  takers_[raw->qp_num] = queue_pair;
+}
+
+void VerbsCompletionQueue::DestroyTaker(ibv_qp* raw) {
+  // All under the lock: the number may be another's as soon as the device is through with this one. What has come is
+  // taken before, because some libraries then throw it away, and after, because others do not.
+  absl::MutexLock lock(&mu_);
+  const auto taker = takers_.find(raw->qp_num);
+  TakeUpTo(std::numeric_limits<size_t>::max());
+  context_->lib().destroy_qp(raw);
+  TakeUpTo(std::numeric_limits<size_t>::max());
+  for (Completion& completion : ready_) {
+    if (completion.queue_pair == taker->second && IsReceive(completion.opcode)) completion.queue_pair = nullptr;
+  }
+  takers_.erase(taker);
 }
 
 }  // namespace skein::fabric::verbs

@@ -19,9 +19,11 @@ namespace skein::fabric::verbs {
 class VerbsQueuePair;
 
 // What a work request's id says: whose it is, and which of its requests. Member numbers are never used again, so that
-// what a destroyed queue pair has left in the device's queue belongs to nobody.
+// what a destroyed queue pair has left in the device's queue belongs to nobody. Receives of a shared queue are nobody's
+// before they are taken: kSharedMember, and who took one, the completion's queue pair number tells.
+inline constexpr uint32_t kSharedMember = 0;
 struct WorkId {
-  uint32_t member = 0;  // 31 bits
+  uint32_t member = kSharedMember;  // 31 bits
   bool receive = false;
   uint32_t sequence = 0;
 
@@ -39,7 +41,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   ~VerbsCompletionQueue() override;
 
   size_t Poll(absl::Span<Completion> out) override;
-  absl::Status Arm() override;
+  absl::Status Arm(WakeFor what) override;
   int fd() const override { return sleep_.fd(); }
   void Wake() override { sleep_.Wake(); }
   void AckEvents() override;
@@ -48,10 +50,15 @@ class VerbsCompletionQueue final : public CompletionQueue {
   // From queue pairs. Detached, none of its completions stays and no call into it is under way.
   uint32_t Attach(VerbsQueuePair* queue_pair);
   void Detach(uint32_t member);
+  // Of one whose receives are shared and report here. Destroyed, it has left the device, and of its completions those
+  // of the receives stay, without it.
+  void AttachTaker(const ibv_qp* raw, VerbsQueuePair* queue_pair);
+  void DestroyTaker(ibv_qp* raw);
 
  private:
   explicit VerbsCompletionQueue(std::shared_ptr<Context> context);
   absl::Status Prepare(uint32_t capacity);
+  void TakeUpTo(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Translate(const ibv_wc& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::shared_ptr<Context> context_;
@@ -61,7 +68,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
 
   absl::Mutex mu_;
   absl::flat_hash_map<uint32_t, VerbsQueuePair*> members_ ABSL_GUARDED_BY(mu_);
-  uint32_t last_member_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t last_member_ ABSL_GUARDED_BY(mu_) = kSharedMember;
+  absl::flat_hash_map<uint32_t, VerbsQueuePair*> takers_ ABSL_GUARDED_BY(mu_);  // by the device's number
   std::deque<Completion> ready_ ABSL_GUARDED_BY(mu_);  // translated, but more than Poll was asked for
 };
 

@@ -1,4 +1,4 @@
-// The addresses of RDMA ports: which there are, and which of them belongs to an IP address of this host.
+// The addresses of RDMA ports: which of them belongs to an IP address of this host.
 #ifndef SKEIN_CORE_FABRIC_VERBS_GID_H_
 #define SKEIN_CORE_FABRIC_VERBS_GID_H_
 
@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "core/fabric/verbs/interface.h"
 
 namespace skein::fabric::verbs {
 
@@ -25,20 +27,19 @@ struct GidEntry {
   uint32_t index = 0;
   Gid gid = {};
   GidType type = GidType::kInfiniband;
-  uint32_t netdev = 0;  // interface index; 0 where there is none
+  std::string netdev;  // "eth0"; empty where there is none, as on InfiniBand
   bool port_active = false;
 };
-
-// Every entry of every port of every device that this process may open. In a container these are the entries whose
-// network device is in its namespace. UNAVAILABLE when RDMA is off, NOT_FOUND when there is no device; both say why.
-absl::StatusOr<std::vector<GidEntry>> ListGids();
 
 // The GID that IPv4 addresses have on RoCE (IPv4-mapped), or the IPv6 address itself.
 absl::StatusOr<Gid> GidOf(const sockaddr_storage& address);
 
 // Of the entries of active ports: those that carry `local`, the address by which this host reaches the peer; RoCE v2
-// before v1. On InfiniBand an IP address is not a GID, but its interface is the port's. NOT_FOUND says what there is.
-absl::StatusOr<GidEntry> ChooseGid(const std::vector<GidEntry>& entries, const sockaddr_storage& local);
+// before v1. On InfiniBand an IP address is not a GID, but that of its interface (IPoIB) has the port's GID in it.
+// NOT_FOUND says what there is.
+absl::StatusOr<GidEntry> ChooseGid(
+    const std::vector<GidEntry>& entries, const sockaddr_storage& local,
+    absl::FunctionRef<std::string(const sockaddr_storage&)> hardware_address_of = HardwareAddressOf);
 // Without an address to go by: of active ports, routable addresses first.
 absl::StatusOr<GidEntry> DefaultGid(const std::vector<GidEntry>& entries);
 

@@ -27,6 +27,8 @@ namespace skein::fabric::verbs {
   F(destroy_comp_channel)          \
   F(create_cq)                     \
   F(destroy_cq)                    \
+  F(create_srq)                    \
+  F(destroy_srq)                   \
   F(get_cq_event)                  \
   F(ack_cq_events)                 \
   F(create_qp)                     \

@@ -84,4 +84,18 @@ absl::StatusOr<Offer> DecodeOffer(OfferKind kind, absl::string_view bytes) {
   return offer;
 }
 
+absl::Status CheckComesFrom(const sockaddr_storage& peer, absl::string_view bytes) {
+  wire::FieldReader reader(bytes);
+  reader.Take<uint8_t>();  // version
+  const absl::StatusOr<Offer> offer = DecodeOffer(reader.Take<OfferKind>(), bytes);
+  if (!offer.ok()) return offer.status();
+  if (offer->address.link_layer == LinkLayer::kInfiniband) return absl::OkStatus();
+  const absl::StatusOr<Gid> expected = GidOf(peer);
+  if (expected.ok() && offer->address.gid == *expected) return absl::OkStatus();
+  return FallbackError(FallbackCode::kNoRoute, absl::StrCat("the RDMA address ", ToString(offer->address.gid),
+                                                            " is not that of the connection, ",
+                                                            expected.ok() ? ToString(*expected) : "which has none",
+                                                            "; naming the device (rdma_device) allows it"));
+}
+
 }  // namespace skein::fabric::verbs

@@ -7,9 +7,12 @@
 #ifndef SKEIN_CORE_FABRIC_VERBS_OFFER_H_
 #define SKEIN_CORE_FABRIC_VERBS_OFFER_H_
 
+#include <sys/socket.h>
+
 #include <cstdint>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/fabric/verbs/gid.h"
@@ -28,6 +31,8 @@ struct Address {
   uint32_t number = 0;    // of the queue pair; 24 bits
   uint32_t sequence = 0;  // of the first packet it sends; 24 bits
   Gid gid = {};
+
+  friend bool operator==(const Address&, const Address&) = default;
 };
 
 struct Offer {
@@ -38,6 +43,10 @@ struct Offer {
 std::string EncodeOffer(OfferKind kind, const Offer& offer);
 // Every field is checked. FallbackError: kVersion, kProtocol.
 absl::StatusOr<Offer> DecodeOffer(OfferKind kind, absl::string_view bytes);
+
+// Judges an offer or an answer that came along with a TCP connection from `peer`, before anything is sent to its GID:
+// on Ethernet that is an IP address, and must be the peer's. FallbackError: kNoRoute, and as above.
+absl::Status CheckComesFrom(const sockaddr_storage& peer, absl::string_view bytes);
 
 }  // namespace skein::fabric::verbs
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
+#include "core/fabric/verbs/shared_receive_queue.h"
 
 namespace skein::fabric::verbs {
 namespace {
@@ -58,17 +59,28 @@ absl::StatusOr<Port> OpenPort(const GidEntry& through, const VerbsOptions& optio
   port.through = through;
   port.options = options;
   const ibv_device_attr& device = port.context->attributes();
-  port.address.link_layer =
-      attributes->link_layer == IBV_LINK_LAYER_ETHERNET ? LinkLayer::kEthernet : LinkLayer::kInfiniband;
-  const auto active = static_cast<uint8_t>(attributes->active_mtu);
-  port.address.mtu = options.mtu == 0 ? active : std::min(active, MtuOf(options.mtu));
-  port.address.reads = static_cast<uint8_t>(std::clamp(device.max_qp_rd_atom, 1, 255));
-  port.address.lid = attributes->lid;
-  port.address.gid = through.gid;
+  port.address = AddressOf(*attributes, device, through.gid, options);
   port.max_message_bytes = std::min<uint64_t>(attributes->max_msg_sz, uint64_t{1} << 30);
   port.max_segments = std::clamp<uint32_t>(static_cast<uint32_t>(device.max_sge), 1, kMaxSegments);
   if (absl::Status status = FindInlineLimit(port); !status.ok()) return status;
   return port;
+}
+
+Address AddressOf(const ibv_port_attr& port, const ibv_device_attr& device, const Gid& gid,
+                  const VerbsOptions& options) {
+  Address address;
+  address.link_layer = port.link_layer == IBV_LINK_LAYER_ETHERNET ? LinkLayer::kEthernet : LinkLayer::kInfiniband;
+  const auto active = static_cast<uint8_t>(port.active_mtu);
+  address.mtu = options.mtu == 0 ? active : std::min(active, MtuOf(options.mtu));
+  address.reads = static_cast<uint8_t>(std::clamp(device.max_qp_rd_atom, 1, 255));
+  address.lid = port.lid;
+  address.gid = gid;
+  return address;
+}
+
+bool HasKeptAddress(const Port& port) {
+  const absl::StatusOr<ibv_port_attr> now = port.context->QueryPort(port.through.port);
+  return now.ok() && AddressOf(*now, port.context->attributes(), port.through.gid, port.options) == port.address;
 }
 
 absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* receive_queue,
@@ -81,13 +93,17 @@ absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* 
   // One more than the user's: the question whether the peer is there.
   create.cap.max_send_wr = options.max_send_requests + 1;
   create.cap.max_recv_wr = options.max_receive_requests;
+  if (options.shared_receive_queue != nullptr) {
+    create.srq = static_cast<VerbsSharedReceiveQueue*>(options.shared_receive_queue)->get();
+    create.cap.max_recv_wr = 0;
+  }
   create.cap.max_send_sge = port.max_segments;
-  create.cap.max_recv_sge = 1;
+  create.cap.max_recv_sge = options.shared_receive_queue == nullptr ? 1 : 0;
   create.cap.max_inline_data = port.max_inline_bytes;
   ibv_qp* const queue_pair = port.context->lib().create_qp(port.context->protection_domain(), &create);
   if (queue_pair == nullptr) {
     return ErrnoStatus(errno, absl::StrCat("create a queue pair of ", options.max_send_requests, " sends and ",
-                                           options.max_receive_requests, " receives; ", port.context->name(), " has ",
+                                           create.cap.max_recv_wr, " receives; ", port.context->name(), " has ",
                                            device.max_qp, " of up to ", device.max_qp_wr));
   }
   ibv_qp_attr init = {};

@@ -25,6 +25,12 @@ struct Port {
 
 absl::StatusOr<Port> OpenPort(const GidEntry& through, const VerbsOptions& options);
 
+// What `address` is in the port's present state: the subnet manager gives out LIDs, and MTUs are changed.
+Address AddressOf(const ibv_port_attr& port, const ibv_device_attr& device, const Gid& gid,
+                  const VerbsOptions& options);
+// Whether it is still what it was when the port was opened.
+bool HasKeptAddress(const Port& port);
+
 // A queue pair in the state INIT. Errors name the limit met.
 absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* receive_queue,
                                   const QueuePairOptions& options);

@@ -27,19 +27,25 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<const Port> port, const QueuePair
       receive_queue_(receive_queue),
       max_send_(options.max_send_requests),
       max_receive_(options.max_receive_requests),
+      shared_(static_cast<VerbsSharedReceiveQueue*>(options.shared_receive_queue)),
       queue_pair_(queue_pair) {
   absl::BitGen random;
   first_packet_ = absl::Uniform<uint32_t>(random, 0, 1u << 24);
   send_member_ = send_queue_->Attach(this);
   receive_member_ = receive_queue_ == send_queue_ ? send_member_ : receive_queue_->Attach(this);
+  if (shared_ != nullptr) receive_queue_->AttachTaker(queue_pair_, this);
   port_->context->Watch(queue_pair_, this);
 }
 
 VerbsQueuePair::~VerbsQueuePair() {
   port_->context->Forget(queue_pair_);
+  if (shared_ != nullptr) {
+    Close();  // what a late completion finds is in error already: it is the device's no more
+    receive_queue_->DestroyTaker(queue_pair_);
+  }
   send_queue_->Detach(send_member_);
   if (receive_queue_ != send_queue_) receive_queue_->Detach(receive_member_);
-  port_->context->lib().destroy_qp(queue_pair_);
+  if (shared_ == nullptr) port_->context->lib().destroy_qp(queue_pair_);
 }
 
 Address VerbsQueuePair::OwnAddress() const {

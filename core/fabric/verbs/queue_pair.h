@@ -22,6 +22,7 @@
 #include "core/fabric/fabric.h"
 #include "core/fabric/verbs/completion_queue.h"
 #include "core/fabric/verbs/port.h"
+#include "core/fabric/verbs/shared_receive_queue.h"
 
 namespace skein::fabric::verbs {
 
@@ -82,7 +83,8 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   // and only could not tell the kernel.)
   absl::Status PostFailed(Pending& pending, size_t refused, const absl::Status& why);
   void CompletedSend(uint32_t sequence, const ibv_wc& work, std::deque<Completion>& out);
-  void CompletedReceive(const ibv_wc& work, std::deque<Completion>& out);
+  std::optional<Outstanding> TakeReceive(uint32_t sequence);
+  void CompletedReceive(uint32_t sequence, const ibv_wc& work, std::deque<Completion>& out);
   Completion Report(const Outstanding& request, CompletionStatus status);
   void FlushAll(Pending& pending, std::deque<Completion>& out);
 
@@ -91,6 +93,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   VerbsCompletionQueue* const receive_queue_;
   const uint32_t max_send_;
   const uint32_t max_receive_;
+  VerbsSharedReceiveQueue* const shared_;  // nullptr: receives are its own
   ibv_qp* const queue_pair_;
   uint32_t first_packet_ = 0;  // sequence number; constant
   uint32_t send_member_ = 0;

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
 #include "core/fabric/verbs/queue_pair.h"
+#include "core/fabric/verbs/receive_work.h"
 
 namespace skein::fabric::verbs {
 namespace {
@@ -129,6 +130,7 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
     const bool signaled = request.signaled || question || unsignaled_ + 1 >= std::max(max_send_ / 4, 1u);
     unsignaled_ = signaled ? 0 : unsignaled_ + 1;
     if (signaled) last.send_flags |= IBV_SEND_SIGNALED;
+    if (request.solicited) last.send_flags |= IBV_SEND_SOLICITED;
     if (CarriesPayload(request.opcode) && bytes > 0 && bytes <= port_->max_inline_bytes) {
       last.send_flags |= IBV_SEND_INLINE;
     }
@@ -149,35 +151,23 @@ absl::Status VerbsQueuePair::PostFailed(Pending& pending, size_t refused, const 
 }
 
 absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
-  std::vector<ibv_sge> segments;
-  std::vector<ibv_recv_wr> work;
-  segments.reserve(batch.size());
-  for (const ReceiveRequest& request : batch) {
-    if (absl::Status status = CheckSegment(request.buffer); !status.ok()) return status;
-    if (request.buffer.size > port_->max_message_bytes) return absl::InvalidArgumentError("a buffer that is too long");
-    const size_t first = segments.size();
-    AppendSegments({&request.buffer, 1}, segments);
-    ibv_recv_wr one = {};
-    one.sg_list = segments.data() + first;
-    one.num_sge = static_cast<int>(segments.size() - first);
-    work.push_back(one);
-  }
+  if (shared_ != nullptr) return NoOwnReceives();
+  absl::StatusOr<ReceiveWork> work = ReceiveWork::Of(*port_, batch);
+  if (!work.ok()) return work.status();
   absl::MutexLock lock(&receive_mu_);
   if (!ready()) return NotReady();
   if (receives_.requests.size() + batch.size() > max_receive_) {
     return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
   }
   if (batch.empty()) return absl::OkStatus();
-  for (size_t i = 0; i < work.size(); ++i) {
-    work[i].wr_id = WorkId{receive_member_, true, receives_.next()}.packed();
-    work[i].next = i + 1 < work.size() ? &work[i + 1] : nullptr;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    work->requests[i].wr_id = WorkId{receive_member_, true, receives_.next()}.packed();
     receives_.requests.push_back({batch[i].id, Opcode::kReceive, true, false, 0});
   }
   ibv_recv_wr* refused = nullptr;
-  const int error = ibv_post_recv(queue_pair_, work.data(), &refused);
+  const int error = ibv_post_recv(queue_pair_, work->requests.data(), &refused);
   if (error == 0) return absl::OkStatus();
-  return PostFailed(receives_, refused == nullptr ? 0 : &work.back() - refused + 1,
-                    ErrnoStatus(error, "post receives"));
+  return PostFailed(receives_, work->Refused(refused), ErrnoStatus(error, "post receives"));
 }
 
 Completion VerbsQueuePair::Report(const Outstanding& request, CompletionStatus status) {
@@ -192,7 +182,7 @@ Completion VerbsQueuePair::Report(const Outstanding& request, CompletionStatus s
 
 void VerbsQueuePair::Completed(const WorkId& id, const ibv_wc& work, std::deque<Completion>& out) {
   if (id.receive) {
-    CompletedReceive(work, out);
+    CompletedReceive(id.sequence, work, out);
   } else {
     CompletedSend(id.sequence, work, out);
   }
@@ -220,12 +210,20 @@ void VerbsQueuePair::CompletedSend(uint32_t sequence, const ibv_wc& work, std::d
   }
 }
 
-void VerbsQueuePair::CompletedReceive(const ibv_wc& work, std::deque<Completion>& out) {
+std::optional<VerbsQueuePair::Outstanding> VerbsQueuePair::TakeReceive(uint32_t sequence) {
+  if (shared_ != nullptr) return Outstanding{shared_->Take(sequence), Opcode::kReceive, true, false, 0};
   absl::MutexLock lock(&receive_mu_);
-  if (receives_.requests.empty()) return;
-  Completion completion = Report(receives_.requests.front(), StatusOf(work.status, Opcode::kReceive));
+  if (receives_.requests.empty()) return std::nullopt;
+  const Outstanding request = receives_.requests.front();
   receives_.requests.pop_front();
   ++receives_.first;
+  return request;
+}
+
+void VerbsQueuePair::CompletedReceive(uint32_t sequence, const ibv_wc& work, std::deque<Completion>& out) {
+  const std::optional<Outstanding> request = TakeReceive(sequence);
+  if (!request.has_value()) return;
+  Completion completion = Report(*request, StatusOf(work.status, Opcode::kReceive));
   if (completion.status == CompletionStatus::kSuccess) {
     completion.bytes = work.byte_len;
     if (work.opcode == IBV_WC_RECV_RDMA_WITH_IMM) {

@@ -8,6 +8,7 @@
 #include "core/fabric/verbs/memory_region.h"
 #include "core/fabric/verbs/port.h"
 #include "core/fabric/verbs/queue_pair.h"
+#include "core/fabric/verbs/shared_receive_queue.h"
 
 namespace skein::fabric {
 namespace {
@@ -23,6 +24,7 @@ class VerbsDevice final : public Device {
   absl::string_view name() const override { return name_; }
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
+    capabilities.sleeps_through_unsolicited = port_->context->failures_are_solicited();
     capabilities.max_inline_bytes = port_->max_inline_bytes;
     capabilities.max_message_bytes = port_->max_message_bytes;
     // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.
@@ -31,7 +33,7 @@ class VerbsDevice final : public Device {
   }
   bool usable() const override {
     port_->context->DrainEvents();  // without a link, nobody else has
-    return !port_->context->gone();
+    return !port_->context->gone() && verbs::HasKeptAddress(*port_);
   }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     return verbs::AllocateRegion(port_->context, port_->options.max_registered_bytes, bytes, access);
@@ -42,11 +44,18 @@ class VerbsDevice final : public Device {
   absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
     return verbs::VerbsCompletionQueue::Create(port_->context, capacity);
   }
+  absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> CreateSharedReceiveQueue(uint32_t max_receives) override {
+    return verbs::VerbsSharedReceiveQueue::Create(port_, max_receives);
+  }
   absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) override {
     auto* const send_queue = dynamic_cast<verbs::VerbsCompletionQueue*>(options.send_queue);
     auto* const receive_queue = dynamic_cast<verbs::VerbsCompletionQueue*>(options.receive_queue);
     if (send_queue == nullptr || receive_queue == nullptr) {
       return absl::InvalidArgumentError("a queue pair needs two completion queues of its device");
+    }
+    const auto* shared = dynamic_cast<const verbs::VerbsSharedReceiveQueue*>(options.shared_receive_queue);
+    if (options.shared_receive_queue != nullptr && (shared == nullptr || shared->port() != port_.get())) {
+      return absl::InvalidArgumentError("a shared receive queue of another device");
     }
     return verbs::VerbsQueuePair::Create(port_, options, send_queue, receive_queue);
   }

@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-constexpr int kLastCode = static_cast<int>(FallbackCode::kRemotePeer);
+constexpr int kLastCode = static_cast<int>(FallbackCode::kFabricOff);
 
 TEST(FallbackTest, EveryCodeHasANameOfItsOwn) {
   std::set<std::string> names;
@@ -26,6 +26,24 @@ TEST(FallbackTest, CodeOfANewerPeerHasAName) {
 TEST(FallbackTest, DetailIsShownOnlyWhenThereIsOne) {
   EXPECT_EQ(ToString(Fallback{FallbackCode::kDifferentUser, ""}), "different user");
   EXPECT_EQ(ToString(Fallback{FallbackCode::kDifferentUser, "0 and 1000"}), "different user (0 and 1000)");
+}
+
+// Towards another host every reason began with shared memory's, which cannot be used there.
+TEST(FallbackTest, OfSeveralReasonsTheLastGivesTheCodeAndAllAreNamedInOrder) {
+  const Fallback remote{FallbackCode::kRemotePeer, ""};
+  const Fallback no_rdma{FallbackCode::kNoRdma, "no device"};
+  const Fallback joined = Join({remote, no_rdma});
+  EXPECT_EQ(joined.code, FallbackCode::kNoRdma);
+  EXPECT_EQ(ToString(joined), "no RDMA here (peer is on another host; no device)");
+  EXPECT_EQ(ToString(Join({no_rdma, remote, Fallback{FallbackCode::kSettling, ""}})),
+            "RDMA to the peer lately failed (no RDMA here (no device); peer is on another host)");
+}
+
+TEST(FallbackTest, AReasonThatIsNoneIsNotJoined) {
+  EXPECT_EQ(Join({}).code, FallbackCode::kNone);
+  EXPECT_EQ(Join({Fallback{}, Fallback{}}).code, FallbackCode::kNone);
+  EXPECT_EQ(ToString(Join({Fallback{}, Fallback{FallbackCode::kNoRdma, "no device"}, Fallback{}})),
+            "no RDMA here (no device)");
 }
 
 TEST(FallbackTest, EveryCodeSurvivesTheTripThroughAStatus) {

@@ -1,30 +1,24 @@
 // Which entry of the ports' GID tables leads to a peer.
 #include "core/fabric/verbs/gid.h"
 
-#include <arpa/inet.h>
-#include <net/if.h>
-#include <netinet/in.h>
+#include <ifaddrs.h>
 
+#include <cstring>
+#include <fstream>
+#include <string>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/ip_address.h"
 
 namespace skein::fabric::verbs {
 namespace {
 
 using testing::HasSubstr;
-
-sockaddr_storage Ip(const char* text) {
-  sockaddr_storage address = {};
-  auto& v4 = reinterpret_cast<sockaddr_in&>(address);
-  auto& v6 = reinterpret_cast<sockaddr_in6&>(address);
-  if (inet_pton(AF_INET, text, &v4.sin_addr) == 1) {
-    v4.sin_family = AF_INET;
-  } else {
-    EXPECT_EQ(inet_pton(AF_INET6, text, &v6.sin6_addr), 1) << text;
-    v6.sin6_family = AF_INET6;
-  }
-  return address;
-}
 
 GidEntry Entry(const char* device, uint32_t index, const char* address, GidType type, bool active = true) {
   GidEntry entry;
@@ -32,7 +26,6 @@ GidEntry Entry(const char* device, uint32_t index, const char* address, GidType 
   entry.index = index;
   entry.gid = GidOf(Ip(address)).value();
   entry.type = type;
-  entry.netdev = 1000 + index;
   entry.port_active = active;
   return entry;
 }
@@ -84,14 +77,49 @@ TEST(ChooseGidTest, AnAddressThatNoPortHasNamesWhatThereIs) {
   EXPECT_THAT(chosen.status().message(), HasSubstr("::ffff:10.0.0.1"));
 }
 
-// An IP address of InfiniBand's is not among the GIDs; its interface leads to the port. Here: the loopback's.
-TEST(ChooseGidTest, OnInfinibandTheInterfaceDecides) {
-  GidEntry entry = Entry("mlx5_0", 0, "fe80::1", GidType::kInfiniband);
-  entry.netdev = if_nametoindex("lo");
-  ASSERT_NE(entry.netdev, 0u);
-  EXPECT_EQ(ChooseGid({entry}, Ip("127.0.0.1"))->device, "mlx5_0");
-  entry.type = GidType::kRoceV2;
-  EXPECT_FALSE(ChooseGid({entry}, Ip("127.0.0.1")).ok());
+// An IP address of InfiniBand's is not among the GIDs, but its interface's hardware address has the port's in it.
+TEST(ChooseGidTest, OnInfinibandTheInterfacesHardwareAddressDecides) {
+  const std::vector<GidEntry> entries = {Entry("mlx5_0", 0, "fe80::1", GidType::kInfiniband),
+                                         Entry("mlx5_1", 0, "fe80::2", GidType::kInfiniband)};
+  std::string hardware("\x80\x00\x02\x08", 4);
+  hardware.append(entries[1].gid.begin(), entries[1].gid.end());
+  const auto ipoib = [&](const sockaddr_storage& local) {
+    return GidOf(local) == GidOf(Ip("10.0.0.1")) ? hardware : std::string(6, '\x02');
+  };
+  const absl::StatusOr<GidEntry> chosen = ChooseGid(entries, Ip("10.0.0.1"), ipoib);
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  EXPECT_EQ(chosen->device, "mlx5_1");
+  EXPECT_FALSE(ChooseGid(entries, Ip("10.0.0.2"), ipoib).ok()) << "an address on Ethernet";
+  EXPECT_FALSE(ChooseGid({entries[0]}, Ip("10.0.0.1"), ipoib).ok()) << "the GID of a port that is not here";
+}
+
+TEST(ChooseGidTest, OnEthernetTheInterfaceIsNotAsked) {
+  const auto unexpected = [](const sockaddr_storage&) {
+    ADD_FAILURE();
+    return std::string();
+  };
+  EXPECT_FALSE(ChooseGid({Entry("mlx5_0", 3, "10.0.0.1", GidType::kRoceV2)}, Ip("10.0.0.2"), unexpected).ok());
+}
+
+// Of every interface with an address here, as the kernel tells it elsewhere.
+TEST(HardwareAddressOfTest, IsThatOfTheInterfaceWithTheAddress) {
+  ifaddrs* list = nullptr;
+  ASSERT_EQ(getifaddrs(&list), 0);
+  const absl::Cleanup free_list = [&] { freeifaddrs(list); };
+  int compared = 0;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_INET) continue;
+    std::string told;
+    std::ifstream(absl::StrCat("/sys/class/net/", entry->ifa_name, "/address")) >> told;
+    if (told.empty()) continue;
+    sockaddr_storage address = {};
+    std::memcpy(&address, entry->ifa_addr, sizeof(sockaddr_in));
+    EXPECT_EQ(absl::BytesToHexString(HardwareAddressOf(address)), absl::StrReplaceAll(told, {{":", ""}}))
+        << entry->ifa_name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 0);
+  EXPECT_EQ(HardwareAddressOf(Ip("192.0.2.1")), "") << "nobody's";
 }
 
 TEST(DefaultGidTest, RoutableFirstAndOfActivePorts) {

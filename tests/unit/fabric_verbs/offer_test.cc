@@ -5,8 +5,10 @@
 #include <string>
 
 #include "core/base/fallback.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/exact_bytes.h"
+#include "tests/support/ip_address.h"
 
 namespace skein::fabric::verbs {
 namespace {
@@ -82,6 +84,34 @@ TEST(VerbsOfferTest, ImpossibleFieldsAreRefusedThoughTheChecksumIsRight) {
             }),
             refused)
       << "a multicast LID";
+}
+
+// To find the Ethernet address of somebody else costs a thread up to a second, and then the packets go there.
+TEST(CheckComesFromTest, OnEthernetTheAddressMustBeTheConnections) {
+  const Offer offer = SampleOffer();  // from 10.9.0.1
+  for (OfferKind kind : {OfferKind::kOffer, OfferKind::kAnswer}) {
+    const std::string bytes = EncodeOffer(kind, offer);
+    EXPECT_TRUE(CheckComesFrom(Ip("::ffff:10.9.0.1"), bytes).ok());
+    const absl::Status other = CheckComesFrom(Ip("::ffff:10.9.0.2"), bytes);
+    EXPECT_EQ(FallbackOf(other).code, FallbackCode::kNoRoute);
+    EXPECT_THAT(other.message(), testing::HasSubstr("10.9.0.1 is not that of the connection, ::ffff:10.9.0.2;"));
+    EXPECT_EQ(FallbackOf(CheckComesFrom({}, bytes)).code, FallbackCode::kNoRoute) << "a UNIX socket's peer";
+  }
+}
+
+TEST(CheckComesFromTest, OnInfinibandAGidIsNoIpAddress) {
+  Offer offer = SampleOffer();
+  offer.address.link_layer = LinkLayer::kInfiniband;
+  offer.address.lid = 7;
+  offer.address.gid = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 2, 0xc9, 3, 0, 0x12, 0x34, 0x57};
+  EXPECT_TRUE(CheckComesFrom(Ip("::ffff:10.9.0.2"), EncodeOffer(OfferKind::kOffer, offer)).ok());
+}
+
+TEST(CheckComesFromTest, WhatIsNoAddressIsRefused) {
+  const std::string bytes = EncodeOffer(OfferKind::kOffer, SampleOffer());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(CheckComesFrom(Ip("::ffff:10.9.0.1"), ExactBytes(bytes.substr(0, size)).text()).ok()) << size;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/wire/immediate.h"
 #include "gtest/gtest.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
@@ -52,7 +53,7 @@ class HostileItemsTest : public testing::Test {
   }
 
   fabric::Simulation simulation_{20261121};
-  std::shared_ptr<Link> link_ = Link::Create(simulation_.CreateDevice("victim"), wire::kRingGranule).value();
+  std::shared_ptr<Link> link_ = Link::Create(simulation_.CreateDevice("victim"), {wire::kRingGranule}).value();
   HostilePeer peer_{simulation_};
   std::shared_ptr<RecordingPort> first_;
   std::shared_ptr<RecordingPort> second_;
@@ -215,7 +216,7 @@ TEST_F(HostileItemsTest, AHeadThatGoesBack) {
 TEST_F(HostileItemsTest, AMessageHeaderOutsideTheFormat) {
   Greet();
   wire::MessageHeader header;
-  header.credits = 1;
+  header.reserved = 1;
   peer_.Write(header, "");
   ExpectLost("malformed header");
 }
@@ -248,7 +249,7 @@ TEST_F(HostileItemsTest, MoreOpensForEndedStreamsThanThereWereStreams) {
 TEST(HostilePassiveSideTest, AHelloToTheActiveSide) {
   fabric::Simulation simulation(20261121);
   HostilePeer peer(simulation);
-  const std::shared_ptr<Link> link = Link::Create(simulation.CreateDevice("victim"), wire::kRingGranule).value();
+  const std::shared_ptr<Link> link = Link::Create(simulation.CreateDevice("victim"), {wire::kRingGranule}).value();
   const std::string answer = peer.Accept(link->Offer().value());
   peer.Attach({});
   ASSERT_TRUE(link->Complete(answer, peer.ring()).ok());
@@ -264,6 +265,32 @@ TEST(HostilePassiveSideTest, AHelloToTheActiveSide) {
   EXPECT_TRUE(link->finished());
   EXPECT_EQ(port->losses, 1);
   EXPECT_NE(port->lost.message().find("unexpected hello"), std::string::npos) << port->lost;
+}
+
+TEST_F(HostileItemsTest, AnImmediateOutsideTheFormat) {
+  Greet();
+  Poll();
+  peer_.Ring(2);
+  ExpectLost("an immediate of");
+}
+
+// Each answer takes room in its ring; when there is no more, answers would wait here.
+TEST_F(HostileItemsTest, CreditsAskedForWithoutReadingTheAnswers) {
+  Greet();
+  constexpr size_t kAnswers = wire::kRingGranule / wire::kMessageUnit;
+  for (size_t i = 0; i < kAnswers + 2 && !link_->finished(); ++i) {
+    peer_.Ring(wire::EncodeRenewal(1));
+    Poll();
+  }
+  ExpectLost("credits asked for before the last answer");
+}
+
+TEST_F(HostileItemsTest, AwakeAndSleepless) {
+  wire::MessageHeader header;
+  header.items = 1;
+  header.flags = wire::kAwake | wire::kSleepless;
+  peer_.Write(header, peer_.Hello());
+  ExpectLost("awake and sleepless");
 }
 
 }  // namespace

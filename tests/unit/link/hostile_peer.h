@@ -2,12 +2,13 @@
 #ifndef SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
 #define SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
 
-#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/ring/ring_reader.h"
+#include "core/wire/bytes.h"
 #include "core/wire/ring_descriptor.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
@@ -17,8 +18,8 @@ namespace skein::link {
 
 class HostilePeer {
  public:
-  explicit HostilePeer(fabric::Simulation& simulation)
-      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule) {}
+  explicit HostilePeer(fabric::Simulation& simulation, absl::string_view device = "hostile")
+      : simulation_(simulation), end_(simulation.CreateDevice(device), 2 * wire::kRingGranule) {}
 
   std::string Offer() { return end_.queue_pair->Offer().value(); }
   std::string Accept(absl::string_view offer) { return end_.queue_pair->Accept(offer).value(); }
@@ -40,14 +41,21 @@ class HostilePeer {
 
   // The ring that an active victim has told of; one of size 0 if it has not.
   wire::RingDescriptor ReceivedHello() const {
-    const absl::Span<const std::byte> memory = end_.memory->bytes();
-    ring::RingReader reader(memory.subspan(wire::kRingGranule), kOwnSecret);
-    const absl::StatusOr<std::optional<ring::Message>> message = reader.Next();
-    if (!message.ok() || !message->has_value()) return {};
-    const absl::StatusOr<wire::Item> item = (*message)->items().Next();
-    if (!item.ok() || item->header.kind != wire::ItemKind::kHello) return {};
-    return wire::DecodeRingDescriptor({reinterpret_cast<const char*>(item->payload.data()), item->payload.size()})
-        .value_or(wire::RingDescriptor{});
+    const std::vector<std::string> hellos = Received(wire::ItemKind::kHello);
+    return hellos.empty() ? wire::RingDescriptor{}
+                          : wire::DecodeRingDescriptor(hellos[0]).value_or(wire::RingDescriptor{});
+  }
+  // The payloads of all items of that kind that the victim has sent; out of the first ring full.
+  std::vector<std::string> Received(wire::ItemKind kind) const {
+    ring::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
+    std::vector<std::string> payloads;
+    for (; reader.Next().value().has_value(); reader.Pop()) {
+      for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
+        const wire::Item item = items.Next().value();
+        if (item.header.kind == kind) payloads.push_back(wire::CopyOf(item.payload));
+      }
+    }
+    return payloads;
   }
 
   // Writes the next message, whose header is `header` but for length and canary.
@@ -62,7 +70,7 @@ class HostilePeer {
                     .ok());
     written_ += message.size();
     simulation_.RunUntilIdle();
-    end_.Poll();
+    TakeCompletions();
   }
   void Write(uint32_t items, absl::string_view bytes) {
     wire::MessageHeader header;
@@ -74,10 +82,28 @@ class HostilePeer {
     WriteItem(wire::RawItem(kind, stream, sequence, payload));
   }
 
+  // A WRITE_WITH_IMM of no bytes.
+  void Ring(uint32_t immediate) {
+    fabric::SendRequest bell =
+        fabric::Request(fabric::Opcode::kWriteWithImmediate, {}, {victims_.address, victims_.rkey});
+    bell.immediate = immediate;
+    ASSERT_TRUE(fabric::Post(*end_.queue_pair, bell).ok());
+    simulation_.RunUntilIdle();
+    TakeCompletions();
+  }
+
   bool cut_off() { return end_.queue_pair->state() == fabric::QueuePairState::kError; }
 
  private:
   static constexpr uint64_t kOwnSecret = 1;
+
+  void TakeCompletions() {
+    for (const fabric::Completion& completion : end_.Poll()) {
+      const bool receive = completion.opcode == fabric::Opcode::kReceiveWithImmediate;
+      // In vain once the victim has cut it off.
+      if (receive) fabric::PostReceive(*end_.queue_pair, {}).IgnoreError();
+    }
+  }
 
   fabric::Simulation& simulation_;
   fabric::End end_;

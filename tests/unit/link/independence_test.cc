@@ -12,9 +12,9 @@ namespace {
 TEST(IndependenceTest, ABreachEndsOneLinkAndNoOther) {
   fabric::Simulation simulation(20261121);
   const std::shared_ptr<fabric::Device> device = simulation.CreateDevice("victim");
-  const auto attacked = Link::Create(device, wire::kRingGranule).value();
-  const auto honest = Link::Create(device, wire::kRingGranule).value();
-  const auto friends = Link::Create(simulation.CreateDevice("friend"), wire::kRingGranule).value();
+  const auto attacked = Link::Create(device, {wire::kRingGranule}).value();
+  const auto honest = Link::Create(device, {wire::kRingGranule}).value();
+  const auto friends = Link::Create(simulation.CreateDevice("friend"), {wire::kRingGranule}).value();
   Link* const links[] = {attacked.get(), honest.get(), friends.get()};
 
   HostilePeer hostile(simulation);

@@ -54,17 +54,35 @@ class PollingTest : public testing::Test {
   fabric::Simulation simulation_{20261121};
   const std::shared_ptr<fabric::Device> server_device_ = simulation_.CreateDevice("server");
   const std::shared_ptr<fabric::Device> client_device_ = simulation_.CreateDevice("client");
-  const std::shared_ptr<Link> server_ = Link::Create(server_device_, wire::kRingGranule).value();
-  const std::shared_ptr<Link> client_ = Link::Create(client_device_, wire::kRingGranule).value();
+  const std::shared_ptr<Link> server_ = Link::Create(server_device_, {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> client_ = Link::Create(client_device_, {wire::kRingGranule}).value();
   std::function<void()> notified_ = [] {};
   std::shared_ptr<RecordingPort> from_;
   std::shared_ptr<InterruptingPort> to_;
 };
 
 TEST_F(PollingTest, DrainTakesEverythingThatHasArrived) {
-  for (int i = 0; i < 100; ++i) Say("a part;");
+  for (int i = 0; i < 30; ++i) Say("a part;");
   EXPECT_TRUE(server_->Drain());
-  EXPECT_EQ(to_->received, 700u);
+  EXPECT_EQ(to_->received, 210u);
+}
+
+// A thread that accepts a connection drains links, and must get away again.
+TEST_F(PollingTest, DrainComesToAnEndThoughThePeerDoesNot) {
+  constexpr size_t kEndless = 100 * wire::kRingGranule;
+  const std::string part(8 << 10, 'x');
+  notified_ = [&] {
+    simulation_.RunUntilIdle();
+    client_->Poll();  // hears that there is room again
+    if (to_->received < kEndless) Say(part);
+  };
+  Say(part);
+  EXPECT_TRUE(server_->Drain());
+  EXPECT_GE(to_->received, wire::kRingGranule / 2);
+  EXPECT_LE(to_->received, 2 * wire::kRingGranule);
+  while (server_->Poll()) {
+  }
+  EXPECT_GE(to_->received, kEndless) << "the rest is there for who polls next";
 }
 
 TEST_F(PollingTest, DrainSaysThatAnotherIsPolling) {

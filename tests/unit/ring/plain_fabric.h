@@ -90,6 +90,9 @@ class PlainDevice final : public fabric::Device {
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> CreateCompletionQueue(uint32_t) override {
     return absl::UnimplementedError("");
   }
+  absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> CreateSharedReceiveQueue(uint32_t) override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions&) override {
     return absl::UnimplementedError("");
   }

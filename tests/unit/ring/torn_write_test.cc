@@ -33,7 +33,7 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
     item.payload = {&part, 1};
-    if (written < kMessages && writer->Write({&item, 1}, 0, Reserve::kHead).ok()) {
+    if (written < kMessages && writer->Write({&item, 1}, {}, Reserve::kHead).ok()) {
       ASSERT_TRUE(fabric::PostReceive(*to.queue_pair, {}).ok());
       ++written;
     }
@@ -53,7 +53,7 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
       ASSERT_EQ(payload, std::string(3000, static_cast<char>('a' + read % 26))) << read;
       ++read;
     }
-    reader.Pop(**next);
+    reader.Pop();
     ++popped;
     ASSERT_TRUE(writer->SetPeerHead(reader.head()).ok());
   }

@@ -25,7 +25,7 @@ class RingWriterTest : public testing::TestWithParam<bool> {
     item.header.stream = 1;
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     item.payload = {&part, 1};
-    return writer_->Write({&item, 1}, head, reserve, signaled);
+    return writer_->Write({&item, 1}, {.head = head}, reserve, {.signaled = signaled});
   }
   // The text of the next message, wraps skipped.
   std::string Read() {
@@ -39,7 +39,7 @@ class RingWriterTest : public testing::TestWithParam<bool> {
         const wire::Item item = items.Next().value();
         text.append(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
       }
-      reader_.Pop(message);
+      reader_.Pop();
       if (message.header.flags != wire::kWrap) return text;
     }
   }
@@ -77,7 +77,7 @@ TEST_P(RingWriterTest, ItemsAreGatheredFromTheirParts) {
   items[0].payload = parts;
   items[0].header.stream = 3;
   items[1].payload = absl::MakeSpan(parts).first(1);
-  ASSERT_TRUE(writer_->Write(items, 64, Reserve::kData).ok());
+  ASSERT_TRUE(writer_->Write(items, {.head = 64}, Reserve::kData).ok());
   const Message message = *reader_.Next().value();
   EXPECT_EQ(message.header.head, 64u);
   EXPECT_EQ(message.header.items, 2u);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "core/schedule/receiver_scheduler.h"
 #include "gtest/gtest.h"
 #include "tests/unit/stream/two_ends.h"
 
@@ -274,6 +275,42 @@ TEST(SimulatedStreamTest, ALostLinkGivesWhatArrivedThenUnavailable) {
   EXPECT_EQ(ends.client_waiter.watched(), 0u);
 }
 
+// A client that opens one stream after the other is always told of a new link before it has attached to the last one.
+TEST(SimulatedStreamTest, StreamsShareTheLinkThatIsAttachedFirst) {
+  TwoEnds ends(FabricKindUnderTest::kSim);
+  auto first = ends.connector->Begin({}).value();
+  Listener::Result first_result = ends.listener->Accept(first->offer(), {});
+  auto second = ends.connector->Begin({}).value();
+  Listener::Result second_result = ends.listener->Accept(second->offer(), {});
+  const Outcome outcome = first->Complete(first_result.answer);
+  ends.Pump();
+  const TwoEnds::Pair third = ends.Connect();
+  EXPECT_NE(third.client, nullptr);
+  EXPECT_EQ(ends.server_waiter.watched(), 2u);
+  EXPECT_EQ(ends.client_waiter.watched(), 1u);
+}
+
+TEST(SimulatedStreamTest, MorePeersThanMayBeActiveAreWatchedOver) {
+  StreamOptions options;
+  options.ring_bytes = 1 << 16;
+  auto ends = std::make_unique<TwoEnds>(FabricKindUnderTest::kSim, options);
+  std::vector<std::unique_ptr<Connector>> connectors;
+  std::vector<TwoEnds::Pair> pairs;
+  for (uint32_t peers = 1; peers <= schedule::kMaxActiveQueuePairs + 2; ++peers) {
+    connectors.push_back(std::move(ends->connector));
+    ends->connector = CreateConnector(std::make_shared<OneFabric>(ends->client_device), options, &ends->client_waiter);
+    pairs.push_back(ends->Connect());
+    const bool in_turns = peers > schedule::kMaxActiveQueuePairs;
+    ASSERT_EQ(ends->server_waiter.watched(), peers + (in_turns ? 1 : 0)) << "the links, and in turns their timer";
+  }
+  ends->listener.reset();
+  ends->Pump();
+  EXPECT_EQ(ends->server_waiter.watched(), pairs.size() + 1) << "links outlive their listener";
+  pairs.clear();
+  for (int i = 0; i < 3; ++i) ends->Pump();
+  EXPECT_EQ(ends->server_waiter.watched(), 0u);
+}
+
 TEST_P(StreamTest, ManyStreamsCarryTheirOwnBytes) {
   TwoEnds ends(GetParam());
   std::vector<TwoEnds::Pair> pairs;
@@ -283,8 +320,8 @@ TEST_P(StreamTest, ManyStreamsCarryTheirOwnBytes) {
     for (size_t i = 0; i < pairs.size(); ++i) {
       const std::string text = absl::StrCat("stream ", i, ";");
       ASSERT_EQ(WriteText(*pairs[i].client, text).value(), text.size());
+      if (i % 20 == 19) ends.Pump();  // there are credits for 32 messages
     }
-    ends.Pump();
   }
   for (size_t i = 0; i < pairs.size(); ++i) {
     const std::string one = absl::StrCat("stream ", i, ";");

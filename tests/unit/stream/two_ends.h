@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
+#include "core/link/link.h"
 #include "core/stream/connector.h"
 #include "tests/support/rdma_device.h"
 
@@ -20,6 +21,11 @@ namespace skein::stream {
 // Polls what it was given until none of it has work.
 class ManualWaiter final : public progress::Waiter {
  public:
+  // A link and the streams that are on it keep each other until it is finished.
+  ~ManualWaiter() override {
+    for (const auto& source : sources_) static_cast<link::Link&>(*source).Close();
+    PollAll();
+  }
   void Watch(std::shared_ptr<progress::Source> source) override { sources_.push_back(std::move(source)); }
   bool PollAll() {
     bool any = false;
@@ -72,7 +78,8 @@ inline std::string NameOf(FabricKindUnderTest kind) {
 
 class TwoEnds {
  public:
-  explicit TwoEnds(FabricKindUnderTest kind, StreamOptions options = {}) {
+  // `config`: of simulated devices.
+  explicit TwoEnds(FabricKindUnderTest kind, StreamOptions options = {}, fabric::SimConfig config = {}) {
     if (kind == FabricKindUnderTest::kShm) {
       client_device = fabric::OpenShmDevice().value();
       server_device = fabric::OpenShmDevice().value();
@@ -81,7 +88,6 @@ class TwoEnds {
       server_device = fabric::OpenRdmaDevice().value();
       patience = absl::Milliseconds(5);
     } else {
-      fabric::SimConfig config;
       config.announce_close = kind == FabricKindUnderTest::kSim;
       simulation = std::make_unique<fabric::Simulation>(20261121, config);
       client_device = simulation->CreateDevice("client");

@@ -74,6 +74,7 @@ TEST(OfferTest, ComesBackAsItWas) {
   const absl::StatusOr<Offer> decoded = DecodeOfferExact(EncodeOffer(offer));
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_EQ(decoded->process, offer.process);
+  EXPECT_EQ(decoded->service, offer.service);
   EXPECT_EQ(decoded->new_link_only, offer.new_link_only);
   ASSERT_EQ(decoded->fabrics.size(), offer.fabrics.size());
   for (size_t i = 0; i < offer.fabrics.size(); ++i) {

@@ -36,7 +36,7 @@ def serve(programs):
         log = guests.RESULTS / f"server-{security}.log"
         servers[security] = peers.Server(programs, port, True, security == "tls", log)
     for server in servers.values():
-        server.wait_until_listening()
+        server.wait_until_ready()
     guests.tell("serving")
     guests.wait_for("done", 1500)
     faults = {security: server.stop() or paths.fault(server.log(), "server", True, "rdma")

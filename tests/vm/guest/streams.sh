@@ -5,4 +5,4 @@ set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-gtests "$1/tests/unit/stream/stream_test" '*/rdma' 11
+gtests "$1/tests/unit/stream/stream_test" '*/rdma' 18

@@ -8,13 +8,13 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "core/base/errno_status.h"
+#include "core/base/tcp_address.h"
 
 namespace skein::doctor {
 namespace {
@@ -30,19 +30,10 @@ absl::Status AwaitReady(int fd, short events, absl::Time deadline) {  // NOLINT(
   }
 }
 
-std::string Numeric(const addrinfo& address) {
-  char host[NI_MAXHOST] = {};
-  char port[NI_MAXSERV] = {};
-  getnameinfo(address.ai_addr, address.ai_addrlen, host, sizeof(host), port, sizeof(port),
-              NI_NUMERICHOST | NI_NUMERICSERV);
-  const bool v6 = address.ai_family == AF_INET6;
-  return absl::StrCat(v6 ? "[" : "", host, v6 ? "]:" : ":", port);
-}
-
-absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, absl::Time deadline) {
+absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, const std::string& numeric, absl::Time deadline) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
-  const std::string what = absl::StrCat("connect to ", Numeric(address));
+  const std::string what = absl::StrCat("connect to ", numeric);
   if (connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
   if (errno != EINPROGRESS) return ErrnoStatus(errno, what);
   if (!AwaitReady(fd.get(), POLLOUT, deadline).ok()) return ErrnoStatus(ETIMEDOUT, what);
@@ -72,21 +63,13 @@ absl::StatusOr<HostPort> ParseHostPort(absl::string_view text) {
 }
 
 absl::StatusOr<Connection> Connection::Open(const HostPort& target, absl::Time deadline) {
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV;
-  addrinfo* list = nullptr;
-  if (const int error = getaddrinfo(target.host.c_str(), target.port.c_str(), &hints, &list); error != 0) {
-    return absl::NotFoundError(absl::StrCat("cannot find ", target.host, ": ", gai_strerror(error)));
-  }
-  const absl::Cleanup free_list = [list] { freeaddrinfo(list); };
-  absl::Status refused;
-  for (const addrinfo* address = list; address != nullptr; address = address->ai_next) {
-    absl::StatusOr<UniqueFd> fd = ConnectTo(*address, deadline);
-    if (fd.ok()) return Connection(*std::move(fd), Numeric(*address));
-    refused = fd.status();
-  }
-  return refused;
+  std::string numeric;
+  absl::StatusOr<UniqueFd> fd = OpenFirst(target.host, target.port, 0, [&](const addrinfo& address) {
+    numeric = NumericAddress(address.ai_addr, address.ai_addrlen).value_or("?");
+    return ConnectTo(address, numeric, deadline);
+  });
+  if (!fd.ok()) return fd.status();
+  return Connection(*std::move(fd), numeric);
 }
 
 absl::Status Connection::Send(absl::string_view bytes, absl::Time deadline) {

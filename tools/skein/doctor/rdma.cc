@@ -1,5 +1,4 @@
 #include <dlfcn.h>
-#include <net/if.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,7 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "core/fabric/verbs/context.h"
 #include "core/fabric/verbs/device_list.h"
-#include "core/fabric/verbs/gid.h"
+#include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/ibverbs.h"
 #include "tools/skein/doctor/checks.h"
 #include "tools/skein/doctor/text_file.h"
@@ -86,18 +85,27 @@ std::string LibraryFile(const Ibverbs& lib) {
   return error ? std::string(info.dli_fname) : file.filename().string();
 }
 
-// Whether memory can be registered without locking it. Asked through the device's table: the library need not have it.
-absl::string_view OnDemandPaging(const Context& context) {
+// What Skein does not use yet. Asked through the device's table: the library need not have it.
+std::string Extensions(const Context& context) {
+  // IB_UVERBS_DEVICE_FLUSH_GLOBAL and _PERSISTENT of the kernel's interface, newer than the headers.
+  constexpr uint64_t kFlushGlobal = uint64_t{1} << 38;
+  constexpr uint64_t kFlushPersistent = uint64_t{1} << 39;
+  constexpr absl::string_view kNone = "no on-demand paging, no FLUSH";
   const verbs_context* const table = verbs_get_ctx(context.get());
   if (table == nullptr || table->sz < sizeof(*table) - offsetof(verbs_context, query_device_ex) ||
       table->query_device_ex == nullptr) {
-    return "no on-demand paging";
+    return std::string(kNone);
   }
   ibv_device_attr_ex attributes = {};
   const ibv_query_device_ex_input input = {};
-  const bool has = table->query_device_ex(context.get(), &input, &attributes, sizeof(attributes)) == 0 &&
-                   (attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
-  return has ? "on-demand paging (which Skein does not use)" : "no on-demand paging";
+  if (table->query_device_ex(context.get(), &input, &attributes, sizeof(attributes)) != 0) return std::string(kNone);
+  const bool paging = (attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
+  const bool global = (attributes.device_cap_flags_ex & kFlushGlobal) != 0;
+  const bool persistent = (attributes.device_cap_flags_ex & kFlushPersistent) != 0;
+  return absl::StrCat(paging ? "on-demand paging (which Skein does not use), " : "no on-demand paging, ",
+                      persistent ? "FLUSH to persistent memory (which Skein does not use)"
+                      : global   ? "FLUSH to global visibility (which Skein does not use)"
+                                 : "no FLUSH");
 }
 
 absl::string_view StateName(ibv_port_state state) {
@@ -116,10 +124,8 @@ absl::string_view StateName(ibv_port_state state) {
 }
 
 std::string Describe(const GidEntry& entry) {
-  char name[IF_NAMESIZE] = {};
-  const bool named = entry.netdev != 0 && if_indextoname(entry.netdev, name) != nullptr;
   return absl::StrCat("GID ", entry.index, ": ", fabric::verbs::ToString(entry.gid), ", ",
-                      fabric::verbs::GidTypeName(entry.type), named ? ", " : "", name);
+                      fabric::verbs::GidTypeName(entry.type), entry.netdev.empty() ? "" : ", ", entry.netdev);
 }
 
 void CheckPort(const Context& context, uint8_t number, const std::vector<GidEntry>& gids, Report& report) {
@@ -151,7 +157,7 @@ void CheckDevice(const DeviceList& list, ibv_device* device, const std::vector<G
   if (!context.ok()) return report.Warn(absl::StrCat(name, ": ", context.status().message()));
   const ibv_device_attr& attributes = (*context)->attributes();
   report.Ok(absl::StrCat(name, ": firmware ", attributes.fw_ver[0] == '\0' ? "unknown" : attributes.fw_ver, ", ",
-                         attributes.max_qp, " queue pairs, ", OnDemandPaging(**context)));
+                         attributes.max_qp, " queue pairs, ", Extensions(**context)));
   for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
     CheckPort(**context, static_cast<uint8_t>(port), gids, report);
   }

@@ -7,8 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
-#include "core/fabric/verbs/gid.h"
+#include "core/fabric/verbs/gid_list.h"
 #include "core/stream/host_fabrics.h"
+#include "core/stream/rdma_ports.h"
 #include "tools/skein/doctor/checks.h"
 #include "tools/skein/doctor/fabric_trial.h"
 

@@ -1,0 +1,85 @@
+"""core.py --build DIR [--quick] [--out FILE] [--seed N]: calls of core/rpc, and many streams of core/stream, between two
+processes over shared memory.
+
+How long is a round trip of 64 bytes when both ends spin, what does coalescing give when several threads have several
+calls under way, and what do 10,000 streams cost? The cases of a round run one after the other in shuffled order, and every ratio is taken
+within its round."""
+
+import datetime
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
+import arguments  # noqa: E402
+import machine  # noqa: E402
+import statistics_of  # noqa: E402
+
+# name: (program, flags, the case that ratios are to)
+RATE = ("--measure=rate", "--mode=hybrid", "--threads=4", "--window=8")
+CASES = {
+    "latency": ("bench_rpc", ("--measure=latency",), "latency"),
+    "latency, locks checked": ("bench_rpc", ("--measure=latency", "--check_locks"), "latency"),
+    "rate, each message by itself": ("bench_rpc", (*RATE, "--coalesce=false"), "rate, each message by itself"),
+    "rate, coalesced": ("bench_rpc", RATE, "rate, each message by itself"),
+    "streams": ("bench_streams", (), "streams"),
+}
+
+
+def parse_arguments():
+    options = arguments.parse(__doc__, "bench_core.json")
+    options.rounds = 2 if options.quick else 7
+    options.duration = "50ms" if options.quick else "1s"
+    options.count = 1000 if options.quick else 100000
+    options.streams = 1000 if options.quick else 10000
+    return options
+
+
+def run(options, program, flags):
+    common = {
+        "bench_rpc": (f"--duration={options.duration}", f"--count={options.count}"),
+        "bench_streams": (f"--streams={options.streams}",),
+    }
+    command = [options.build / "bench/micro" / program, *common[program], *flags]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
+    figures = json.loads(done.stdout)
+    return {key: value for key, value in figures.items() if key.endswith(("_us", "_per_s", "_bytes", "queue_pairs"))}
+
+
+def main():
+    options = parse_arguments()
+    rng = random.Random(options.seed)
+    series = {case: [] for case in CASES}
+    for number in range(options.rounds):
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
+        for case in rng.sample(list(CASES), len(CASES)):
+            series[case].append(run(options, *CASES[case][:2]))
+    results = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": machine.describe(),
+        "load": os.getloadavg()[1],
+        "settings": {key: getattr(options, key) for key in ("seed", "rounds", "duration", "count", "streams", "quick")},
+        "cases": {
+            case: {
+                figure: statistics_of.with_ratio(
+                    [round_[figure] for round_ in rounds], [round_[figure] for round_ in series[CASES[case][2]]]
+                )
+                for figure in rounds[0]
+            }
+            for case, rounds in series.items()
+        },
+    }
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
+    for case, figures in results["cases"].items():
+        for figure, summary in figures.items():
+            print(f"{case}: {figure} {summary['median']:,.3f}, x{summary['ratio']['median']:.2f}")
+    print(f"written: {options.out}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+#include "bench/micro/open.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bench/micro/byte_transport.h"
+#include "bench/micro/stream_transport.h"
+#include "bench/micro/write_transport.h"
+#include "core/base/options.h"
+#include "core/stream/host_fabrics.h"
+#include "core/stream/route.h"
+
+namespace skein::bench {
+namespace {
+
+absl::StatusOr<std::shared_ptr<fabric::Device>> DeviceFor(const std::string& kind, const Options& options,
+                                                          const Socket& control) {
+  std::string why = "not on one host";
+  for (stream::Candidate& candidate :
+       stream::CreateHostFabrics(options.shm, options.rdma)->For(stream::RouteOf(control.fd()))) {
+    if (candidate.kind != kind) continue;
+    if (candidate.device != nullptr) return std::move(candidate.device);
+    why = ToString(candidate.why_not);
+  }
+  return absl::UnavailableError(absl::StrCat("no ", kind, " to the other end: ", why));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Transport>> Open(const Plan& plan, Socket& control, bool client) {
+  if (plan.over == "tcp") return SocketTransport(control, plan.bytes);
+  const absl::StatusOr<Options> options = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
+  if (!options.ok()) return options.status();
+  absl::StatusOr<std::shared_ptr<fabric::Device>> device = DeviceFor(plan.fabric, *options, control);
+  if (!device.ok()) return device.status();
+  if (plan.over == "write") return OpenWrites(*std::move(device), control, client, plan.bytes);
+  return OpenStream(*std::move(device), stream::StreamOptionsOf(*options), control, client, plan.bytes);
+}
+
+}  // namespace skein::bench

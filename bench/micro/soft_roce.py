@@ -1,0 +1,75 @@
+"""soft_roce.py --build DIR [--quick] [--out FILE] [--seed N]: Skein's RDMA beside other people's, on one virtual link.
+
+Question 1: what do WRITEs cost through core/fabric, beside perftest's? Question 2: what do streams over them give, beside
+rsockets (librspreload) and TCP? All in two guests of tests/vm, in one run; what is compared runs one after the other, in
+shuffled order, and ratios are taken within a round. The processors are emulated: only ratios mean anything."""
+
+import datetime
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench/macro"))
+
+import arguments  # noqa: E402
+import machine  # noqa: E402
+import soft_roce_table  # noqa: E402
+import statistics_of  # noqa: E402
+
+SECONDS_A_ROUND = 400  # limit; a quiet machine needs one
+BASE = {"write": "perftest", "perftest": "perftest", "stream": "tcp", "rsockets": "tcp", "tcp": "tcp"}
+
+
+def parse_arguments():
+    options = arguments.parse(__doc__, "bench_rdma.json", quick="one round: does it run, not what are the figures")
+    options.build = options.build.resolve()
+    options.rounds = 1 if options.quick else 5
+    return options
+
+
+def run_guests(options):
+    """What guest/bench_rdma.py has left, round by round."""
+    script = [str(ROOT / "tests/vm/guest/bench_rdma.sh"), str(options.build), str(options.rounds), str(options.seed)]
+    command = [str(ROOT / "tests/vm/vm.sh"), "-n", "bench_rdma", "-t", str(SECONDS_A_ROUND * options.rounds + 100)]
+    done = subprocess.run([*command, "-s", shlex.join(script), "--", *script], stdout=sys.stderr, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: the guests' exit status was {done.returncode}")
+    return json.loads((ROOT / "build/vm/results/bench_rdma/rounds.json").read_text())
+
+
+def summaries(rounds):
+    """[{"TOOL MEASURE BYTES": {figure: value}}] as {the same: {figure: summary with ratios}}."""
+    return {name: summary(name, rounds) for name in sorted(rounds[0])}
+
+
+def summary(name, rounds):
+    tool, rest = name.split(" ", 1)
+    figures = {
+        figure: statistics_of.with_ratio(
+            [round_[name][figure] for round_ in rounds], [round_[f"{BASE[tool]} {rest}"][figure] for round_ in rounds]
+        )
+        for figure in rounds[0][name]
+        if figure != "failures"
+    }
+    return {**figures, "failures": sum(round_[name]["failures"] for round_ in rounds)}
+
+
+def main():
+    options = parse_arguments()
+    rounds = run_guests(options)
+    results = {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": machine.describe(),
+        "settings": {key: getattr(options, key) for key in ("seed", "rounds", "quick")},
+        "figures": summaries(rounds),
+    }
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
+    print(soft_roce_table.markdown(results))
+    print(f"written: {options.out}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""soft_roce_table.py RESULTS.json [docs/performance.md]: the tables of a run, printed, or written between the page's
+markers."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "macro"))
+
+import table  # noqa: E402
+
+BEGIN = "<!-- Soft-RoCE figures: written by bench/micro/soft_roce_table.py, do not edit -->"
+
+TITLES = {
+    "perftest": "ib_write_lat, ib_write_bw",
+    "write": "Skein, WRITEs of core/fabric",
+    "tcp": "TCP",
+    "rsockets": "rsockets (librspreload)",
+    "stream": "Skein, core/stream",
+}
+WRITES = (
+    ("latency 64", "64 B p50, us"),
+    ("latency 4096", "4 KiB p50, us"),
+    ("latency 65536", "64 KiB p50, us"),
+    ("bandwidth 4096", "4 KiB, MB/s"),
+    ("bandwidth 65536", "64 KiB, MB/s"),
+    ("bandwidth 1048576", "1 MiB, MB/s"),
+)
+STREAMS = (
+    ("latency 64", "64 B p50, us"),
+    ("latency 4096", "4 KiB p50, us"),
+    ("bandwidth 65536", "64 KiB, MB/s"),
+)
+
+
+def cell(figures):
+    if "p50_us" in figures:
+        return table.cell(figures["p50_us"], "{:,.0f}")
+    return table.cell(figures["mb_per_s"], "{:.2f}")
+
+
+def part(title, tools, columns, figures):
+    lines = [[TITLES[tool], *(cell(figures[f"{tool} {name}"]) for name, _ in columns)] for tool in tools]
+    return "\n".join(table.rows([title, *(text for _, text in columns)], lines))
+
+
+def markdown(results):
+    machine, settings, figures = results["machine"], results["settings"], results["figures"]
+    about = (
+        f"{results['date'][:10]}, commit {machine['commit']}; two guests of 2 emulated processors on {machine['cores']}"
+        f" cores of {machine['cpu']} ({machine['virtual']}). {settings['rounds']} rounds; seed {settings['seed']}."
+        " Medians (lowest..highest round), and the median of the ratios to the table's first line in the same round."
+    )
+    if settings["quick"]:
+        about += " **Quick run: not figures to quote.**"
+    failures = [f"{name} ({values['failures']})" for name, values in figures.items() if values["failures"] > 0]
+    if failures:
+        about += f" Failed, and done again: {', '.join(failures)}."
+    return "\n\n".join(
+        (
+            about,
+            part("WRITEs", ("perftest", "write"), WRITES, figures),
+            part("byte streams", ("tcp", "rsockets", "stream"), STREAMS, figures),
+        )
+    )
+
+
+if __name__ == "__main__":
+    table.write(__doc__, markdown, BEGIN)

@@ -1,0 +1,15 @@
+// Runs what has been started, and counts after the warm-up.
+#ifndef SKEIN_BENCH_SIM_MEASURE_H_
+#define SKEIN_BENCH_SIM_MEASURE_H_
+
+#include "absl/status/statusor.h"
+#include "bench/sim/cluster.h"
+
+namespace skein::bench {
+
+// But for active_queue_pairs. Not OK when a policy was told what cannot be.
+absl::StatusOr<Outcome> Measure(Cluster& cluster, const Host& server);
+
+}  // namespace skein::bench
+
+#endif  // SKEIN_BENCH_SIM_MEASURE_H_

@@ -1,0 +1,76 @@
+"""Line charts as SVG, with nothing but the standard library."""
+
+import math
+
+WIDTH, HEIGHT = 520, 320
+LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 96
+COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7e22ce", "#525252")
+
+
+def text(x, y, words, anchor="middle", size=12, extra=""):
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="{size}"{extra}>{words}</text>'
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:g}"
+
+
+def nice_top(value):
+    """The least of 1, 2, 5, 10, ... times four steps that reaches the value."""
+    scale = 10 ** math.floor(math.log10(value))
+    return next(scale * step for step in (1, 1.2, 1.6, 2, 2.4, 3.2, 4, 6, 8, 10) if scale * step >= value)
+
+
+class Axes:
+    """Logarithmic x over the given values, linear y from 0."""
+
+    def __init__(self, xs, top):
+        self.xs, self.top = sorted(set(xs)), nice_top(top)
+        self._low = math.log(self.xs[0])
+        self._high = max(math.log(self.xs[-1]), self._low + 1e-9)
+
+    def x(self, value):
+        part = (math.log(value) - self._low) / (self._high - self._low)
+        return LEFT + part * (WIDTH - LEFT - RIGHT)
+
+    def y(self, value):
+        return HEIGHT - BOTTOM - value / self.top * (HEIGHT - BOTTOM - TOP)
+
+    def lines(self, x_title, y_title):
+        bottom = self.y(0)
+        drawn = [text(WIDTH / 2, bottom + 34, x_title)]
+        middle = (TOP + bottom) / 2
+        drawn.append(text(14, middle, y_title, extra=f' transform="rotate(-90 14 {middle:.1f})"'))
+        for step in range(5):
+            value = self.top * step / 4
+            y = self.y(value)
+            drawn.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>')
+            drawn.append(text(LEFT - 6, y + 4, number(value), "end"))
+        shown = -math.inf
+        for value in self.xs:
+            if self.x(value) - shown < 40:
+                continue
+            shown = self.x(value)
+            drawn.append(text(shown, bottom + 16, f"{value:,}", size=11))
+        return drawn
+
+
+def chart(title, x_title, y_title, series):
+    """`series`: {name: [(x, y), ...]}. Returns an SVG document."""
+    points = [point for line in series.values() for point in line]
+    axes = Axes([x for x, _ in points], max(y for _, y in points))
+    drawn = [text(WIDTH / 2, 20, title, size=14), *axes.lines(x_title, y_title)]
+    for index, (name, line) in enumerate(series.items()):
+        colour = COLOURS[index % len(COLOURS)]
+        path = " ".join(f"{axes.x(x):.1f},{axes.y(y):.1f}" for x, y in line)
+        drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        drawn += [f'<circle cx="{axes.x(x):.1f}" cy="{axes.y(y):.1f}" r="3" fill="{colour}"/>' for x, y in line]
+        column, row = index % 2, index // 2
+        x, y = LEFT + column * (WIDTH - LEFT) / 2, HEIGHT - 38 + row * 16
+        drawn.append(f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="14" height="9" fill="{colour}"/>')
+        drawn.append(text(x + 20, y, name, "start"))
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" fill="#222">'
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>'
+    )
+    return "\n".join([head, *drawn, "</svg>", ""])

@@ -1,0 +1,32 @@
+// Names of TCP endpoints: looked up, and as numbers.
+#ifndef SKEIN_CORE_BASE_TCP_ADDRESS_H_
+#define SKEIN_CORE_BASE_TCP_ADDRESS_H_
+
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/unique_fd.h"
+
+namespace skein {
+
+using OpenSocket = absl::FunctionRef<absl::StatusOr<UniqueFd>(const addrinfo&)>;
+
+// What `open` gives for the first of the name's addresses with which it succeeds; if with none, its last error. `flags`
+// are getaddrinfo's. NOT_FOUND for an unknown name. The look-up takes the time it takes.
+absl::StatusOr<UniqueFd> OpenFirst(const std::string& host, const std::string& port, int flags, OpenSocket open);
+// The same of "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; INVALID_ARGUMENT for anything else.
+absl::StatusOr<UniqueFd> OpenFirst(absl::string_view host_port, int flags, OpenSocket open);
+
+// "127.0.0.1:7000", "[::1]:7000".
+absl::StatusOr<std::string> NumericAddress(const sockaddr* address, socklen_t size);
+// The same of a socket's own end.
+absl::StatusOr<std::string> AddressOf(int fd);
+
+}  // namespace skein
+
+#endif  // SKEIN_CORE_BASE_TCP_ADDRESS_H_

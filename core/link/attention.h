@@ -1,0 +1,46 @@
+// Who listens at either end of a link, and so whether a message has to ring.
+//
+// A message that rings is a WRITE_WITH_IMM: its reader, asleep on its completion queue, wakes. One that does not is a
+// WRITE: less for both NICs and for the reader's processor, but seen only by who looks at the ring. Two rules make sure
+// that none of them lies there unseen:
+//
+//   1. A reader says with each message whether it is awake; and before it sleeps, with one more, that it is no longer.
+//   2. Only a writer who is *quiet* leaves out the bell: it polls, runs nobody else's code meanwhile, and so hears soon
+//      that the reader has gone to sleep; then it rings for what that has not read. When it stops being quiet it rings,
+//      too, whatever it has heard.
+//
+// The word and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep from
+// costing the writer's patience. Who never sleeps says so, and need never be rung.
+#ifndef SKEIN_CORE_LINK_ATTENTION_H_
+#define SKEIN_CORE_LINK_ATTENTION_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "core/wire/message.h"
+
+namespace skein::link {
+
+// Of a reader. The values are the message flags that say it.
+enum class Presence : uint16_t {
+  kMaySleep = 0,
+  kAwake = wire::kAwake,          // until it says otherwise
+  kSleepless = wire::kSleepless,  // for ever
+};
+
+// This end's, for all lanes of a link. Each is changed first and then each lane's lock is taken; lanes look at them
+// under their locks. So relaxed: who posts a message before the change is seen by whoever changed it, who posts later
+// sees the change.
+struct Attention {
+  std::atomic<Presence> presence = Presence::kMaySleep;
+  std::atomic<bool> quiet = false;
+};
+
+// Whether a message to a reader of that presence has to ring.
+constexpr bool MustRing(Presence reader, bool quiet) {
+  return reader == Presence::kMaySleep || (reader == Presence::kAwake && !quiet);
+}
+
+}  // namespace skein::link
+
+#endif  // SKEIN_CORE_LINK_ATTENTION_H_

@@ -1,0 +1,120 @@
+// Streams that come to a lane and leave it.
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "core/link/lane.h"
+
+namespace skein::link {
+
+void Lane::Place(Port& port) {
+  absl::MutexLock lock(&mu_);
+  port.migration_ = schedule::Migration(number());
+  port.lane_.store(this, std::memory_order_release);
+  port.on_lane_ = true;
+  streams_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Lane::Remove(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  Lane* const lane = Lock(port);
+  port.on_lane_ = false;
+  lane->streams_.fetch_sub(1, std::memory_order_relaxed);
+  std::erase_if(lane->leaving_, [&](const std::shared_ptr<Port>& leaving) { return leaving.get() == &port; });
+  lane->mu_.Unlock();
+}
+
+schedule::ThreadLoad Lane::TakeLoad(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  Lane* const lane = Lock(port);
+  const schedule::RequestStats load = std::exchange(port.load_, {});
+  const uint16_t number = lane->number();
+  lane->mu_.Unlock();
+  return {number, load.MedianBytes(), load.requests(), load.bytes()};
+}
+
+bool Lane::Move(const std::shared_ptr<Port>& port, Lane& to) {
+  absl::MutexLock lock(&mu_);
+  if (!IsHere(*port) || !port->on_lane_ || !error_.ok() || writer_ == nullptr) return true;
+  if (&to == this && !port->migration_.draining()) return true;
+  if (HasControlOf(*port)) {
+    // That goes first; then streams are placed again.
+    usable_changed_.store(true, std::memory_order_release);
+    return false;
+  }
+  if (port->migration_.draining()) leaving_.erase(absl::c_find(leaving_, port));
+  port->migration_.MoveTo(to.number(), writer_->peer_head());
+  if (&to == this) return true;
+  port->next_lane_ = &to;
+  room_wanted_.store(true, std::memory_order_relaxed);
+  waits_.store(true, std::memory_order_release);
+  if (port->migration_.draining()) {
+    leaving_.push_back(port);
+    AskForHead();
+  } else {
+    Leave(port);
+  }
+  return true;
+}
+
+// The peer tells its head now and then; a stream that leaves waits for it. One question at a time: the answer may be to
+// less than has been sent meanwhile, and is asked for again.
+void Lane::AskForHead() {
+  if (writer_->peer_head() < head_asked_ || writer_->peer_head() == writer_->tail()) return;
+  words_.push_back(wire::kHeadWanted);
+  head_asked_ = writer_->tail();
+  TellWords();
+}
+
+void Lane::Leave(const std::shared_ptr<Port>& port) {
+  port->waits_for_room_ = false;
+  streams_.fetch_sub(1, std::memory_order_relaxed);
+  port->next_lane_->streams_.fetch_add(1, std::memory_order_relaxed);
+  port->lane_.store(port->next_lane_, std::memory_order_release);
+  moved_.push_back(port);
+}
+
+bool Lane::HasControlOf(const Port& port) const {
+  return absl::c_any_of(control_, [&](const Control& control) { return control.port.get() == &port; });
+}
+
+// Whose bytes here have all been read, and what was said of them meanwhile has been sent.
+void Lane::LetGo() {
+  const auto gone = std::partition(leaving_.begin(), leaving_.end(), [this](const std::shared_ptr<Port>& port) {
+    return HasControlOf(*port) || !port->migration_.OnConsumed(writer_->peer_head());
+  });
+  std::for_each(gone, leaving_.end(), [this](const std::shared_ptr<Port>& port) { Leave(port); });
+  leaving_.erase(gone, leaving_.end());
+  if (!leaving_.empty()) AskForHead();
+}
+
+void Lane::Vacate() {
+  absl::MutexLock lock(&mu_);
+  vacating_ = true;
+  usable_changed_.store(true, std::memory_order_release);
+}
+
+bool Lane::IsVacant() {
+  absl::MutexLock lock(&mu_);
+  if (vacant_ || !error_.ok()) return vacant_;
+  if (streams() > 0 || !moved_.empty() || !control_.empty()) return false;
+  if (writer_ == nullptr) return vacant_ = true;  // nothing was ever said
+  // A stream that ended here has not waited until its last items were read.
+  if (!last_word_.has_value()) last_word_ = writer_->tail();
+  vacant_ = writer_->peer_head() >= *last_word_;
+  if (!vacant_) AskForHead();
+  return vacant_;
+}
+
+void Lane::CountMessage(size_t degree) {
+  if (degree == 0) return;
+  combined_ += degree > 1 ? 1 : 0;
+  if (++messages_ % kMessagesPerThought != 0) return;
+  const uint32_t combined = std::exchange(combined_, 0);
+  contended_.store(static_cast<int32_t>(100 * combined / kMessagesPerThought), std::memory_order_relaxed);
+}
+
+std::optional<uint32_t> Lane::TakeContended() {
+  if (contended_.load(std::memory_order_relaxed) < 0) return std::nullopt;
+  return static_cast<uint32_t>(contended_.exchange(-1, std::memory_order_relaxed));
+}
+
+}  // namespace skein::link

@@ -1,0 +1,199 @@
+#include "core/link/link_room.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "absl/algorithm/container.h"
+#include "absl/cleanup/cleanup.h"
+#include "core/progress/pace.h"
+
+namespace skein::link {
+namespace {
+
+// Threads of this process that spin, whatever link they wait for. Relaxed: a hint.
+std::atomic<int> spinning = 0;
+
+timespec Until(Deadline deadline) {
+  const auto since = deadline.time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
+  return {static_cast<time_t>(seconds.count()),
+          static_cast<long>(std::chrono::duration_cast<std::chrono::nanoseconds>(since - seconds).count())};
+}
+
+}  // namespace
+
+void WaitAtomics::Park(const std::atomic<uint32_t>& word, uint32_t value, Deadline deadline) {
+  if (deadline == Deadline::max()) return SystemAtomics::Park(word, value);
+  // An absolute time of the monotonic clock, which is steady_clock's.
+  const timespec until = Until(deadline);
+  syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
+}
+
+LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& policy, progress::Caretaker* caretaker)
+    : link_(std::move(link)), policy_(policy), budget_(policy), caretaker_(caretaker) {
+  // A caretaker sleeps.
+  if (policy.mode == WaitMode::kPoll && caretaker == nullptr) link_->Tell(Presence::kSleepless);
+  Register(link_->fd());
+}
+
+void LinkRoom::Register(int fd) const {
+  epoll_event event = {};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.fd = fd;
+  if (fd >= 0) epoll_ctl(descriptors_.get(), EPOLL_CTL_ADD, fd, &event);
+}
+
+bool LinkRoom::Wait(Ticket& ticket, Deadline deadline) {
+  return room_.Wait(
+      ticket, deadline, [&] { Drive(ticket, deadline, [] {}); }, [&] { Watch(ticket, deadline); });
+}
+
+bool LinkRoom::SendAndWait(absl::FunctionRef<void()> send, Ticket& ticket, Deadline deadline) {
+  if (!room_.TrySit()) {
+    send();
+    return Wait(ticket, deadline);
+  }
+  Drive(ticket, deadline, send);
+  room_.GetUp();
+  return ticket.done();
+}
+
+void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()> send) {
+  bool sent = false;
+  attended_.store(true, std::memory_order_seq_cst);
+  NudgeCaretaker();
+  do {
+    const absl::Duration budget = Budget();
+    if (budget > absl::ZeroDuration()) link_->BeginQuiet();
+    if (!std::exchange(sent, true)) send();
+    const bool came = SpinUntil(ticket, deadline, budget);
+    // Before others may have the seat, and before this thread sleeps.
+    link_->EndQuiet();
+    if (budget > absl::ZeroDuration()) budget_.Ended(came);
+    if (!came && !WaitAtomics::Over(deadline)) Sleep(ticket, deadline);
+  } while (!ticket.done() && !WaitAtomics::Over(deadline));
+  attended_.store(true, std::memory_order_relaxed);
+}
+
+absl::Duration LinkRoom::Budget() {
+  // Where time is simulated, nobody sleeps.
+  if (link_->fd() < 0) return absl::InfiniteDuration();
+  return budget_.Begin(1 + spinning.load(std::memory_order_relaxed));
+}
+
+// Polls once at least. True: the ticket is done.
+bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget) {
+  spinning.fetch_add(1, std::memory_order_relaxed);
+  const absl::Cleanup ended = [] { spinning.fetch_sub(1, std::memory_order_relaxed); };
+  const Deadline end = budget == absl::ZeroDuration() ? Deadline::min() : std::min(After(budget), deadline);
+  Deadline start = Deadline::max();
+  Deadline look = Deadline::max();
+  for (int turn = 1;; ++turn) {
+    if (turn % progress::kThorough == 1 || link_->Glance()) link_->Poll();
+    if (ticket.done()) return true;
+    if (end == Deadline::min()) return false;
+    if (turn % progress::kSeldom != 0) continue;
+    const Deadline now = Clock::now();
+    if (now >= end) return false;
+    if (start == Deadline::max()) {
+      start = now;
+      look = now + progress::kLook;
+    }
+    if (budget == absl::InfiniteDuration() && now - start > progress::kYieldAfter) sched_yield();
+    if (now < look) continue;
+    look = now + progress::kLook;
+    // The server may have found no room to say that it sleeps.
+    link_->EndQuiet();
+    link_->BeginQuiet();
+    LookAtLifelines();
+  }
+}
+
+void LinkRoom::Sleep(Ticket& ticket, Deadline deadline) {
+  if (!room_.BeginSleep(ticket)) return;
+  if (link_->Arm() && !link_->finished()) {
+    asleep_.store(true, std::memory_order_seq_cst);
+    std::array<pollfd, 2> wakes = {{{fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+    poll(wakes.data(), wakes.size(), TimeoutOf(deadline));
+    eventfd_t ignored = 0;
+    if (wakes[1].revents != 0) eventfd_read(wake_.get(), &ignored);
+    if (wakes[0].revents != 0) LookAtLifelines();
+    asleep_.store(false, std::memory_order_seq_cst);
+    NudgeCaretaker();
+  }
+  room_.EndSleep(ticket);
+  link_->Poll();
+}
+
+bool LinkRoom::LookAtLifelines() {
+  std::array<epoll_event, 16> events;
+  const int ready = epoll_wait(descriptors_.get(), events.data(), events.size(), 0);
+  bool any = false;
+  for (int i = 0; i < ready; ++i) {
+    const int fd = events[i].data.fd;
+    if (fd == link_->fd()) continue;
+    any = true;
+    Cut(fd);
+  }
+  return any;
+}
+
+void LinkRoom::Cut(int fd) {
+  std::shared_ptr<Lifeline> lifeline;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto found = absl::c_find_if(lifelines_, [fd](const auto& line) { return line->fd == fd; });
+    if (found == lifelines_.end()) return;
+    lifeline = *found;
+  }
+  Remove(lifeline);
+  Drain();
+  lifeline->cut();
+}
+
+// While another thread has the seat. To sleep and be woken costs more than a short wait; but who spins on more threads
+// than there are processors keeps the one it waits for from running.
+void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
+  const bool poll = policy_.mode == WaitMode::kPoll;
+  if (policy_.mode == WaitMode::kBlock) return;
+  const int runnable = 1 + spinning.fetch_add(1, std::memory_order_relaxed);
+  const absl::Cleanup ended = [] { spinning.fetch_sub(1, std::memory_order_relaxed); };
+  if (!poll && runnable > policy_.processors) return;
+  const Deadline end = poll ? deadline : std::min(After(policy_.spin_time), deadline);
+  for (int turn = 1; !ticket.done() && room_.seat_taken(); ++turn) {
+    if (turn % progress::kSeldom != 0) continue;
+    if (Clock::now() >= end) return;
+    if (poll) sched_yield();
+  }
+}
+
+void LinkRoom::WakeSleeper() { wake_.valid() ? void(eventfd_write(wake_.get(), 1)) : link_->WakeSleeper(); }
+
+progress::Attendance LinkRoom::TakeAttendance() {
+  if (asleep_.load(std::memory_order_seq_cst)) return progress::Attendance::kAsleep;
+  const bool attended = attended_.exchange(false, std::memory_order_seq_cst);
+  return attended || room_.seat_taken() ? progress::Attendance::kAwake : progress::Attendance::kNobody;
+}
+
+void LinkRoom::Drain() {
+  while (!link_->Drain()) sched_yield();
+}
+
+void LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
+  absl::MutexLock lock(&mu_);
+  lifelines_.push_back(lifeline);
+  Register(lifeline->fd);
+}
+
+void LinkRoom::Remove(const std::shared_ptr<Lifeline>& lifeline) {
+  absl::MutexLock lock(&mu_);
+  if (std::erase(lifelines_, lifeline) > 0) epoll_ctl(descriptors_.get(), EPOLL_CTL_DEL, lifeline->fd, nullptr);
+}
+
+}  // namespace skein::link

@@ -1,0 +1,51 @@
+// A message being put together: items whose payloads stay where they are. Keeps its memory from one message to the
+// next. Not thread-safe: under its lane's sending lock.
+#ifndef SKEIN_CORE_LINK_OUTGOING_H_
+#define SKEIN_CORE_LINK_OUTGOING_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "core/link/submission.h"
+#include "core/ring/ring_writer.h"
+#include "core/wire/message.h"
+
+namespace skein::link {
+
+class Outgoing {
+ public:
+  void Clear();
+  // `port`: whose sequence the item has; null where it has none. The next number is given to it now.
+  void Add(Port* port, uint32_t stream, wire::ItemKind kind, ConstBytes payload);
+  // `size` bytes of `buffers`, from `offset` on.
+  void AddGathered(Port* port, uint32_t stream, wire::ItemKind kind, absl::Span<const ConstBytes> buffers,
+                   size_t offset, size_t size);
+  // The message has gone, up to position `tail` of the ring.
+  void MarkPosted(uint64_t tail);
+  // The message does not go: the sequence numbers go to whoever comes next.
+  void TakeBack();
+
+  bool empty() const { return items_.empty(); }
+  size_t size() const { return items_.size(); }
+  size_t bytes() const { return bytes_; }  // of the items
+  absl::Span<ring::OutItem> items();
+
+ private:
+  struct Parts {
+    size_t first = 0;
+    size_t count = 0;
+  };
+
+  void Begin(Port* port, uint32_t stream, wire::ItemKind kind);
+
+  std::vector<ring::OutItem> items_;
+  std::vector<Parts> parts_of_;  // each item's
+  std::vector<Port*> ports_;     // each item's
+  std::vector<ConstBytes> parts_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace skein::link
+
+#endif  // SKEIN_CORE_LINK_OUTGOING_H_

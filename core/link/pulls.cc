@@ -1,0 +1,125 @@
+#include "core/link/pulls.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "core/link/lane.h"
+
+namespace skein::link {
+namespace {
+
+// Of READs under way. More bytes keep a longer path busy, and small messages waiting.
+constexpr size_t kMostReads = 3;
+// Where a READ is this thread's copying, it does other things between two of them.
+constexpr size_t kMostCopies = 1;
+// Answers that are worth a message while others are still to come.
+constexpr size_t kWorthTelling = 4;
+
+}  // namespace
+
+Pulls::Pulls(std::unique_ptr<fabric::MemoryRegion> landing, size_t most) : landing_(std::move(landing)), most_(most) {
+  if (landing_ == nullptr) return;
+  for (size_t i = 0; i < most_; ++i) free_.push_back(landing_->bytes().data() + i * wire::kMaxBlockBytes);
+}
+
+absl::StatusOr<std::unique_ptr<Pulls>> Pulls::Create(fabric::Device& device) {
+  if (device.capabilities().copies_on_post) return std::unique_ptr<Pulls>(new Pulls(nullptr, kMostCopies));
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> landing =
+      device.Allocate(kMostReads * wire::kMaxBlockBytes, fabric::kLocalOnly);
+  if (!landing.ok()) return landing.status();
+  return std::unique_ptr<Pulls>(new Pulls(*std::move(landing), kMostReads));
+}
+
+absl::Status Pulls::Begin(const wire::Block& block) {
+  if (begun_.test(block.number)) return absl::DataLossError(absl::StrCat("block ", block.number, " announced twice"));
+  begun_.set(block.number);
+  return absl::OkStatus();
+}
+
+void Pulls::Read(uint32_t stream, const wire::Block& block) {
+  auto line = absl::c_find_if(lines_, [&](const Line& l) { return l.stream == stream; });
+  if (line == lines_.end()) line = lines_.insert(lines_.end(), Line{stream, {}});
+  line->blocks.push_back(block);
+}
+
+bool Pulls::Post(Lane& lane, absl::FunctionRef<bool(uint32_t stream)> wanted) {
+  bool any = false;
+  blocked_ = false;
+  while (!lines_.empty() && under_way_.size() < most_) {
+    const Line& line = lines_.front();
+    if (!wanted(line.stream)) {
+      Skip(line.blocks.front());
+      DropFirst();
+      continue;
+    }
+    std::unique_ptr<Pull> pull = NewPull(line);
+    if (const absl::Status posted = lane.Operate(*pull); !posted.ok()) {
+      blocked_ = absl::IsResourceExhausted(posted);  // or the link is ending
+      return any;
+    }
+    if (landing_ != nullptr) free_.pop_back();
+    under_way_.push_back(std::move(pull));
+    DropFirst();
+    any = true;
+  }
+  return any;
+}
+
+std::unique_ptr<Pulls::Pull> Pulls::NewPull(const Line& line) const {
+  auto pull = std::make_unique<Pull>();
+  pull->stream = line.stream;
+  pull->block = line.blocks.front();
+  pull->request.opcode = fabric::Opcode::kRead;
+  pull->request.remote = {pull->block.address, pull->block.rkey};
+  if (landing_ != nullptr) {
+    pull->local = {free_.back(), pull->block.size, landing_->lkey()};
+  } else {
+    pull->bytes.reset(new std::byte[pull->block.size]);  // not make_unique, which would clear it first
+    pull->local = {pull->bytes.get(), pull->block.size, 0};
+  }
+  return pull;
+}
+
+// The stream's next block waits until all others have had their turn.
+void Pulls::DropFirst() {
+  Line line = std::move(lines_.front());
+  lines_.pop_front();
+  line.blocks.pop_front();
+  if (!line.blocks.empty()) lines_.push_back(std::move(line));
+}
+
+std::optional<Pulls::Pulled> Pulls::Take() {
+  while (ready()) {
+    const std::unique_ptr<Pull> pull = std::move(under_way_.front());
+    under_way_.pop_front();
+    // Also of one that failed: on a queue pair in error, nothing lands there any more.
+    if (landing_ != nullptr) free_.push_back(pull->local.data);
+    if (!pull->succeeded()) continue;  // and so the link ends
+    Pulled pulled{pull->stream, std::move(pull->bytes), pull->block.size};
+    if (landing_ != nullptr) {
+      pulled.bytes.reset(new std::byte[pulled.size]);
+      std::memcpy(pulled.bytes.get(), pull->local.data, pulled.size);
+    }
+    answers_.push_back(pull->block.number);
+    return pulled;
+  }
+  return std::nullopt;
+}
+
+absl::Status Pulls::Answer(Lane& lane) {
+  const bool more = !lines_.empty() || !under_way_.empty();
+  if (answers_.empty() || (more && answers_.size() < kWorthTelling)) return absl::OkStatus();
+  for (const uint32_t number : answers_) begun_.reset(number);
+  return lane.SendPulled(wire::EncodePulled(std::exchange(answers_, {})));
+}
+
+void Pulls::Clear() {
+  lines_.clear();
+  answers_.clear();
+  // Another thread may still be about to say that one is done: that stays until the link goes.
+  while (ready()) under_way_.pop_front();
+}
+
+}  // namespace skein::link

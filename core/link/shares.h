@@ -1,0 +1,89 @@
+// How this process shares its active queue pairs among the peers that connect to it: the receiver's side of FLOCK's
+// scheduling (thesis 3.4.1), for all links that it has accepted.
+//
+// More peers than may be active take turns. Renewals end turns; but when those whose turn it is fall silent, only time
+// can tell. So Shares are a source of work then, whose descriptor is a timer that runs while somebody waits.
+#ifndef SKEIN_CORE_LINK_SHARES_H_
+#define SKEIN_CORE_LINK_SHARES_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "core/progress/progress.h"
+#include "core/schedule/receiver_scheduler.h"
+
+namespace skein::link {
+
+// Thread-safe. Lock: mu_, a leaf: members are called without it.
+class Shares final : public progress::Source {
+ public:
+  using Sender = schedule::ReceiverScheduler::Sender;
+  // What a peer's link does when one of its lanes may be used again. Any thread; may come late, or for nothing.
+  using Activate = std::function<void(uint16_t lane)>;
+
+  struct Intervals {
+    absl::Duration sharing = absl::Milliseconds(10);
+    absl::Duration turn = absl::Microseconds(500);  // the least time before a silent peer's turn is over
+  };
+  explicit Shares(uint32_t max_active = schedule::kMaxActiveQueuePairs) : Shares(max_active, Intervals(), Now) {}
+  Shares(uint32_t max_active, Intervals intervals, std::function<absl::Time()> now)
+      : intervals_(intervals), now_(std::move(now)), scheduler_(max_active), interval_began_(now_()) {}
+
+  // Of up to `lanes` lanes, the first of which is active from the beginning.
+  Sender Join(uint16_t lanes, Activate activate);
+  void Leave(Sender sender);
+  // Whether the peer may go on with a lane. Ends a scheduling interval that is over: a process without traffic needs no
+  // timer.
+  bool Renew(Sender sender, uint16_t lane, uint16_t degree);
+  bool active(Sender sender, uint16_t lane) const;
+  // The last of the peer's lanes, which is not the first, has been closed.
+  void OnClosed(Sender sender, uint16_t lane);
+
+  // True, once, when peers begin to take turns: whoever owns the shares is to have them watched from now on. An error
+  // if there is no descriptor for the timer.
+  absl::StatusOr<bool> BeginToWatch();
+  // Nobody joins any more: finished when all have left.
+  void Close();
+  bool Poll() override;
+  bool Arm() override;
+  int fd() const override;
+  bool finished() const override;
+  bool Retire() override { return finished(); }
+
+ private:
+  using Activations = std::vector<std::function<void()>>;
+
+  // By a clock that nobody sets.
+  static absl::Time Now() {
+    return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+  }
+  absl::Time IntervalEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Activations EndInterval() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Add(const schedule::ReceiverScheduler::Activation& activation, Activations& to) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return closed_ && members_.empty(); }
+  void SetTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Intervals intervals_;
+  const std::function<absl::Time()> now_;
+  mutable absl::Mutex mu_;
+  schedule::ReceiverScheduler scheduler_ ABSL_GUARDED_BY(mu_);
+  absl::Time interval_began_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<Sender, Activate> members_ ABSL_GUARDED_BY(mu_);
+  UniqueFd timer_ ABSL_GUARDED_BY(mu_);  // from the first turns on
+  bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace skein::link
+
+#endif  // SKEIN_CORE_LINK_SHARES_H_

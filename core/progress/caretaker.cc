@@ -1,0 +1,121 @@
+#include "core/progress/caretaker.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/unique_fd.h"
+
+namespace skein::progress {
+namespace {
+
+// After so long without anybody who attends it, a source is the caretaker's.
+constexpr int kUnattendedMs = 10;
+
+}  // namespace
+
+struct Caretaker::Shared {
+  void Run();
+  // What to sleep on, and for how long at most (poll(2)). False: nobody is left, and the thread ends.
+  bool Look(std::vector<pollfd>& descriptors, int& timeout_ms);
+
+  struct Cared {
+    std::shared_ptr<Source> source;
+    // Polled and not armed since: somebody else may sleep on its descriptor, whose wake-up that has acknowledged.
+    bool owed = false;
+  };
+  static void LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms);
+
+  UniqueFd changed;  // constant once a thread has been started
+  // True before the sources are looked at for the last time before a sleep without end. Who attends a source changes
+  // that first and then reads this; the caretaker the other way round: all sequentially consistent, so one sees the
+  // other.
+  std::atomic<bool> asleep = false;
+  absl::Mutex mu;
+  std::vector<Cared> sources ABSL_GUARDED_BY(mu);
+  bool running ABSL_GUARDED_BY(mu) = false;
+};
+
+void Caretaker::Shared::Run() {
+  std::vector<pollfd> descriptors;
+  int timeout_ms = 0;
+  while (Look(descriptors, timeout_ms)) {
+    if (timeout_ms != 0) poll(descriptors.data(), descriptors.size(), timeout_ms);
+  }
+}
+
+bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) {
+  std::vector<std::shared_ptr<Source>> over;  // outlive the lock
+  absl::MutexLock lock(&mu);
+  eventfd_t ignored = 0;
+  eventfd_read(changed.get(), &ignored);
+  asleep.store(true, std::memory_order_seq_cst);
+  timeout_ms = -1;
+  descriptors.assign({{changed.get(), POLLIN, 0}});
+  for (Cared& cared : sources) {
+    LookAt(cared, descriptors, timeout_ms);
+    if (cared.source->finished()) over.push_back(std::exchange(cared.source, nullptr));
+  }
+  std::erase_if(sources, [](const Cared& cared) { return cared.source == nullptr; });
+  if (timeout_ms >= 0) asleep.store(false, std::memory_order_relaxed);
+  running = !sources.empty();
+  return running;
+}
+
+void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms) {
+  Source& source = *cared.source;
+  const Attendance attendance = source.TakeAttendance();
+  if (attendance != Attendance::kNobody && !cared.owed) {
+    if (attendance == Attendance::kAwake && timeout_ms < 0) timeout_ms = kUnattendedMs;
+    return;
+  }
+  source.Poll();
+  if (source.Retire()) return;
+  cared.owed = !source.Arm();
+  if (cared.owed) {
+    timeout_ms = 0;  // by turns with the others
+  } else {
+    descriptors.push_back({source.fd(), POLLIN, 0});
+  }
+}
+
+Caretaker::Caretaker() : shared_(std::make_shared<Shared>()) {}
+Caretaker::~Caretaker() { TakeAll(); }
+
+void Caretaker::Add(std::shared_ptr<Source> source) {
+  absl::MutexLock lock(&shared_->mu);
+  shared_->sources.push_back({std::move(source)});
+  if (!shared_->changed.valid()) shared_->changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!shared_->changed.valid()) return;
+  if (shared_->running) {
+    eventfd_write(shared_->changed.get(), 1);
+    return;
+  }
+  try {
+    std::thread([shared = shared_] { shared->Run(); }).detach();
+    shared_->running = true;
+  } catch (const std::system_error&) {  // no more threads: the next source tries again
+  }
+}
+
+std::vector<std::shared_ptr<Source>> Caretaker::TakeAll() {
+  std::vector<std::shared_ptr<Source>> sources;
+  absl::MutexLock lock(&shared_->mu);
+  for (Shared::Cared& cared : shared_->sources) sources.push_back(std::move(cared.source));
+  shared_->sources.clear();
+  if (shared_->running) eventfd_write(shared_->changed.get(), 1);
+  return sources;
+}
+
+void Caretaker::Nudge() {
+  if (!shared_->asleep.load(std::memory_order_seq_cst)) return;
+  if (shared_->asleep.exchange(false, std::memory_order_relaxed)) eventfd_write(shared_->changed.get(), 1);
+}
+
+}  // namespace skein::progress

@@ -1,0 +1,37 @@
+// Polls the sources that nobody else does just now: those whose last users have gone before their last words arrived,
+// and those whose users are busy with something else. On a thread of its own, asleep on their descriptors; it is there
+// only while there are sources.
+#ifndef SKEIN_CORE_PROGRESS_CARETAKER_H_
+#define SKEIN_CORE_PROGRESS_CARETAKER_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/progress/progress.h"
+
+namespace skein::progress {
+
+// Any thread. Sources are polled under a lock: what their observers call must not come back here.
+class Caretaker {
+ public:
+  Caretaker();
+  ~Caretaker();  // drops all sources
+  Caretaker(const Caretaker&) = delete;
+  Caretaker& operator=(const Caretaker&) = delete;
+
+  // `source` is looked after until Retire says that it is finished, then dropped. Without a thread to be had it rests.
+  void Add(std::shared_ptr<Source> source);
+  // All that are left, for somebody who polls them all from now on.
+  std::vector<std::shared_ptr<Source>> TakeAll();
+  // By who begins to attend a source, and by who has slept with one: the caretaker may have gone to sleep for good,
+  // trusting in what that thread now ends. Costs a load when it has not.
+  void Nudge();
+
+ private:
+  struct Shared;  // with the thread, which may see the end of this object late
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace skein::progress
+
+#endif  // SKEIN_CORE_PROGRESS_CARETAKER_H_

@@ -1,0 +1,48 @@
+// Whether it pays to spin before sleeping: pure, so that a table of cases can test it.
+#ifndef SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
+#define SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
+
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "core/base/wait_mode.h"
+
+namespace skein::progress {
+
+struct SpinPolicy {
+  WaitMode mode = WaitMode::kHybrid;
+  absl::Duration spin_time = absl::Microseconds(50);  // at most, of one wait
+  int processors = 1;
+};
+
+// That this process may use.
+int Processors();
+
+// Of one waiter after the other (or a few alike). Not thread-safe.
+class SpinBudget {
+ public:
+  explicit SpinBudget(const SpinPolicy& policy) : policy_(policy) {}
+
+  // How long a wait that begins now is to spin; InfiniteDuration: until it is over. `runnable`: the threads that wait
+  // and would spin, or hold a processor already, this one included. More of them than processors, and each spinner
+  // keeps from its work whoever it waits for.
+  absl::Duration Begin(int runnable);
+  // What became of a wait that was to spin, longer than not at all.
+  void Ended(bool came_while_spinning);
+
+ private:
+  // The share of hits in 256ths, of about the last sixteen: each counts for a sixteenth.
+  static constexpr int kAll = 256;
+  static constexpr int kWeight = 16;
+  static constexpr int kPays = kAll / 4;
+  // Of the waits that would not pay, one in so many spins all the same, to find out whether it would by now.
+  static constexpr uint32_t kProbe = 32;
+
+  const SpinPolicy policy_;
+  int hits_ = kAll;
+  uint32_t skipped_ = 0;
+};
+
+}  // namespace skein::progress
+
+#endif  // SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_

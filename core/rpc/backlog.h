@@ -1,0 +1,43 @@
+// Messages of one port on their way to its link, and those that found no room there.
+#ifndef SKEIN_CORE_RPC_BACKLOG_H_
+#define SKEIN_CORE_RPC_BACKLOG_H_
+
+#include <atomic>
+#include <deque>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/types/span.h"
+#include "core/link/link.h"
+
+namespace skein::rpc {
+
+// Any thread. Lock: mu_, before the link's.
+class Backlog {
+ public:
+  // `together`: whether items may share a message; false only to measure what that gives.
+  explicit Backlog(bool together) : together_(together) {}
+
+  // All of `items` have gone, or wait here as copies, to go as soon as there is room. `sent`, if given, is told how
+  // many have gone. UNAVAILABLE when the link is lost.
+  absl::Status Send(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items, size_t* sent = nullptr)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // After the port's OnRoom. Gives the number of those that have gone now.
+  size_t Retry(link::Link& link, link::Port& port) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  absl::StatusOr<size_t> SendItems(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items) const;
+  size_t RetryLocked(link::Link& link, link::Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const bool together_;
+  std::atomic<bool> any_ = false;  // relaxed hint: those that come later do not go first for ever
+  absl::Mutex mu_;
+  std::deque<std::string> messages_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::rpc
+
+#endif  // SKEIN_CORE_RPC_BACKLOG_H_

@@ -1,0 +1,258 @@
+#include "core/rpc/client.h"
+
+#include <sched.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "core/rpc/client_service.h"
+#include "core/rpc/tcp.h"
+#include "core/stream/route.h"
+#include "core/wire/bytes.h"
+
+namespace skein::rpc {
+namespace {
+
+// What a link's last words get to reach a peer that would not see its end otherwise.
+constexpr absl::Duration kParting = absl::Milliseconds(100);
+
+}  // namespace
+
+PendingCall::~PendingCall() { Forget(); }
+
+void PendingCall::Forget() {
+  if (slot_ == nullptr) return;
+  // A place that is abandoned is free again when its answer comes.
+  if (!under_way_ || !slot_->ticket.Abandon()) {
+    slot_->ticket.Forget();
+    port_->Release(slot_);
+  }
+  under_way_ = false;
+  slot_ = nullptr;
+  port_.reset();
+}
+
+bool PendingCall::BeginOn(const std::shared_ptr<ClientPort>& port) {
+  if (under_way_ || port_ != port) Forget();
+  if (slot_ == nullptr) {
+    const absl::StatusOr<Slot*> slot = port->Take();
+    answer_.status = slot.status();
+    if (!slot.ok()) return false;
+    slot_ = *slot;
+    slot_->answer = &answer_;
+    port_ = port;
+  }
+  under_way_ = true;
+  return true;
+}
+
+absl::Status PendingCall::End(bool done) {
+  if (!done) {
+    Forget();
+    answer_.status = absl::DeadlineExceededError("no answer in time");
+  }
+  under_way_ = false;
+  return answer_.status;
+}
+
+Connection::Connection(std::shared_ptr<ClientPort> port, std::shared_ptr<link::Lifeline> lifeline, UniqueFd tcp,
+                       std::function<void()> on_end)
+    : port_(std::move(port)),
+      lifeline_(std::move(lifeline)),
+      tcp_(std::move(tcp)),
+      memory_(port_->link(), port_->room()),
+      on_end_(std::move(on_end)) {
+  if (lifeline_ != nullptr) port_->room().Add(lifeline_);
+}
+
+Connection::~Connection() {
+  if (lifeline_ != nullptr) port_->room().Remove(lifeline_);
+  port_->Close(absl::CancelledError("the connection was closed by this end"));
+  if (on_end_) on_end_();
+}
+
+absl::StatusOr<std::string> Connection::Call(uint32_t handler, absl::string_view request, absl::Duration timeout) {
+  PendingCall call;
+  if (!call.BeginOn(port_)) return call.answer_.status;
+  const Request one{call.slot_, handler, request};
+  const bool done = port_->room().SendAndWait([&] { port_->Start({&one, 1}); }, call.slot_->ticket, After(timeout));
+  if (absl::Status status = call.End(done); !status.ok()) return status;
+  return call.TakeReply();
+}
+
+void Connection::Start(PendingCall& call, uint32_t handler, absl::string_view request) {
+  if (!call.BeginOn(port_)) return;
+  const Request one{call.slot_, handler, request};
+  port_->Start({&one, 1});
+}
+
+void Connection::Start(absl::Span<const CallRequest> requests) {
+  absl::InlinedVector<Request, 16> all;
+  for (const CallRequest& request : requests) {
+    if (request.call->BeginOn(port_)) all.push_back({request.call->slot_, request.handler, request.bytes});
+  }
+  if (!all.empty()) port_->Start(all);
+}
+
+absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
+  if (!call.under_way_) return call.answer_.status;
+  return call.End(call.slot_->ticket.done() || port_->room().Wait(call.slot_->ticket, After(timeout)));
+}
+
+absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
+  std::string question;
+  wire::Put(question, number);
+  const absl::StatusOr<std::string> answer = Call(kAttachHandler, question, timeout);
+  if (!answer.ok()) return answer.status();
+  wire::FieldReader reader(*answer);
+  const auto region = reader.Take<RemoteRegion>();
+  if (!reader.done() || region.number != number || region.zero != 0 || region.address + region.size < region.address) {
+    return absl::DataLossError("a malformed answer on a region");
+  }
+  return region;
+}
+
+absl::StatusOr<uint64_t> Connection::FetchAdd(const RemoteRegion& region, uint64_t offset, uint64_t addend) {
+  if ((region.access & kServerAtomic) != 0) {
+    return ServerAtomic({region.number, AtomicKind::kFetchAdd, offset, addend, 0});
+  }
+  return memory_.Atomic(region, offset, fabric::Opcode::kFetchAdd, addend, 0);
+}
+
+absl::StatusOr<uint64_t> Connection::CompareSwap(const RemoteRegion& region, uint64_t offset, uint64_t expected,
+                                                 uint64_t desired) {
+  if ((region.access & kServerAtomic) != 0) {
+    return ServerAtomic({region.number, AtomicKind::kCompareSwap, offset, expected, desired});
+  }
+  return memory_.Atomic(region, offset, fabric::Opcode::kCompareSwap, expected, desired);
+}
+
+absl::StatusOr<uint64_t> Connection::ServerAtomic(const AtomicRequest& request) {
+  std::string bytes;
+  wire::Put(bytes, request);
+  const absl::StatusOr<std::string> answer = Call(kAtomicHandler, bytes);
+  if (!answer.ok()) return answer.status();
+  wire::FieldReader reader(*answer);
+  const auto old = reader.Take<uint64_t>();
+  if (!reader.done()) return absl::DataLossError("a malformed answer to an atomic");
+  return old;
+}
+
+// Keeps the links until their peers know that they are left.
+class Client::Impl final : public progress::Waiter, public std::enable_shared_from_this<Client::Impl> {
+ public:
+  explicit Impl(const Options& options)
+      : options_(options),
+        fabrics_(FabricsOf(options)),
+        connector_(stream::CreateLinkConnector(fabrics_, StreamOptionsOf(options), this,
+                                               std::make_shared<ClientService>(options))) {}
+
+  void Watch(std::shared_ptr<progress::Source> source) override {
+    absl::MutexLock lock(&mu_);
+    links_.push_back(std::static_pointer_cast<link::Link>(std::move(source)));
+  }
+
+  absl::StatusOr<std::unique_ptr<Connection>> Connect(absl::string_view address, Deadline deadline) {
+    absl::StatusOr<UniqueFd> tcp = ConnectTcp(address, deadline);
+    if (!tcp.ok()) return tcp.status();
+    const stream::Route route = stream::RouteOf(tcp->get());
+    absl::StatusOr<std::shared_ptr<ClientPort>> port = Negotiate(tcp->get(), route, deadline);
+    if (!port.ok()) return absl::Status(port.status().code(), absl::StrCat(address, ": ", port.status().message()));
+    std::shared_ptr<link::Lifeline> lifeline = LifelineOf(*port, tcp->get());
+    return std::make_unique<Connection>(*std::move(port), std::move(lifeline), *std::move(tcp),
+                                        [self = shared_from_this()] { self->LetGo(); });
+  }
+
+ private:
+  absl::StatusOr<std::shared_ptr<ClientPort>> Negotiate(int tcp, const stream::Route& route, Deadline deadline) {
+    const auto attempt = connector_->Begin(route);
+    if (!attempt.ok()) return Unreachable(FallbackOf(attempt.status()));
+    if (absl::Status status = SendFrame(tcp, (*attempt)->offer()); !status.ok()) return status;
+    const absl::StatusOr<std::string> answer = ReceiveFrame(tcp, stream::kMaxAnswerBytes, deadline);
+    if (!answer.ok()) return answer.status();
+    stream::Placement placement = (*attempt)->Complete(*answer);
+    if (placement.port == nullptr) return Unreachable(placement.why);
+    auto port = std::static_pointer_cast<ClientPort>(std::move(placement.port));
+    if (absl::Status status = Reach(*port, deadline); !status.ok()) {
+      fabrics_->Failed(route, stream::FabricKind(port->link().fabric_name()));
+      port->Close(status);
+      return status;
+    }
+    return port;
+  }
+
+  static absl::Status Unreachable(const Fallback& why) {
+    return absl::UnavailableError(absl::StrCat("no fabric leads there: ", ToString(why)));
+  }
+
+  // Whether anything gets through, where connecting has not shown it; and from then on, what is sent goes without
+  // anybody polling at this end (shared memory is mapped at its first use, which takes both).
+  // Once for a link: one that is busy has always something under way.
+  static absl::Status Reach(ClientPort& port, Deadline deadline) {
+    if (port.room().reached()) return absl::OkStatus();
+    link::Link& link = port.link();
+    struct Reached {
+      absl::Status status;
+      absl::Notification told;  // by whichever thread polls
+    };
+    const auto reached = std::make_shared<Reached>();
+    link.WhenFlushed([reached](const absl::Status& status) {
+      reached->status = status;
+      reached->told.Notify();
+    });
+    while (!reached->told.HasBeenNotified()) {
+      if (Clock::now() >= deadline) return absl::UnavailableError("both ends agree, but nothing arrives");
+      if (!link.Poll()) sched_yield();
+    }
+    if (reached->status.ok()) port.room().set_reached();
+    return reached->status;
+  }
+
+  static std::shared_ptr<link::Lifeline> LifelineOf(const std::shared_ptr<ClientPort>& port, int tcp) {
+    auto lifeline = std::make_shared<link::Lifeline>();
+    lifeline->fd = tcp;
+    lifeline->cut = [port = std::weak_ptr<ClientPort>(port)] {
+      if (const std::shared_ptr<ClientPort> of = port.lock()) of->Close(absl::UnavailableError("the server is gone"));
+    };
+    return lifeline;
+  }
+
+  // Of links that nobody uses any more.
+  void LetGo() {
+    std::vector<std::shared_ptr<link::Link>> links;
+    {
+      absl::MutexLock lock(&mu_);
+      links = links_;
+    }
+    const Deadline end = After(kParting);
+    for (const std::shared_ptr<link::Link>& link : links) {
+      const bool announces = link->device()->capabilities().announces_close;
+      while (!announces && link->unused() && !link->finished() && Clock::now() < end) {
+        if (!link->Poll()) sched_yield();
+      }
+    }
+    links.clear();
+    absl::MutexLock lock(&mu_);
+    // A negotiation that is about to use one holds it, too.
+    std::erase_if(links_,
+                  [](const auto& link) { return link->finished() || (link->unused() && link.use_count() == 1); });
+  }
+
+  const Options options_;
+  const std::shared_ptr<stream::Fabrics> fabrics_;
+  absl::Mutex mu_;
+  std::vector<std::shared_ptr<link::Link>> links_ ABSL_GUARDED_BY(mu_);
+  const std::unique_ptr<stream::LinkConnector> connector_;
+};
+
+Client::Client(const Options& options) : impl_(std::make_shared<Impl>(options)) {}
+Client::~Client() = default;
+
+absl::StatusOr<std::unique_ptr<Connection>> Client::Connect(absl::string_view address, absl::Duration timeout) {
+  return impl_->Connect(address, After(timeout));
+}
+
+}  // namespace skein::rpc

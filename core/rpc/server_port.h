@@ -1,0 +1,120 @@
+// The answering end of a connection: requests to their handlers, and answers back.
+//
+// Handlers run in the thread that polls, in Port::Notify. What they answer at once goes out together, when all requests
+// that had arrived have been handled (FLOCK 3.3.3), or there is enough for a message; what is answered by another
+// thread, or later, goes at once.
+#ifndef SKEIN_CORE_RPC_SERVER_PORT_H_
+#define SKEIN_CORE_RPC_SERVER_PORT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/link/link.h"
+#include "core/rpc/backlog.h"
+#include "core/rpc/message.h"
+#include "core/rpc/options.h"
+#include "core/stream/negotiation.h"
+
+namespace skein::rpc {
+
+class ServerPort;
+
+// The right to answer one call, and the duty: if it is destroyed unused, the call fails with INTERNAL. May be given to
+// another thread.
+class Reply {
+ public:
+  Reply(std::shared_ptr<ServerPort> port, uint32_t call) : port_(std::move(port)), call_(call) {}
+  Reply(Reply&&) noexcept = default;
+  Reply& operator=(Reply&&) = delete;
+  ~Reply();
+
+  // Once, either. `bytes` may go when it returns. Too large a reply becomes RESOURCE_EXHAUSTED at the caller.
+  void Send(absl::string_view bytes);
+  void Fail(const absl::Status& error);
+  // The connection, to who needs more of it than the call.
+  ServerPort& port() { return *port_; }
+
+ private:
+  std::shared_ptr<ServerPort> port_;  // null: has answered
+  uint32_t call_;
+};
+
+// `request` is valid during the call. Must not block: it keeps every caller waiting. One thread at a time, for one
+// link.
+using Handler = std::function<void(absl::string_view request, Reply reply)>;
+using Handlers = absl::flat_hash_map<uint32_t, Handler>;
+
+class ServerPort final : public link::Port {
+ public:
+  ServerPort(stream::Place place, std::shared_ptr<const Handlers> handlers, const Options& options);
+
+  void Answer(uint32_t call, absl::string_view bytes);
+  void AnswerError(uint32_t call, const absl::Status& error);
+  link::Link& link() { return *link_; }
+  // Tells the peer and leaves the link. Idempotent.
+  void Close(absl::string_view why);
+
+  absl::Status OnData(absl::Span<const std::byte> payload) override;
+  absl::Status OnOpen(uint64_t window) override;
+  absl::Status OnWindow(uint64_t) override { return absl::DataLossError("a window for calls"); }
+  absl::Status OnCloseWrite() override { return absl::DataLossError("half of a connection for calls closed"); }
+  void OnAbort(std::string) override { ended_ = true; }
+  void OnRoom() override { room_came_ = true; }
+  void OnLost(const absl::Status&) override { ended_ = true; }
+  void Notify() override;
+
+ private:
+  // A message in a buffer that keeps its memory.
+  struct Piece {
+    MessageHeader header;
+    size_t offset = 0;
+    size_t size = 0;
+  };
+
+  void Handle(const Piece& request);
+  void Put(const MessageHeader& header, absl::string_view bytes);
+  void FlushOutbox();
+  void SendNow(const MessageHeader& header, absl::string_view bytes);
+  size_t LargestReply();
+  void Leave();
+  bool InBatch() const { return batch_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
+
+  const std::shared_ptr<link::Link> link_;
+  const std::function<void()> on_end_;
+  const std::shared_ptr<const Handlers> handlers_;
+  const uint32_t max_calls_;
+  const size_t max_batch_;
+  Backlog backlog_;
+
+  // Requests without an answer, those that wait for room included. Relaxed: it bounds memory, and nothing is read by
+  // it.
+  std::atomic<int32_t> open_ = 0;  // below 0 for a moment, when an answer is counted before it is known to wait
+  // Who is in Notify just now. Relaxed: only that thread can find itself there.
+  std::atomic<std::thread::id> batch_thread_{};
+  std::atomic<size_t> largest_reply_ = 0;  // relaxed: 0, or what it will be for ever
+  std::atomic<bool> left_ = false;         // relaxed: a flag of its own
+
+  // The poller's.
+  bool opened_ = false;
+  bool ended_ = false;
+  bool room_came_ = false;
+  std::string inbox_bytes_;
+  std::vector<Piece> inbox_;
+  std::string outbox_bytes_;
+  std::vector<Piece> outbox_;
+  std::vector<link::ConstBytes> parts_;
+  std::vector<link::Gathered> items_;
+};
+
+}  // namespace skein::rpc
+
+#endif  // SKEIN_CORE_RPC_SERVER_PORT_H_

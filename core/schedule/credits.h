@@ -1,0 +1,59 @@
+// The sender's credits of one queue pair (FLOCK 3.4.1): how many messages it may still send there, and when to ask for
+// more. A credit is one message, however many requests are coalesced in it.
+#ifndef SKEIN_CORE_SCHEDULE_CREDITS_H_
+#define SKEIN_CORE_SCHEDULE_CREDITS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace skein::schedule {
+
+inline constexpr uint16_t kDefaultCredits = 32;  // C
+inline constexpr uint32_t kReservedCredits = 8;  // on top of C; for control only
+
+class Credits {
+ public:
+  enum class Use : uint8_t { kData, kControl };
+
+  // `credits`: C, as told by the receiver. An inactive queue pair has only the reserve.
+  Credits(uint16_t credits, bool active);
+
+  // Data leaves the reserve alone. Renewals and grants themselves cost no credit: they could wait for each other.
+  bool CanSend(Use use) const { return balance_ > (use == Use::kData ? kReservedCredits : 0); }
+  // A message for which CanSend held was posted. `degree`: how many requests were coalesced in it; 0 for control.
+  void OnSent(size_t degree);
+
+  // To ask now: half is gone and nothing is asked yet. The next message carries the renewal; one of its own does if
+  // none may be sent.
+  bool renewal_due() const;
+  // The renewal's: the lower median of the degrees since the last one; 0 when only control was sent.
+  uint16_t MedianDegree();
+  void OnAsked();
+
+  // The answer to a renewal. Either way the reserve is whole again; declined, what data has left may be used up.
+  // DATA_LOSS when nothing was asked.
+  absl::Status OnAnswer(bool granted);
+  // The receiver chose the queue pair again. DATA_LOSS when it is active.
+  absl::Status OnActivated();
+
+  // False from a decline to the next activation: move away what sends here.
+  bool active() const { return active_; }
+  // At most C and half of C more, or 2 C if activated while asking, and the reserve.
+  uint32_t balance() const { return balance_; }
+
+ private:
+  void Refill(bool granted);
+
+  uint32_t credits_;
+  uint32_t balance_ = 0;
+  bool active_ = false;
+  bool asked_ = false;
+  std::vector<uint16_t> degrees_;  // since the last renewal; no more than there were credits
+};
+
+}  // namespace skein::schedule
+
+#endif  // SKEIN_CORE_SCHEDULE_CREDITS_H_

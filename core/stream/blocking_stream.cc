@@ -1,0 +1,150 @@
+#include "core/stream/blocking_stream.h"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
+
+namespace skein::stream {
+namespace {
+
+using Attempt = absl::FunctionRef<std::optional<absl::Status>()>;
+
+}  // namespace
+
+// What threads wait for, and how it ends. Lives as long as somebody may still bring it: the stream's link, a lifeline.
+class BlockingStream::Waits final : public StreamObserver {
+ public:
+  explicit Waits(std::shared_ptr<link::LinkRoom> room) : room_(std::move(room)) {}
+
+  void OnReadable() override { room_->Bring(readable_); }
+  void OnWritable() override { room_->Bring(writable_); }
+
+  // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought.
+  absl::Status Await(link::Ticket& ticket, Deadline deadline, Attempt attempt) {
+    for (;;) {
+      ticket.Begin();
+      const std::optional<absl::Status> status = attempt();
+      const bool brought = !status.has_value() && room_->Wait(ticket, deadline);
+      if (brought || !ticket.Cancel()) ticket.Forget();
+      if (status.has_value()) return *status;
+      if (!brought && deadline != Deadline::max() && Clock::now() >= deadline) {
+        return absl::DeadlineExceededError("nothing in time");
+      }
+    }
+  }
+  link::Ticket& readable() { return readable_; }
+  link::Ticket& writable() { return writable_; }
+
+  void Interrupt() {
+    Happen(kInterrupted);
+    room_->Bring(readable_);
+  }
+  bool interrupted() { return Happened(kInterrupted); }
+
+  // By who has polled all that the peer had sent before it went.
+  void PeerIsGone() {
+    Happen(kGone);
+    room_->Bring(readable_);
+    room_->Bring(writable_);
+  }
+  bool peer_is_gone() { return Happened(kGone); }
+
+  // Something else has happened that is waited for; then the ticket is brought.
+  void Happen(uint32_t what) { happened_.fetch_or(what, std::memory_order_acq_rel); }
+  // Asked after the ticket has begun. Each of the two changes the same word, so that one comes after the other: either
+  // this sees what has happened, or who brings the ticket sees that it is waited for.
+  bool Happened(uint32_t what) { return (happened_.fetch_or(0, std::memory_order_acq_rel) & what) != 0; }
+
+  link::LinkRoom& room() { return *room_; }
+
+  static constexpr uint32_t kInterrupted = 1;
+  static constexpr uint32_t kGone = 2;
+
+ private:
+  const std::shared_ptr<link::LinkRoom> room_;
+  link::Ticket readable_;
+  link::Ticket writable_;
+  std::atomic<uint32_t> happened_ = 0;
+};
+
+BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<link::LinkRoom> room, int tcp)
+    : stream_(std::move(stream)),
+      waits_(std::make_shared<Waits>(std::move(room))),
+      lifeline_(std::make_shared<link::Lifeline>()) {
+  stream_->SetObserver(waits_);
+  lifeline_->fd = tcp;
+  lifeline_->cut = [waits = waits_] { waits->PeerIsGone(); };
+  waits_->room().Add(lifeline_);
+}
+
+BlockingStream::~BlockingStream() { waits_->room().Remove(lifeline_); }
+
+absl::Status BlockingStream::Read(size_t max_bytes, std::vector<Buffer>& out, Deadline deadline) {
+  const size_t before = out.size();
+  return waits_->Await(waits_->readable(), deadline, [&]() -> std::optional<absl::Status> {
+    if (waits_->interrupted()) return absl::CancelledError("interrupted");
+    const bool gone = waits_->peer_is_gone();
+    if (absl::Status status = stream_->Read(max_bytes, out); !status.ok()) return status;
+    if (out.size() > before) return absl::OkStatus();
+    if (gone && !stream_->Coming()) return absl::UnavailableError("the peer has gone");
+    return std::nullopt;
+  });
+}
+
+absl::Status BlockingStream::Write(absl::Span<const ConstBytes> buffers, Deadline deadline) {
+  absl::InlinedVector<ConstBytes, 4> left(buffers.begin(), buffers.end());
+  absl::Span<ConstBytes> rest = absl::MakeSpan(left);
+  return waits_->Await(waits_->writable(), deadline, [&]() -> std::optional<absl::Status> {
+    const bool gone = waits_->peer_is_gone();
+    absl::StatusOr<size_t> taken = stream_->Write(rest);
+    if (!taken.ok()) return taken.status();
+    while (!rest.empty() && *taken >= rest.front().size()) {
+      *taken -= rest.front().size();
+      rest.remove_prefix(1);
+    }
+    if (rest.empty()) return absl::OkStatus();
+    rest.front().remove_prefix(*taken);
+    if (gone) return absl::UnavailableError("the peer has gone");
+    return std::nullopt;
+  });
+}
+
+absl::Status BlockingStream::AwaitReached(Deadline deadline) {
+  link::LinkRoom& room = waits_->room();
+  if (room.reached()) return absl::OkStatus();
+  absl::Status status = AwaitFlushed(deadline);
+  if (status.ok()) room.set_reached();
+  return status;
+}
+
+void BlockingStream::Close(Deadline deadline) {
+  stream_->CloseWrite();
+  const bool announces = stream_->link()->device()->capabilities().announces_close;
+  (announces ? AwaitReached(deadline) : AwaitFlushed(deadline)).IgnoreError();
+}
+
+absl::Status BlockingStream::AwaitFlushed(Deadline deadline) {
+  struct Reached {
+    std::atomic<uint32_t> told = 0;  // as Waits::happened_
+    absl::Status status;
+  };
+  const auto reached = std::make_shared<Reached>();
+  stream_->WhenReached([reached, waits = waits_](const absl::Status& status) {
+    reached->status = status;
+    reached->told.fetch_or(1, std::memory_order_acq_rel);
+    waits->OnWritable();
+  });
+  return waits_->Await(waits_->writable(), deadline, [&]() -> std::optional<absl::Status> {
+    if (reached->told.fetch_or(0, std::memory_order_acq_rel) != 0) return reached->status;
+    if (waits_->peer_is_gone()) return absl::UnavailableError("the peer has gone");
+    return std::nullopt;
+  });
+}
+
+void BlockingStream::Interrupt() { waits_->Interrupt(); }
+
+}  // namespace skein::stream

@@ -1,0 +1,59 @@
+// A stream for threads that wait for it. While they do, they poll its link themselves, by turns with all others of this
+// process that wait for something of the same link.
+#ifndef SKEIN_CORE_STREAM_BLOCKING_STREAM_H_
+#define SKEIN_CORE_STREAM_BLOCKING_STREAM_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "core/base/deadline.h"
+#include "core/link/link_room.h"
+#include "core/stream/stream.h"
+
+namespace skein::stream {
+
+// One thread may read while another writes; Interrupt is any thread's.
+class BlockingStream {
+ public:
+  // `tcp`: the connection that the negotiation came by, which outlives this; its end, or any byte on it, says that the
+  // peer has gone.
+  BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<link::LinkRoom> room, int tcp);
+  BlockingStream(const BlockingStream&) = delete;
+  BlockingStream& operator=(const BlockingStream&) = delete;
+  ~BlockingStream();
+
+  // Appends what has arrived, up to about `max_bytes` of it. OUT_OF_RANGE, UNAVAILABLE, ABORTED: see Stream::Read.
+  // DEADLINE_EXCEEDED: nothing has, in time. CANCELLED: see Interrupt.
+  absl::Status Read(size_t max_bytes, std::vector<Buffer>& out, Deadline deadline);
+  // All of `buffers`. DEADLINE_EXCEEDED: some of it may have gone, and the stream is good for nothing any more.
+  absl::Status Write(absl::Span<const ConstBytes> buffers, Deadline deadline);
+  // The same, as much as goes at once.
+  absl::StatusOr<size_t> TryWrite(absl::Span<const ConstBytes> buffers) { return stream_->Write(buffers); }
+  // Until it is known that what this end sends gets there, with nobody polling here: once for a link, it takes a
+  // message and its acknowledgement (and a peer who polls, where memory is mapped at its first use).
+  absl::Status AwaitReached(Deadline deadline);
+  // The peer reads what was written, then the end. Waits for that no longer than until `deadline`, and only where the
+  // end of this process, or of the TCP connection, would otherwise come before it.
+  void Close(Deadline deadline);
+
+  // Reads that wait, and all that are to come, fail with CANCELLED.
+  void Interrupt();
+
+  std::string path() const { return stream_->path(); }
+
+ private:
+  class Waits;
+
+  absl::Status AwaitFlushed(Deadline deadline);
+
+  const std::shared_ptr<Stream> stream_;
+  const std::shared_ptr<Waits> waits_;
+  const std::shared_ptr<link::Lifeline> lifeline_;
+};
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_BLOCKING_STREAM_H_

@@ -1,0 +1,37 @@
+#include "core/stream/host_streams.h"
+
+#include "absl/algorithm/container.h"
+#include "core/stream/host_fabrics.h"
+
+namespace skein::stream {
+namespace {
+
+// The part of the options that makes a difference to streams.
+Options KeyOf(const Options& options) {
+  const Options defaults;
+  Options key = options;
+  // Who requires Skein has nothing better to do than to try, whatever failed for others a short while ago.
+  if (options.mode == Mode::kRequire) key.rdma.settle_time = absl::ZeroDuration();
+  key.mode = defaults.mode;
+  key.negotiation_timeout = defaults.negotiation_timeout;
+  key.negative_cache = defaults.negative_cache;
+  key.wait_mode = defaults.wait_mode;
+  key.spin_time = defaults.spin_time;
+  return key;
+}
+
+}  // namespace
+
+const Streams& HostStreams::For(const Options& options) {
+  Options key = KeyOf(options);
+  absl::MutexLock lock(&mu_);
+  const auto found = absl::c_find_if(streams_, [&](const auto& entry) { return entry.first == key; });
+  if (found != streams_.end()) return *found->second;
+  auto made = std::make_unique<Streams>();
+  made->fabrics = CreateHostFabrics(key.shm, key.rdma);
+  made->connector = CreateConnector(made->fabrics, StreamOptionsOf(key), waiter_);
+  made->listener = CreateListener(made->fabrics, StreamOptionsOf(key), waiter_);
+  return *streams_.emplace_back(std::move(key), std::move(made)).second;
+}
+
+}  // namespace skein::stream

@@ -1,0 +1,36 @@
+// Streams of a process whose threads block in them: what polls their links, and where they come from.
+#ifndef SKEIN_CORE_STREAM_THREAD_STREAMS_H_
+#define SKEIN_CORE_STREAM_THREAD_STREAMS_H_
+
+#include <memory>
+
+#include "core/link/link_rooms.h"
+#include "core/progress/caretaker.h"
+#include "core/stream/blocking_stream.h"
+#include "core/stream/stream.h"
+
+namespace skein::stream {
+
+// The waiter of connectors and listeners. Links are polled by whoever waits for something of theirs, and by the
+// caretaker when nobody does. Any thread.
+class ThreadStreams final : public progress::Waiter {
+ public:
+  explicit ThreadStreams(const progress::SpinPolicy& policy) : rooms_(policy, &caretaker_) {}
+  ~ThreadStreams() override;  // ends all links
+
+  // `stream` was made with this waiter; `tcp`: see BlockingStream. Does not outlive this.
+  std::unique_ptr<BlockingStream> Block(std::shared_ptr<Stream> stream, int tcp);
+
+  // For who does not block: the caretaker polls for it, and looks at what it adds there.
+  std::shared_ptr<link::LinkRoom> RoomOf(const Stream& stream) { return rooms_.Of(stream.link()); }
+
+  void Watch(std::shared_ptr<progress::Source> source) override;
+
+ private:
+  progress::Caretaker caretaker_;
+  link::LinkRooms rooms_;
+};
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_THREAD_STREAMS_H_

@@ -1,0 +1,139 @@
+"""Child processes that keep their output in a file: servers, and programs that run to their end. And what /proc says."""
+
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+START_TIMEOUT = 20  # seconds
+
+
+def clean_environment(*prefixes):
+    """This process's environment without what would switch a child to Skein, or whatever else starts like this."""
+    return {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "LD_PRELOAD", *prefixes))}
+
+
+class LoggedServer:
+    """A server in a process group of its own; its log can be read while it runs."""
+
+    def __init__(self, command, environment, log_path, ready):
+        """`ready`: the log line with this in it is the one to wait for."""
+        self.log_path = log_path
+        self._is_ready = threading.Event()
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                         stderr=subprocess.STDOUT, start_new_session=True)
+        self._reader = threading.Thread(target=self._keep_log, args=(ready.encode(),), daemon=True)
+        self._reader.start()
+
+    def _keep_log(self, ready):
+        with self.log_path.open("wb") as log:
+            for line in self._process.stdout:
+                log.write(line)
+                log.flush()
+                if ready in line:
+                    self._is_ready.set()
+        self._is_ready.set()  # it has died: let nobody wait for it
+
+    def wait_until_ready(self):
+        if not self._is_ready.wait(START_TIMEOUT) or self._process.poll() is not None:
+            raise RuntimeError(f"the server did not start; its log: {self.log_path}")
+
+    def listening_port(self):
+        """For a server that lets the system choose its port, and listens soon after it is ready."""
+        await_true(lambda: self._process.poll() is not None or listening_port(self._process.pid), START_TIMEOUT, 0.005)
+        port = listening_port(self._process.pid) if self._process.poll() is None else None
+        if port is None:
+            raise RuntimeError(f"the server does not listen; its log: {self.log_path}")
+        return port
+
+    def log(self):
+        return self.log_path.read_text(errors="replace")
+
+    def stop(self, timeout):
+        """Asks it to end; returns '' or what was wrong with how it ended."""
+        if self._process.poll() is not None:
+            return f"the server died with status {self._process.returncode}"
+        self._process.send_signal(signal.SIGINT)
+        ended = wait_or_kill(self._process, timeout)
+        self._reader.join(timeout)
+        if ended is None:
+            return f"the server did not end within {timeout} s"
+        return "" if ended == 0 else f"the server ended with status {ended}"
+
+
+def run_to_end(command, environment, log_path, timeout):
+    """Runs a program; returns its exit status, or None when it had not ended after `timeout` seconds, and its log."""
+    with log_path.open("wb") as log, \
+            subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                             start_new_session=True) as process:
+        status = wait_or_kill(process, timeout)
+    return status, log_path.read_text(errors="replace")
+
+
+def wait_or_kill(process, timeout):
+    """The exit status of a process that leads a group; None when it had to be killed, and all it had started with it."""
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def end_fault(status, log, timeout, proofs):
+    """What is wrong with how a program ended, or ''. Status 0 alone is not believed: it must have logged all proofs."""
+    if status is None:
+        return f"no end after {timeout} s"
+    if status != 0:
+        return f"ended with status {status}"
+    missing = [proof for proof in proofs if proof not in log]
+    return f"status 0, but it never logged '{missing[0]}'" if missing else ""
+
+
+def free_ports(count):
+    """Ports that nobody listens on; all held until all are known, so that they differ."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def descriptors(pid):
+    """What each open descriptor of the process is."""
+    targets = []
+    for entry in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            targets.append(os.readlink(entry))
+        except FileNotFoundError:
+            pass  # closed since it was listed
+    return targets
+
+
+def listening_port(pid):
+    """The TCP port that the process listens on, or None."""
+    sockets = set(descriptors(pid))
+    for table in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()  # index, local address:port, remote address:port, state, ..., inode at 9
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                return int(fields[1].rsplit(":", 1)[1], 16)
+    return None
+
+
+def await_true(condition, seconds, step=0.02):
+    """Whether `condition()` came true in time. For what the kernel only tells on asking."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(step)
+    return True

@@ -1,0 +1,196 @@
+// Messages without a bell: no order of a reader that goes to sleep, a writer that trusts it to be awake, and what is
+// under way between them leaves a message unseen.
+#include "core/link/attention.h"
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/fabric/sim/simulation.h"
+#include "core/link/link.h"
+#include "gtest/gtest.h"
+#include "tests/support/forwarding_device.h"
+#include "tests/unit/link/recording_port.h"
+
+namespace skein::link {
+namespace {
+
+// Remembers the completion queue, to ask whether its sleeper would wake.
+class WatchedDevice final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
+    auto queue = ForwardingDevice::CreateCompletionQueue(capacity);
+    if (queue.ok()) completions = queue->get();
+    return queue;
+  }
+
+  fabric::CompletionQueue* completions = nullptr;
+};
+
+struct Habits {
+  bool reader_tells = true;  // before it sleeps
+  bool writer_rings = true;  // when it stops polling
+  int writer_polls = 1;      // before it does
+};
+
+fabric::SimConfig Calm() {
+  fabric::SimConfig config;
+  config.jitter = absl::ZeroDuration();
+  config.write_spread = absl::ZeroDuration();
+  return config;
+}
+
+// A reader that has said it is awake and a writer that has heard it, and what each does next, step by step.
+class Encounter {
+ public:
+  explicit Encounter(const Habits& habits) : habits_(habits) {
+    const Link::Accepted accepted = reader_->Accept(writer_->Offer().value()).value();
+    EXPECT_TRUE(writer_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const uint32_t stream = reader_->NewStreamNumber();
+    from_ = std::make_shared<RecordingPort>(stream);
+    to_ = std::make_shared<RecordingPort>(stream);
+    EXPECT_TRUE(writer_->AddPort(from_).ok());
+    EXPECT_TRUE(reader_->AddPort(to_).ok());
+    writer_->Poll();  // says hello
+    Settle();
+    reader_->Tell(Presence::kAwake);
+    Send(*reader_, *to_, "awake");
+    Settle();
+    EXPECT_EQ(from_->data, "awake");
+  }
+  ~Encounter() {
+    for (Link* link : {writer_.get(), reader_.get()}) {
+      link->Close();
+      link->Poll();
+    }
+  }
+
+  enum Who { kReader, kWriter, kNetwork };
+  // False: it has nothing to do.
+  bool Step(Who who) {
+    switch (who) {
+      case kReader:
+        return StepReader();
+      case kWriter:
+        return StepWriter();
+      case kNetwork:
+        return simulation_.Step();
+    }
+    return false;
+  }
+  bool asleep() const { return asleep_ && !simulation_.WouldWake(device_->completions); }
+  const std::string& received() const { return to_->data; }
+
+ private:
+  bool StepReader() {
+    if (asleep_) {
+      if (asleep()) return false;
+      asleep_ = false;
+      reader_step_ = 0;
+      reader_->Tell(Presence::kAwake);
+    }
+    switch (reader_step_++) {
+      case 0:
+        reader_->Poll();
+        return true;
+      case 1:
+        if (habits_.reader_tells) reader_->Tell(Presence::kMaySleep);
+        return true;
+      default:
+        asleep_ = reader_->Arm();
+        reader_step_ = 0;
+        if (!asleep_) reader_->Tell(Presence::kAwake);
+        return true;
+    }
+  }
+
+  bool StepWriter() {
+    const int step = writer_step_++;
+    if (step == 0) {
+      writer_->BeginQuiet();
+      Send(*writer_, *from_, "hear");
+    } else if (step <= habits_.writer_polls) {
+      writer_->Poll();
+    } else if (step == habits_.writer_polls + 1 && habits_.writer_rings) {
+      writer_->EndQuiet();
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  static void Send(Link& link, Port& port, absl::string_view text) {
+    const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+    EXPECT_EQ(link.Send(port, {&bytes, 1}, text.size()).value_or(0), text.size());
+  }
+  void Settle() {
+    do {
+      simulation_.RunUntilIdle();
+    } while (writer_->Poll() || reader_->Poll());
+  }
+
+  const Habits habits_;
+  fabric::Simulation simulation_{20261121, Calm()};
+  const std::shared_ptr<WatchedDevice> device_ = std::make_shared<WatchedDevice>(simulation_.CreateDevice("reader"));
+  const std::shared_ptr<Link> reader_ = Link::Create(device_, {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> writer_ = Link::Create(simulation_.CreateDevice("writer"), {wire::kRingGranule}).value();
+  std::shared_ptr<RecordingPort> from_;
+  std::shared_ptr<RecordingPort> to_;
+  int reader_step_ = 0;
+  int writer_step_ = 0;
+  bool asleep_ = false;
+};
+
+// Runs every order of the first kChosen steps, then lets all come to rest. Gives how many left the reader asleep over
+// an unread message.
+constexpr int kChosen = 8;
+int Losses(const Habits& habits, int& runs) {
+  int losses = 0;
+  int total = 1;
+  for (int i = 0; i < kChosen; ++i) total *= 3;
+  for (int order = 0; order < total; ++order) {
+    Encounter encounter(habits);
+    bool distinct = true;
+    for (int i = 0, rest = order; distinct && i < kChosen; ++i, rest /= 3) {
+      distinct = encounter.Step(static_cast<Encounter::Who>(rest % 3));
+    }
+    if (!distinct) continue;  // the same as without the step that was none
+    ++runs;
+    for (int idle = 0; idle < 3;) {
+      for (const auto who : {Encounter::kWriter, Encounter::kNetwork, Encounter::kReader}) {
+        idle = encounter.Step(who) ? 0 : idle + 1;
+      }
+      if (encounter.received() == "hear") break;  // a reader that never sleeps never rests
+    }
+    losses += encounter.received() == "hear" ? 0 : 1;
+  }
+  return losses;
+}
+
+TEST(AttentionTest, NoOrderLosesAMessage) {
+  int runs = 0;
+  EXPECT_EQ(Losses({}, runs), 0);
+  EXPECT_GT(runs, 1000);
+}
+
+TEST(AttentionTest, WhoEndsBeingQuietRingsWhateverItHasHeard) {
+  int runs = 0;
+  EXPECT_EQ(Losses({.reader_tells = false, .writer_polls = 0}, runs), 0);
+}
+
+TEST(AttentionTest, WhoGoesOnPollingHearsThatTheReaderSleeps) {
+  int runs = 0;
+  EXPECT_EQ(Losses({.writer_rings = false, .writer_polls = 1000}, runs), 0);
+}
+
+// That the orders are those in which messages could be lost.
+TEST(AttentionTest, WithoutEitherMessagesAreLost) {
+  int runs = 0;
+  EXPECT_GT(Losses({.reader_tells = false, .writer_rings = false, .writer_polls = 5}, runs), 0);
+  EXPECT_GT(Losses({.reader_tells = true, .writer_rings = false, .writer_polls = 0}, runs), 0);
+}
+
+}  // namespace
+}  // namespace skein::link

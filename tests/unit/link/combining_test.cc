@@ -1,0 +1,127 @@
+// Many threads send on one link: what each sends arrives whole and in order, whoever led.
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/sim/simulation.h"
+#include "core/link/link.h"
+#include "gtest/gtest.h"
+#include "tests/unit/link/recording_port.h"
+
+namespace skein::link {
+namespace {
+
+constexpr int kThreads = 6;
+
+// A port whose sender waits for room, and for nothing else.
+class WaitingPort final : public Port {
+ public:
+  using Port::Port;
+  absl::Status OnData(absl::Span<const std::byte>) override { return absl::OkStatus(); }
+  absl::Status OnOpen(uint64_t) override { return absl::OkStatus(); }
+  absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
+  absl::Status OnCloseWrite() override { return absl::OkStatus(); }
+  void OnAbort(std::string) override {}
+  void OnLost(const absl::Status&) override { OnRoom(); }
+  void OnRoom() override {
+    rooms_.fetch_add(1);
+    rooms_.notify_all();
+  }
+  void Notify() override {}
+
+  void SendAll(Link& link, absl::string_view text) {
+    while (!text.empty()) {
+      const uint32_t seen = rooms_.load();
+      const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+      const absl::StatusOr<size_t> sent = link.Send(*this, {&bytes, 1}, text.size());
+      ASSERT_TRUE(sent.ok()) << sent.status();
+      text.remove_prefix(*sent);
+      if (!text.empty()) rooms_.wait(seen);
+    }
+  }
+
+ private:
+  std::atomic<uint32_t> rooms_ = 0;
+};
+
+struct Setup {
+  bool shm;  // there payloads are gathered by the post; on the simulation they are copied, by followers too
+  uint16_t lanes;
+};
+
+class CombiningTest : public testing::TestWithParam<Setup> {
+ protected:
+  CombiningTest() {
+    if (GetParam().shm) {
+      for (auto* device : {&server_device_, &client_device_}) *device = fabric::OpenShmDevice().value();
+    } else {
+      server_device_ = simulation_.CreateDevice("server");
+      client_device_ = simulation_.CreateDevice("client");
+    }
+    const LinkOptions options = {
+        .ring_bytes = wire::kRingGranule, .max_lanes = GetParam().lanes, .pool = schedule::PoolSize(0)};
+    server_ = Link::Create(server_device_, options).value();
+    client_ = Link::Create(client_device_, options).value();
+    const Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
+    EXPECT_TRUE(client_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+  }
+
+  void Pump() {
+    if (!GetParam().shm) simulation_.RunUntilIdle();
+    server_->Poll();
+    client_->Poll();
+  }
+
+  fabric::Simulation simulation_{20261121};
+  std::shared_ptr<fabric::Device> server_device_;
+  std::shared_ptr<fabric::Device> client_device_;
+  std::shared_ptr<Link> server_;
+  std::shared_ptr<Link> client_;
+};
+
+std::string TextOf(int thread, int number) {
+  const size_t size = number % 7 == 0 ? 5000 : 40;
+  return absl::StrCat(thread, ":", number, std::string(size, static_cast<char>('a' + number % 26)), ";");
+}
+
+TEST_P(CombiningTest, EachThreadsBytesArriveInItsOrder) {
+  constexpr int kMessages = 400;
+  std::vector<std::shared_ptr<RecordingPort>> to;
+  std::vector<std::thread> threads;
+  std::atomic<int> running = kThreads;
+  for (int i = 0; i < kThreads; ++i) {
+    to.push_back(std::make_shared<RecordingPort>(server_->NewStreamNumber()));
+    ASSERT_TRUE(server_->AddPort(to.back()).ok());
+    auto from = std::make_shared<WaitingPort>(to.back()->stream());
+    ASSERT_TRUE(client_->AddPort(from).ok());
+    threads.emplace_back([this, from, i, &running] {
+      for (int number = 0; number < kMessages; ++number) from->SendAll(*client_, TextOf(i, number));
+      --running;
+    });
+  }
+  while (running > 0) Pump();
+  for (std::thread& thread : threads) thread.join();
+  while (!client_->Flushed()) Pump();
+  server_->Drain();
+  for (int i = 0; i < kThreads; ++i) {
+    std::string expected;
+    for (int number = 0; number < kMessages; ++number) expected += TextOf(i, number);
+    EXPECT_TRUE(to[static_cast<size_t>(i)]->data == expected) << "of thread " << i;
+  }
+  EXPECT_FALSE(client_->finished());
+  EXPECT_EQ(client_->lanes(), GetParam().lanes);
+  EXPECT_EQ(server_->lanes(), GetParam().lanes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Fabrics, CombiningTest,
+                         testing::Values(Setup{false, 1}, Setup{true, 1}, Setup{false, 4}, Setup{true, 4}),
+                         [](const auto& info) {
+                           return absl::StrCat(info.param.shm ? "shm" : "sim", "_", info.param.lanes, "_lanes");
+                         });
+
+}  // namespace
+}  // namespace skein::link

@@ -1,0 +1,208 @@
+// One lane becomes several: on demand, as many as both ends allow, and only those that the passive side has activated
+// are used. Hostile words about lanes end the link.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/fabric/sim/simulation.h"
+#include "core/link/link.h"
+#include "core/wire/lane_messages.h"
+#include "gtest/gtest.h"
+#include "tests/unit/link/hostile_peer.h"
+#include "tests/unit/link/recording_port.h"
+
+namespace skein::link {
+namespace {
+
+class GrowingTest : public testing::Test {
+ protected:
+  static LinkOptions WithLanes(uint16_t lanes) {
+    return {.ring_bytes = wire::kRingGranule, .max_lanes = lanes, .pool = schedule::PoolSize(0)};
+  }
+
+  struct Pair {
+    std::shared_ptr<Link> client;
+    std::shared_ptr<Link> server;
+    std::vector<std::shared_ptr<RecordingPort>> from;
+    std::vector<std::shared_ptr<RecordingPort>> to;
+  };
+
+  Pair Connect(LinkOptions clients, LinkOptions servers, int streams = 3) {
+    Pair pair;
+    pair.client = Link::Create(simulation_.CreateDevice("client"), std::move(clients)).value();
+    pair.server = Link::Create(simulation_.CreateDevice("server"), std::move(servers)).value();
+    const Link::Accepted accepted = pair.server->Accept(pair.client->Offer().value()).value();
+    EXPECT_TRUE(pair.client->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    for (int i = 0; i < streams; ++i) {
+      pair.to.push_back(std::make_shared<RecordingPort>(pair.server->NewStreamNumber()));
+      pair.from.push_back(std::make_shared<RecordingPort>(pair.to.back()->stream()));
+      EXPECT_TRUE(pair.server->AddPort(pair.to.back()).ok());
+      EXPECT_TRUE(pair.client->AddPort(pair.from.back()).ok());
+    }
+    return pair;
+  }
+
+  // Each stream says so many words, in both directions, and all of them arrive in their order.
+  void Talk(Pair& pair, int rounds) {
+    Link* const links[] = {pair.client.get(), pair.server.get()};
+    for (int round = 0; round < rounds; ++round) {
+      for (size_t i = 0; i < pair.from.size(); ++i) {
+        Say(*pair.client, *pair.from[i], links);
+        Say(*pair.server, *pair.to[i], links);
+      }
+    }
+    for (size_t i = 0; i < pair.from.size(); ++i) {
+      EXPECT_EQ(pair.to[i]->data.size(), said_[pair.from[i].get()]);
+      EXPECT_EQ(pair.from[i]->data.size(), said_[pair.to[i].get()]);
+    }
+    EXPECT_FALSE(pair.client->finished());
+    EXPECT_FALSE(pair.server->finished());
+  }
+
+  void Say(Link& from, Port& port, absl::Span<Link* const> links) {
+    const std::byte word[24] = {};
+    const ConstBytes bytes(word);
+    // A stream that changes lanes waits until the old one has been read.
+    while (from.Send(port, {&bytes, 1}, bytes.size()).value() == 0) PollAll(simulation_, links);
+    said_[&port] += bytes.size();
+    PollAll(simulation_, links);
+  }
+
+  fabric::Simulation simulation_{20261121};
+  std::map<const Port*, size_t> said_;
+};
+
+TEST_F(GrowingTest, AsManyLanesAsTheActiveSideWants) {
+  Pair pair = Connect(WithLanes(3), WithLanes(16));
+  Talk(pair, 1000);
+  EXPECT_EQ(pair.client->lanes(), 3u);
+  EXPECT_EQ(pair.server->lanes(), 3u);
+}
+
+TEST_F(GrowingTest, AsManyAsThePassiveSideAllows) {
+  Pair pair = Connect(WithLanes(16), WithLanes(2));
+  Talk(pair, 1000);
+  EXPECT_EQ(pair.server->lanes(), 2u);
+  EXPECT_LE(pair.client->lanes(), 3u) << "it has asked for a third, in vain, and no more";
+}
+
+TEST_F(GrowingTest, WhatDoesNotContendStaysOnOneLane) {
+  LinkOptions clients = WithLanes(4);
+  clients.pool = schedule::PoolSize();
+  Pair pair = Connect(clients, WithLanes(4));
+  Talk(pair, 300);
+  EXPECT_EQ(pair.client->lanes(), 1u);
+}
+
+TEST_F(GrowingTest, PeersShareActiveLanes) {
+  LinkOptions servers = WithLanes(4);
+  absl::Time now = absl::UnixEpoch();
+  servers.shares = std::make_shared<Shares>(/*max_active=*/3, Shares::Intervals{.sharing = absl::Milliseconds(1)},
+                                            [&now] { return now; });
+  Pair first = Connect(WithLanes(4), servers);
+  Pair second = Connect(WithLanes(4), servers);
+  for (int round = 0; round < 40; ++round) {
+    now += absl::Milliseconds(1);
+    Talk(first, 30);
+    Talk(second, 30);
+  }
+  // What was declined and activated meanwhile has lost nothing; Talk has looked.
+  EXPECT_GT(first.client->lanes() + second.client->lanes(), 2u);
+}
+
+TEST_F(GrowingTest, ALinkOfManyLanesEndsWhole) {
+  Pair pair = Connect(WithLanes(4), WithLanes(4));
+  Talk(pair, 1000);
+  ASSERT_EQ(pair.client->lanes(), 4u);
+  pair.server->Close();
+  Link* const links[] = {pair.client.get(), pair.server.get()};
+  PollAll(simulation_, links);
+  EXPECT_TRUE(pair.server->finished());
+  for (int i = 0; i < 100 && !pair.client->finished(); ++i) {
+    pair.client->StillConnected();
+    PollAll(simulation_, links);
+  }
+  EXPECT_TRUE(pair.client->finished());
+  for (const auto& port : pair.from) EXPECT_EQ(port->losses, 1);
+}
+
+TEST_F(GrowingTest, WhatHadArrivedOnAnyLaneIsDeliveredBeforeTheEnd) {
+  Pair pair = Connect(WithLanes(4), WithLanes(4), /*streams=*/4);
+  Talk(pair, 1000);
+  ASSERT_EQ(pair.client->lanes(), 4u);
+  const std::byte word[24] = {};
+  const ConstBytes bytes(word);
+  for (const auto& port : pair.from) {
+    ASSERT_EQ(pair.client->Send(*port, {&bytes, 1}, bytes.size()).value(), bytes.size());
+    said_[port.get()] += bytes.size();
+  }
+  simulation_.RunUntilIdle();
+  pair.server->Close();
+  Link* const links[] = {pair.server.get()};
+  PollAll(simulation_, links);
+  EXPECT_TRUE(pair.server->finished());
+  for (size_t i = 0; i < pair.to.size(); ++i) EXPECT_EQ(pair.to[i]->data.size(), said_[pair.from[i].get()]) << i;
+}
+
+class HostileGrowingTest : public testing::Test {
+ protected:
+  // A passive victim that has been greeted.
+  HostileGrowingTest() {
+    const Link::Accepted accepted = victim_->Accept(peer_.Offer()).value();
+    peer_.Attach(accepted.ring, accepted.queue_pair_answer);
+    peer_.WriteItem(peer_.Hello());
+    Poll();
+  }
+  void Poll() {
+    Link* const links[] = {victim_.get()};
+    PollAll(simulation_, links);
+  }
+  void ExpectLostAfter(wire::ItemKind kind, absl::string_view payload) {
+    const auto port = std::make_shared<RecordingPort>(victim_->NewStreamNumber());
+    ASSERT_TRUE(victim_->AddPort(port).ok());
+    peer_.WriteItem(kind, 0, 0, payload);
+    Poll();
+    EXPECT_TRUE(victim_->finished());
+    EXPECT_EQ(port->losses, 1);
+  }
+  // A queue pair's offer that could be accepted.
+  std::string SomeOffer() {
+    const std::shared_ptr<fabric::Device> device = simulation_.CreateDevice("more of it");
+    others_.push_back(Link::Create(device, {.ring_bytes = wire::kRingGranule}).value());
+    return others_.back()->Offer().value();
+  }
+
+  fabric::Simulation simulation_{20261121};
+  std::shared_ptr<Link> victim_ =
+      Link::Create(simulation_.CreateDevice("victim"), {.ring_bytes = wire::kRingGranule, .max_lanes = 2}).value();
+  std::vector<std::shared_ptr<Link>> others_;
+  HostilePeer peer_{simulation_};
+};
+
+TEST_F(HostileGrowingTest, ALaneOutOfTurn) {
+  ExpectLostAfter(wire::ItemKind::kOpenLane, wire::Encode(wire::OpenLane{7, SomeOffer()}));
+}
+TEST_F(HostileGrowingTest, AMalformedRequest) { ExpectLostAfter(wire::ItemKind::kOpenLane, "?"); }
+TEST_F(HostileGrowingTest, ALaneGivenToWhoGives) { ExpectLostAfter(wire::ItemKind::kLane, "?"); }
+TEST_F(HostileGrowingTest, ARefusalOfNothing) { ExpectLostAfter(wire::ItemKind::kNoLane, {}); }
+
+TEST_F(HostileGrowingTest, OnceRefusedIsRefused) {
+  peer_.WriteItem(wire::ItemKind::kOpenLane, 0, 0, wire::Encode(wire::OpenLane{1, "no queue pair's offer"}));
+  Poll();
+  EXPECT_FALSE(victim_->finished()) << "a peer may offer what this end cannot take";
+  ExpectLostAfter(wire::ItemKind::kOpenLane, wire::Encode(wire::OpenLane{2, SomeOffer()}));
+}
+
+TEST_F(HostileGrowingTest, MoreLanesThanThereMayBeAreRefused) {
+  peer_.WriteItem(wire::ItemKind::kOpenLane, 0, 0, wire::Encode(wire::OpenLane{1, SomeOffer()}));
+  Poll();
+  EXPECT_EQ(victim_->lanes(), 2u);
+  peer_.WriteItem(wire::ItemKind::kOpenLane, 0, 0, wire::Encode(wire::OpenLane{2, SomeOffer()}));
+  Poll();
+  EXPECT_EQ(victim_->lanes(), 2u);
+  EXPECT_FALSE(victim_->finished());
+}
+
+}  // namespace
+}  // namespace skein::link

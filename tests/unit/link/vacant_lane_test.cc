@@ -1,0 +1,92 @@
+// A lane that is to be closed: when nothing is lost with it any more.
+#include <memory>
+#include <string>
+
+#include "core/fabric/sim/simulation.h"
+#include "core/link/lane.h"
+#include "gtest/gtest.h"
+#include "tests/unit/link/recording_port.h"
+
+namespace skein::link {
+namespace {
+
+// Two lanes that are connected, without links.
+class VacantLaneTest : public testing::Test {
+ protected:
+  VacantLaneTest() {
+    for (Lane* lane : {&here_, &there_}) EXPECT_TRUE(lane->Open().ok());
+    const std::string answer = there_.Accept(here_.Offer().value()).value();
+    EXPECT_TRUE(here_.Complete(answer, there_.OwnRing()).ok());
+    EXPECT_TRUE(there_.Meet(here_.OwnRing()).ok());
+  }
+  void Read(Lane& lane) {
+    simulation_.RunUntilIdle();
+    for (const auto& queues : queues_) queues->Poll();
+    while (lane.Next().value().has_value()) lane.Pop();
+    if (lane.TakeRenewal().has_value()) {
+      EXPECT_TRUE(lane.AnswerRenewal(true).ok());
+    }
+    lane.AfterReceiving();
+  }
+
+  static Lane::Options Numbered(uint16_t number) {
+    return {.ring_bytes = wire::kRingGranule, .max_mirror_bytes = ring::kMaxMirrorBytes, .number = number};
+  }
+
+  fabric::Simulation simulation_{20261122};
+  const std::shared_ptr<fabric::Device> devices_[2] = {simulation_.CreateDevice("here"),
+                                                       simulation_.CreateDevice("there")};
+  const std::unique_ptr<Queues> queues_[2] = {Queues::Create(*devices_[0], 2).value(),
+                                              Queues::Create(*devices_[1], 2).value()};
+  Attention attention_;
+  Lane here_{*devices_[0], *queues_[0], attention_, Numbered(1)};
+  Lane there_{*devices_[1], *queues_[1], attention_, Numbered(1)};
+  Lane other_{*devices_[0], *queues_[0], attention_, Numbered(0)};
+};
+
+TEST_F(VacantLaneTest, WhatStreamsHaveSaidBeforeTheyEndedIsReadFirst) {
+  const auto port = std::make_shared<RecordingPort>(1);
+  here_.Place(*port);
+  here_.Vacate();
+  EXPECT_FALSE(here_.IsVacant()) << "a stream is there";
+  Lane::SendControl(port, wire::ItemKind::kAbort, {});
+  Lane::Remove(*port);
+  EXPECT_FALSE(here_.IsVacant());
+  Read(there_);
+  Read(here_);
+  EXPECT_TRUE(here_.IsVacant());
+}
+
+TEST_F(VacantLaneTest, AStreamThatHasToSaySomethingFirstDoesNotMove) {
+  const auto port = std::make_shared<RecordingPort>(1);
+  here_.Place(*port);
+  // More than there are credits for.
+  for (int i = 0; i < 60; ++i) Lane::SendControl(port, wire::ItemKind::kCloseWrite, {});
+  EXPECT_FALSE(here_.Move(port, other_));
+  Read(there_);
+  Read(here_);
+  EXPECT_TRUE(here_.Move(port, other_));
+}
+
+TEST_F(VacantLaneTest, ItsFailureIsNobodysLoss) {
+  here_.Vacate();
+  here_.IsVacant();
+  Read(there_);
+  Read(here_);
+  ASSERT_TRUE(here_.IsVacant());
+  there_.Release();
+  // One word that goes and never arrives, one that does not go.
+  for (const Presence presence : {Presence::kAwake, Presence::kMaySleep}) {
+    attention_.presence = presence;
+    here_.TellPresence();
+    simulation_.RunUntilIdle();
+    for (const auto& queues : queues_) queues->Poll();
+  }
+  EXPECT_TRUE(here_.error().ok()) << here_.error();
+  EXPECT_TRUE(here_.Flush());
+  EXPECT_TRUE(here_.StillConnected());
+  EXPECT_FALSE(here_.Ends());
+}
+
+}  // namespace
+}  // namespace skein::link

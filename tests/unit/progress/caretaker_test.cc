@@ -1,0 +1,155 @@
+#include "core/progress/caretaker.h"
+
+#include <sys/eventfd.h>
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace skein::progress {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr absl::Duration kSoon = absl::Seconds(20);
+
+// Can be retired once its last words have arrived.
+class FakeSource final : public Source {
+ public:
+  explicit FakeSource(absl::Notification& dropped) : dropped_(dropped) {}
+  ~FakeSource() override { dropped_.Notify(); }
+
+  void Arrive() {
+    arrived_ = true;
+    eventfd_write(event_.get(), 1);
+  }
+  int polls() const { return polls_; }
+
+  bool Poll() override {
+    ++polls_;
+    eventfd_t value = 0;
+    return eventfd_read(event_.get(), &value) == 0;
+  }
+  bool Arm() override { return true; }
+  int fd() const override { return event_.get(); }
+  bool finished() const override { return retired_; }
+  bool Retire() override {
+    retired_ = arrived_.load();
+    return retired_;
+  }
+
+ private:
+  const UniqueFd event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  absl::Notification& dropped_;
+  std::atomic<bool> arrived_ = false;
+  std::atomic<bool> retired_ = false;
+  std::atomic<int> polls_ = 0;
+};
+
+TEST(CaretakerTest, WhatHasToldItsPeerAllIsDropped) {
+  Caretaker caretaker;
+  absl::Notification dropped;
+  auto source = std::make_shared<FakeSource>(dropped);
+  source->Arrive();
+  caretaker.Add(std::move(source));
+  EXPECT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
+  EXPECT_TRUE(caretaker.TakeAll().empty());
+}
+
+TEST(CaretakerTest, EachIsWaitedForAndOthersCanCome) {
+  Caretaker caretaker;
+  for (int round = 0; round < 50; ++round) {  // with and without a thread that is there already
+    absl::Notification first_dropped;
+    absl::Notification second_dropped;
+    auto first = std::make_shared<FakeSource>(first_dropped);
+    auto second = std::make_shared<FakeSource>(second_dropped);
+    caretaker.Add(first);
+    caretaker.Add(second);
+    second->Arrive();
+    second = nullptr;
+    ASSERT_TRUE(second_dropped.WaitForNotificationWithTimeout(kSoon));
+    ASSERT_FALSE(first_dropped.HasBeenNotified());
+    first->Arrive();
+    first = nullptr;
+    ASSERT_TRUE(first_dropped.WaitForNotificationWithTimeout(kSoon));
+  }
+}
+
+TEST(CaretakerTest, WhatIsTakenIsNotTouchedAnyMore) {
+  Caretaker caretaker;
+  absl::Notification taken_dropped;
+  auto taken = std::make_shared<FakeSource>(taken_dropped);
+  caretaker.Add(taken);
+  EXPECT_THAT(caretaker.TakeAll(), ElementsAre(taken));
+  const int polls = taken->polls();
+  taken->Arrive();
+  absl::Notification other_dropped;
+  auto other = std::make_shared<FakeSource>(other_dropped);
+  other->Arrive();
+  caretaker.Add(std::move(other));
+  ASSERT_TRUE(other_dropped.WaitForNotificationWithTimeout(kSoon));
+  EXPECT_EQ(taken->polls(), polls);
+  EXPECT_FALSE(taken->finished());
+}
+
+TEST(CaretakerTest, EndsWithWhatIsLeft) {
+  absl::Notification dropped;
+  {
+    Caretaker caretaker;
+    caretaker.Add(std::make_shared<FakeSource>(dropped));
+  }
+  EXPECT_TRUE(dropped.HasBeenNotified());
+}
+
+// Nobody attends it when the caretaker asks; but while that polls, and finds work, somebody goes to sleep on it.
+class SleptOn final : public Source {
+ public:
+  bool Poll() override {
+    armed_ = false;  // acknowledged
+    attendance_ = Attendance::kAsleep;
+    return std::exchange(work_, false);
+  }
+  bool Arm() override {
+    if (std::exchange(work_later_, false)) {
+      work_ = true;
+      return false;
+    }
+    armed_ = true;
+    return true;
+  }
+  int fd() const override { return event_.get(); }
+  bool finished() const override { return false; }
+  bool Retire() override { return false; }
+  Attendance TakeAttendance() override { return attendance_; }
+  bool armed() const { return armed_; }
+
+ private:
+  const UniqueFd event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  bool work_ = true;
+  bool work_later_ = true;
+  std::atomic<Attendance> attendance_ = Attendance::kNobody;
+  std::atomic<bool> armed_ = true;
+};
+
+TEST(CaretakerTest, WhatItHasPolledItArmsForWhoSleepsOnIt) {
+  Caretaker caretaker;
+  auto source = std::make_shared<SleptOn>();
+  caretaker.Add(source);
+  for (int looks = 0; looks < 2; ++looks) {  // each at all, in their order
+    absl::Notification dropped;
+    auto other = std::make_shared<FakeSource>(dropped);
+    other->Arrive();
+    caretaker.Add(std::move(other));
+    ASSERT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
+  }
+  EXPECT_TRUE(source->armed());
+}
+
+}  // namespace
+}  // namespace skein::progress

@@ -1,0 +1,89 @@
+// A server's memory in its clients' hands: read, written and counted in by themselves, within its bounds.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/rpc/client.h"
+#include "gtest/gtest.h"
+#include "tests/unit/rpc/served.h"
+
+namespace skein::rpc {
+namespace {
+
+constexpr absl::Duration kSoon = absl::Seconds(20);
+constexpr uint32_t kAll = fabric::kRemoteRead | fabric::kRemoteWrite;
+
+class MemoryTest : public testing::TestWithParam<bool> {
+ protected:
+  MemoryTest() {
+    const uint32_t atomics = GetParam() ? kServerAtomic : fabric::kRemoteAtomic;
+    memory_ = served_.server().Attach(7, 1 << 16, kAll | atomics).value();
+    sealed_ = served_.server().Attach(8, 4096, 0).value();
+    connection_ = client_.Connect(served_.address(), kSoon).value();
+    region_ = connection_->Attach(7, kSoon).value();
+  }
+
+  Served served_{Options()};
+  Client client_{Options()};
+  absl::Span<std::byte> memory_;
+  absl::Span<std::byte> sealed_;
+  std::unique_ptr<Connection> connection_;
+  RemoteRegion region_;
+};
+
+TEST_P(MemoryTest, IsReadAndWritten) {
+  EXPECT_EQ(region_.size, memory_.size());
+  std::vector<std::byte> bytes(40'000);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7);
+  ASSERT_EQ(connection_->Write(region_, 100, bytes), absl::OkStatus());
+  EXPECT_EQ(std::memcmp(memory_.data() + 100, bytes.data(), bytes.size()), 0);
+  std::vector<std::byte> read(bytes.size());
+  ASSERT_EQ(connection_->Read(region_, 100, absl::MakeSpan(read)), absl::OkStatus());
+  EXPECT_EQ(read, bytes);
+}
+
+TEST_P(MemoryTest, IsCountedInByManyThreads) {
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([this] {
+      for (int i = 0; i < 200; ++i) ASSERT_TRUE(connection_->FetchAdd(region_, 8, 2).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(connection_->CompareSwap(region_, 8, 1600, 5).value(), 1600u);
+  EXPECT_EQ(connection_->CompareSwap(region_, 8, 1600, 6).value(), 5u) << "not what was expected: left alone";
+  EXPECT_EQ(connection_->FetchAdd(region_, 8, 0).value(), 5u);
+}
+
+TEST_P(MemoryTest, HasBounds) {
+  std::byte bytes[16];
+  EXPECT_EQ(connection_->Read(region_, (1 << 16) - 16, absl::MakeSpan(bytes)), absl::OkStatus());
+  EXPECT_TRUE(absl::IsOutOfRange(connection_->Read(region_, (1 << 16) - 15, absl::MakeSpan(bytes))));
+  EXPECT_TRUE(absl::IsOutOfRange(connection_->Write(region_, UINT64_MAX - 3, bytes)));
+  EXPECT_TRUE(absl::IsOutOfRange(connection_->FetchAdd(region_, 1 << 16, 1).status()));
+  EXPECT_TRUE(absl::IsOutOfRange(connection_->FetchAdd(region_, 4, 1).status()));
+  EXPECT_EQ(connection_->Call(kEcho, "still well", kSoon).value(), "still well");
+}
+
+TEST_P(MemoryTest, IsUsedAsAllowed) {
+  const RemoteRegion sealed = connection_->Attach(8, kSoon).value();
+  std::byte bytes[8] = {};
+  EXPECT_TRUE(absl::IsPermissionDenied(connection_->Read(sealed, 0, absl::MakeSpan(bytes))));
+  EXPECT_TRUE(absl::IsPermissionDenied(connection_->Write(sealed, 0, bytes)));
+  EXPECT_TRUE(absl::IsPermissionDenied(connection_->FetchAdd(sealed, 0, 1).status()));
+  EXPECT_TRUE(absl::IsNotFound(connection_->Attach(9, kSoon).status()));
+  // Who lies about what it was told ends its own link.
+  RemoteRegion forged = sealed;
+  forged.access = kAll;
+  EXPECT_TRUE(absl::IsUnavailable(connection_->Write(forged, 0, bytes)));
+  EXPECT_TRUE(absl::IsUnavailable(connection_->Call(kEcho, "", kSoon).status()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Atomics, MemoryTest, testing::Bool(),
+                         [](const auto& info) { return std::string(info.param ? "by_server" : "by_device"); });
+
+}  // namespace
+}  // namespace skein::rpc

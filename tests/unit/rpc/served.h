@@ -1,0 +1,93 @@
+// A server with a thread of its own, and handlers for what tests need.
+#ifndef SKEIN_TESTS_UNIT_RPC_SERVED_H_
+#define SKEIN_TESTS_UNIT_RPC_SERVED_H_
+
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "core/rpc/server.h"
+#include "gtest/gtest.h"
+
+namespace skein::rpc {
+
+enum Number : uint32_t { kEcho, kLater, kRefuse, kForget, kKeep, kMegabyte };
+
+class Served {
+ public:
+  explicit Served(const Options& options) : server_(options) {
+    Handle(kEcho, [](absl::string_view request, Reply reply) { reply.Send(request); });
+    Handle(kLater, [this](absl::string_view request, Reply reply) { Later(request, std::move(reply)); });
+    Handle(kRefuse, [](absl::string_view, Reply reply) { reply.Fail(absl::NotFoundError("no such thing")); });
+    Handle(kForget, [](absl::string_view, Reply) {});
+    Handle(kKeep, [this](absl::string_view, Reply reply) {
+      absl::MutexLock lock(&mu_);
+      kept_.push_back(std::move(reply));
+    });
+    Handle(kMegabyte, [](absl::string_view, Reply reply) { reply.Send(std::string(1 << 20, 'm')); });
+    address_ = server_.Listen("127.0.0.1:0").value();
+    serving_ = std::thread([this] { EXPECT_TRUE(server_.Serve().ok()); });
+    answering_ = std::thread([this] { AnswerLater(); });
+  }
+  ~Served() {
+    server_.Stop();
+    serving_.join();
+    {
+      absl::MutexLock lock(&mu_);
+      ended_ = true;
+    }
+    answering_.join();
+  }
+
+  Server& server() { return server_; }
+  const std::string& address() const { return address_; }
+  void AwaitKept(size_t calls) {
+    const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return kept_.size() >= calls; };
+    absl::MutexLock lock(&mu_);
+    mu_.Await(absl::Condition(&enough));
+  }
+  // Answers all calls of kKeep.
+  void ReleaseKept() {
+    absl::MutexLock lock(&mu_);
+    for (Reply& reply : kept_) reply.Send("kept");
+    kept_.clear();
+  }
+
+ private:
+  void Handle(uint32_t number, Handler handler) { EXPECT_TRUE(server_.Handle(number, std::move(handler)).ok()); }
+
+  void Later(absl::string_view request, Reply reply) {
+    absl::MutexLock lock(&mu_);
+    later_.emplace_back(std::string(request), std::move(reply));
+  }
+
+  void AnswerLater() {
+    for (;;) {
+      std::vector<std::pair<std::string, Reply>> now;
+      {
+        absl::MutexLock lock(&mu_);
+        mu_.Await(absl::Condition(
+            +[](Served* self) ABSL_NO_THREAD_SAFETY_ANALYSIS { return self->ended_ || !self->later_.empty(); }, this));
+        if (ended_) return;
+        now.swap(later_);
+      }
+      for (auto& [text, reply] : now) reply.Send(text);
+    }
+  }
+
+  Server server_;
+  std::string address_;
+  absl::Mutex mu_;
+  std::vector<std::pair<std::string, Reply>> later_ ABSL_GUARDED_BY(mu_);
+  std::vector<Reply> kept_ ABSL_GUARDED_BY(mu_);
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread serving_;
+  std::thread answering_;
+};
+
+}  // namespace skein::rpc
+
+#endif  // SKEIN_TESTS_UNIT_RPC_SERVED_H_

@@ -1,0 +1,179 @@
+#include "core/schedule/credits.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/schedule/seeds.h"
+
+namespace skein::schedule {
+namespace {
+
+constexpr auto kData = Credits::Use::kData;
+constexpr auto kControl = Credits::Use::kControl;
+
+// Sends until no more of that use may go; returns how many went.
+int SendAll(Credits& credits, Credits::Use use) {
+  int sent = 0;
+  for (; credits.CanSend(use); ++sent) credits.OnSent(use == kData ? 1 : 0);
+  return sent;
+}
+
+TEST(CreditsTest, ThereAreCOfThemToBeginWith) {
+  Credits credits(kDefaultCredits, /*active=*/true);
+  EXPECT_EQ(SendAll(credits, kData), 32);
+}
+
+TEST(CreditsTest, RenewalIsDueAtHalfAndOnce) {
+  Credits credits(kDefaultCredits, /*active=*/true);
+  for (int i = 0; i < 15; ++i) credits.OnSent(1);
+  EXPECT_FALSE(credits.renewal_due());
+  credits.OnSent(1);
+  EXPECT_TRUE(credits.renewal_due());
+  credits.OnAsked();
+  EXPECT_FALSE(credits.renewal_due());
+  EXPECT_EQ(SendAll(credits, kData), 16);
+  EXPECT_FALSE(credits.renewal_due()) << "asked already";
+}
+
+TEST(CreditsTest, AGrantBringsCMore) {
+  Credits credits(kDefaultCredits, /*active=*/true);
+  for (int i = 0; i < 16; ++i) credits.OnSent(1);
+  credits.OnAsked();
+  ASSERT_TRUE(credits.OnAnswer(true).ok());
+  EXPECT_FALSE(credits.renewal_due());
+  EXPECT_EQ(SendAll(credits, kData), 48);
+}
+
+TEST(CreditsTest, SmallCreditsWork) {
+  Credits one(1, /*active=*/true);
+  EXPECT_FALSE(one.renewal_due());
+  EXPECT_EQ(SendAll(one, kData), 1);
+  EXPECT_TRUE(one.renewal_due());
+  Credits none(0, /*active=*/true);  // what a peer may say
+  EXPECT_EQ(SendAll(none, kData), 0);
+  Credits most(UINT16_MAX, /*active=*/true);
+  EXPECT_EQ(SendAll(most, kData), UINT16_MAX);
+}
+
+TEST(CreditsTest, DeclinedWhatIsLeftIsUsedUp) {
+  Credits credits(kDefaultCredits, /*active=*/true);
+  for (int i = 0; i < 16; ++i) credits.OnSent(1);
+  credits.OnAsked();
+  ASSERT_TRUE(credits.OnAnswer(false).ok());
+  EXPECT_FALSE(credits.active());
+  EXPECT_EQ(SendAll(credits, kData), 16);
+  EXPECT_FALSE(credits.renewal_due()) << "only control may need one";
+  EXPECT_TRUE(credits.CanSend(kControl));
+  ASSERT_TRUE(credits.OnActivated().ok());
+  EXPECT_TRUE(credits.active());
+  EXPECT_EQ(SendAll(credits, kData), 32);
+}
+
+TEST(CreditsTest, ControlHasAReserveThatDataLeavesAlone) {
+  Credits credits(kDefaultCredits, /*active=*/true);
+  SendAll(credits, kData);
+  EXPECT_EQ(SendAll(credits, kControl), 8);
+  EXPECT_EQ(credits.balance(), 0u);
+  credits.OnSent(0);
+  EXPECT_EQ(credits.balance(), 0u) << "never below";
+}
+
+TEST(CreditsTest, ADeclineRestoresTheReserveAgainAndAgain) {
+  Credits credits(kDefaultCredits, /*active=*/false);
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_FALSE(credits.CanSend(kData));
+    EXPECT_EQ(SendAll(credits, kControl), 8);
+    ASSERT_TRUE(credits.renewal_due());
+    EXPECT_EQ(credits.MedianDegree(), 0) << "no request was sent";
+    credits.OnAsked();
+    ASSERT_TRUE(credits.OnAnswer(false).ok());
+  }
+}
+
+TEST(CreditsTest, MedianOfTheDegreesSinceTheLastRenewal) {
+  struct {
+    std::vector<size_t> degrees;
+    uint16_t median;
+  } const rows[] = {
+      {{}, 0},
+      {{5}, 5},
+      {{1, 9}, 1},
+      {{9, 1}, 1},
+      {{3, 1, 2}, 2},
+      {{1, 1, 7, 9}, 1},
+      {{4, 4, 1, 9, 70}, 4},
+      {{0, 0, 3}, 3},  // control does not count
+      {{70'000}, 65'535},
+  };
+  Credits credits(kDefaultCredits, /*active=*/true);
+  for (const auto& [degrees, median] : rows) {
+    for (const size_t degree : degrees) credits.OnSent(degree);
+    EXPECT_EQ(credits.MedianDegree(), median);
+    EXPECT_EQ(credits.MedianDegree(), median) << "looking changes nothing";
+    credits.OnAsked();
+    EXPECT_EQ(credits.MedianDegree(), 0);
+    ASSERT_TRUE(credits.OnAnswer(true).ok());
+  }
+}
+
+TEST(CreditsTest, WhatNobodyAskedForIsAnError) {
+  Credits credits(kDefaultCredits, /*active=*/true);
+  EXPECT_TRUE(absl::IsDataLoss(credits.OnAnswer(true)));
+  EXPECT_TRUE(absl::IsDataLoss(credits.OnAnswer(false)));
+  EXPECT_TRUE(absl::IsDataLoss(credits.OnActivated()));
+  credits.OnAsked();
+  EXPECT_TRUE(credits.OnAnswer(true).ok());
+  EXPECT_TRUE(absl::IsDataLoss(credits.OnAnswer(true))) << "one answer each";
+}
+
+// The activation was on its way when control asked: both bring credits, and the bound of balance() holds.
+TEST(CreditsTest, ActivatedWhileAsking) {
+  Credits credits(kDefaultCredits, /*active=*/false);
+  for (int i = 0; i < 4; ++i) credits.OnSent(0);
+  ASSERT_TRUE(credits.renewal_due());
+  credits.OnAsked();
+  ASSERT_TRUE(credits.OnActivated().ok());
+  ASSERT_TRUE(credits.OnAnswer(true).ok());
+  EXPECT_EQ(credits.balance(), 2 * 32 + 8u);
+}
+
+// A sender in any order of events: the bounds hold, and while the receiver answers, control always gets on.
+TEST(CreditsTest, AnyHistoryKeepsThePromises) {
+  ForEachSeed([](std::mt19937_64& random) {
+    const auto c = static_cast<uint16_t>(1 + Draw(random, 99));
+    Credits credits(c, Draw(random, 1) == 0);
+    bool asked = false;
+    uint64_t data_sent = 0;
+    uint64_t data_given = credits.active() ? c : 0;
+    for (int step = 0; step < 3000; ++step) {
+      const uint64_t what = Draw(random, 9);
+      if (what < 5 && credits.CanSend(kData)) {
+        credits.OnSent(1 + Draw(random, 9));
+        ++data_sent;
+      } else if (what < 7 && credits.CanSend(kControl)) {
+        credits.OnSent(0);
+      } else if (what == 7 && credits.renewal_due()) {
+        ASSERT_FALSE(asked);
+        ASSERT_LE(credits.MedianDegree(), 10);
+        credits.OnAsked();
+        asked = true;
+      } else if (what == 8 && asked) {
+        const bool granted = Draw(random, 1) == 0;
+        ASSERT_TRUE(credits.OnAnswer(granted).ok());
+        ASSERT_GE(credits.balance(), kReservedCredits);
+        data_given += granted ? c : 0;
+        asked = false;
+      } else if (what == 9 && !credits.active()) {
+        ASSERT_TRUE(credits.OnActivated().ok());
+        data_given += c;
+      }
+      ASSERT_LE(credits.balance(), 2 * uint32_t{c} + kReservedCredits);
+      ASSERT_LE(data_sent, data_given);
+      ASSERT_TRUE(credits.CanSend(kControl) || asked || credits.renewal_due()) << "control waits for nothing";
+      ASSERT_TRUE(credits.CanSend(kData) || !credits.active() || asked || credits.renewal_due());
+    }
+  });
+}
+
+}  // namespace
+}  // namespace skein::schedule

@@ -1,0 +1,87 @@
+// What a peer says of its queue pair is judged by the route before the queue pair is connected, at either end.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/fabric/sim/simulation.h"
+#include "core/fabric/verbs/offer.h"
+#include "core/stream/connector.h"
+#include "core/stream/host_fabrics.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/ip_address.h"
+#include "tests/unit/stream/two_ends.h"
+
+namespace skein::stream {
+namespace {
+
+using testing::HasSubstr;
+
+class Suspicious final : public Fabrics {
+ public:
+  explicit Suspicious(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
+  std::vector<Candidate> For(const Route&) override { return {{"sim", device_, {}}}; }
+  absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) override {
+    EXPECT_EQ(route.peer.ss_family, AF_INET);
+    EXPECT_EQ(kind, "sim");
+    EXPECT_FALSE(queue_pair.empty());
+    return FallbackError(FallbackCode::kNoRoute, "not this one");
+  }
+  void Failed(const Route&, absl::string_view) override {}
+
+ private:
+  const std::shared_ptr<fabric::Device> device_;
+};
+
+class CheckPeerTest : public testing::Test {
+ protected:
+  fabric::Simulation simulation_{20261121};
+  const std::shared_ptr<fabric::Device> here_ = simulation_.CreateDevice("here");
+  const std::shared_ptr<fabric::Device> there_ = simulation_.CreateDevice("there");
+  const Route route_{Ip("10.9.0.1"), Ip("10.9.0.2")};
+  ManualWaiter waiter_;
+};
+
+TEST_F(CheckPeerTest, TheListenerSaysNo) {
+  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = CreateListener(std::make_shared<Suspicious>(there_), {}, &waiter_);
+  const auto attempt = connector->Begin(route_).value();
+  const Listener::Result result = listener->Accept(attempt->offer(), route_);
+  EXPECT_EQ(result.outcome.stream, nullptr);
+  EXPECT_EQ(ToString(result.outcome.why), "no RDMA route to the peer (not this one)");
+  const Outcome outcome = attempt->Complete(result.answer);
+  EXPECT_TRUE(outcome.both_know);
+  EXPECT_EQ(outcome.why.code, FallbackCode::kNoRoute);
+}
+
+TEST_F(CheckPeerTest, TheConnectorGivesUp) {
+  const auto connector = CreateConnector(std::make_shared<Suspicious>(here_), {}, &waiter_);
+  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto attempt = connector->Begin(route_).value();
+  const Outcome outcome = attempt->Complete(listener->Accept(attempt->offer(), route_).answer);
+  EXPECT_EQ(outcome.stream, nullptr);
+  EXPECT_FALSE(outcome.both_know);
+  EXPECT_EQ(ToString(outcome.why), "no RDMA route to the peer (not this one)");
+}
+
+TEST_F(CheckPeerTest, RdmaMustComeFromThePeersAddressUnlessThePortIsNamed) {
+  fabric::verbs::Offer offer;
+  offer.address.mtu = 3;
+  offer.address.number = 17;
+  offer.address.gid = fabric::verbs::GidOf(Ip("10.9.0.3")).value();
+  const std::string elsewhere = EncodeOffer(fabric::verbs::OfferKind::kOffer, offer);
+  offer.address.gid = fabric::verbs::GidOf(route_.peer).value();
+  const std::string from_peer = EncodeOffer(fabric::verbs::OfferKind::kAnswer, offer);
+  RdmaOptions options;
+  const auto by_address = CreateHostFabrics(/*shm=*/true, options);
+  EXPECT_TRUE(by_address->CheckPeer(route_, "rdma", from_peer).ok());
+  EXPECT_THAT(by_address->CheckPeer(route_, "rdma", elsewhere).message(), HasSubstr("10.9.0.3"));
+  EXPECT_TRUE(by_address->CheckPeer(route_, "shm", "bytes of its own").ok());
+  options.device = "mlx5_0";
+  EXPECT_TRUE(CreateHostFabrics(/*shm=*/true, options)->CheckPeer(route_, "rdma", elsewhere).ok());
+}
+
+}  // namespace
+}  // namespace skein::stream
