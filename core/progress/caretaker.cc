@@ -21,7 +21,11 @@ constexpr int kUnattendedMs = 10;
 }  // namespace
 
 struct Caretaker::Shared {
+  void Start(const std::shared_ptr<Shared>& self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  void End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void Run();
+  void Wake() ABSL_LOCKS_EXCLUDED(changed_mu);
+  pollfd Woken() ABSL_LOCKS_EXCLUDED(changed_mu);  // drained, to sleep on; by the thread alone
   // What to sleep on, and for how long at most (poll(2)). False: nobody is left, and the thread ends.
   bool Look(std::vector<pollfd>& descriptors, int& timeout_ms);
 
@@ -32,7 +36,6 @@ struct Caretaker::Shared {
   };
   static void LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms);
 
-  UniqueFd changed;  // constant once a thread has been started
   // True before the sources are looked at for the last time before a sleep without end. Who attends a source changes
   // that first and then reads this; the caretaker the other way round: all sequentially consistent, so one sees the
   // other.
@@ -40,7 +43,33 @@ struct Caretaker::Shared {
   absl::Mutex mu;
   std::vector<Cared> sources ABSL_GUARDED_BY(mu);
   bool running ABSL_GUARDED_BY(mu) = false;
+  // Wakes the thread, and is there while it is. A lock of its own: who nudges may be an observer under `mu`.
+  absl::Mutex changed_mu ABSL_ACQUIRED_AFTER(mu);
+  UniqueFd changed ABSL_GUARDED_BY(changed_mu);
 };
+
+void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
+  absl::MutexLock lock(&changed_mu);
+  changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!changed.valid()) return;
+  try {
+    std::thread([self] { self->Run(); }).detach();
+    running = true;
+  } catch (const std::system_error&) {
+    changed.Reset();
+  }
+}
+
+void Caretaker::Shared::End() {
+  absl::MutexLock lock(&changed_mu);
+  changed.Reset();
+  running = false;
+}
+
+void Caretaker::Shared::Wake() {
+  absl::MutexLock lock(&changed_mu);
+  if (changed.valid()) eventfd_write(changed.get(), 1);
+}
 
 void Caretaker::Shared::Run() {
   std::vector<pollfd> descriptors;
@@ -50,22 +79,28 @@ void Caretaker::Shared::Run() {
   }
 }
 
+pollfd Caretaker::Shared::Woken() {
+  absl::MutexLock lock(&changed_mu);
+  eventfd_t ignored = 0;
+  eventfd_read(changed.get(), &ignored);
+  return {changed.get(), POLLIN, 0};
+}
+
 bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) {
   std::vector<std::shared_ptr<Source>> over;  // outlive the lock
   absl::MutexLock lock(&mu);
-  eventfd_t ignored = 0;
-  eventfd_read(changed.get(), &ignored);
+  descriptors.assign({Woken()});
   asleep.store(true, std::memory_order_seq_cst);
   timeout_ms = -1;
-  descriptors.assign({{changed.get(), POLLIN, 0}});
   for (Cared& cared : sources) {
     LookAt(cared, descriptors, timeout_ms);
     if (cared.source->finished()) over.push_back(std::exchange(cared.source, nullptr));
   }
   std::erase_if(sources, [](const Cared& cared) { return cared.source == nullptr; });
   if (timeout_ms >= 0) asleep.store(false, std::memory_order_relaxed);
-  running = !sources.empty();
-  return running;
+  if (!sources.empty()) return true;
+  End();
+  return false;
 }
 
 void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms) {
@@ -91,16 +126,11 @@ Caretaker::~Caretaker() { TakeAll(); }
 void Caretaker::Add(std::shared_ptr<Source> source) {
   absl::MutexLock lock(&shared_->mu);
   shared_->sources.push_back({std::move(source)});
-  if (!shared_->changed.valid()) shared_->changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!shared_->changed.valid()) return;
+  // Without a thread or a descriptor to be had, the next source tries again.
   if (shared_->running) {
-    eventfd_write(shared_->changed.get(), 1);
-    return;
-  }
-  try {
-    std::thread([shared = shared_] { shared->Run(); }).detach();
-    shared_->running = true;
-  } catch (const std::system_error&) {  // no more threads: the next source tries again
+    shared_->Wake();
+  } else {
+    shared_->Start(shared_);
   }
 }
 
@@ -109,13 +139,13 @@ std::vector<std::shared_ptr<Source>> Caretaker::TakeAll() {
   absl::MutexLock lock(&shared_->mu);
   for (Shared::Cared& cared : shared_->sources) sources.push_back(std::move(cared.source));
   shared_->sources.clear();
-  if (shared_->running) eventfd_write(shared_->changed.get(), 1);
+  shared_->Wake();
   return sources;
 }
 
 void Caretaker::Nudge() {
   if (!shared_->asleep.load(std::memory_order_seq_cst)) return;
-  if (shared_->asleep.exchange(false, std::memory_order_relaxed)) eventfd_write(shared_->changed.get(), 1);
+  if (shared_->asleep.exchange(false, std::memory_order_relaxed)) shared_->Wake();
 }
 
 }  // namespace skein::progress

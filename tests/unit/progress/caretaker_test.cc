@@ -3,6 +3,9 @@
 #include <sys/eventfd.h>
 
 #include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -22,8 +25,7 @@ constexpr absl::Duration kSoon = absl::Seconds(20);
 // Can be retired once its last words have arrived.
 class FakeSource final : public Source {
  public:
-  explicit FakeSource(absl::Notification& dropped) : dropped_(dropped) {}
-  ~FakeSource() override { dropped_.Notify(); }
+  explicit FakeSource(absl::Notification& dropped) : dropped_{dropped} {}
 
   void Arrive() {
     arrived_ = true;
@@ -45,21 +47,33 @@ class FakeSource final : public Source {
   }
 
  private:
+  struct Dropped {
+    absl::Notification& notification;
+    ~Dropped() { notification.Notify(); }
+  };
+
+  const Dropped dropped_;  // the last to go
   const UniqueFd event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  absl::Notification& dropped_;
   std::atomic<bool> arrived_ = false;
   std::atomic<bool> retired_ = false;
   std::atomic<int> polls_ = 0;
 };
 
+size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(all), end(all)));
+}
+
 TEST(CaretakerTest, WhatHasToldItsPeerAllIsDropped) {
   Caretaker caretaker;
+  const size_t descriptors = OpenDescriptors();
   absl::Notification dropped;
   auto source = std::make_shared<FakeSource>(dropped);
   source->Arrive();
   caretaker.Add(std::move(source));
   EXPECT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
   EXPECT_TRUE(caretaker.TakeAll().empty());
+  EXPECT_EQ(OpenDescriptors(), descriptors);
 }
 
 TEST(CaretakerTest, EachIsWaitedForAndOthersCanCome) {
