@@ -5,6 +5,7 @@
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$ROOT/build
 GRPC_SOURCE=$BUILD/grpc-source
+THRIFT_SOURCE=$BUILD/thrift-source
 
 say() { printf '%s\n' "$*" >&2; }
 

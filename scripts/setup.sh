@@ -1,4 +1,4 @@
-# Verb setup: packages, and the source of the installed gRPC. Quick and offline when nothing is missing.
+# Verb setup: packages, and the sources of the installed gRPC and Thrift. Quick and offline when nothing is missing.
 # shellcheck shell=bash
 
 # wanted_packages FILE, missing_packages FILE: names out of a list like packages.txt.
@@ -32,4 +32,5 @@ install_packages() {
 verb_setup() {
   install_packages "$ROOT/scripts/packages.txt"
   fetch_source libgrpc-dev "$GRPC_SOURCE"
+  fetch_source libthrift-dev "$THRIFT_SOURCE"
 }

@@ -1,5 +1,5 @@
-# Source packages that installed libraries were built from: gRPC's for its internal headers and interop tests, Abseil's
-# for a build that ThreadSanitizer can see into.
+# Source packages that installed libraries were built from: gRPC's for its internal headers and interop tests, Thrift's for
+# its tests, Abseil's for a build that ThreadSanitizer can see into.
 # shellcheck shell=bash
 
 # fetch_source LIBRARY FOLDER: the source that the installed package LIBRARY was built from, unpacked and patched.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""clang-tidy over the own sources of a build folder. A file is only checked again when it or what it includes changed."""
+"""tidy.py BUILD [FOLDER ...]: clang-tidy over the own sources of a build folder, all or those in these folders. A file is
+only checked again when it or what it includes changed."""
 
 import concurrent.futures
 import hashlib
@@ -14,11 +15,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDERS = ("core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools")
 
 
-def own_commands(build):
+def own_commands(build, folders):
     """(source, compile command) of each own source; generated code and gRPC's are not ours to check."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
         source = pathlib.Path(entry["file"])
-        if source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in FOLDERS:
+        if source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in folders:
             yield source, shlex.split(entry["command"]), entry["directory"]
 
 
@@ -55,7 +56,7 @@ def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     passed = build / "clang-tidy-passed"
     passed.mkdir(exist_ok=True)
-    commands = list(own_commands(build))
+    commands = list(own_commands(build, sys.argv[2:] or FOLDERS))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
         for said in workers.map(lambda c: check(*c, build, passed), commands):

@@ -1,0 +1,5 @@
+namespace cpp skein.bench
+
+service BenchEcho {
+  binary Echo(1: binary payload)
+}

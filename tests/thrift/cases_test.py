@@ -1,0 +1,78 @@
+"""Which cases are run in which pairing, and what of their ends is taken for a failure."""
+
+import collections
+import pathlib
+import unittest
+
+import cases
+import peers
+import run_thrift
+
+SERVED = "testVoid()\nAll tests done.\n"
+CRASHED = -6
+
+
+class Jobs(unittest.TestCase):
+    def jobs(self, *pairings):
+        return list(run_thrift.jobs_of(pairings or cases.PAIRINGS))
+
+    def test_the_whole_matrix_in_every_pairing(self):
+        count = collections.Counter(job.column for job in self.jobs() if job.table == "cross")
+        self.assertEqual(count, {"stock/stock": 104, "skein/stock": 103, "stock/skein": 103, "skein/skein": 103})
+
+    def test_what_stock_fails_at_is_stock_alone(self):
+        (job,) = [job for job in self.jobs() if job.case.flaw]
+        self.assertEqual((job.modes, job.fault), ((None, None), peers.flaw_fault))
+
+    def test_two_skein_programs_never_fall_back(self):
+        self.assertEqual({job.modes for job in self.jobs("skein/skein") if job.table == "cross"}, {("require", "require")})
+
+    def test_each_kind_of_server_and_client_refuses(self):
+        refused = {(job.case.server_type, job.modes) for job in self.jobs() if job.table == "refused"}
+        self.assertEqual(refused, {(kind, modes) for kind in ("simple", "nonblocking")
+                                   for modes in (("require", None), (None, "require"))})
+
+    def test_stock_asks_for_no_skein_program(self):
+        programs = peers.Programs(pathlib.Path("build"))
+        files = {file.name for job in self.jobs("stock/stock") for file in programs.of(job.case, job.modes)}
+        self.assertEqual([file for file in files if not file.endswith("_stock")], [])
+
+    def test_logs_do_not_overwrite_each_other(self):
+        titles = [job.title() for job in self.jobs()]
+        self.assertEqual(len(set(titles)), len(titles))
+
+
+class Faults(unittest.TestCase):
+    case = cases.REFUSED[0]
+
+    def test_client(self):
+        self.assertEqual(peers.client_fault(self.case, 0, SERVED), "")
+        self.assertIn("never logged", peers.client_fault(self.case, 0, "testVoid()\n"))
+        self.assertIn("status -6", peers.client_fault(self.case, CRASHED, SERVED))
+        self.assertIn("no end", peers.client_fault(self.case, None, SERVED))
+
+    def test_refusal(self):
+        self.assertEqual(peers.refusal_fault(self.case, 64, "Connect failed"), "")
+        self.assertIn("served", peers.refusal_fault(self.case, 0, SERVED))
+        self.assertIn("no end", peers.refusal_fault(self.case, None, ""))
+
+    def test_flaw_that_is_gone(self):
+        self.assertEqual(peers.flaw_fault(self.case, CRASHED, ""), "")
+        self.assertIn("had to fail", peers.flaw_fault(self.case, 0, SERVED))
+
+    def test_boost_ran_fewer_cases(self):
+        boost = cases.boost("some_test", 7)
+        self.assertEqual(peers.client_fault(boost, 0, "Running 7 test cases...\n*** No errors detected\n"), "")
+        self.assertIn("Running 7", peers.client_fault(boost, 0, "Running 6 test cases...\n*** No errors detected\n"))
+
+
+class Cells(unittest.TestCase):
+    def test_text(self):
+        passed, failed = (run_thrift.report.Result(None, failure, 0.25, None) for failure in ("", "why"))
+        self.assertEqual([run_thrift.cell_text(results) for results in (None, [passed], [failed])], ["", "0.2 s", "FAIL"])
+        self.assertEqual(run_thrift.cell_text([passed, passed]), "2 in 0.5 s")
+        self.assertEqual(run_thrift.cell_text([passed, failed]), "1 of 2 FAIL")
+
+
+if __name__ == "__main__":
+    unittest.main()

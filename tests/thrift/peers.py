@@ -1,0 +1,71 @@
+"""The processes of a case, stock or Skein."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+import processes  # noqa: E402
+
+STOP_TIMEOUT = 10  # seconds
+
+
+class Programs:
+    """Where the programs are, and what switches one to Skein. A mode of None is the stock variant."""
+
+    def __init__(self, build):
+        self.folder = build / "tests/thrift"
+
+    def path(self, name, mode):
+        return self.folder / f"{name}_{'skein' if mode else 'stock'}"
+
+    def of(self, case, modes):
+        return [self.path(name, mode) for name, mode in zip(case.programs, modes)]
+
+    def environment(self, mode):
+        environment = processes.clean_environment()
+        if mode:
+            environment["SKEIN_THRIFT"] = mode
+        if mode == "require":
+            # A server that serves one client after the other lets the others wait.
+            environment["SKEIN_NEGOTIATION_TIMEOUT"] = "30000"
+        return environment
+
+
+def run_pair(programs, case, modes, client_log, server_log):
+    """Runs the server of a case on a port of the system's choice, and its client to the end of both. Returns the client's
+    exit status, its log, and what was wrong with the server or ''. Raises RuntimeError when the server does not start."""
+    client, server = programs.of(case, modes)
+    running = processes.LoggedServer([server, "--port=0", *case.server_flags()], programs.environment(modes[1]), server_log,
+                                     "Starting")
+    try:
+        running.wait_until_ready()
+        command = [client, "--host=127.0.0.1", f"--port={running.listening_port()}", *case.client_flags()]
+        status, log = processes.run_to_end(command, programs.environment(modes[0]), client_log, case.timeout)
+    finally:
+        fault = running.stop(STOP_TIMEOUT)
+    return status, log, fault
+
+
+def run_solo(programs, case, mode, log_path):
+    """Returns exit status and log."""
+    port = [f"--port={processes.free_ports(1)[0]}"] if case.needs_port else []
+    command = [programs.path(case.program, mode), *port, *case.flags]
+    return processes.run_to_end(command, programs.environment(mode), log_path, case.timeout)
+
+
+def client_fault(case, status, log):
+    """What is wrong with how the client, or the only program, of a case ended, or ''."""
+    return processes.end_fault(status, log, case.timeout, case.proofs)
+
+
+def refusal_fault(case, status, log):
+    """The same of a client whose connection had to be refused."""
+    if status is None:
+        return f"no end after {case.timeout} s"
+    return "" if status != 0 and case.proofs[0] not in log else "it was served instead of refused"
+
+
+def flaw_fault(case, status, log):
+    """The same of a case that must fail."""
+    return "" if client_fault(case, status, log) else "it passed, but had to fail"

@@ -1,0 +1,40 @@
+// Forced in front of each source of Thrift's own test programs, unchanged, in their Skein variant: the sockets they
+// make are then Skein's. Generated code and Thrift's headers must not see these macros, so all headers that speak of
+// sockets come first.
+#pragma once
+
+#include <thrift/server/TNonblockingServer.h>
+#include <thrift/transport/TNonblockingSSLServerSocket.h>
+#include <thrift/transport/TNonblockingServerSocket.h>
+#include <thrift/transport/TSSLServerSocket.h>
+#include <thrift/transport/TSSLSocket.h>
+#include <thrift/transport/TServerSocket.h>
+#include <thrift/transport/TSocket.h>
+#include <thrift/transport/TWebSocketServer.h>
+
+#include <stdexcept>
+
+#include "thrift_transport/tskein_nonblocking_server_socket.h"
+#include "thrift_transport/tskein_server_socket.h"
+#include "thrift_transport/tskein_socket.h"
+
+// The sources name the classes with their namespace, or by a using-directive for it.
+namespace apache::thrift::transport {
+using skein::thrift_transport::TSkeinNonblockingServerSocket;
+using skein::thrift_transport::TSkeinServerSocket;
+using skein::thrift_transport::TSkeinSocket;
+}  // namespace apache::thrift::transport
+
+#ifdef SKEIN_SWAP_NEW
+// Only `new TSocket(...)`: the program keeps TLS sockets in pointers of the same type. Of the non-blocking ones it
+// makes one or the other in a conditional expression, whose two sides must be of one type; the tests never choose TLS.
+#define TSocket(...) TSkeinSocket(__VA_ARGS__)
+#define TServerSocket(...) TSkeinServerSocket(__VA_ARGS__)
+#define TNonblockingServerSocket(...) TSkeinNonblockingServerSocket(__VA_ARGS__)
+#define TNonblockingSSLServerSocket(...) \
+  TSkeinNonblockingServerSocket((throw std::logic_error("no TLS in this variant"), 0))
+#else
+#define TSocket TSkeinSocket
+#define TServerSocket TSkeinServerSocket
+#define TNonblockingServerSocket TSkeinNonblockingServerSocket
+#endif

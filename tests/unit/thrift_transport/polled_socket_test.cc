@@ -1,0 +1,168 @@
+// Connections of a nonblocking server: what their descriptors say is true.
+#include <poll.h>
+#include <thrift/Thrift.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/tskein_nonblocking_server_socket.h"
+#include "thrift_transport/tskein_socket.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+constexpr int kSoonMs = 20'000;
+
+bool Is(int16_t event, int fd, int timeout_ms) {
+  pollfd waits{fd, event, 0};
+  return poll(&waits, 1, timeout_ms) == 1 && (waits.revents & event) != 0;
+}
+
+class PolledSocketTest : public testing::Test {
+ protected:
+  PolledSocketTest() {
+    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    server_.listen();
+    fd_ = server_.getSocketFD();
+  }
+  ~PolledSocketTest() override { ::close(fd_); }
+
+  std::shared_ptr<TSocket> Accept() {
+    EXPECT_TRUE(Is(POLLIN, fd_, kSoonMs));
+    return server_.accept();
+  }
+  // The acceptor answers the hello meanwhile.
+  std::unique_ptr<TSkeinSocket> Connect() {
+    auto client =
+        std::make_unique<TSkeinSocket>("localhost", server_.getListenPort(), TSkeinOptions().set("mode", "require"));
+    client->open();
+    EXPECT_EQ(client->getSkeinPath(), "shm");
+    return client;
+  }
+
+  TSkeinNonblockingServerSocket server_{0};
+  int fd_ = -1;
+};
+
+TEST_F(PolledSocketTest, IsReadableWhileThereIsSomethingToRead) {
+  const auto client = Connect();
+  const std::shared_ptr<TSocket> socket = Accept();
+  EXPECT_FALSE(Is(POLLIN, fd_, 0));
+  EXPECT_FALSE(Is(POLLIN, socket->getSocketFD(), 0));
+  EXPECT_TRUE(Is(POLLOUT, socket->getSocketFD(), 0));
+  WriteText(*client, "hello");
+  client->flush();
+  EXPECT_TRUE(Is(POLLIN, socket->getSocketFD(), kSoonMs));
+  EXPECT_EQ(ReadText(*socket, 3), "hel");
+  EXPECT_TRUE(Is(POLLIN, socket->getSocketFD(), 0));
+  EXPECT_TRUE(socket->hasPendingDataToRead());
+  EXPECT_EQ(ReadText(*socket, 2), "lo");
+  EXPECT_FALSE(Is(POLLIN, socket->getSocketFD(), 0));
+  EXPECT_FALSE(socket->hasPendingDataToRead());
+}
+
+TEST_F(PolledSocketTest, AReadThatWouldBlockSaysRetry) {
+  const auto client = Connect();
+  const std::shared_ptr<TSocket> socket = Accept();
+  uint8_t byte = 0;
+  try {
+    socket->read(&byte, 1);
+    FAIL() << "read something";
+  } catch (const TTransportException& exception) {
+    EXPECT_THAT(exception.what(), testing::HasSubstr("retry"));
+  }
+}
+
+TEST_F(PolledSocketTest, IsWritableWhileSomethingCanBeWritten) {
+  const auto client = Connect();
+  const std::shared_ptr<TSocket> socket = Accept();
+  const std::string text(10'000'000, 'x');
+  size_t sent = 0;
+  const auto write = [&] {
+    return socket->write_partial(reinterpret_cast<const uint8_t*>(text.data()) + sent,
+                                 static_cast<uint32_t>(text.size() - sent));
+  };
+  for (uint32_t taken = 1; taken > 0; sent += taken) taken = write();
+  EXPECT_LT(sent, text.size());
+  EXPECT_FALSE(Is(POLLOUT, socket->getSocketFD(), 0));
+  std::thread reader([&] { EXPECT_TRUE(ReadText(*client, text.size()) == text); });
+  while (sent < text.size()) {
+    ASSERT_TRUE(Is(POLLOUT, socket->getSocketFD(), kSoonMs));
+    sent += write();
+  }
+  reader.join();
+  EXPECT_FALSE(Is(POLLIN, socket->getSocketFD(), 0));
+}
+
+TEST_F(PolledSocketTest, TheEndIsReadable) {
+  auto client = Connect();
+  const std::shared_ptr<TSocket> socket = Accept();
+  WriteText(*client, "last");
+  client->close();
+  EXPECT_TRUE(Is(POLLIN, socket->getSocketFD(), kSoonMs));
+  EXPECT_EQ(ReadText(*socket, 4), "last");
+  EXPECT_TRUE(Is(POLLIN, socket->getSocketFD(), kSoonMs));
+  uint8_t byte = 0;
+  EXPECT_EQ(socket->read(&byte, 1), 0);
+  socket->close();
+  EXPECT_FALSE(socket->isOpen());
+}
+
+TEST_F(PolledSocketTest, ADeadPeerIsTheEnd) {
+  const auto client = Connect();
+  const std::shared_ptr<TSocket> socket = Accept();
+  shutdown(client->getSocketFD(), SHUT_RDWR);  // as the kernel does for a process that dies
+  EXPECT_TRUE(Is(POLLIN, socket->getSocketFD(), kSoonMs));
+  uint8_t byte = 0;
+  EXPECT_EQ(socket->read(&byte, 1), 0);
+}
+
+// The caretaker, which polls for it, sleeps whatever the mode.
+TEST_F(PolledSocketTest, IsReadableInModePoll) {
+  const TSkeinOptions options = TSkeinOptions().set("mode", "require").set("wait_mode", "poll");
+  TSkeinNonblockingServerSocket server(0, options);
+  server.listen();
+  const int fd = server.getSocketFD();
+  TSkeinSocket client("localhost", server.getListenPort(), TSkeinOptions().set("wait_mode", "block"));
+  client.open();
+  EXPECT_TRUE(Is(POLLIN, fd, kSoonMs));
+  const std::shared_ptr<TSocket> socket = server.accept();
+  for (int i = 0; i < 3; ++i) {
+    WriteText(client, "x");
+    client.flush();
+    ASSERT_TRUE(Is(POLLIN, socket->getSocketFD(), kSoonMs));
+    EXPECT_EQ(ReadText(*socket, 1), "x");
+    WriteText(*socket, "y");
+    EXPECT_EQ(ReadText(client, 1), "y");
+  }
+  ::close(fd);
+}
+
+TEST_F(PolledSocketTest, StockClientsComeToTheSamePort) {
+  TSocket silent("localhost", server_.getListenPort());
+  silent.open();
+  TSocket client("localhost", server_.getListenPort());
+  client.open();
+  EXPECT_FALSE(Is(POLLIN, fd_, 20));
+  WriteText(client, "hello");
+  const std::shared_ptr<TSocket> socket = Accept();
+  EXPECT_EQ(ReadText(*socket, 5), "hello");
+  WriteText(*socket, "hello");
+  EXPECT_EQ(ReadText(client, 5), "hello");
+}
+
+TEST_F(PolledSocketTest, AHelloThatDoesNotEndIsTheEnd) {
+  TSkeinNonblockingServerSocket server(0, TSkeinOptions().set("negotiation_timeout", "50"));
+  server.listen();
+  TSocket client("localhost", server.getListenPort());
+  client.open();
+  WriteText(client, "\xA5\r\n");
+  EXPECT_FALSE(client.peek());
+}
+
+}  // namespace
+}  // namespace skein::thrift_transport

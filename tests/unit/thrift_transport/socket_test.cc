@@ -1,0 +1,282 @@
+// Both ends of Skein's, in one process, over shared memory.
+#include <sys/wait.h>
+#include <thrift/Thrift.h>
+#include <unistd.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/tskein_server_socket.h"
+#include "thrift_transport/tskein_socket.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+using ::testing::HasSubstr;
+
+TSkeinOptions With(const std::string& mode) { return TSkeinOptions().set("mode", mode); }
+
+// What `act` throws.
+template <class Act>
+TTransportException Thrown(Act act) {
+  try {
+    act();
+  } catch (const TTransportException& exception) {
+    return exception;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return TTransportException();
+}
+
+class TSkeinSocketTest : public testing::Test {
+ protected:
+  TSkeinSocketTest() {
+    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+  }
+
+  std::unique_ptr<TSkeinSocket> Open(const Accepting& server, const TSkeinOptions& options = With("require")) {
+    auto socket = std::make_unique<TSkeinSocket>("localhost", server.port(), options);
+    socket->open();
+    return socket;
+  }
+};
+
+TEST_F(TSkeinSocketTest, EchoesOverSharedMemory) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0, With("require")), Echo);
+  const auto client = Open(server);
+  EXPECT_EQ(client->getSkeinPath(), "shm");
+  EXPECT_EQ(client->getSkeinReason(), "");
+  for (int i = 0; i < 100; ++i) {
+    WriteText(*client, "hello");
+    client->flush();
+    EXPECT_EQ(ReadText(*client, 5), "hello");
+  }
+}
+
+TEST_F(TSkeinSocketTest, WhatWasNotFlushedGoesBeforeARead) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  WriteText(*client, "hel");
+  WriteText(*client, "lo");
+  EXPECT_EQ(ReadText(*client, 5), "hello");
+}
+
+TEST_F(TSkeinSocketTest, WhatWasNotFlushedGoesBeforeTheEnd) {
+  std::promise<std::string> received;
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), [&](const std::shared_ptr<TTransport>& connection) {
+    received.set_value(ReadText(*connection, 4));
+    EXPECT_FALSE(connection->peek());
+  });
+  const auto client = Open(server);
+  WriteText(*client, "last");
+  client->close();
+  EXPECT_EQ(received.get_future().get(), "last");
+}
+
+TEST_F(TSkeinSocketTest, LargeMessagesComeWhole) {
+  const std::string text(20'000'000, 'x');
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), [&](const std::shared_ptr<TTransport>& connection) {
+    const std::string request = ReadText(*connection, text.size());
+    WriteText(*connection, request);
+    connection->flush();
+  });
+  const auto client = Open(server);
+  WriteText(*client, text);
+  client->flush();
+  EXPECT_TRUE(ReadText(*client, text.size()) == text);
+}
+
+TEST_F(TSkeinSocketTest, WhatHasArrivedCanBeBorrowed) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  WriteText(*client, "hello, world");
+  ASSERT_TRUE(client->peek());
+  TTransport& transport = *client;
+  uint32_t size = 5;
+  const uint8_t* bytes = transport.borrow(nullptr, &size);
+  ASSERT_NE(bytes, nullptr);
+  EXPECT_EQ(std::string(bytes, bytes + 5), "hello");
+  EXPECT_EQ(size, 12);
+  transport.consume(7);
+  size = 6;
+  EXPECT_EQ(transport.borrow(nullptr, &size), nullptr);
+  EXPECT_EQ(ReadText(*client, 5), "world");
+}
+
+TEST_F(TSkeinSocketTest, ReadsEndInTime) {
+  std::promise<void> over;
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), [&](const std::shared_ptr<TTransport>& connection) {
+    EXPECT_TRUE(connection->peek());
+    over.get_future().wait();
+  });
+  const auto client = Open(server);
+  client->setRecvTimeout(30);
+  WriteText(*client, "x");
+  EXPECT_EQ(Thrown([&] { ReadText(*client, 1); }).getType(), TTransportException::TIMED_OUT);
+  EXPECT_FALSE(client->peek());
+  over.set_value();
+}
+
+TEST_F(TSkeinSocketTest, WritesThatNobodyReadsEndInTime) {
+  std::promise<void> over;
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), [&](const std::shared_ptr<TTransport>& connection) {
+    EXPECT_TRUE(connection->peek());
+    over.get_future().wait();
+  });
+  const auto client = Open(server);
+  client->setSendTimeout(30);
+  EXPECT_EQ(Thrown([&] { WriteText(*client, std::string(5'000'000, 'x')); }).getType(), TTransportException::TIMED_OUT);
+  over.set_value();
+}
+
+TEST_F(TSkeinSocketTest, InterruptChildrenEndsReadsThatWait) {
+  std::promise<void> reading;
+  std::promise<TTransportException::TTransportExceptionType> type;
+  auto socket = std::make_shared<TSkeinServerSocket>(0);
+  Accepting server(socket, [&](const std::shared_ptr<TTransport>& connection) {
+    ReadText(*connection, 1);
+    reading.set_value();
+    type.set_value(Thrown([&] { ReadText(*connection, 1); }).getType());
+  });
+  const auto client = Open(server);
+  WriteText(*client, "x");
+  client->flush();
+  reading.get_future().wait();
+  socket->interruptChildren();
+  EXPECT_EQ(type.get_future().get(), TTransportException::INTERRUPTED);
+}
+
+TEST_F(TSkeinSocketTest, TheServersEndIsTheEnd) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), [](const std::shared_ptr<TTransport>& connection) {
+    WriteText(*connection, ReadText(*connection, 1));
+    connection->flush();
+  });
+  const auto client = Open(server);
+  WriteText(*client, "x");
+  client->flush();
+  EXPECT_EQ(ReadText(*client, 1), "x");
+  EXPECT_FALSE(client->peek());
+  uint8_t byte = 0;
+  EXPECT_EQ(client->read(&byte, 1), 0);
+}
+
+TEST_F(TSkeinSocketTest, OpensAgainAfterItWasClosed) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  for (int i = 0; i < 3; ++i) {
+    WriteText(*client, "hello");
+    EXPECT_EQ(ReadText(*client, 5), "hello");
+    client->close();
+    EXPECT_FALSE(client->isOpen());
+    client->open();
+    EXPECT_EQ(client->getSkeinPath(), "shm");
+  }
+}
+
+TEST_F(TSkeinSocketTest, OneReadsWhileAnotherWrites) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  constexpr int kMessages = 2000;
+  std::thread writer([&] {
+    for (int i = 0; i < kMessages; ++i) {
+      WriteText(*client, "0123456789");
+      client->flush();
+    }
+  });
+  for (int i = 0; i < kMessages; ++i) ASSERT_EQ(ReadText(*client, 10), "0123456789");
+  writer.join();
+}
+
+TEST_F(TSkeinSocketTest, SilentClientsHoldUpNobody) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  TSocket silent("localhost", server.port());
+  silent.open();
+  const auto client = Open(server);
+  WriteText(*client, "hello");
+  EXPECT_EQ(ReadText(*client, 5), "hello");
+}
+
+TEST_F(TSkeinSocketTest, ABrokenHelloIsTheEndOfItsConnection) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0, TSkeinOptions().set("negotiation_timeout", "100")), Echo);
+  for (const std::string hello : {"\xA5", "\xA5\r\n\xA5SKN\x01", "\xA5 something else", "\xA5\r\n\xA5SKN\x01\xff\xff",
+                                  "\xA5\r\n\xA5SKN\x01\x01\x01z"}) {
+    TSocket client("localhost", server.port());
+    client.open();
+    WriteText(client, hello);
+    EXPECT_FALSE(client.peek()) << hello;
+  }
+}
+
+// As one whose negotiation timeout was over before the server came to accept it.
+TEST_F(TSkeinSocketTest, AClientThatHasGoneSinceItsHelloIsTheEnd) {
+  TSkeinServerSocket server(0);
+  server.listen();
+  TSkeinSocket client("localhost", server.getPort(), TSkeinOptions().set("negotiation_timeout", "10"));
+  client.open();
+  EXPECT_EQ(client.getSkeinPath(), "tcp");
+  WriteText(client, "hello");
+  const std::shared_ptr<TTransport> first = server.accept();
+  uint8_t byte = 0;
+  EXPECT_EQ(first->read(&byte, 1), 0);
+  const std::shared_ptr<TTransport> second = server.accept();
+  EXPECT_EQ(ReadText(*second, 5), "hello");
+}
+
+TEST_F(TSkeinSocketTest, HasPendingDataToReadDoesNotWait) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  EXPECT_FALSE(client->hasPendingDataToRead());
+  WriteText(*client, "hello");
+  EXPECT_TRUE(client->peek());
+  EXPECT_TRUE(client->hasPendingDataToRead());
+}
+
+TEST_F(TSkeinSocketTest, AForkedChildLeavesItsParentsConnectionAlone) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  auto client = Open(server);
+  WriteText(*client, "hello");
+  EXPECT_EQ(ReadText(*client, 5), "hello");
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused = Thrown([&] { WriteText(*client, "x"); }).getType() == TTransportException::NOT_OPEN;
+    client = nullptr;
+    _exit(refused ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  WriteText(*client, "hello");
+  EXPECT_EQ(ReadText(*client, 5), "hello");
+}
+
+TEST_F(TSkeinSocketTest, ThereIsNoneToRequireOverAPath) {
+  TSkeinSocket client(std::string("/nowhere"), With("require"));
+  TSkeinServerSocket server(std::string(1, '\0') + "skein_thrift_test", With("require"));
+  EXPECT_EQ(Thrown([&] { server.listen(); }).getType(), TTransportException::BAD_ARGS);
+  EXPECT_EQ(Thrown([&] { client.open(); }).getType(), TTransportException::BAD_ARGS);
+}
+
+TEST_F(TSkeinSocketTest, OptionsAreCheckedWhereTheyAreSet) {
+  TSkeinOptions options;
+  EXPECT_THAT(Thrown([&] { options.set("moed", "require"); }).what(), HasSubstr("did you mean mode?"));
+  EXPECT_THAT(Thrown([&] { options.set("mode", "maybe"); }).what(), HasSubstr("off | prefer | require"));
+}
+
+TEST_F(TSkeinSocketTest, AWrongVariableFailsWhatIsOpened) {
+  setenv("SKEIN_THRIFT", "maybe", 1);
+  TSkeinSocket client("localhost", 1);
+  TSkeinServerSocket server(0);
+  unsetenv("SKEIN_THRIFT");
+  for (const TTransportException& exception : {Thrown([&] { client.open(); }), Thrown([&] { server.listen(); })}) {
+    EXPECT_EQ(exception.getType(), TTransportException::BAD_ARGS);
+    EXPECT_THAT(exception.what(), HasSubstr("SKEIN_THRIFT"));
+  }
+}
+
+}  // namespace
+}  // namespace skein::thrift_transport

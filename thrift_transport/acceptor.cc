@@ -1,0 +1,157 @@
+#include "thrift_transport/acceptor.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "core/base/errno_status.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+// What cannot be accepted for want of descriptors or memory is tried again after so long: nothing tells when there are
+// some again.
+constexpr std::chrono::milliseconds kRespite{100};
+constexpr size_t kMostDecided = 256;
+
+}  // namespace
+
+Acceptor::Acceptor(int listener, Accept accept, const Options& options)
+    : listener_(listener),
+      accept_(std::move(accept)),
+      options_(options),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
+
+absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(int listener, Accept accept, const Options& options) {
+  std::unique_ptr<Acceptor> acceptor(new Acceptor(listener, std::move(accept), options));
+  const bool made = acceptor->epoll_.valid() && acceptor->stop_.valid() && acceptor->ready_.valid();
+  if (!made || !acceptor->Watch(acceptor->stop_.get()) || !acceptor->Watch(listener)) {
+    return ErrnoStatus(errno, "make the descriptors to accept with");
+  }
+  try {
+    acceptor->thread_ = std::thread([a = acceptor.get()] { a->Run(); });
+  } catch (const std::system_error& error) {
+    return ErrnoStatus(error.code().value(), "start a thread that accepts");
+  }
+  return acceptor;
+}
+
+Acceptor::~Acceptor() {
+  if (!thread_.joinable()) return;
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
+}
+
+std::shared_ptr<PolledSocket> Acceptor::Take() {
+  eventfd_t one = 0;
+  absl::MutexLock lock(&mu_);
+  if (decided_.empty()) return nullptr;
+  eventfd_read(ready_.get(), &one);
+  std::shared_ptr<PolledSocket> socket = std::move(decided_.front());
+  decided_.pop_front();
+  return socket;
+}
+
+bool Acceptor::Watch(int fd) {
+  epoll_event event = {};
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.fd = fd;
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+void Acceptor::Run() {
+  std::array<epoll_event, 32> events;
+  for (;;) {
+    const int ready = epoll_wait(epoll_.get(), events.data(), events.size(), TimeoutMs());
+    for (int i = 0; i < ready; ++i) {
+      const int fd = events[i].data.fd;
+      if (fd == stop_.get()) return;
+      if (fd == listener_) {
+        AcceptOne();
+      } else if (const auto found = connections_.find(fd); found != connections_.end()) {
+        if (!LookAt(fd, found->second)) connections_.erase(found);
+      }
+    }
+    DropLate();
+    if (accepts_again_ != Deadline::min() && Clock::now() >= accepts_again_) {
+      accepts_again_ = Watch(listener_) ? Deadline::min() : Clock::now() + kRespite;
+    }
+  }
+}
+
+void Acceptor::Unwatch(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+
+// More wait for the server than it takes: the others wait in the kernel.
+bool Acceptor::Full() {
+  absl::MutexLock lock(&mu_);
+  return decided_.size() >= kMostDecided;
+}
+
+void Acceptor::AcceptOne() {
+  std::shared_ptr<PolledSocket> socket;
+  try {
+    if (!Full()) socket = accept_();
+  } catch (...) {  // Thrift has said what, or the program's own accept callback
+  }
+  if (socket == nullptr || !Watch(socket->getSocketFD())) {
+    Unwatch(listener_);
+    accepts_again_ = Clock::now() + kRespite;
+    return;
+  }
+  const int fd = socket->getSocketFD();
+  connections_[fd] = {std::move(socket), {}, Deadline::max()};
+}
+
+bool Acceptor::LookAt(int fd, Connection& connection) {
+  if (connection.deadline == Deadline::max()) {
+    const First first = LookAtFirst(fd);
+    if (first == First::kNothing) return true;
+    if (first != First::kHello) {
+      const bool refused = first == First::kOther && options_.mode == Mode::kRequire;
+      if (!refused) HandOut(fd, std::move(connection.socket));
+      return false;
+    }
+    connection.deadline = After(options_.negotiation_timeout);
+  }
+  const absl::StatusOr<bool> whole = connection.hello.Read(fd);
+  if (whole.ok() && !*whole) return true;
+  if (whole.ok()) OnHello(fd, connection);
+  return false;
+}
+
+void Acceptor::OnHello(int fd, Connection& connection) {
+  Greeted greeted = connection.hello.Answer(fd, options_);
+  if (greeted.stream == nullptr) {
+    if (greeted.goes_on && options_.mode != Mode::kRequire) HandOut(fd, std::move(connection.socket));
+    return;
+  }
+  std::shared_ptr<link::LinkRoom> room = Runtime::Get().WaitingAs(options_).threads.RoomOf(*greeted.stream);
+  if (connection.socket->Adopt(std::move(greeted.stream), std::move(room))) HandOut(fd, std::move(connection.socket));
+}
+
+void Acceptor::HandOut(int fd, std::shared_ptr<PolledSocket> socket) {
+  Unwatch(fd);
+  absl::MutexLock lock(&mu_);
+  decided_.push_back(std::move(socket));
+  eventfd_write(ready_.get(), 1);
+}
+
+void Acceptor::DropLate() {
+  const Deadline now = Clock::now();
+  absl::erase_if(connections_, [now](const auto& entry) { return entry.second.deadline <= now; });
+}
+
+int Acceptor::TimeoutMs() const {
+  Deadline next = accepts_again_ == Deadline::min() ? Deadline::max() : accepts_again_;
+  for (const auto& [fd, connection] : connections_) next = std::min(next, connection.deadline);
+  return TimeoutOf(next);
+}
+
+}  // namespace skein::thrift_transport

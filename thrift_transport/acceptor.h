@@ -1,0 +1,76 @@
+// Accepts connections and waits until each has said what it is, on a thread of its own: a nonblocking server is given
+// those alone of which that is known.
+#ifndef SKEIN_THRIFT_TRANSPORT_ACCEPTOR_H_
+#define SKEIN_THRIFT_TRANSPORT_ACCEPTOR_H_
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
+#include "core/base/deadline.h"
+#include "core/base/options.h"
+#include "core/base/unique_fd.h"
+#include "thrift_transport/hello.h"
+#include "thrift_transport/polled_socket.h"
+
+namespace skein::thrift_transport {
+
+// Lock: mu_, a leaf. All but what it guards is the thread's.
+class Acceptor {
+ public:
+  using Accept = std::function<std::shared_ptr<PolledSocket>()>;  // throws
+
+  // `accept` is called when `listener` is readable. Both outlive this.
+  static absl::StatusOr<std::unique_ptr<Acceptor>> Start(int listener, Accept accept, const Options& options);
+  ~Acceptor();
+
+  // Readable while there is something to take.
+  int fd() const { return ready_.get(); }
+  // Null: there is nothing.
+  std::shared_ptr<PolledSocket> Take();
+
+ private:
+  struct Connection {
+    std::shared_ptr<PolledSocket> socket;
+    HelloReader hello;
+    Deadline deadline = Deadline::max();  // of a hello that has begun
+  };
+
+  Acceptor(int listener, Accept accept, const Options& options);
+  bool Watch(int fd);
+  void Unwatch(int fd);
+  void Run();
+  void AcceptOne();
+  // False: it is to be forgotten here.
+  bool LookAt(int fd, Connection& connection);
+  void OnHello(int fd, Connection& connection);
+  void HandOut(int fd, std::shared_ptr<PolledSocket> socket);
+  bool Full();
+  // Those whose hello does not end.
+  void DropLate();
+  int TimeoutMs() const;
+
+  const int listener_;
+  const Accept accept_;
+  const Options options_;
+  UniqueFd epoll_;
+  UniqueFd stop_;
+  UniqueFd ready_;
+  absl::flat_hash_map<int, Connection> connections_;  // undecided, by TCP descriptor
+  Deadline accepts_again_ = Deadline::min();          // after a failure
+
+  absl::Mutex mu_;
+  std::deque<std::shared_ptr<PolledSocket>> decided_ ABSL_GUARDED_BY(mu_);
+
+  std::thread thread_;
+};
+
+}  // namespace skein::thrift_transport
+
+#endif  // SKEIN_THRIFT_TRANSPORT_ACCEPTOR_H_

@@ -1,0 +1,89 @@
+#include "thrift_transport/connection.h"
+
+#include <thrift/transport/TTransportException.h>
+
+#include <array>
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+using apache::thrift::transport::TTransportException;
+
+constexpr size_t kMostGathered = 32 << 10;
+constexpr int kPartingMs = 100;
+
+Deadline DeadlineOf(int timeout_ms) {
+  return timeout_ms == 0 ? Deadline::max() : After(absl::Milliseconds(timeout_ms));
+}
+
+stream::ConstBytes BytesOf(const uint8_t* from, size_t size) {
+  return {reinterpret_cast<const std::byte*>(from), size};
+}
+
+[[noreturn]] void Throw(TTransportException::TTransportExceptionType type, const absl::Status& status) {
+  throw TTransportException(type, "skein: " + std::string(status.message()));
+}
+
+}  // namespace
+
+absl::Status Connection::Fill(Deadline deadline) {
+  if (!arrived_.empty()) return absl::OkStatus();
+  return stream_->Read(Arrived::kMostTaken, arrived_.Refill(), deadline);
+}
+
+uint32_t Connection::Read(uint8_t* to, uint32_t size, int timeout_ms) {
+  const absl::Status status = Fill(DeadlineOf(timeout_ms));
+  if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
+  if (absl::IsCancelled(status)) Throw(TTransportException::INTERRUPTED, status);
+  if (!status.ok()) return 0;
+  return arrived_.Take(to, size);
+}
+
+bool Connection::Peek(int timeout_ms) { return Fill(DeadlineOf(timeout_ms)).ok(); }
+
+bool Connection::Readable() { return !absl::IsDeadlineExceeded(Fill(Deadline::min())); }
+
+void Connection::Write(const uint8_t* from, uint32_t size, int timeout_ms) {
+  if (written_.size() + size <= kMostGathered) {
+    const stream::ConstBytes bytes = BytesOf(from, size);
+    if (written_.empty()) writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    written_.insert(written_.end(), bytes.begin(), bytes.end());
+    return;
+  }
+  const std::array<stream::ConstBytes, 2> both = {stream::ConstBytes(written_), BytesOf(from, size)};
+  Send(both, timeout_ms);
+}
+
+void Connection::Flush(int timeout_ms) {
+  if (written_.empty()) return;
+  const stream::ConstBytes bytes(written_);
+  Send({&bytes, 1}, timeout_ms);
+}
+
+void Connection::Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms) {
+  const absl::Status status = stream_->Write(buffers, DeadlineOf(timeout_ms));
+  written_.clear();
+  writer_.store(std::thread::id(), std::memory_order_relaxed);
+  if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
+  if (!status.ok()) Throw(TTransportException::NOT_OPEN, status);
+}
+
+uint32_t Connection::TryWrite(const uint8_t* from, uint32_t size) {
+  const stream::ConstBytes bytes = BytesOf(from, size);
+  const absl::StatusOr<size_t> taken = stream_->TryWrite({&bytes, 1});
+  if (!taken.ok()) Throw(TTransportException::NOT_OPEN, taken.status());
+  return static_cast<uint32_t>(*taken);
+}
+
+void Connection::Close() {
+  try {
+    Flush(kPartingMs);
+  } catch (const TTransportException&) {  // the peer has gone, or does not read
+  }
+  stream_->Close(After(absl::Milliseconds(kPartingMs)));
+}
+
+}  // namespace skein::thrift_transport

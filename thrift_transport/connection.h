@@ -1,0 +1,63 @@
+// A stream as a transport of Thrift's: what is written is gathered until it is flushed, what has arrived is read from
+// where it lies. Statuses become exceptions here.
+#ifndef SKEIN_THRIFT_TRANSPORT_CONNECTION_H_
+#define SKEIN_THRIFT_TRANSPORT_CONNECTION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/stream/blocking_stream.h"
+#include "thrift_transport/arrived.h"
+
+namespace skein::thrift_transport {
+
+// One thread may read while another writes.
+class Connection {
+ public:
+  explicit Connection(std::unique_ptr<stream::BlockingStream> stream) : stream_(std::move(stream)) {}
+
+  // Timeouts are Thrift's: milliseconds, 0 for none. TTransportException: TIMED_OUT, INTERRUPTED.
+  // 0 bytes: the peer has closed, or gone.
+  uint32_t Read(uint8_t* to, uint32_t size, int timeout_ms);
+  // Waits until there is something to read: false when nothing comes any more, or in time.
+  bool Peek(int timeout_ms);
+  // Without waiting: whether a read would give something, the end included.
+  bool Readable();
+  // Of what has arrived in one piece: null if it is less than `*size`.
+  const uint8_t* Borrow(uint32_t* size) const { return arrived_.Borrow(size); }
+  void Consume(uint32_t size) { arrived_.Consume(size); }
+
+  // TTransportException: TIMED_OUT; NOT_OPEN, the peer has gone.
+  void Write(const uint8_t* from, uint32_t size, int timeout_ms);
+  void Flush(int timeout_ms);
+  // What this thread has written. (What another one does just now is its own to flush.)
+  void FlushOwn(int timeout_ms) {
+    if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) Flush(timeout_ms);
+  }
+  // What goes at once; nothing may be unflushed.
+  uint32_t TryWrite(const uint8_t* from, uint32_t size);
+
+  // Waits a little for what was not flushed, and for last words.
+  void Close();
+  stream::BlockingStream& stream() { return *stream_; }
+
+ private:
+  absl::Status Fill(Deadline deadline);
+  void Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms);
+
+  const std::unique_ptr<stream::BlockingStream> stream_;
+
+  Arrived arrived_;  // the reader's
+
+  // The writer's.
+  std::vector<std::byte> written_;
+  std::atomic<std::thread::id> writer_;  // relaxed: of whoever has something unflushed; only it acts on that
+};
+
+}  // namespace skein::thrift_transport
+
+#endif  // SKEIN_THRIFT_TRANSPORT_CONNECTION_H_

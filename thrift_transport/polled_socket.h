@@ -1,0 +1,52 @@
+// A connection of TNonblockingServer's: a TSocket whose descriptor polls truthfully, by libevent or whatever else, also
+// when its bytes come over a stream.
+//
+// Its descriptor is then an eventfd: readable while there is something to read (the end included), not writable while
+// nothing can be written. libevent watches for one of the two at a time, so one counter says both: 0 nothing to read, 1
+// something, its largest value nothing can be written.
+#ifndef SKEIN_THRIFT_TRANSPORT_POLLED_SOCKET_H_
+#define SKEIN_THRIFT_TRANSPORT_POLLED_SOCKET_H_
+
+#include <thrift/transport/TSocket.h>
+
+#include <memory>
+
+#include "core/link/link_room.h"
+#include "core/stream/stream.h"
+#include "thrift_transport/arrived.h"
+
+namespace skein::thrift_transport {
+
+class PolledSocket final : public apache::thrift::transport::TSocket {
+ public:
+  explicit PolledSocket(THRIFT_SOCKET socket) : TSocket(socket) {}
+  ~PolledSocket() override;
+
+  // By who has accepted it, before the server hears of it: goes on over `stream`. False: there is no descriptor left.
+  bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<link::LinkRoom> room);
+
+  // A read that would block throws "retry", which TNonblockingServer knows.
+  uint32_t read(uint8_t* buf, uint32_t len) override;
+  uint32_t write_partial(const uint8_t* buf, uint32_t len) override;
+  bool hasPendingDataToRead() override;
+  bool peek() override;
+  void close() override;
+
+ private:
+  class Readiness;
+
+  bool Fill();
+
+  // The owner's, once socket_ is the eventfd.
+  int tcp_ = -1;
+  std::shared_ptr<stream::Stream> stream_;
+  std::shared_ptr<Readiness> readiness_;
+  std::shared_ptr<link::LinkRoom> room_;
+  std::shared_ptr<link::Lifeline> lifeline_;
+  Arrived arrived_;
+  bool ended_ = false;
+};
+
+}  // namespace skein::thrift_transport
+
+#endif  // SKEIN_THRIFT_TRANSPORT_POLLED_SOCKET_H_

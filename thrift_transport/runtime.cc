@@ -1,0 +1,20 @@
+#include "thrift_transport/runtime.h"
+
+namespace skein::thrift_transport {
+
+Runtime& Runtime::Get() {
+  static auto* const runtime = new Runtime;
+  return *runtime;
+}
+
+Runtime::Waiting& Runtime::WaitingAs(const Options& options) {
+  absl::MutexLock lock(&mu_);
+  std::unique_ptr<Waiting>& waiting = waiting_[{options.wait_mode, options.spin_time}];
+  if (waiting == nullptr) {
+    waiting =
+        std::make_unique<Waiting>(progress::SpinPolicy{options.wait_mode, options.spin_time, progress::Processors()});
+  }
+  return *waiting;
+}
+
+}  // namespace skein::thrift_transport

@@ -1,0 +1,75 @@
+#include "thrift_transport/tskein_nonblocking_server_socket.h"
+
+#include <fcntl.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "core/base/options.h"
+#include "thrift_transport/acceptor.h"
+#include "thrift_transport/polled_socket.h"
+
+namespace skein::thrift_transport {
+
+using apache::thrift::transport::TSocket;
+using apache::thrift::transport::TTransportException;
+
+TSkeinNonblockingServerSocket::TSkeinNonblockingServerSocket(int port, const TSkeinOptions& options)
+    : TNonblockingServerSocket(port), options_(options) {}
+TSkeinNonblockingServerSocket::TSkeinNonblockingServerSocket(int port, int sendTimeout, int recvTimeout,
+                                                             const TSkeinOptions& options)
+    : TNonblockingServerSocket(port, sendTimeout, recvTimeout), options_(options) {}
+TSkeinNonblockingServerSocket::TSkeinNonblockingServerSocket(const std::string& address, int port,
+                                                             const TSkeinOptions& options)
+    : TNonblockingServerSocket(address, port), options_(options) {}
+TSkeinNonblockingServerSocket::TSkeinNonblockingServerSocket(const std::string& path, const TSkeinOptions& options)
+    : TNonblockingServerSocket(path), options_(options) {}
+TSkeinNonblockingServerSocket::~TSkeinNonblockingServerSocket() { close(); }
+
+void TSkeinNonblockingServerSocket::listen() {
+  const Options& options = options_.get();
+  if (options.mode == Mode::kRequire && isUnixDomainSocket()) {
+    throw TTransportException(TTransportException::BAD_ARGS,
+                              "skein: required, but there is none over a UNIX socket's path");
+  }
+  if (acceptor_ != nullptr) close();
+  TNonblockingServerSocket::listen();
+  if (options.mode == Mode::kOff) return;
+  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
+      TNonblockingServerSocket::getSocketFD(),
+      [this] { return std::static_pointer_cast<PolledSocket>(TNonblockingServerSocket::acceptImpl()); }, options);
+  if (!acceptor.ok()) {
+    close();
+    throw TTransportException(TTransportException::NOT_OPEN, "skein: " + std::string(acceptor.status().message()));
+  }
+  acceptor_ = *std::move(acceptor);
+}
+
+void TSkeinNonblockingServerSocket::close() {
+  acceptor_ = nullptr;
+  given_ = THRIFT_INVALID_SOCKET;
+  TNonblockingServerSocket::close();
+}
+
+// A copy: the server closes it when it likes, and its number may then be something else's.
+THRIFT_SOCKET TSkeinNonblockingServerSocket::getSocketFD() {
+  if (acceptor_ == nullptr) return TNonblockingServerSocket::getSocketFD();
+  if (given_ == THRIFT_INVALID_SOCKET) given_ = fcntl(acceptor_->fd(), F_DUPFD_CLOEXEC, 0);
+  if (given_ == THRIFT_INVALID_SOCKET) throw TTransportException(TTransportException::NOT_OPEN, "dup()", errno);
+  return given_;
+}
+
+std::shared_ptr<TSocket> TSkeinNonblockingServerSocket::acceptImpl() {
+  if (acceptor_ == nullptr) return TNonblockingServerSocket::acceptImpl();
+  std::shared_ptr<TSocket> socket = acceptor_->Take();
+  if (socket == nullptr) throw TTransportException(TTransportException::TIMED_OUT, "nobody to accept");
+  return socket;
+}
+
+std::shared_ptr<TSocket> TSkeinNonblockingServerSocket::createSocket(THRIFT_SOCKET client) {
+  if (options_.get().mode == Mode::kOff) return TNonblockingServerSocket::createSocket(client);
+  fcntl(client, F_SETFD, FD_CLOEXEC);
+  return std::make_shared<PolledSocket>(client);
+}
+
+}  // namespace skein::thrift_transport

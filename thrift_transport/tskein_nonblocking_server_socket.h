@@ -1,0 +1,49 @@
+// Thrift's server socket for TNonblockingServer: TNonblockingServerSocket whose connections may run over Skein. Clients
+// with and without Skein come to the same port.
+//
+//     auto socket = std::make_shared<skein::thrift_transport::TSkeinNonblockingServerSocket>(9090);
+//
+// The server is given a connection when that has said something: its event handler's createContext is called then. The
+// accept callback is called on a thread of this socket's, which may not close it there.
+#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_NONBLOCKING_SERVER_SOCKET_H_
+#define SKEIN_THRIFT_TRANSPORT_TSKEIN_NONBLOCKING_SERVER_SOCKET_H_
+
+#include <thrift/transport/TNonblockingServerSocket.h>
+
+#include <memory>
+#include <string>
+
+#include "thrift_transport/tskein_options.h"
+
+namespace skein::thrift_transport {
+
+class Acceptor;
+
+// As TNonblockingServerSocket.
+class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transport::TNonblockingServerSocket {
+ public:
+  explicit TSkeinNonblockingServerSocket(int port, const TSkeinOptions& options = {});
+  TSkeinNonblockingServerSocket(int port, int sendTimeout, int recvTimeout, const TSkeinOptions& options = {});
+  TSkeinNonblockingServerSocket(const std::string& address, int port, const TSkeinOptions& options = {});
+  explicit TSkeinNonblockingServerSocket(const std::string& path, const TSkeinOptions& options = {});
+  ~TSkeinNonblockingServerSocket() override;
+
+  // TTransportException: NOT_OPEN; BAD_ARGS, an option is wrong.
+  void listen() override;
+  void close() override;
+  // Readable while a connection can be accepted. The server that asks for it closes it, as TNonblockingServer does.
+  THRIFT_SOCKET getSocketFD() override;
+
+ protected:
+  std::shared_ptr<apache::thrift::transport::TSocket> acceptImpl() override;
+  std::shared_ptr<apache::thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override;
+
+ private:
+  const TSkeinOptions options_;
+  std::unique_ptr<Acceptor> acceptor_;  // null: mode off, or not listening
+  THRIFT_SOCKET given_ = THRIFT_INVALID_SOCKET;
+};
+
+}  // namespace skein::thrift_transport
+
+#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_NONBLOCKING_SERVER_SOCKET_H_

@@ -1,0 +1,38 @@
+// How Skein's Thrift transports behave. Every option of docs/options.md can be set here by its name; what is not set
+// comes from the environment (SKEIN_THRIFT for the mode, SKEIN_<NAME> for the others), and what that does not say, from
+// the table; but the mode, which is prefer: who swaps the class wants it used.
+#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
+#define SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
+
+#include <memory>
+#include <string>
+
+#define SKEIN_EXPORT __attribute__((visibility("default")))
+
+namespace skein {
+struct Options;
+}
+
+namespace skein::thrift_transport {
+
+// A value. Not thread-safe.
+class SKEIN_EXPORT TSkeinOptions {
+ public:
+  // Reads the environment. What is wrong there is said by get().
+  TSkeinOptions();
+
+  // set("mode", "require").set("window_bytes", "4194304"). TTransportException (BAD_ARGS): no such option, with the
+  // nearest that there is; or no such value, with what is allowed.
+  TSkeinOptions& set(const std::string& name, const std::string& value);
+
+  // For the transports. TTransportException (BAD_ARGS): a SKEIN_* variable is wrong.
+  const Options& get() const;
+
+ private:
+  std::shared_ptr<const Options> options_;
+  std::string error_;
+};
+
+}  // namespace skein::thrift_transport
+
+#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_

@@ -1,0 +1,51 @@
+#include "thrift_transport/tskein_server_socket.h"
+
+#include "core/base/options.h"
+#include "thrift_transport/tskein_socket.h"
+
+namespace skein::thrift_transport {
+
+using apache::thrift::transport::TSocket;
+using apache::thrift::transport::TTransportException;
+
+TSkeinServerSocket::TSkeinServerSocket(int port, const TSkeinOptions& options)
+    : TServerSocket(port), options_(options) {}
+TSkeinServerSocket::TSkeinServerSocket(int port, int sendTimeout, int recvTimeout, const TSkeinOptions& options)
+    : TServerSocket(port, sendTimeout, recvTimeout), options_(options) {}
+TSkeinServerSocket::TSkeinServerSocket(const std::string& address, int port, const TSkeinOptions& options)
+    : TServerSocket(address, port), options_(options) {}
+TSkeinServerSocket::TSkeinServerSocket(const std::string& path, const TSkeinOptions& options)
+    : TServerSocket(path), options_(options) {}
+
+void TSkeinServerSocket::listen() {
+  if (options_.get().mode == Mode::kRequire && isUnixDomainSocket()) {
+    throw TTransportException(TTransportException::BAD_ARGS,
+                              "skein: required, but there is none over a UNIX socket's path");
+  }
+  TServerSocket::listen();
+}
+
+std::shared_ptr<TSocket> TSkeinServerSocket::createSocket(THRIFT_SOCKET client) {
+  const std::shared_ptr<THRIFT_SOCKET> interrupted = interruptableChildren_ ? pChildInterruptSockReader_ : nullptr;
+  if (options_.get().mode == Mode::kOff) return TServerSocket::createSocket(client);
+  auto socket = std::make_shared<TSkeinSocket>(client, interrupted, options_);
+  if (!interruptableChildren_) return socket;
+  const std::lock_guard lock(mutex_);
+  // Those that have gone are forgotten when there are as many again: each costs a constant.
+  if (children_.size() == children_.capacity()) {
+    std::erase_if(children_, [](const auto& child) { return child.expired(); });
+    children_.reserve(2 * children_.size() + 16);
+  }
+  children_.push_back(socket);
+  return socket;
+}
+
+void TSkeinServerSocket::interruptChildren() {
+  TServerSocket::interruptChildren();
+  const std::lock_guard lock(mutex_);
+  for (const std::weak_ptr<TSkeinSocket>& child : children_) {
+    if (const std::shared_ptr<TSkeinSocket> socket = child.lock()) socket->interrupt();
+  }
+}
+
+}  // namespace skein::thrift_transport

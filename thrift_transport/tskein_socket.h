@@ -1,0 +1,76 @@
+// Thrift's client socket, over Skein where the server takes it, over TCP where it does not: TSocket with the same
+// constructors, setters and errors.
+//
+//     auto socket = std::make_shared<skein::thrift_transport::TSkeinSocket>("host", 9090);
+//
+// What is written goes out by flush() (all generated code calls it), by the next read() or peek(), or when more than
+// 32 KiB have come together; so a message is one message of Skein's, without a TBufferedTransport on top, which would
+// only copy once more. One thread may read while another writes; at a server, from the first read on.
+#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
+#define SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
+
+#include <thrift/transport/TSocket.h>
+#include <thrift/transport/TVirtualTransport.h>
+
+#include <memory>
+#include <string>
+
+#include "thrift_transport/tskein_options.h"
+
+namespace skein {
+struct Fallback;
+}
+
+namespace skein::thrift_transport {
+
+class SKEIN_EXPORT TSkeinSocket
+    : public apache::thrift::transport::TVirtualTransport<TSkeinSocket, apache::thrift::transport::TSocket> {
+ public:
+  using Configuration = std::shared_ptr<apache::thrift::TConfiguration>;
+
+  TSkeinSocket(const std::string& host, int port, const TSkeinOptions& options = {}, const Configuration& config = {});
+  // A UNIX socket's path: always the socket itself, for both ends are on one host and it says nothing of them.
+  explicit TSkeinSocket(const std::string& path, const TSkeinOptions& options = {}, const Configuration& config = {});
+  // A server's, of a connection that has been accepted. What it is, is seen when the client has written something.
+  // `interrupted`: see TServerSocket::interruptChildren.
+  TSkeinSocket(THRIFT_SOCKET socket, const std::shared_ptr<THRIFT_SOCKET>& interrupted, const TSkeinOptions& options,
+               const Configuration& config = {});
+  ~TSkeinSocket() override;
+
+  // Connects, and asks the server for Skein. With mode require: TTransportException (NOT_OPEN) that says why there is
+  // none.
+  void open() override;
+  void close() override;
+  bool peek() override;
+  bool hasPendingDataToRead() override;
+  uint32_t read(uint8_t* buf, uint32_t len) override;
+  void write(const uint8_t* buf, uint32_t len) override;
+  uint32_t write_partial(const uint8_t* buf, uint32_t len) override;
+  void flush() override;
+  const uint8_t* borrow(uint8_t* buf, uint32_t* len);
+  void consume(uint32_t len);
+
+  // How this connection runs: "shm", "rdma:...", "tcp"; empty before that is known.
+  std::string getSkeinPath() const;
+  // Why not by a better one; empty when there is none.
+  std::string getSkeinReason() const;
+
+  // Any thread: over Skein, reads that wait and all that are to come throw TTransportException (INTERRUPTED). Over TCP
+  // TServerSocket::interruptChildren does that.
+  void interrupt();
+
+ private:
+  class Skein;
+
+  bool overStream();
+  bool decide();
+  bool decline(Fallback why);
+  void refuse(const std::string& why);
+
+  const std::unique_ptr<Skein> skein_;
+  bool over_ = false;  // a client that was not served
+};
+
+}  // namespace skein::thrift_transport
+
+#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
