@@ -12,12 +12,17 @@
 #include "absl/algorithm/container.h"
 #include "absl/cleanup/cleanup.h"
 #include "core/progress/pace.h"
+#include "core/progress/spin.h"
 
 namespace skein::link {
 namespace {
 
 // Threads of this process that spin, whatever link they wait for. Relaxed: a hint.
 std::atomic<int> spinning = 0;
+progress::Yielding yielding;
+
+// Who yields leaves its processor to the others: only who does not has to count them.
+int Runnable() { return yielding.pays(Clock::now()) ? 1 : 1 + spinning.load(std::memory_order_relaxed); }
 
 timespec Until(Deadline deadline) {
   const auto since = deadline.time_since_epoch();
@@ -36,7 +41,7 @@ void WaitAtomics::Park(const std::atomic<uint32_t>& word, uint32_t value, Deadli
 }
 
 LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& policy, progress::Caretaker* caretaker)
-    : link_(std::move(link)), policy_(policy), budget_(policy), caretaker_(caretaker) {
+    : link_(std::move(link)), budget_(policy), watch_budget_(policy), caretaker_(caretaker) {
   // A caretaker sleeps.
   if (policy.mode == WaitMode::kPoll && caretaker == nullptr) link_->Tell(Presence::kSleepless);
   Register(link_->fd());
@@ -84,30 +89,25 @@ void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()
 absl::Duration LinkRoom::Budget() {
   // Where time is simulated, nobody sleeps.
   if (link_->fd() < 0) return absl::InfiniteDuration();
-  return budget_.Begin(1 + spinning.load(std::memory_order_relaxed));
+  return budget_.Begin(Runnable());
 }
 
 // Polls once at least. True: the ticket is done.
 bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget) {
+  link_->Poll();
+  if (ticket.done()) return true;
+  if (budget == absl::ZeroDuration()) return false;
   spinning.fetch_add(1, std::memory_order_relaxed);
   const absl::Cleanup ended = [] { spinning.fetch_sub(1, std::memory_order_relaxed); };
-  const Deadline end = budget == absl::ZeroDuration() ? Deadline::min() : std::min(After(budget), deadline);
-  Deadline start = Deadline::max();
-  Deadline look = Deadline::max();
+  progress::Spin spin(budget, progress::kYieldAfter, Clock::now());
+  Deadline look = spin.now() + progress::kLook;
   for (int turn = 1;; ++turn) {
-    if (turn % progress::kThorough == 1 || link_->Glance()) link_->Poll();
+    if (turn % progress::kThorough == 0 || link_->Glance()) link_->Poll();
     if (ticket.done()) return true;
-    if (end == Deadline::min()) return false;
     if (turn % progress::kSeldom != 0) continue;
-    const Deadline now = Clock::now();
-    if (now >= end) return false;
-    if (start == Deadline::max()) {
-      start = now;
-      look = now + progress::kLook;
-    }
-    if (budget == absl::InfiniteDuration() && now - start > progress::kYieldAfter) sched_yield();
-    if (now < look) continue;
-    look = now + progress::kLook;
+    if (!spin.Pass(yielding, spinning.load(std::memory_order_relaxed)) || spin.now() >= deadline) return false;
+    if (spin.now() < look) continue;
+    look = spin.now() + progress::kLook;
     // The server may have found no room to say that it sleeps.
     link_->EndQuiet();
     link_->BeginQuiet();
@@ -157,20 +157,20 @@ void LinkRoom::Cut(int fd) {
   lifeline->cut();
 }
 
-// While another thread has the seat. To sleep and be woken costs more than a short wait; but who spins on more threads
-// than there are processors keeps the one it waits for from running.
+// While another thread has the seat. To sleep and be woken costs more than a short wait.
 void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
-  const bool poll = policy_.mode == WaitMode::kPoll;
-  if (policy_.mode == WaitMode::kBlock) return;
-  const int runnable = 1 + spinning.fetch_add(1, std::memory_order_relaxed);
+  const absl::Duration budget = watch_budget_.Begin(Runnable());
+  if (budget == absl::ZeroDuration()) return;
+  spinning.fetch_add(1, std::memory_order_relaxed);
   const absl::Cleanup ended = [] { spinning.fetch_sub(1, std::memory_order_relaxed); };
-  if (!poll && runnable > policy_.processors) return;
-  const Deadline end = poll ? deadline : std::min(After(policy_.spin_time), deadline);
-  for (int turn = 1; !ticket.done() && room_.seat_taken(); ++turn) {
+  progress::Spin spin(budget, std::chrono::microseconds::zero(), Clock::now());
+  for (int turn = 1; !ticket.done(); ++turn) {
+    if (!room_.seat_taken()) return;
     if (turn % progress::kSeldom != 0) continue;
-    if (Clock::now() >= end) return;
-    if (poll) sched_yield();
+    if (!spin.Pass(yielding, spinning.load(std::memory_order_relaxed)) || spin.now() >= deadline)
+      return watch_budget_.Ended(false);
   }
+  watch_budget_.Ended(true);
 }
 
 void LinkRoom::WakeSleeper() { wake_.valid() ? void(eventfd_write(wake_.get(), 1)) : link_->WakeSleeper(); }

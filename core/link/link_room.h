@@ -90,9 +90,9 @@ class LinkRoom {
   void Watch(const Ticket& ticket, Deadline deadline);
 
   const std::shared_ptr<Link> link_;
-  const progress::SpinPolicy policy_;
   progress::WaitingRoom<WaitAtomics> room_;
-  progress::SpinBudget budget_;  // of who has the seat
+  progress::SpinBudget budget_;        // of who has the seat
+  progress::SpinBudget watch_budget_;  // of the others
   progress::Caretaker* const caretaker_;
   // Only who has the seat takes a wake-up out of it. Out of the link's descriptor the caretaker may, too.
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};

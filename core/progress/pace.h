@@ -10,9 +10,8 @@ namespace skein::progress {
 inline constexpr int kSeldom = 32;
 // And between two looks at everything that is not a message.
 inline constexpr int kThorough = 16;
-// After that long, whoever is waited for may have no processor: who never sleeps offers its own, now and then. (Who
-// does, does not: to yield gives way to all that can run, while a sleeper that is woken goes before them.)
-inline constexpr std::chrono::microseconds kYieldAfter{10};
+// Who polls gives its processor up after that long at the earliest: a message that comes sooner is not to wait.
+inline constexpr std::chrono::microseconds kYieldAfter{2};
 // How often a thread that never sleeps looks at what is not the link: whether peers are still there, and who is new.
 inline constexpr std::chrono::milliseconds kLook{1};
 

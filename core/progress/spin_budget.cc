@@ -13,14 +13,15 @@ int Processors() {
 absl::Duration SpinBudget::Begin(int runnable) {
   if (policy_.mode == WaitMode::kPoll) return absl::InfiniteDuration();
   if (policy_.mode == WaitMode::kBlock || runnable > policy_.processors) return absl::ZeroDuration();
-  if (hits_ >= kPays) return policy_.spin_time;
-  if (++skipped_ % kProbe != 0) return absl::ZeroDuration();
+  if (hits_.load(std::memory_order_relaxed) >= kPays) return policy_.spin_time;
+  if (skipped_.fetch_add(1, std::memory_order_relaxed) % kProbe != kProbe - 1) return absl::ZeroDuration();
   return policy_.spin_time;
 }
 
 void SpinBudget::Ended(bool came_while_spinning) {
   const int target = came_while_spinning ? kAll : 0;
-  hits_ += (target - hits_) / kWeight;
+  const int hits = hits_.load(std::memory_order_relaxed);
+  hits_.store(hits + (target - hits) / kWeight, std::memory_order_relaxed);
 }
 
 }  // namespace skein::progress

@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
 #define SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
 
+#include <atomic>
 #include <cstdint>
 
 #include "absl/time/time.h"
@@ -18,14 +19,14 @@ struct SpinPolicy {
 // That this process may use.
 int Processors();
 
-// Of one waiter after the other (or a few alike). Not thread-safe.
+// Of one waiter after the other, or of many alike. Any thread: its numbers are hints, and may miss a wait or two.
 class SpinBudget {
  public:
   explicit SpinBudget(const SpinPolicy& policy) : policy_(policy) {}
 
   // How long a wait that begins now is to spin; InfiniteDuration: until it is over. `runnable`: the threads that wait
-  // and would spin, or hold a processor already, this one included. More of them than processors, and each spinner
-  // keeps from its work whoever it waits for.
+  // and would spin without giving their processors up, this one included. More of them than processors, and each
+  // spinner keeps from its work whoever it waits for.
   absl::Duration Begin(int runnable);
   // What became of a wait that was to spin, longer than not at all.
   void Ended(bool came_while_spinning);
@@ -39,8 +40,8 @@ class SpinBudget {
   static constexpr uint32_t kProbe = 32;
 
   const SpinPolicy policy_;
-  int hits_ = kAll;
-  uint32_t skipped_ = 0;
+  std::atomic<int> hits_ = kAll;  // relaxed, as is the other
+  std::atomic<uint32_t> skipped_ = 0;
 };
 
 }  // namespace skein::progress

@@ -1,6 +1,5 @@
 #include "core/rpc/server.h"
 
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -16,6 +15,7 @@
 #include "core/base/tcp_address.h"
 #include "core/link/link_room.h"
 #include "core/progress/pace.h"
+#include "core/progress/spin.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
 #include "core/stream/negotiation.h"
@@ -157,21 +157,20 @@ class Server::Impl final : public progress::Waiter {
 
   // Polls once at least. False: nothing has come for `budget`.
   bool SpinUntilWork(absl::Duration budget) {
-    const Deadline start = Clock::now();
-    const Deadline end = budget > absl::ZeroDuration() ? After(budget) : Deadline::min();
+    progress::Spin spin(budget, progress::kYieldAfter, Clock::now());
     for (int turn = 1;; ++turn) {
       const bool any = PollLinks(turn % progress::kThorough == 1);
-      if (turn % progress::kSeldom == 0 || any) {
-        const Deadline now = Clock::now();
+      if (any || turn % progress::kSeldom == 0) {
+        const bool over = !any && !spin.Pass(yielding_, 0);
+        const Deadline now = any ? Clock::now() : spin.now();
         if (now >= next_look_) {
           LookAtDescriptors(0);
           next_look_ = now + progress::kLook;
         }
-        if (!any && now >= end) return false;
-        if (!any && budget == absl::InfiniteDuration() && now - start > progress::kYieldAfter) sched_yield();
+        if (over) return false;
       }
       if (any || stopped()) return true;
-      if (end == Deadline::min()) return false;
+      if (budget == absl::ZeroDuration()) return false;
     }
   }
 
@@ -239,6 +238,7 @@ class Server::Impl final : public progress::Waiter {
   std::atomic<bool> stopped_ = false;  // release by Stop, acquire by Serve
   // Serve's.
   progress::SpinBudget budget_;
+  progress::Yielding yielding_;
   link::Presence presence_;  // to its links
   std::vector<std::shared_ptr<link::Link>> links_;
   std::vector<std::shared_ptr<progress::Source>> others_;  // the turns of links

@@ -1,0 +1,112 @@
+// When a spin goes on, gives its processor up, or is over: by a clock that the test sets.
+#include "core/progress/spin.h"
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+namespace skein::progress {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using Then = Spin::Then;
+
+constexpr absl::Duration kBudget = absl::Microseconds(50);
+constexpr microseconds kAfter{2};
+
+class SpinTest : public ::testing::Test {
+ protected:
+  Then After(Spin& spin, Clock::duration time) {
+    now_ += time;
+    return spin.Next(now_, yielding_);
+  }
+  void Yield(Spin& spin, Clock::duration time, int others = 0) {
+    now_ += time;
+    spin.Yielded(now_, yielding_, others);
+  }
+  // Spins that yield at once, `times` one after the other, each yield of `time`.
+  void YieldOften(int times, Clock::duration time, int others = 0) {
+    for (int i = 0; i < times; ++i) {
+      Spin spin(kBudget, microseconds::zero(), now_);
+      now_ += microseconds(1);
+      if (spin.Next(now_, yielding_) == Then::kYield) Yield(spin, time, others);
+    }
+  }
+
+  Deadline now_{std::chrono::hours(1)};
+  Yielding yielding_;
+};
+
+TEST_F(SpinTest, YieldsNotAtOnceAndEndsWithItsBudget) {
+  Spin spin(kBudget, kAfter, now_);
+  EXPECT_EQ(After(spin, microseconds(1)), Then::kGoOn);
+  EXPECT_EQ(After(spin, microseconds(1)), Then::kYield);
+  EXPECT_EQ(After(spin, microseconds(47)), Then::kYield);
+  EXPECT_EQ(After(spin, microseconds(1)), Then::kOver);
+}
+
+TEST_F(SpinTest, WhatOthersDoMeanwhileCostsNothing) {
+  Spin spin(kBudget, kAfter, now_);
+  ASSERT_EQ(After(spin, microseconds(2)), Then::kYield);
+  for (int i = 0; i < 20; ++i) {
+    Yield(spin, microseconds(500));  // counts as one
+    ASSERT_EQ(After(spin, microseconds(1)), Then::kYield) << i;
+  }
+  EXPECT_EQ(After(spin, microseconds(8)), Then::kOver);
+}
+
+TEST_F(SpinTest, AYieldToNobodyCostsWhatItTakes) {
+  Spin spin(absl::Microseconds(3), kAfter, now_);
+  ASSERT_EQ(After(spin, microseconds(2)), Then::kYield);
+  Yield(spin, std::chrono::nanoseconds(300));
+  EXPECT_EQ(After(spin, std::chrono::nanoseconds(699)), Then::kYield);
+  EXPECT_EQ(After(spin, std::chrono::nanoseconds(1)), Then::kOver);
+}
+
+TEST_F(SpinTest, WithoutALimitItIsNeverOver) {
+  Spin spin(absl::InfiniteDuration(), kAfter, now_);
+  EXPECT_EQ(After(spin, std::chrono::hours(1)), Then::kYield);
+  Spin none(absl::ZeroDuration(), kAfter, now_);
+  EXPECT_EQ(After(none, microseconds(0)), Then::kOver);
+}
+
+TEST_F(SpinTest, BesideWhoComputesNobodyYieldsForAWhile) {
+  YieldOften(4, milliseconds(4));
+  EXPECT_FALSE(yielding_.pays(now_));
+  Spin spin(kBudget, kAfter, now_);
+  EXPECT_EQ(After(spin, microseconds(10)), Then::kGoOn);
+  EXPECT_FALSE(yielding_.pays(now_ + milliseconds(16 * Yielding::kRest - 1)));
+  EXPECT_TRUE(yielding_.pays(now_ + milliseconds(17 * Yielding::kRest)));
+}
+
+TEST_F(SpinTest, ADearYieldNowAndThenIsNoReason) {
+  for (int i = 0; i < 100; ++i) {
+    YieldOften(3, milliseconds(4));
+    now_ += milliseconds(2);
+    YieldOften(10, microseconds(10));
+    ASSERT_TRUE(yielding_.pays(now_)) << i;
+  }
+  YieldOften(1, std::chrono::seconds(100));
+  EXPECT_TRUE(yielding_.pays(now_)) << "a virtual machine that stood still";
+}
+
+TEST_F(SpinTest, HoweverLongItTookItIsTriedAgainInTwoSeconds) {
+  YieldOften(2, std::chrono::seconds(100));
+  EXPECT_FALSE(yielding_.pays(now_ + std::chrono::seconds(2)));
+  EXPECT_TRUE(yielding_.pays(now_ + milliseconds(2049)));
+}
+
+TEST_F(SpinTest, AmongManyATurnTakesLonger) {
+  YieldOften(100, milliseconds(2), 64);
+  EXPECT_TRUE(yielding_.pays(now_));
+  YieldOften(100, milliseconds(2), 8);
+  EXPECT_FALSE(yielding_.pays(now_));
+}
+
+TEST_F(SpinTest, TwoThatTellOfTheSameTimeAreOne) {
+  for (int i = 0; i < 16; ++i) yielding_.Took(milliseconds(4), now_ + microseconds(i), 0);
+  EXPECT_TRUE(yielding_.pays(now_ + milliseconds(1)));
+}
+
+}  // namespace
+}  // namespace skein::progress
