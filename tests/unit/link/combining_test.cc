@@ -11,42 +11,12 @@
 #include "core/link/link.h"
 #include "gtest/gtest.h"
 #include "tests/unit/link/recording_port.h"
+#include "tests/unit/link/waiting_port.h"
 
 namespace skein::link {
 namespace {
 
 constexpr int kThreads = 6;
-
-// A port whose sender waits for room, and for nothing else.
-class WaitingPort final : public Port {
- public:
-  using Port::Port;
-  absl::Status OnData(absl::Span<const std::byte>) override { return absl::OkStatus(); }
-  absl::Status OnOpen(uint64_t) override { return absl::OkStatus(); }
-  absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
-  absl::Status OnCloseWrite() override { return absl::OkStatus(); }
-  void OnAbort(std::string) override {}
-  void OnLost(const absl::Status&) override { OnRoom(); }
-  void OnRoom() override {
-    rooms_.fetch_add(1);
-    rooms_.notify_all();
-  }
-  void Notify() override {}
-
-  void SendAll(Link& link, absl::string_view text) {
-    while (!text.empty()) {
-      const uint32_t seen = rooms_.load();
-      const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
-      const absl::StatusOr<size_t> sent = link.Send(*this, {&bytes, 1}, text.size());
-      ASSERT_TRUE(sent.ok()) << sent.status();
-      text.remove_prefix(*sent);
-      if (!text.empty()) rooms_.wait(seen);
-    }
-  }
-
- private:
-  std::atomic<uint32_t> rooms_ = 0;
-};
 
 struct Setup {
   bool shm;  // there payloads are gathered by the post; on the simulation they are copied, by followers too

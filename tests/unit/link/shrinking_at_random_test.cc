@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "tests/unit/link/conversation.h"
 #include "tests/unit/link/hostile_peer.h"
+#include "tests/unit/link/waiting_port.h"
 
 namespace skein::link {
 namespace {
@@ -126,43 +127,6 @@ TEST(ShrinkingPropertyTest, NothingIsLostOrOvertakes) {
   EXPECT_GT(closed, 30) << "lanes of 32 links";
 }
 
-// Waits for room; by one thread. What is taken in is read once all is over.
-class TalkingPort final : public Port {
- public:
-  using Port::Port;
-  absl::Status OnData(absl::Span<const std::byte> payload) override {
-    heard.append(reinterpret_cast<const char*>(payload.data()), payload.size());
-    return absl::OkStatus();
-  }
-  absl::Status OnOpen(uint64_t) override { return absl::OkStatus(); }
-  absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
-  absl::Status OnCloseWrite() override { return absl::OkStatus(); }
-  void OnAbort(std::string) override {}
-  void OnLost(const absl::Status&) override { OnRoom(); }
-  void OnRoom() override {
-    rooms_.fetch_add(1);
-    rooms_.notify_all();
-  }
-  void Notify() override {}
-
-  void Say(Link& link, const std::string& words) {
-    said += words;
-    for (absl::string_view left = words; !left.empty();) {
-      const uint32_t rooms = rooms_.load();
-      const ConstBytes bytes(reinterpret_cast<const std::byte*>(left.data()), left.size());
-      const absl::StatusOr<size_t> sent = link.Send(*this, {&bytes, 1}, left.size());
-      ASSERT_TRUE(sent.ok()) << sent.status();
-      left.remove_prefix(*sent);
-      if (!left.empty()) rooms_.wait(rooms);
-    }
-  }
-
-  std::string said, heard;
-
- private:
-  std::atomic<uint32_t> rooms_ = 0;
-};
-
 size_t OpenDescriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
   return static_cast<size_t>(std::distance(begin(all), end(all)));
@@ -184,19 +148,19 @@ TEST(ShrinkingUnderThreadsTest, OverSharedMemory) {
 
   std::atomic<bool> stop = false;
   std::atomic<int> running = 0;
-  std::vector<std::pair<std::shared_ptr<TalkingPort>, std::shared_ptr<TalkingPort>>> ports;
+  std::vector<std::pair<std::shared_ptr<WaitingPort>, std::shared_ptr<WaitingPort>>> ports;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
     const uint32_t stream = server->NewStreamNumber();
     const auto& [at_client, at_server] =
-        ports.emplace_back(std::make_shared<TalkingPort>(stream), std::make_shared<TalkingPort>(stream));
+        ports.emplace_back(std::make_shared<WaitingPort>(stream), std::make_shared<WaitingPort>(stream));
     ASSERT_TRUE(server->AddPort(at_server).ok());
     ASSERT_TRUE(client->AddPort(at_client).ok());
     for (const auto& [link, port] : {std::pair(client, at_client), std::pair(server, at_server)}) {
       ++running;
       threads.emplace_back([&stop, &running, link = link, port = port] {
         for (int n = 0; !stop; ++n)
-          port->Say(*link, std::string(n % 50 == 0 ? 5000 : 30, static_cast<char>('a' + n % 23)));
+          port->SendAll(*link, std::string(n % 50 == 0 ? 5000 : 30, static_cast<char>('a' + n % 23)));
         --running;
       });
     }

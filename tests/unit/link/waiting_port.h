@@ -1,0 +1,55 @@
+// A port whose sender waits for room, and for nothing else.
+#ifndef SKEIN_TESTS_UNIT_LINK_WAITING_PORT_H_
+#define SKEIN_TESTS_UNIT_LINK_WAITING_PORT_H_
+
+#include <atomic>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/link/link.h"
+#include "core/link/port.h"
+#include "gtest/gtest.h"
+
+namespace skein::link {
+
+class WaitingPort final : public Port {
+ public:
+  using Port::Port;
+  absl::Status OnData(absl::Span<const std::byte> payload) override {
+    heard.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+    return absl::OkStatus();
+  }
+  absl::Status OnOpen(uint64_t) override { return absl::OkStatus(); }
+  absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
+  absl::Status OnCloseWrite() override { return absl::OkStatus(); }
+  void OnAbort(std::string) override {}
+  void OnLost(const absl::Status&) override { OnRoom(); }
+  void OnRoom() override {
+    rooms_.fetch_add(1);
+    rooms_.notify_all();
+  }
+  void Notify() override {}
+
+  // By one thread.
+  void SendAll(Link& link, absl::string_view text) {
+    said.append(text.data(), text.size());
+    while (!text.empty()) {
+      const uint32_t seen = rooms_.load();
+      const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+      const absl::StatusOr<size_t> sent = link.Send(*this, {&bytes, 1}, text.size());
+      ASSERT_TRUE(sent.ok()) << sent.status();
+      text.remove_prefix(*sent);
+      if (!text.empty()) rooms_.wait(seen);
+    }
+  }
+
+  std::string said;   // the sender's
+  std::string heard;  // of who polls
+
+ private:
+  std::atomic<uint32_t> rooms_ = 0;
+};
+
+}  // namespace skein::link
+
+#endif  // SKEIN_TESTS_UNIT_LINK_WAITING_PORT_H_
