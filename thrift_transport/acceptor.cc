@@ -2,6 +2,8 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <thrift/Thrift.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +21,13 @@ namespace {
 constexpr std::chrono::milliseconds kRespite{100};
 constexpr size_t kMostDecided = 256;
 
+UniqueFd SocketPair(UniqueFd& other) {
+  std::array<int, 2> both = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both.data()) != 0) return {};
+  other = UniqueFd(both[1]);
+  return UniqueFd(both[0]);
+}
+
 }  // namespace
 
 Acceptor::Acceptor(int listener, Accept accept, const Options& options)
@@ -27,12 +36,14 @@ Acceptor::Acceptor(int listener, Accept accept, const Options& options)
       options_(options),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE)) {}
+      tell_(SocketPair(ready_)),
+      ready_fd_(ready_.get()) {}
 
 absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(int listener, Accept accept, const Options& options) {
   std::unique_ptr<Acceptor> acceptor(new Acceptor(listener, std::move(accept), options));
-  const bool made = acceptor->epoll_.valid() && acceptor->stop_.valid() && acceptor->ready_.valid();
-  if (!made || !acceptor->Watch(acceptor->stop_.get()) || !acceptor->Watch(listener)) {
+  const bool made = acceptor->epoll_.valid() && acceptor->stop_.valid() && acceptor->tell_.valid();
+  if (!made || !acceptor->Watch(acceptor->stop_.get()) || !acceptor->Watch(acceptor->tell_.get()) ||
+      !acceptor->Watch(listener)) {
     return ErrnoStatus(errno, "make the descriptors to accept with");
   }
   try {
@@ -50,10 +61,10 @@ Acceptor::~Acceptor() {
 }
 
 std::shared_ptr<PolledSocket> Acceptor::Take() {
-  eventfd_t one = 0;
   absl::MutexLock lock(&mu_);
   if (decided_.empty()) return nullptr;
-  eventfd_read(ready_.get(), &one);
+  char byte = 0;
+  recv(ready_fd_, &byte, 1, 0);
   std::shared_ptr<PolledSocket> socket = std::move(decided_.front());
   decided_.pop_front();
   return socket;
@@ -73,6 +84,7 @@ void Acceptor::Run() {
     for (int i = 0; i < ready; ++i) {
       const int fd = events[i].data.fd;
       if (fd == stop_.get()) return;
+      if (fd == tell_.get()) return Forsake();
       if (fd == listener_) {
         AcceptOne();
       } else if (const auto found = connections_.find(fd); found != connections_.end()) {
@@ -92,6 +104,20 @@ void Acceptor::Unwatch(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, null
 bool Acceptor::Full() {
   absl::MutexLock lock(&mu_);
   return decided_.size() >= kMostDecided;
+}
+
+// The server has gone. This object may live on; as with Thrift's own, nobody can connect any more.
+void Acceptor::Forsake() {
+  shutdown(listener_, SHUT_RDWR);
+  connections_.clear();
+  std::deque<std::shared_ptr<PolledSocket>> never_taken;
+  absl::MutexLock lock(&mu_);
+  decided_.swap(never_taken);
+}
+
+void Acceptor::Refuse(PolledSocket& socket, const std::string& why) const {
+  apache::thrift::GlobalOutput.printf("skein: required, but there is none with client %s: %s",
+                                      socket.getPeerAddress().c_str(), why.c_str());
 }
 
 void Acceptor::AcceptOne() {
@@ -115,6 +141,7 @@ bool Acceptor::LookAt(int fd, Connection& connection) {
     if (first == First::kNothing) return true;
     if (first != First::kHello) {
       const bool refused = first == First::kOther && options_.mode == Mode::kRequire;
+      if (refused) Refuse(*connection.socket, ToString(Fallback{FallbackCode::kPeerNotSkein, {}}));
       if (!refused) HandOut(fd, std::move(connection.socket));
       return false;
     }
@@ -129,7 +156,8 @@ bool Acceptor::LookAt(int fd, Connection& connection) {
 void Acceptor::OnHello(int fd, Connection& connection) {
   Greeted greeted = connection.hello.Answer(fd, options_);
   if (greeted.stream == nullptr) {
-    if (greeted.goes_on && options_.mode != Mode::kRequire) HandOut(fd, std::move(connection.socket));
+    if (options_.mode == Mode::kRequire) return Refuse(*connection.socket, ToString(greeted.why));
+    if (greeted.goes_on) HandOut(fd, std::move(connection.socket));
     return;
   }
   std::shared_ptr<link::LinkRoom> room = Runtime::Get().WaitingAs(options_).threads.RoomOf(*greeted.stream);
@@ -140,7 +168,7 @@ void Acceptor::HandOut(int fd, std::shared_ptr<PolledSocket> socket) {
   Unwatch(fd);
   absl::MutexLock lock(&mu_);
   decided_.push_back(std::move(socket));
-  eventfd_write(ready_.get(), 1);
+  send(tell_.get(), "", 1, MSG_NOSIGNAL);
 }
 
 void Acceptor::DropLate() {

@@ -30,8 +30,9 @@ class Acceptor {
   static absl::StatusOr<std::unique_ptr<Acceptor>> Start(int listener, Accept accept, const Options& options);
   ~Acceptor();
 
-  // Readable while there is something to take.
-  int fd() const { return ready_.get(); }
+  // A descriptor that is readable while there is something to take, for the caller to close: who does so takes nothing
+  // more, and then nobody can connect any more.
+  int GiveReadyFd() { return ready_.Release(); }
   // Null: there is nothing.
   std::shared_ptr<PolledSocket> Take();
 
@@ -52,6 +53,8 @@ class Acceptor {
   void OnHello(int fd, Connection& connection);
   void HandOut(int fd, std::shared_ptr<PolledSocket> socket);
   bool Full();
+  void Forsake();
+  void Refuse(PolledSocket& socket, const std::string& why) const;
   // Those whose hello does not end.
   void DropLate();
   int TimeoutMs() const;
@@ -61,7 +64,9 @@ class Acceptor {
   const Options options_;
   UniqueFd epoll_;
   UniqueFd stop_;
-  UniqueFd ready_;
+  UniqueFd ready_;  // where a byte arrives for each connection to take; given away
+  UniqueFd tell_;   // where it is sent
+  const int ready_fd_;
   absl::flat_hash_map<int, Connection> connections_;  // undecided, by TCP descriptor
   Deadline accepts_again_ = Deadline::min();          // after a failure
 

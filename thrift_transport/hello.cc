@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sys/socket.h>
+#include <thrift/transport/TTransportException.h>
 
 #include <cerrno>
 #include <utility>
@@ -67,6 +68,13 @@ Greeted Yes(stream::Outcome outcome) {
 }
 
 }  // namespace
+
+void CheckAddress(const Options& options, bool is_path) {
+  using apache::thrift::transport::TTransportException;
+  if (!is_path || options.mode != Mode::kRequire) return;
+  throw TTransportException(TTransportException::BAD_ARGS,
+                            "skein: required, but there is none over a UNIX socket's path");
+}
 
 Greeted SayHello(int fd, const Options& options) {
   Runtime::Waiting& waiting = Runtime::Get().WaitingAs(options);

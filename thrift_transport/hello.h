@@ -21,6 +21,9 @@
 
 namespace skein::thrift_transport {
 
+// A UNIX socket's path is never Skein's: TTransportException (BAD_ARGS) where that is required.
+void CheckAddress(const Options& options, bool is_path);
+
 // What became of a connection.
 struct Greeted {
   std::shared_ptr<stream::Stream> stream;

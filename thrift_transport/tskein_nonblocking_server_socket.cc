@@ -2,11 +2,11 @@
 
 #include <fcntl.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "core/base/options.h"
 #include "thrift_transport/acceptor.h"
+#include "thrift_transport/hello.h"
 #include "thrift_transport/polled_socket.h"
 
 namespace skein::thrift_transport {
@@ -28,10 +28,7 @@ TSkeinNonblockingServerSocket::~TSkeinNonblockingServerSocket() { close(); }
 
 void TSkeinNonblockingServerSocket::listen() {
   const Options& options = options_.get();
-  if (options.mode == Mode::kRequire && isUnixDomainSocket()) {
-    throw TTransportException(TTransportException::BAD_ARGS,
-                              "skein: required, but there is none over a UNIX socket's path");
-  }
+  CheckAddress(options, isUnixDomainSocket());
   if (acceptor_ != nullptr) close();
   TNonblockingServerSocket::listen();
   if (options.mode == Mode::kOff) return;
@@ -51,11 +48,9 @@ void TSkeinNonblockingServerSocket::close() {
   TNonblockingServerSocket::close();
 }
 
-// A copy: the server closes it when it likes, and its number may then be something else's.
 THRIFT_SOCKET TSkeinNonblockingServerSocket::getSocketFD() {
   if (acceptor_ == nullptr) return TNonblockingServerSocket::getSocketFD();
-  if (given_ == THRIFT_INVALID_SOCKET) given_ = fcntl(acceptor_->fd(), F_DUPFD_CLOEXEC, 0);
-  if (given_ == THRIFT_INVALID_SOCKET) throw TTransportException(TTransportException::NOT_OPEN, "dup()", errno);
+  if (given_ == THRIFT_INVALID_SOCKET) given_ = acceptor_->GiveReadyFd();
   return given_;
 }
 

@@ -1,6 +1,7 @@
 #include "thrift_transport/tskein_server_socket.h"
 
 #include "core/base/options.h"
+#include "thrift_transport/hello.h"
 #include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
@@ -18,10 +19,7 @@ TSkeinServerSocket::TSkeinServerSocket(const std::string& path, const TSkeinOpti
     : TServerSocket(path), options_(options) {}
 
 void TSkeinServerSocket::listen() {
-  if (options_.get().mode == Mode::kRequire && isUnixDomainSocket()) {
-    throw TTransportException(TTransportException::BAD_ARGS,
-                              "skein: required, but there is none over a UNIX socket's path");
-  }
+  CheckAddress(options_.get(), isUnixDomainSocket());
   TServerSocket::listen();
 }
 

@@ -95,10 +95,7 @@ TSkeinSocket::~TSkeinSocket() { close(); }
 void TSkeinSocket::open() {
   if (isOpen()) return;
   const Options& options = skein_->options();
-  if (options.mode == Mode::kRequire && isUnixDomainSocket()) {
-    throw TTransportException(TTransportException::BAD_ARGS,
-                              "skein: required, but there is none over a UNIX socket's path");
-  }
+  CheckAddress(options, isUnixDomainSocket());
   TSocket::open();
   if (options.mode == Mode::kOff || isUnixDomainSocket()) {
     const FallbackCode why = isUnixDomainSocket() ? FallbackCode::kNone : FallbackCode::kModeOff;

@@ -22,6 +22,15 @@ bool Is(int16_t event, int fd, int timeout_ms) {
   return poll(&waits, 1, timeout_ms) == 1 && (waits.revents & event) != 0;
 }
 
+// Waits for it; perhaps with what was sent unread, which is an error.
+bool Ended(TSocket& socket) {
+  try {
+    return !socket.peek();
+  } catch (const TTransportException&) {
+    return true;
+  }
+}
+
 class PolledSocketTest : public testing::Test {
  protected:
   PolledSocketTest() {
@@ -153,6 +162,35 @@ TEST_F(PolledSocketTest, StockClientsComeToTheSamePort) {
   EXPECT_EQ(ReadText(*socket, 5), "hello");
   WriteText(*socket, "hello");
   EXPECT_EQ(ReadText(client, 5), "hello");
+}
+
+TEST_F(PolledSocketTest, WhenItsServerHasGoneNobodyCanConnect) {
+  TSkeinNonblockingServerSocket server(0);
+  server.listen();
+  const int fd = server.getSocketFD();
+  TSocket undecided("localhost", server.getListenPort());
+  undecided.open();
+  TSocket untaken("localhost", server.getListenPort());
+  untaken.open();
+  WriteText(untaken, "hello");
+  ASSERT_TRUE(Is(POLLIN, fd, kSoonMs));
+  ::close(fd);  // as ~TNonblockingServer does
+  EXPECT_TRUE(Ended(undecided));
+  EXPECT_TRUE(Ended(untaken));
+  TSocket late("localhost", server.getListenPort());
+  EXPECT_THROW(late.open(), TTransportException);
+}
+
+TEST_F(PolledSocketTest, WhoRequiresSkeinSaysWhomItRefuses) {
+  static std::string said;  // read when the connection has ended, which is after that
+  apache::thrift::GlobalOutput.setOutputFunction([](const char* text) { said = text; });
+  TSkeinNonblockingServerSocket server(0, TSkeinOptions().set("mode", "require"));
+  server.listen();
+  TSocket client("127.0.0.1", server.getListenPort());
+  client.open();
+  WriteText(client, "hello");
+  EXPECT_TRUE(Ended(client));
+  EXPECT_THAT(said, testing::HasSubstr("required, but there is none with client 127.0.0.1: "));
 }
 
 TEST_F(PolledSocketTest, AHelloThatDoesNotEndIsTheEnd) {
