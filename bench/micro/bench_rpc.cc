@@ -5,13 +5,10 @@
 //   bench_rpc --measure=rate --threads=4 --window=8 --coalesce=false
 // Exit status: 0, 1 failed, 2 called wrongly.
 #include <sched.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -22,6 +19,7 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
+#include "bench/server_process.h"
 #include "core/rpc/client.h"
 #include "core/rpc/server.h"
 
@@ -147,14 +145,22 @@ absl::StatusOr<std::string> Measure(const rpc::Options& options, const std::stri
   return absl::GetFlag(FLAGS_measure) == "latency" ? Latency(**connection) : Rate(**connection);
 }
 
-int RunClient(const rpc::Options& options, int address_fd) {
-  char address[256] = {};
-  if (read(address_fd, address, sizeof(address) - 1) <= 0) return CalledWrongly("no server");
+int Fail(const absl::Status& status) {
+  std::cerr << "bench_rpc: " << status << std::endl;
+  return 1;
+}
+
+int RunServer(const rpc::Options& options, int address_fd) {
+  PinTo(/*server=*/true);
+  const absl::Status status = Serve(options, address_fd);
+  return status.ok() ? 0 : Fail(status);
+}
+
+int RunClient(const rpc::Options& options, const std::string& address) {
+  PinTo(/*server=*/false);
+  if (address.empty()) return Fail(absl::UnavailableError("no server"));
   const absl::StatusOr<std::string> figures = Measure(options, address);
-  if (!figures.ok()) {
-    std::cerr << "bench_rpc: " << figures.status() << std::endl;
-    return 1;
-  }
+  if (!figures.ok()) return Fail(figures.status());
   std::cout << absl::StrFormat(R"({"measure": "%s", "bytes": %d, %s})", absl::GetFlag(FLAGS_measure),
                                absl::GetFlag(FLAGS_bytes), *figures)
             << std::endl;
@@ -171,25 +177,8 @@ int Main(const std::vector<char*>& arguments) {
   options.coalesce = absl::GetFlag(FLAGS_coalesce);
   options.wait_mode = mode == "poll" ? WaitMode::kPoll : mode == "hybrid" ? WaitMode::kHybrid : WaitMode::kBlock;
   if (!absl::GetFlag(FLAGS_check_locks)) absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
-  int address[2];
-  if (pipe(address) != 0) return 1;
-  const pid_t server = fork();  // before there is a thread
-  if (server == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(address[0]);
-    PinTo(/*server=*/true);
-    const absl::Status status = Serve(options, address[1]);
-    std::cerr << "bench_rpc: " << status << std::endl;
-    _exit(status.ok() ? 0 : 1);
-  }
-  close(address[1]);
-  PinTo(/*server=*/false);
-  const int result = server < 0 ? 1 : RunClient(options, address[0]);
-  if (server > 0) {
-    kill(server, SIGKILL);
-    waitpid(server, nullptr, 0);
-  }
-  return result;
+  ServerProcess server([&](int address_fd) { return RunServer(options, address_fd); });
+  return RunClient(options, server.Address());
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // What calls of a Thrift service cost between two processes, over each transport: one caller, one call after the other,
-// or several threads with a connection each. The program starts its server itself, as a process of its own, and prints
-// one line of JSON:
+// or several threads with a connection each; or what processor time both ends take while nothing is called. The program
+// starts its server itself, as a process of its own, and prints one line of JSON:
 //   bench_thrift --transport=skein --bytes=64 --threads=1 --duration=1s
+//   bench_thrift --transport=skein --idle --duration=3s
 // Exit status: 0, 1 failed, 2 called wrongly.
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
 #include <thrift/transport/TBufferTransports.h>
@@ -14,22 +12,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <csignal>
+#include <ctime>
 #include <iostream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bench/server_process.h"
 #include "bench/thrift/BenchEcho.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
@@ -38,6 +39,7 @@ ABSL_FLAG(std::string, transport, "skein", "tcp, unix or skein");
 ABSL_FLAG(std::string, wait_mode, "hybrid", "of Skein: poll, hybrid or block");
 ABSL_FLAG(uint32_t, bytes, 64, "of a request and its reply");
 ABSL_FLAG(uint32_t, threads, 1, "callers, each with a connection");
+ABSL_FLAG(bool, idle, false, "whether nothing is called during the measurement, after one call on each connection");
 ABSL_FLAG(absl::Duration, duration, absl::Seconds(1), "of the measurement");
 
 // As in bench_rpc.
@@ -85,21 +87,22 @@ std::shared_ptr<TTransport> Connect(const std::string& path, int port) {
   return transport;
 }
 
-// Says by `port_fd` when it listens, and on which port.
+// Says by `address_fd` when it listens, and on which port.
 class TellPort final : public apache::thrift::server::TServerEventHandler {
  public:
-  TellPort(std::shared_ptr<TServerSocket> socket, int port_fd) : socket_(std::move(socket)), port_fd_(port_fd) {}
+  TellPort(std::shared_ptr<TServerSocket> socket, int address_fd)
+      : socket_(std::move(socket)), address_fd_(address_fd) {}
   void preServe() override {
-    const int port = socket_->getPort();
-    if (write(port_fd_, &port, sizeof(port)) != sizeof(port)) _exit(1);
+    const std::string port = absl::StrCat(socket_->getPort());
+    if (write(address_fd_, port.data(), port.size()) < 0) throw std::runtime_error("nobody asks for the port");
   }
 
  private:
   const std::shared_ptr<TServerSocket> socket_;
-  const int port_fd_;
+  const int address_fd_;
 };
 
-void Serve(const std::string& path, int port_fd) {
+void Serve(const std::string& path, int address_fd) {
   const std::shared_ptr<TServerSocket> socket = ServerSocket(path);
   std::shared_ptr<TTransportFactory> layers;
   if (Over("skein")) {
@@ -109,33 +112,39 @@ void Serve(const std::string& path, int port_fd) {
   }
   TThreadedServer server(std::make_shared<BenchEchoProcessor>(std::make_shared<Handler>()), socket, layers,
                          std::make_shared<apache::thrift::protocol::TBinaryProtocolFactory>());
-  server.setServerEventHandler(std::make_shared<TellPort>(socket, port_fd));
+  server.setServerEventHandler(std::make_shared<TellPort>(socket, address_fd));
   server.serve();
 }
 
-struct Figures {
-  std::vector<int64_t> times;  // ns, of round trips
+struct Caller {
+  std::shared_ptr<TTransport> transport;
+  std::unique_ptr<BenchEchoClient> client;
 };
 
-Figures CallUntil(BenchEchoClient& client, absl::Time end) {
+// Round trips, in ns, one after the other; one at least.
+std::vector<int64_t> CallUntil(BenchEchoClient& client, absl::Time end) {
   const std::string request(absl::GetFlag(FLAGS_bytes), 'x');
   std::string reply;
-  Figures figures;
-  for (int64_t start = absl::GetCurrentTimeNanos(); start < absl::ToUnixNanos(end);) {
+  std::vector<int64_t> times;
+  int64_t start = absl::GetCurrentTimeNanos();
+  do {
     client.Echo(reply, request);
     const int64_t now = absl::GetCurrentTimeNanos();
-    figures.times.push_back(now - start);
+    times.push_back(now - start);
     start = now;
-  }
+  } while (start < absl::ToUnixNanos(end));
   if (reply != request) throw std::runtime_error("an echo of something else");
-  return figures;
+  return times;
 }
 
-double ProcessorSeconds(int who) {
-  rusage usage = {};
-  getrusage(who, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + time.tv_usec / 1e6; };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+// Of all threads of a process so far. In /proc it is rounded to ticks, of which an idle process may not use one.
+double ProcessorSeconds(pid_t process) {
+  clockid_t clock;
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+    throw std::runtime_error("no processor time of a process that has ended");
+  }
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 void Print(std::vector<int64_t> times, double seconds, double client_cpu) {
@@ -151,28 +160,62 @@ void Print(std::vector<int64_t> times, double seconds, double client_cpu) {
             << std::endl;
 }
 
-void RunClient(const std::string& path, int port) {
-  std::vector<std::shared_ptr<TTransport>> transports;
-  std::vector<std::unique_ptr<BenchEchoClient>> clients;
+// Connected, and warm unless it is the idle that are measured.
+std::vector<Caller> OpenCallers(const std::string& path, int port) {
+  const absl::Duration warm_up = absl::GetFlag(FLAGS_idle) ? absl::ZeroDuration() : absl::GetFlag(FLAGS_duration) / 20;
+  std::vector<Caller> callers;
   for (uint32_t i = 0; i < absl::GetFlag(FLAGS_threads); ++i) {
-    transports.push_back(Connect(path, port));
-    clients.push_back(std::make_unique<BenchEchoClient>(std::make_shared<TBinaryProtocol>(transports.back())));
-    CallUntil(*clients.back(), absl::Now() + absl::GetFlag(FLAGS_duration) / 20);
+    const std::shared_ptr<TTransport> transport = Connect(path, port);
+    callers.push_back({transport, std::make_unique<BenchEchoClient>(std::make_shared<TBinaryProtocol>(transport))});
+    CallUntil(*callers.back().client, absl::Now() + warm_up);
   }
-  std::vector<Figures> figures(clients.size());
+  return callers;
+}
+
+void MeasureCalls(const std::vector<Caller>& callers) {
+  std::vector<std::vector<int64_t>> times(callers.size());
   std::vector<std::thread> threads;
   const absl::Time start = absl::Now();
-  const double cpu = ProcessorSeconds(RUSAGE_SELF);
-  for (size_t i = 0; i < clients.size(); ++i) {
-    threads.emplace_back([&, i] { figures[i] = CallUntil(*clients[i], start + absl::GetFlag(FLAGS_duration)); });
+  const double cpu = ProcessorSeconds(getpid());
+  for (size_t i = 0; i < callers.size(); ++i) {
+    threads.emplace_back([&, i] { times[i] = CallUntil(*callers[i].client, start + absl::GetFlag(FLAGS_duration)); });
   }
   for (std::thread& thread : threads) thread.join();
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  const double used = ProcessorSeconds(RUSAGE_SELF) - cpu;
+  const double used = ProcessorSeconds(getpid()) - cpu;
   std::vector<int64_t> all;
-  for (const Figures& some : figures) all.insert(all.end(), some.times.begin(), some.times.end());
+  for (const std::vector<int64_t>& some : times) all.insert(all.end(), some.begin(), some.end());
   Print(std::move(all), seconds, used);
-  for (const auto& transport : transports) transport->close();
+}
+
+void MeasureIdle(pid_t server) {
+  const double server_before = ProcessorSeconds(server);
+  const double client_before = ProcessorSeconds(getpid());
+  absl::SleepFor(absl::GetFlag(FLAGS_duration));
+  std::cout << absl::StrFormat(R"({"server_cpu_ms": %.3f, "client_cpu_ms": %.3f})",
+                               (ProcessorSeconds(server) - server_before) * 1e3,
+                               (ProcessorSeconds(getpid()) - client_before) * 1e3)
+            << std::endl;
+}
+
+void RunClient(const std::string& path, ServerProcess& server) {
+  int port = 0;
+  if (!absl::SimpleAtoi(server.Address(), &port)) throw std::runtime_error("no server");
+  const std::vector<Caller> callers = OpenCallers(path, port);
+  absl::GetFlag(FLAGS_idle) ? MeasureIdle(server.pid()) : MeasureCalls(callers);
+  for (const Caller& caller : callers) caller.transport->close();
+}
+
+// What a process makes of itself: its exit status.
+template <typename Body>
+int StatusOf(Body body) {
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& exception) {
+    std::cerr << "bench_thrift: " << exception.what() << std::endl;
+    return 1;
+  }
 }
 
 int CalledWrongly(absl::string_view what) {
@@ -183,33 +226,15 @@ int CalledWrongly(absl::string_view what) {
 int Main(const std::vector<char*>& arguments) {
   if (arguments.size() > 1) return CalledWrongly("there are only --flags; --help lists them");
   if (!Over("tcp") && !Over("unix") && !Over("skein")) return CalledWrongly("--transport is tcp, unix or skein");
+  const std::string wait_mode = absl::GetFlag(FLAGS_wait_mode);
+  if (wait_mode != "poll" && wait_mode != "hybrid" && wait_mode != "block") {
+    return CalledWrongly("--wait_mode is poll, hybrid or block");
+  }
+  if (absl::GetFlag(FLAGS_threads) == 0) return CalledWrongly("--threads is at least 1");
   if (!absl::GetFlag(FLAGS_check_locks)) absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::string path = std::string(1, '\0') + absl::StrCat("bench_thrift.", getpid());  // an abstract socket's
-  int port_fds[2];
-  if (pipe(port_fds) != 0) return 1;
-  const pid_t server = fork();  // before there is a thread
-  if (server == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    close(port_fds[0]);
-    Serve(path, port_fds[1]);
-    _exit(1);
-  }
-  close(port_fds[1]);
-  int port = 0;
-  int result = 1;
-  try {
-    if (server > 0 && read(port_fds[0], &port, sizeof(port)) == sizeof(port)) {
-      RunClient(path, port);
-      result = 0;
-    }
-  } catch (const std::exception& exception) {
-    std::cerr << "bench_thrift: " << exception.what() << std::endl;
-  }
-  if (server > 0) {
-    kill(server, SIGKILL);
-    waitpid(server, nullptr, 0);
-  }
-  return result;
+  ServerProcess server([&](int address_fd) { return StatusOf([&] { Serve(path, address_fd); }); });
+  return StatusOf([&] { RunClient(path, server); });
 }
 
 }  // namespace
