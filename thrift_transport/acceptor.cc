@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thrift/Thrift.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -21,29 +22,22 @@ namespace {
 constexpr std::chrono::milliseconds kRespite{100};
 constexpr size_t kMostDecided = 256;
 
-UniqueFd SocketPair(UniqueFd& other) {
-  std::array<int, 2> both = {-1, -1};
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both.data()) != 0) return {};
-  other = UniqueFd(both[1]);
-  return UniqueFd(both[0]);
-}
-
 }  // namespace
 
-Acceptor::Acceptor(int listener, Accept accept, const Options& options)
+Acceptor::Acceptor(int listener, Accept accept, const Options& options, int tell, int ready)
     : listener_(listener),
       accept_(std::move(accept)),
       options_(options),
+      tell_(tell),
+      ready_(ready),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      tell_(SocketPair(ready_)),
-      ready_fd_(ready_.get()) {}
+      stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(int listener, Accept accept, const Options& options) {
-  std::unique_ptr<Acceptor> acceptor(new Acceptor(listener, std::move(accept), options));
-  const bool made = acceptor->epoll_.valid() && acceptor->stop_.valid() && acceptor->tell_.valid();
-  if (!made || !acceptor->Watch(acceptor->stop_.get()) || !acceptor->Watch(acceptor->tell_.get()) ||
-      !acceptor->Watch(listener)) {
+absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(int listener, Accept accept, const Options& options, int tell,
+                                                          int ready) {
+  std::unique_ptr<Acceptor> acceptor(new Acceptor(listener, std::move(accept), options, tell, ready));
+  const bool made = acceptor->epoll_.valid() && acceptor->stop_.valid();
+  if (!made || !acceptor->Watch(acceptor->stop_.get()) || !acceptor->Watch(tell) || !acceptor->Watch(listener)) {
     return ErrnoStatus(errno, "make the descriptors to accept with");
   }
   try {
@@ -63,10 +57,10 @@ Acceptor::~Acceptor() {
 std::shared_ptr<PolledSocket> Acceptor::Take() {
   absl::MutexLock lock(&mu_);
   if (decided_.empty()) return nullptr;
-  char byte = 0;
-  recv(ready_fd_, &byte, 1, 0);
   std::shared_ptr<PolledSocket> socket = std::move(decided_.front());
   decided_.pop_front();
+  char byte = 0;
+  if (decided_.empty()) recv(ready_, &byte, 1, 0);
   return socket;
 }
 
@@ -84,7 +78,7 @@ void Acceptor::Run() {
     for (int i = 0; i < ready; ++i) {
       const int fd = events[i].data.fd;
       if (fd == stop_.get()) return;
-      if (fd == tell_.get()) return Forsake();
+      if (fd == tell_) return Forsake();
       if (fd == listener_) {
         AcceptOne();
       } else if (const auto found = connections_.find(fd); found != connections_.end()) {
@@ -109,6 +103,8 @@ bool Acceptor::Full() {
 // The server has gone. This object may live on; as with Thrift's own, nobody can connect any more.
 void Acceptor::Forsake() {
   shutdown(listener_, SHUT_RDWR);
+  // Who has connected to a UNIX socket stays so.
+  for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) close(fd);
   connections_.clear();
   std::deque<std::shared_ptr<PolledSocket>> never_taken;
   absl::MutexLock lock(&mu_);
@@ -167,8 +163,8 @@ void Acceptor::OnHello(int fd, Connection& connection) {
 void Acceptor::HandOut(int fd, std::shared_ptr<PolledSocket> socket) {
   Unwatch(fd);
   absl::MutexLock lock(&mu_);
+  if (decided_.empty()) send(tell_, "", 1, MSG_NOSIGNAL);
   decided_.push_back(std::move(socket));
-  send(tell_.get(), "", 1, MSG_NOSIGNAL);
 }
 
 void Acceptor::DropLate() {

@@ -26,13 +26,13 @@ class Acceptor {
  public:
   using Accept = std::function<std::shared_ptr<PolledSocket>()>;  // throws
 
-  // `accept` is called when `listener` is readable. Both outlive this.
-  static absl::StatusOr<std::unique_ptr<Acceptor>> Start(int listener, Accept accept, const Options& options);
+  // `accept` is called when `listener` is readable. Both outlive this. A byte is sent by `tell` when there is something
+  // to take; its other end, where it arrives, is `ready`. When that is closed nothing is taken any more: then nobody
+  // can connect any more.
+  static absl::StatusOr<std::unique_ptr<Acceptor>> Start(int listener, Accept accept, const Options& options, int tell,
+                                                         int ready);
   ~Acceptor();
 
-  // A descriptor that is readable while there is something to take, for the caller to close: who does so takes nothing
-  // more, and then nobody can connect any more.
-  int GiveReadyFd() { return ready_.Release(); }
   // Null: there is nothing.
   std::shared_ptr<PolledSocket> Take();
 
@@ -43,7 +43,7 @@ class Acceptor {
     Deadline deadline = Deadline::max();  // of a hello that has begun
   };
 
-  Acceptor(int listener, Accept accept, const Options& options);
+  Acceptor(int listener, Accept accept, const Options& options, int tell, int ready);
   bool Watch(int fd);
   void Unwatch(int fd);
   void Run();
@@ -62,16 +62,15 @@ class Acceptor {
   const int listener_;
   const Accept accept_;
   const Options options_;
+  const int tell_;
+  const int ready_;
   UniqueFd epoll_;
   UniqueFd stop_;
-  UniqueFd ready_;  // where a byte arrives for each connection to take; given away
-  UniqueFd tell_;   // where it is sent
-  const int ready_fd_;
   absl::flat_hash_map<int, Connection> connections_;  // undecided, by TCP descriptor
   Deadline accepts_again_ = Deadline::min();          // after a failure
 
   absl::Mutex mu_;
-  std::deque<std::shared_ptr<PolledSocket>> decided_ ABSL_GUARDED_BY(mu_);
+  std::deque<std::shared_ptr<PolledSocket>> decided_ ABSL_GUARDED_BY(mu_);  // one byte is under way while there are any
 
   std::thread thread_;
 };

@@ -77,6 +77,7 @@ bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr
   tcp_ = std::exchange(socket_, readiness_->fd());
   lifeline_ = std::make_shared<link::Lifeline>();
   lifeline_->fd = tcp_;
+  lifeline_->depends_on_caretaker = true;
   lifeline_->cut = [readiness] { readiness->PeerIsGone(); };
   room_->Add(lifeline_);
   Fill();

@@ -1,7 +1,10 @@
 #include "thrift_transport/tskein_nonblocking_server_socket.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "core/base/options.h"
@@ -24,17 +27,37 @@ TSkeinNonblockingServerSocket::TSkeinNonblockingServerSocket(const std::string& 
     : TNonblockingServerSocket(address, port), options_(options) {}
 TSkeinNonblockingServerSocket::TSkeinNonblockingServerSocket(const std::string& path, const TSkeinOptions& options)
     : TNonblockingServerSocket(path), options_(options) {}
-TSkeinNonblockingServerSocket::~TSkeinNonblockingServerSocket() { close(); }
+TSkeinNonblockingServerSocket::~TSkeinNonblockingServerSocket() {
+  close();
+  forgetPair();
+}
+
+void TSkeinNonblockingServerSocket::forgetPair() {
+  if (tell_ != THRIFT_INVALID_SOCKET) ::close(tell_);
+  if (ready_ != THRIFT_INVALID_SOCKET && !given_) ::close(ready_);
+  tell_ = ready_ = THRIFT_INVALID_SOCKET;
+  given_ = false;
+}
 
 void TSkeinNonblockingServerSocket::listen() {
   const Options& options = options_.get();
   CheckAddress(options, isUnixDomainSocket());
   if (acceptor_ != nullptr) close();
+  forgetPair();
   TNonblockingServerSocket::listen();
   if (options.mode == Mode::kOff) return;
+  THRIFT_SOCKET pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+    const int why = errno;
+    close();
+    throw TTransportException(TTransportException::NOT_OPEN, "socketpair()", why);
+  }
+  tell_ = pair[0];
+  ready_ = pair[1];
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
       TNonblockingServerSocket::getSocketFD(),
-      [this] { return std::static_pointer_cast<PolledSocket>(TNonblockingServerSocket::acceptImpl()); }, options);
+      [this] { return std::static_pointer_cast<PolledSocket>(TNonblockingServerSocket::acceptImpl()); }, options, tell_,
+      ready_);
   if (!acceptor.ok()) {
     close();
     throw TTransportException(TTransportException::NOT_OPEN, "skein: " + std::string(acceptor.status().message()));
@@ -44,14 +67,13 @@ void TSkeinNonblockingServerSocket::listen() {
 
 void TSkeinNonblockingServerSocket::close() {
   acceptor_ = nullptr;
-  given_ = THRIFT_INVALID_SOCKET;
   TNonblockingServerSocket::close();
 }
 
 THRIFT_SOCKET TSkeinNonblockingServerSocket::getSocketFD() {
   if (acceptor_ == nullptr) return TNonblockingServerSocket::getSocketFD();
-  if (given_ == THRIFT_INVALID_SOCKET) given_ = acceptor_->GiveReadyFd();
-  return given_;
+  given_ = true;
+  return ready_;
 }
 
 std::shared_ptr<TSocket> TSkeinNonblockingServerSocket::acceptImpl() {

@@ -39,9 +39,15 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   std::shared_ptr<apache::thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override;
 
  private:
+  void forgetPair();
+
   const TSkeinOptions options_;
+  // A socket pair: what the acceptor tells, and where it arrives. A server that has been given its end goes on to poll
+  // it when this is closed: so it stays, and is quiet.
+  THRIFT_SOCKET tell_ = THRIFT_INVALID_SOCKET;
+  THRIFT_SOCKET ready_ = THRIFT_INVALID_SOCKET;
+  bool given_ = false;                  // the server closes `ready_`
   std::unique_ptr<Acceptor> acceptor_;  // null: mode off, or not listening
-  THRIFT_SOCKET given_ = THRIFT_INVALID_SOCKET;
 };
 
 }  // namespace skein::thrift_transport

@@ -5,14 +5,17 @@
 //   bench_thrift --transport=skein --idle --duration=3s
 // Exit status: 0, 1 failed, 2 called wrongly.
 #include <thrift/protocol/TBinaryProtocol.h>
+#include <thrift/server/TNonblockingServer.h>
 #include <thrift/server/TThreadedServer.h>
 #include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TNonblockingServerSocket.h>
 #include <thrift/transport/TServerSocket.h>
 #include <thrift/transport/TSocket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -32,6 +35,7 @@
 #include "absl/time/time.h"
 #include "bench/server_process.h"
 #include "bench/thrift/BenchEcho.h"
+#include "thrift_transport/tskein_nonblocking_server_socket.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
 
@@ -39,6 +43,7 @@ ABSL_FLAG(std::string, transport, "skein", "tcp, unix or skein");
 ABSL_FLAG(std::string, wait_mode, "hybrid", "of Skein: poll, hybrid or block");
 ABSL_FLAG(uint32_t, bytes, 64, "of a request and its reply");
 ABSL_FLAG(uint32_t, threads, 1, "callers, each with a connection");
+ABSL_FLAG(bool, nonblocking, false, "whether the server is a TNonblockingServer, whose messages are framed");
 ABSL_FLAG(bool, idle, false, "whether nothing is called during the measurement, after one call on each connection");
 ABSL_FLAG(absl::Duration, duration, absl::Seconds(1), "of the measurement");
 
@@ -49,13 +54,17 @@ namespace skein::bench {
 namespace {
 
 using apache::thrift::protocol::TBinaryProtocol;
+using apache::thrift::server::TNonblockingServer;
 using apache::thrift::server::TThreadedServer;
 using apache::thrift::transport::TBufferedTransport;
 using apache::thrift::transport::TBufferedTransportFactory;
+using apache::thrift::transport::TFramedTransport;
+using apache::thrift::transport::TNonblockingServerSocket;
 using apache::thrift::transport::TServerSocket;
 using apache::thrift::transport::TSocket;
 using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportFactory;
+using thrift_transport::TSkeinNonblockingServerSocket;
 using thrift_transport::TSkeinOptions;
 using thrift_transport::TSkeinServerSocket;
 using thrift_transport::TSkeinSocket;
@@ -78,11 +87,23 @@ std::shared_ptr<TServerSocket> ServerSocket(const std::string& path) {
   return std::make_shared<TSkeinServerSocket>("127.0.0.1", 0, SkeinOptions());
 }
 
+std::shared_ptr<TNonblockingServerSocket> NonblockingServerSocket(const std::string& path) {
+  if (Over("unix")) return std::make_shared<TNonblockingServerSocket>(path);
+  if (Over("tcp")) return std::make_shared<TNonblockingServerSocket>("127.0.0.1", 0);
+  return std::make_shared<TSkeinNonblockingServerSocket>("127.0.0.1", 0, SkeinOptions());
+}
+
 std::shared_ptr<TTransport> Connect(const std::string& path, int port) {
-  std::shared_ptr<TTransport> transport;
-  if (Over("unix")) transport = std::make_shared<TBufferedTransport>(std::make_shared<TSocket>(path));
-  if (Over("tcp")) transport = std::make_shared<TBufferedTransport>(std::make_shared<TSocket>("127.0.0.1", port));
-  if (Over("skein")) transport = std::make_shared<TSkeinSocket>("127.0.0.1", port, SkeinOptions());
+  std::shared_ptr<TTransport> socket;
+  if (Over("unix")) socket = std::make_shared<TSocket>(path);
+  if (Over("tcp")) socket = std::make_shared<TSocket>("127.0.0.1", port);
+  if (Over("skein")) socket = std::make_shared<TSkeinSocket>("127.0.0.1", port, SkeinOptions());
+  std::shared_ptr<TTransport> transport = socket;
+  if (absl::GetFlag(FLAGS_nonblocking)) {
+    transport = std::make_shared<TFramedTransport>(socket);
+  } else if (!Over("skein")) {
+    transport = std::make_shared<TBufferedTransport>(socket);
+  }
   transport->open();
   return transport;
 }
@@ -90,29 +111,31 @@ std::shared_ptr<TTransport> Connect(const std::string& path, int port) {
 // Says by `address_fd` when it listens, and on which port.
 class TellPort final : public apache::thrift::server::TServerEventHandler {
  public:
-  TellPort(std::shared_ptr<TServerSocket> socket, int address_fd)
-      : socket_(std::move(socket)), address_fd_(address_fd) {}
+  TellPort(std::function<int()> port, int address_fd) : port_(std::move(port)), address_fd_(address_fd) {}
   void preServe() override {
-    const std::string port = absl::StrCat(socket_->getPort());
+    const std::string port = absl::StrCat(port_());
     if (write(address_fd_, port.data(), port.size()) < 0) throw std::runtime_error("nobody asks for the port");
   }
 
  private:
-  const std::shared_ptr<TServerSocket> socket_;
+  const std::function<int()> port_;
   const int address_fd_;
 };
 
 void Serve(const std::string& path, int address_fd) {
-  const std::shared_ptr<TServerSocket> socket = ServerSocket(path);
-  std::shared_ptr<TTransportFactory> layers;
-  if (Over("skein")) {
-    layers = std::make_shared<TTransportFactory>();
-  } else {
-    layers = std::make_shared<TBufferedTransportFactory>();
+  const auto processor = std::make_shared<BenchEchoProcessor>(std::make_shared<Handler>());
+  const auto protocols = std::make_shared<apache::thrift::protocol::TBinaryProtocolFactory>();
+  if (absl::GetFlag(FLAGS_nonblocking)) {
+    const std::shared_ptr<TNonblockingServerSocket> socket = NonblockingServerSocket(path);
+    TNonblockingServer server(processor, protocols, socket);
+    server.setServerEventHandler(std::make_shared<TellPort>([&] { return socket->getListenPort(); }, address_fd));
+    return server.serve();
   }
-  TThreadedServer server(std::make_shared<BenchEchoProcessor>(std::make_shared<Handler>()), socket, layers,
-                         std::make_shared<apache::thrift::protocol::TBinaryProtocolFactory>());
-  server.setServerEventHandler(std::make_shared<TellPort>(socket, address_fd));
+  const std::shared_ptr<TServerSocket> socket = ServerSocket(path);
+  std::shared_ptr<TTransportFactory> layers = std::make_shared<TTransportFactory>();
+  if (!Over("skein")) layers = std::make_shared<TBufferedTransportFactory>();
+  TThreadedServer server(processor, socket, layers, protocols);
+  server.setServerEventHandler(std::make_shared<TellPort>([&] { return socket->getPort(); }, address_fd));
   server.serve();
 }
 

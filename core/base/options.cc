@@ -116,7 +116,8 @@ constexpr OptionSpec kTable[] = {
      "How a thread waits in Thrift's reads and writes. poll: it never sleeps. hybrid: it polls while that pays, and "
      "then sleeps. block: it sleeps at once. gRPC's threads wait as gRPC lets them.",
      SetWaitMode},
-    {"spin_time", "50", "0 .. 1000000", "us", "How long a hybrid wait polls at most before it sleeps.",
+    {"spin_time", "50", "0 .. 1000000", "us",
+     "How much processor time a hybrid wait spends polling, at most, before it sleeps.",
      [](Options& options, absl::string_view value) {
        int64_t number = 0;
        if (absl::Status status = ParseInteger(value, 0, 1000000, 1, &number); !status.ok()) return status;

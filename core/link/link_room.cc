@@ -10,19 +10,11 @@
 #include <array>
 
 #include "absl/algorithm/container.h"
-#include "absl/cleanup/cleanup.h"
 #include "core/progress/pace.h"
 #include "core/progress/spin.h"
 
 namespace skein::link {
 namespace {
-
-// Threads of this process that spin, whatever link they wait for. Relaxed: a hint.
-std::atomic<int> spinning = 0;
-progress::Yielding yielding;
-
-// Who yields leaves its processor to the others: only who does not has to count them.
-int Runnable() { return yielding.pays(Clock::now()) ? 1 : 1 + spinning.load(std::memory_order_relaxed); }
 
 timespec Until(Deadline deadline) {
   const auto since = deadline.time_since_epoch();
@@ -89,7 +81,7 @@ void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()
 absl::Duration LinkRoom::Budget() {
   // Where time is simulated, nobody sleeps.
   if (link_->fd() < 0) return absl::InfiniteDuration();
-  return budget_.Begin(Runnable());
+  return budget_.Begin(progress::Spin::Runnable());
 }
 
 // Polls once at least. True: the ticket is done.
@@ -97,15 +89,13 @@ bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budge
   link_->Poll();
   if (ticket.done()) return true;
   if (budget == absl::ZeroDuration()) return false;
-  spinning.fetch_add(1, std::memory_order_relaxed);
-  const absl::Cleanup ended = [] { spinning.fetch_sub(1, std::memory_order_relaxed); };
-  progress::Spin spin(budget, progress::kYieldAfter, Clock::now());
+  progress::Spin spin(budget, progress::kYieldAfter);
   Deadline look = spin.now() + progress::kLook;
   for (int turn = 1;; ++turn) {
     if (turn % progress::kThorough == 0 || link_->Glance()) link_->Poll();
     if (ticket.done()) return true;
     if (turn % progress::kSeldom != 0) continue;
-    if (!spin.Pass(yielding, spinning.load(std::memory_order_relaxed)) || spin.now() >= deadline) return false;
+    if (!spin.Pass() || spin.now() >= deadline) return false;
     if (spin.now() < look) continue;
     look = spin.now() + progress::kLook;
     // The server may have found no room to say that it sleeps.
@@ -159,16 +149,12 @@ void LinkRoom::Cut(int fd) {
 
 // While another thread has the seat. To sleep and be woken costs more than a short wait.
 void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
-  const absl::Duration budget = watch_budget_.Begin(Runnable());
+  const absl::Duration budget = watch_budget_.Begin(progress::Spin::Runnable());
   if (budget == absl::ZeroDuration()) return;
-  spinning.fetch_add(1, std::memory_order_relaxed);
-  const absl::Cleanup ended = [] { spinning.fetch_sub(1, std::memory_order_relaxed); };
-  progress::Spin spin(budget, std::chrono::microseconds::zero(), Clock::now());
-  for (int turn = 1; !ticket.done(); ++turn) {
-    if (!room_.seat_taken()) return;
+  progress::Spin spin(budget, std::chrono::microseconds::zero());
+  for (int turn = 1; !ticket.done() && room_.seat_taken(); ++turn) {
     if (turn % progress::kSeldom != 0) continue;
-    if (!spin.Pass(yielding, spinning.load(std::memory_order_relaxed)) || spin.now() >= deadline)
-      return watch_budget_.Ended(false);
+    if (!spin.Pass() || spin.now() >= deadline) return watch_budget_.Ended(false);
   }
   watch_budget_.Ended(true);
 }
@@ -178,7 +164,9 @@ void LinkRoom::WakeSleeper() { wake_.valid() ? void(eventfd_write(wake_.get(), 1
 progress::Attendance LinkRoom::TakeAttendance() {
   if (asleep_.load(std::memory_order_seq_cst)) return progress::Attendance::kAsleep;
   const bool attended = attended_.exchange(false, std::memory_order_seq_cst);
-  return attended || room_.seat_taken() ? progress::Attendance::kAwake : progress::Attendance::kNobody;
+  if (attended || room_.seat_taken()) return progress::Attendance::kAwake;
+  const bool depended_on = dependents_.load(std::memory_order_relaxed) > 0;
+  return depended_on ? progress::Attendance::kCaretaker : progress::Attendance::kNobody;
 }
 
 void LinkRoom::Drain() {
@@ -188,12 +176,15 @@ void LinkRoom::Drain() {
 void LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
   absl::MutexLock lock(&mu_);
   lifelines_.push_back(lifeline);
+  if (lifeline->depends_on_caretaker) dependents_.fetch_add(1, std::memory_order_relaxed);
   Register(lifeline->fd);
 }
 
 void LinkRoom::Remove(const std::shared_ptr<Lifeline>& lifeline) {
   absl::MutexLock lock(&mu_);
-  if (std::erase(lifelines_, lifeline) > 0) epoll_ctl(descriptors_.get(), EPOLL_CTL_DEL, lifeline->fd, nullptr);
+  if (std::erase(lifelines_, lifeline) == 0) return;
+  epoll_ctl(descriptors_.get(), EPOLL_CTL_DEL, lifeline->fd, nullptr);
+  if (lifeline->depends_on_caretaker) dependents_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace skein::link

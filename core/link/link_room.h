@@ -39,6 +39,8 @@ struct Lifeline {
   int fd = -1;
   // Called by who waits, once, with no lock held, when all that the peer had sent before it went has been polled.
   std::function<void()> cut;
+  // Whether its stream's user waits elsewhere for what the caretaker polls.
+  bool depends_on_caretaker = false;
 };
 
 // Any thread. Lock: mu_, under which nothing else is called.
@@ -101,6 +103,7 @@ class LinkRoom {
   // Sequentially consistent: changed, then the caretaker is nudged; it looks at them after it has said that it sleeps.
   std::atomic<bool> asleep_ = false;    // who has the seat
   std::atomic<bool> attended_ = false;  // since the caretaker asked
+  std::atomic<int> dependents_ = 0;     // relaxed: of the caretaker; it hears of a new one when something comes
 
   absl::Mutex mu_;
   std::vector<std::shared_ptr<Lifeline>> lifelines_ ABSL_GUARDED_BY(mu_);

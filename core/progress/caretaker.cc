@@ -3,14 +3,19 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/base/deadline.h"
 #include "core/base/unique_fd.h"
+#include "core/progress/pace.h"
+#include "core/progress/spin.h"
 
 namespace skein::progress {
 namespace {
@@ -18,14 +23,25 @@ namespace {
 // After so long without anybody who attends it, a source is the caretaker's.
 constexpr int kUnattendedMs = 10;
 
+// Whoever never sleeps has a processor for itself; this thread is beside those that do the work.
+SpinPolicy Sleepy(SpinPolicy policy) {
+  if (policy.mode == WaitMode::kPoll) policy.mode = WaitMode::kHybrid;
+  return policy;
+}
+
 }  // namespace
 
 struct Caretaker::Shared {
+  explicit Shared(const SpinPolicy& policy) : budget(Sleepy(policy)) {}
+
   void Start(const std::shared_ptr<Shared>& self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void Run();
   void Wake() ABSL_LOCKS_EXCLUDED(changed_mu);
   pollfd Woken() ABSL_LOCKS_EXCLUDED(changed_mu);  // drained, to sleep on; by the thread alone
+  // Polls for a moment what somebody depends on this for. True: something came.
+  bool SpinForDependents();
+  bool PollDependents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // What to sleep on, and for how long at most (poll(2)). False: nobody is left, and the thread ends.
   bool Look(std::vector<pollfd>& descriptors, int& timeout_ms);
 
@@ -33,6 +49,7 @@ struct Caretaker::Shared {
     std::shared_ptr<Source> source;
     // Polled and not armed since: somebody else may sleep on its descriptor, whose wake-up that has acknowledged.
     bool owed = false;
+    bool depended_on = false;
   };
   static void LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms);
 
@@ -42,6 +59,7 @@ struct Caretaker::Shared {
   std::atomic<bool> asleep = false;
   absl::Mutex mu;
   std::vector<Cared> sources ABSL_GUARDED_BY(mu);
+  SpinBudget budget;
   bool running ABSL_GUARDED_BY(mu) = false;
   // Wakes the thread, and is there while it is. A lock of its own: who nudges may be an observer under `mu`.
   absl::Mutex changed_mu ABSL_ACQUIRED_AFTER(mu);
@@ -74,8 +92,36 @@ void Caretaker::Shared::Wake() {
 void Caretaker::Shared::Run() {
   std::vector<pollfd> descriptors;
   int timeout_ms = 0;
-  while (Look(descriptors, timeout_ms)) {
-    if (timeout_ms != 0) poll(descriptors.data(), descriptors.size(), timeout_ms);
+  for (Deadline look = Deadline::min();;) {
+    const bool came = SpinForDependents();
+    if (came && Clock::now() < look) continue;
+    if (!Look(descriptors, timeout_ms)) return;
+    look = Clock::now() + kLook;
+    if (!came && timeout_ms != 0) poll(descriptors.data(), descriptors.size(), timeout_ms);
+  }
+}
+
+bool Caretaker::Shared::PollDependents() {
+  bool any = false;
+  for (Cared& cared : sources) {
+    if (!cared.depended_on) continue;
+    cared.owed = true;
+    any |= cared.source->Poll();
+  }
+  return any;
+}
+
+bool Caretaker::Shared::SpinForDependents() {
+  absl::MutexLock lock(&mu);
+  if (absl::c_none_of(sources, [](const Cared& cared) { return cared.depended_on; })) return false;
+  const absl::Duration longest = budget.Begin(Spin::Runnable());
+  if (longest == absl::ZeroDuration()) return false;
+  Spin spin(longest, kYieldAfter);
+  for (int turn = 1;; ++turn) {
+    const bool came = PollDependents();
+    if (!came && (turn % kSeldom != 0 || spin.Pass())) continue;
+    budget.Ended(came);
+    return came;
   }
 }
 
@@ -106,7 +152,11 @@ bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) 
 void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms) {
   Source& source = *cared.source;
   const Attendance attendance = source.TakeAttendance();
-  if (attendance != Attendance::kNobody && !cared.owed) {
+  const bool depended_on = attendance == Attendance::kCaretaker;
+  if (depended_on && !cared.depended_on) timeout_ms = 0;  // to spin first
+  cared.depended_on = depended_on;
+  const bool attended = attendance == Attendance::kAwake || attendance == Attendance::kAsleep;
+  if (attended && !cared.owed) {
     if (attendance == Attendance::kAwake && timeout_ms < 0) timeout_ms = kUnattendedMs;
     return;
   }
@@ -120,7 +170,7 @@ void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, i
   }
 }
 
-Caretaker::Caretaker() : shared_(std::make_shared<Shared>()) {}
+Caretaker::Caretaker(const SpinPolicy& policy) : shared_(std::make_shared<Shared>(policy)) {}
 Caretaker::~Caretaker() { TakeAll(); }
 
 void Caretaker::Add(std::shared_ptr<Source> source) {

@@ -1,6 +1,7 @@
 // Polls the sources that nobody else does just now: those whose last users have gone before their last words arrived,
-// and those whose users are busy with something else. On a thread of its own, asleep on their descriptors; it is there
-// only while there are sources.
+// those whose users are busy with something else, and those whose users sleep elsewhere (an event loop's). On a thread
+// of its own, asleep on their descriptors, but that it spins for the last kind; it is there only while there are
+// sources.
 #ifndef SKEIN_CORE_PROGRESS_CARETAKER_H_
 #define SKEIN_CORE_PROGRESS_CARETAKER_H_
 
@@ -8,18 +9,20 @@
 #include <vector>
 
 #include "core/progress/progress.h"
+#include "core/progress/spin_budget.h"
 
 namespace skein::progress {
 
 // Any thread. Sources are polled under a lock: what their observers call must not come back here.
 class Caretaker {
  public:
-  Caretaker();
+  explicit Caretaker(const SpinPolicy& policy = {WaitMode::kBlock, absl::ZeroDuration(), 1});
   ~Caretaker();  // drops all sources
   Caretaker(const Caretaker&) = delete;
   Caretaker& operator=(const Caretaker&) = delete;
 
-  // `source` is looked after until Retire says that it is finished, then dropped. Without a thread to be had it rests.
+  // `source` is looked after until Retire says that it is finished, then dropped. Without a thread or a descriptor to
+  // be had it rests until the next one comes.
   void Add(std::shared_ptr<Source> source);
   // All that are left, for somebody who polls them all from now on.
   std::vector<std::shared_ptr<Source>> TakeAll();

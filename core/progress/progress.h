@@ -11,8 +11,9 @@ namespace skein::progress {
 // Who looks after a source just now, beside a Caretaker.
 enum class Attendance : uint8_t {
   kNobody,
-  kAwake,   // somebody polls it, or has done so a moment ago
-  kAsleep,  // somebody sleeps on its descriptor, and will say so when that is over (Caretaker::Nudge)
+  kCaretaker,  // nobody, and somebody waits for what it brings all the same, elsewhere
+  kAwake,      // somebody polls it, or has done so a moment ago
+  kAsleep,     // somebody sleeps on its descriptor, and will say so when that is over (Caretaker::Nudge)
 };
 
 // Any thread may call any method; concurrent Polls are safe and all but one return false at once.

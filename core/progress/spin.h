@@ -1,10 +1,11 @@
-// One wait's spin: what it has cost, and when it gives its processor up for a moment. Pure, but for Pass.
+// One wait's spin: what it has cost, and when it gives its processor up for a moment.
 //
 // Where more threads wait than there are processors, whoever they wait for needs one of theirs. To give it up
 // (sched_yield) costs less than a microsecond, to sleep and be woken twenty: so a spin yields, and only the time in
 // which it has had a processor itself counts against its budget. But to whoever computes without end a yield gives a
-// whole slice, milliseconds, where a sleeper that is woken would go first: after one that dear, nobody yields for a
-// while.
+// whole slice, milliseconds, where a sleeper that is woken would go first: where too much time goes that way, nobody
+// yields for a while, nor spins where there are more of them than processors. Who never sleeps yields whatever it
+// costs.
 #ifndef SKEIN_CORE_PROGRESS_SPIN_H_
 #define SKEIN_CORE_PROGRESS_SPIN_H_
 
@@ -12,47 +13,40 @@
 #include <atomic>
 #include <chrono>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
 
 namespace skein::progress {
 
-// Whether threads of this process give up their processors while they spin. Any thread.
+// Whether threads that spin give up their processors. Pure; any thread.
 class Yielding {
  public:
-  // A yield of that long is dear, and longer by that much for each other thread of this process that may have had its
-  // turn meanwhile.
+  // A yield of that long is dear, and longer by that much for each other thread that may have had its turn meanwhile.
   static constexpr std::chrono::microseconds kDear{1000};
   static constexpr std::chrono::microseconds kTurn{50};
-  // One may be, in a virtual machine whose processor was taken away. But when dear ones follow each other for so long,
-  // somebody computes here:
-  static constexpr std::chrono::milliseconds kPatience{16};
-  // all refrain from it for so many times as long, which costs them a few percent.
-  static constexpr int kRest = 32;
-  static constexpr Clock::duration kLongest = std::chrono::milliseconds(64);
+  // Some are, in a virtual machine whose processors are taken away now and then. So much of so long, and somebody
+  // computes here:
+  static constexpr std::chrono::milliseconds kMost{20};
+  static constexpr std::chrono::milliseconds kWindow{50};
+  // it is not tried again before that.
+  static constexpr std::chrono::milliseconds kRest{1000};
 
   bool pays(Deadline now) const { return now.time_since_epoch().count() >= until_.load(std::memory_order_relaxed); }
-  void Took(Clock::duration time, Deadline now, int others) {
-    const Clock::duration dear = kDear + kTurn * others;
-    if (time < dear) return;
-    const Clock::rep end = now.time_since_epoch().count();
-    const Clock::rep start = end - time.count();
-    // Two threads may tell of the same time.
-    const bool goes_on = start - last_.exchange(end, std::memory_order_relaxed) < dear.count();
-    if (!goes_on) return first_.store(start, std::memory_order_relaxed);
-    const Clock::duration all(end - first_.load(std::memory_order_relaxed));
-    if (all >= kPatience) until_.store(end + (std::min(all, kLongest) * kRest).count(), std::memory_order_relaxed);
-  }
+  // `turns`: how many others on this processor may have had theirs.
+  void Took(Clock::duration time, Deadline now, int turns);
 
  private:
-  // Relaxed: hints.
-  std::atomic<Clock::rep> until_ = 0;
-  std::atomic<Clock::rep> first_ = 0;  // when the dear ones began that follow each other
-  std::atomic<Clock::rep> last_ = 0;   // when the last of them ended
+  std::atomic<Clock::rep> until_ = 0;  // relaxed: a hint
+  absl::Mutex mu_;                     // for dear ones alone
+  Deadline window_ ABSL_GUARDED_BY(mu_);
+  Deadline counted_ ABSL_GUARDED_BY(mu_);        // the same time may be told of by many
+  Clock::duration dear_ ABSL_GUARDED_BY(mu_){};  // of this window
 };
 
-// Of one thread.
-class Spin {
+// What a spin does next. Pure; of one thread.
+class Pacer {
  public:
   // Its own cost, of one that is longer: the rest was somebody else's time.
   static constexpr std::chrono::microseconds kYieldCosts{1};
@@ -61,7 +55,7 @@ class Spin {
 
   // `budget`: of processor time; InfiniteDuration: as long as the wait. `yield_after`: what comes sooner is not to wait
   // for a system call.
-  Spin(absl::Duration budget, std::chrono::microseconds yield_after, Deadline now)
+  Pacer(absl::Duration budget, std::chrono::microseconds yield_after, Deadline now)
       : yield_after_(yield_after),
         budget_(budget == absl::InfiniteDuration() ? Clock::duration::max() : absl::ToChronoNanoseconds(budget)),
         last_(now) {}
@@ -71,25 +65,45 @@ class Spin {
     burned_ += now - last_;
     last_ = now;
     if (burned_ >= budget_) return Then::kOver;
-    return burned_ >= yield_after_ && yielding.pays(now) ? Then::kYield : Then::kGoOn;
+    if (burned_ < yield_after_) return Then::kGoOn;
+    return sleepless() || yielding.pays(now) ? Then::kYield : Then::kGoOn;
   }
-  void Yielded(Deadline now, Yielding& yielding, int others) {
+  void Yielded(Deadline now, Yielding& yielding, int turns) {
     const Clock::duration time = now - last_;
     burned_ += std::min<Clock::duration>(time, kYieldCosts);
     last_ = now;
-    yielding.Took(time, now, others);
+    yielding.Took(time, now, turns);
   }
-
-  // Both, by the machine's clock and scheduler. False: it is over.
-  bool Pass(Yielding& yielding, int others);
   // The last time looked at.
   Deadline now() const { return last_; }
 
  private:
+  bool sleepless() const { return budget_ == Clock::duration::max(); }
+
   const Clock::duration yield_after_;
   const Clock::duration budget_;
   Clock::duration burned_{};
   Deadline last_;
+};
+
+// A spin of this thread's, by the machine's clock and scheduler.
+class Spin {
+ public:
+  Spin(absl::Duration budget, std::chrono::microseconds yield_after);
+  Spin(const Spin&) = delete;
+  Spin& operator=(const Spin&) = delete;
+  ~Spin();
+
+  // Now and then. False: it is over.
+  bool Pass();
+  // At the last Pass.
+  Deadline now() const { return pacer_.now(); }
+
+  // For SpinBudget::Begin, by who is about to spin.
+  static int Runnable();
+
+ private:
+  Pacer pacer_;
 };
 
 }  // namespace skein::progress

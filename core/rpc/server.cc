@@ -74,7 +74,7 @@ class Server::Impl final : public progress::Waiter {
   absl::Status Serve() {
     if (!listener_.valid()) return absl::FailedPreconditionError("Listen comes before Serve");
     while (!stopped()) {
-      absl::Duration budget = budget_.Begin(1);
+      absl::Duration budget = budget_.Begin(progress::Spin::Runnable());
       if (SimulatedTime()) budget = absl::InfiniteDuration();
       if (budget > absl::ZeroDuration()) Tell(link::Presence::kAwake);
       const bool came = SpinUntilWork(budget);
@@ -157,11 +157,11 @@ class Server::Impl final : public progress::Waiter {
 
   // Polls once at least. False: nothing has come for `budget`.
   bool SpinUntilWork(absl::Duration budget) {
-    progress::Spin spin(budget, progress::kYieldAfter, Clock::now());
+    progress::Spin spin(budget, progress::kYieldAfter);
     for (int turn = 1;; ++turn) {
       const bool any = PollLinks(turn % progress::kThorough == 1);
       if (any || turn % progress::kSeldom == 0) {
-        const bool over = !any && !spin.Pass(yielding_, 0);
+        const bool over = !any && !spin.Pass();
         const Deadline now = any ? Clock::now() : spin.now();
         if (now >= next_look_) {
           LookAtDescriptors(0);
@@ -238,7 +238,6 @@ class Server::Impl final : public progress::Waiter {
   std::atomic<bool> stopped_ = false;  // release by Stop, acquire by Serve
   // Serve's.
   progress::SpinBudget budget_;
-  progress::Yielding yielding_;
   link::Presence presence_;  // to its links
   std::vector<std::shared_ptr<link::Link>> links_;
   std::vector<std::shared_ptr<progress::Source>> others_;  // the turns of links

@@ -15,7 +15,7 @@ namespace skein::stream {
 // caretaker when nobody does. Any thread.
 class ThreadStreams final : public progress::Waiter {
  public:
-  explicit ThreadStreams(const progress::SpinPolicy& policy) : rooms_(policy, &caretaker_) {}
+  explicit ThreadStreams(const progress::SpinPolicy& policy) : caretaker_(policy), rooms_(policy, &caretaker_) {}
   ~ThreadStreams() override;  // ends all links
 
   // `stream` was made with this waiter; `tcp`: see BlockingStream. Does not outlive this.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -162,6 +163,29 @@ TEST_F(PolledSocketTest, StockClientsComeToTheSamePort) {
   EXPECT_EQ(ReadText(*socket, 5), "hello");
   WriteText(*socket, "hello");
   EXPECT_EQ(ReadText(client, 5), "hello");
+}
+
+TEST_F(PolledSocketTest, ACrowdThatSpeaksAtOnceIsTakenToTheLast) {
+  constexpr int kMany = 600;  // more than wait for the server at a time, and than fit into a socket's buffer as bytes
+  std::vector<std::unique_ptr<TSocket>> clients;
+  std::vector<std::shared_ptr<TSocket>> taken;
+  for (int i = 0; i < kMany; ++i) {
+    clients.push_back(std::make_unique<TSocket>("localhost", server_.getListenPort()));
+    clients.back()->open();
+  }
+  WriteText(*clients.back(), "x");  // all have been accepted when this one has
+  taken.push_back(Accept());
+  clients.pop_back();
+  for (const auto& client : clients) WriteText(*client, "x");
+  while (taken.size() < kMany) taken.push_back(Accept());
+  EXPECT_FALSE(Is(POLLIN, fd_, 0));
+}
+
+TEST_F(PolledSocketTest, ClosedUnderItsServerItIsQuiet) {
+  const std::unique_ptr<TSkeinSocket> client = Connect();
+  Accept();
+  server_.close();
+  EXPECT_FALSE(Is(POLLIN | POLLHUP, fd_, 20));
 }
 
 TEST_F(PolledSocketTest, WhenItsServerHasGoneNobodyCanConnect) {
