@@ -64,7 +64,7 @@ test_thrift() {
 # In virtual machines, whose kernel has an RDMA device whatever this machine has.
 test_vm() {
   install_packages "$ROOT/tests/vm/packages.txt" || return
-  build_preset dev all interop || die "the build failed"
+  build_preset dev all interop thrift_tests || die "the build failed"
   python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev"
 }
 

@@ -33,9 +33,9 @@ class Cross:
     server_type: str
     transport: str
     protocol: str
+    timeout: int = 30  # seconds
     programs = ("thrift_test_client", "thrift_test_server")
     proofs = ("All tests done.",)
-    timeout = 30  # seconds
     sleeps = False
 
     @property

@@ -38,8 +38,8 @@ class Jobs(unittest.TestCase):
         self.assertEqual([file for file in files if not file.endswith("_stock")], [])
 
     def test_logs_do_not_overwrite_each_other(self):
-        titles = [job.title() for job in self.jobs()]
-        self.assertEqual(len(set(titles)), len(titles))
+        stems = [job.stem() for job in self.jobs()]
+        self.assertEqual(len(set(stems)), len(stems))
 
 
 class Faults(unittest.TestCase):

@@ -13,8 +13,10 @@ STOP_TIMEOUT = 10  # seconds
 class Programs:
     """Where the programs are, and what switches one to Skein. A mode of None is the stock variant."""
 
-    def __init__(self, build):
+    def __init__(self, build, settings=()):
+        """`settings`: of the Skein variants, besides the mode."""
         self.folder = build / "tests/thrift"
+        self.settings = dict(settings)
 
     def path(self, name, mode):
         return self.folder / f"{name}_{'skein' if mode else 'stock'}"
@@ -25,25 +27,39 @@ class Programs:
     def environment(self, mode):
         environment = processes.clean_environment()
         if mode:
-            environment["SKEIN_THRIFT"] = mode
+            environment.update(self.settings, SKEIN_THRIFT=mode)
         if mode == "require":
             # A server that serves one client after the other lets the others wait.
             environment["SKEIN_NEGOTIATION_TIMEOUT"] = "30000"
         return environment
 
 
-def run_pair(programs, case, modes, client_log, server_log):
-    """Runs the server of a case on a port of the system's choice, and its client to the end of both. Returns the client's
-    exit status, its log, and what was wrong with the server or ''. Raises RuntimeError when the server does not start."""
-    client, server = programs.of(case, modes)
-    running = processes.LoggedServer([server, "--port=0", *case.server_flags()], programs.environment(modes[1]), server_log,
-                                     "Starting")
+def start_server(programs, case, mode, log_path):
+    """The server of a case, and its port, which is of the system's choice. Raises RuntimeError when it does not start."""
+    command = [programs.path(case.programs[1], mode), "--port=0", *case.server_flags()]
+    server = processes.LoggedServer(command, programs.environment(mode), log_path, "Starting")
     try:
-        running.wait_until_ready()
-        command = [client, "--host=127.0.0.1", f"--port={running.listening_port()}", *case.client_flags()]
-        status, log = processes.run_to_end(command, programs.environment(modes[0]), client_log, case.timeout)
+        server.wait_until_ready()
+        return server, server.listening_port()
+    except RuntimeError:
+        server.stop(STOP_TIMEOUT)
+        raise
+
+
+def run_client(programs, case, mode, host, port, log_path):
+    """Returns exit status and log."""
+    command = [programs.path(case.programs[0], mode), f"--host={host}", f"--port={port}", *case.client_flags()]
+    return processes.run_to_end(command, programs.environment(mode), log_path, case.timeout)
+
+
+def run_pair(programs, case, modes, client_log, server_log):
+    """Runs the server of a case, and its client to the end of both. Returns the client's exit status, its log, and what
+    was wrong with the server or ''. Raises RuntimeError when the server does not start."""
+    server, port = start_server(programs, case, modes[1], server_log)
+    try:
+        status, log = run_client(programs, case, modes[0], "127.0.0.1", port, client_log)
     finally:
-        fault = running.stop(STOP_TIMEOUT)
+        fault = server.stop(STOP_TIMEOUT)
     return status, log, fault
 
 

@@ -38,6 +38,10 @@ class Job:
     def title(self):
         return f"{self.case.name} {self.column} ({self.table})"
 
+    def stem(self):
+        """Of its logs' names."""
+        return re.sub(r"\W+", "-", self.title()).strip("-")
+
 
 def jobs_of(pairings):
     for case in cases.CROSS:
@@ -58,14 +62,13 @@ def jobs_of(pairings):
 
 
 def run_job(programs, logs, job):
-    stem = re.sub(r"\W+", "-", job.title()).strip("-")
-    log_path = logs / f"{stem}.log"
+    log_path = logs / f"{job.stem()}.log"
     start = time.monotonic()
     if job.table == "one process":
         failure = job.fault(job.case, *peers.run_solo(programs, job.case, job.modes[0], log_path))
     else:
         try:
-            *ended, server_fault = peers.run_pair(programs, job.case, job.modes, log_path, logs / f"{stem}-server.log")
+            *ended, server_fault = peers.run_pair(programs, job.case, job.modes, log_path, logs / f"{job.stem()}-server.log")
             failure = job.fault(job.case, *ended) or server_fault
         except RuntimeError as error:
             failure = str(error)

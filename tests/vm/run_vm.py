@@ -28,6 +28,7 @@ TESTS = [
     Test("streams", guests=1, seconds=300),
     Test("two_guests", guests=2, seconds=300),
     Test("interop", guests=2, seconds=900),
+    Test("thrift", guests=2, seconds=900),
     Test("faults", guests=2, seconds=900),
 ]
 

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# thrift.sh BUILD: Thrift's own cross test from one guest to the other, between Skein programs over RDMA alone.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+[[ $VM_ROLE == server ]] || wait_for_peer
+exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/thrift.py" "$1"
