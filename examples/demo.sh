@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# demo.sh BUILD_DIR: the greeter pair over TCP, over Skein by preload, over Skein by channel argument; then the server is
-# killed and comes back. Exit status 0 only if every call succeeded over the path it should have used.
+# demo.sh BUILD_DIR: the gRPC greeter over TCP, over Skein by preload, over Skein by channel argument; the Thrift calculator
+# over TCP, over Skein by its transport class. Of each, the server is killed and comes back. Exit status 0 only if every
+# call succeeded over the path it should have used.
 set -euo pipefail
 
-if [[ $# -ne 1 || ! -x $1/examples/greeter/greeter_server ]]; then
-  echo "usage: $0 BUILD_DIR (with the greeter built)" >&2
+if [[ $# -ne 1 || ! -x $1/examples/greeter/greeter_server || ! -x $1/examples/calculator/calculator_server ]]; then
+  echo "usage: $0 BUILD_DIR (with the examples built)" >&2
   exit 2
 fi
-greeter=$1/examples/greeter
+greeter=$1/examples/greeter/greeter
+calculator=$1/examples/calculator/calculator
 preload=$1/grpc_transport/libskein_grpc_preload.so
 scratch=$(mktemp -d)
 server_pid=
@@ -40,9 +42,11 @@ run_as() {
   local way=$1 role=$2
   shift 2
   case $way in
-    tcp) exec "$greeter/greeter_$role" "$@" ;;
-    preload) LD_PRELOAD=$preload SKEIN_GRPC=prefer exec "$greeter/greeter_$role" "$@" ;;
-    argument) exec "$greeter/greeter_${role}_skein" "$@" ;;
+    grpc) exec "${greeter}_$role" "$@" ;;
+    preload) LD_PRELOAD=$preload SKEIN_GRPC=prefer exec "${greeter}_$role" "$@" ;;
+    argument) exec "${greeter}_${role}_skein" "$@" ;;
+    thrift) exec "${calculator}_$role" "$@" ;;
+    class) exec "${calculator}_${role}_skein" "$@" ;;
   esac
 }
 
@@ -62,10 +66,18 @@ start_server() {  # start_server WAY ADDRESS; sets server_pid, port
   port=${line#listening on }
 }
 
-path_of() {  # path_of LOG: the last path the client logged ("shm", "tcp: why"); without Skein there is only TCP
+paths_of() {  # paths_of LOG: of each connection that the client logged ("shm", "tcp: why"); plain gRPC logs none
+  sed -n 's/.*client .* uses //p' "$1"
+}
+
+path_of() {  # path_of LOG: the last of them; without Skein there is only TCP
   local path
-  path=$(grep -o 'skein: client .* uses .*' "$1" | tail -1 | sed 's/.* uses //') || true
+  path=$(paths_of "$1" | tail -1)
   echo "${path:-tcp}"
+}
+
+heading() {  # heading WHAT: of a table
+  printf '%-30s %-6s %10s %10s %14s\n' "$1" path "p50 us" "p99 us" "1 MiB MB/s"
 }
 
 measure() {  # measure WAY LABEL EXPECTED_PATH: one row of the table
@@ -80,8 +92,8 @@ measure() {  # measure WAY LABEL EXPECTED_PATH: one row of the table
   printf '%-30s %-6s %10s %10s %14s\n' "$label" "$path" "$p50" "$p99" "$bandwidth"
 }
 
-recover() {  # recover WAY: SIGKILL the server under a calling client; the client must see UNAVAILABLE, then OK again
-  local way=$1 fd line log=$scratch/watch-$1.log
+recover() {  # recover WAY LOSS: SIGKILL the server under a calling client; it must see LOSS, then OK, over shm all the time
+  local way=$1 loss=$2 fd line log=$scratch/watch-$1.log
   start_server "$way" 127.0.0.1:0
   exec {fd}< <(run_as "$way" client "127.0.0.1:$port" --watch 2>"$log")
   client_pid=$!
@@ -90,14 +102,14 @@ recover() {  # recover WAY: SIGKILL the server under a calling client; the clien
   echo "  calls answered            OK, over $(path_of "$log")"
   stop "$server_pid" KILL
   line=$(next_line "$fd" "the client") || exit 1
-  [[ $line == UNAVAILABLE ]] || fail "the client said: $line"
-  echo "  server killed (SIGKILL)   UNAVAILABLE"
+  [[ $line == "$loss" ]] || fail "the client said: $line"
+  echo "  server killed (SIGKILL)   $loss"
   start_server "$way" "127.0.0.1:$port"
   line=$(next_line "$fd" "the client") || exit 1
   wait "$client_pid" || fail "the client did not recover"
   client_pid=
   [[ $(path_of "$log") == shm ]] || fail "after the restart the path is $(path_of "$log")"
-  [[ $(grep -c 'skein: client .* uses shm' "$log") -ge 2 ]] || fail "the restarted server was not reached over shm"
+  [[ $(paths_of "$log" | grep -cx shm) -ge 2 ]] || fail "the restarted server was not reached over shm"
   echo "  server started again      $line, over $(path_of "$log")"
   stop "$server_pid" TERM
   server_pid=
@@ -108,12 +120,19 @@ export GRPC_VERBOSITY=info
 export MALLOC_MMAP_THRESHOLD_=67108864 MALLOC_TRIM_THRESHOLD_=268435456
 unset LD_PRELOAD "${!SKEIN_@}"
 
-echo "One greeter service, one machine: $(nproc) cores,$(sed -n 's/^model name[^:]*://p;T;q' /proc/cpuinfo)"
+echo "Two services, one machine: $(nproc) cores,$(sed -n 's/^model name[^:]*://p;T;q' /proc/cpuinfo)"
 echo
-printf '%-30s %-6s %10s %10s %14s\n' "" path "p50 us" "p99 us" "1 MiB MB/s"
-measure tcp "plain gRPC" tcp
+heading "gRPC: the greeter"
+measure grpc "plain gRPC" tcp
 measure preload "Skein, preloaded, same binary" shm
 measure argument "Skein, by channel argument" shm
 echo
-echo "The server dies and comes back (same client, same channel):"
-recover preload
+heading "Thrift: the calculator"
+measure thrift "plain Thrift" tcp
+measure class "Skein, by transport class" shm
+echo
+echo "gRPC's server dies and comes back (same client, same channel):"
+recover preload UNAVAILABLE
+echo
+echo "Thrift's server dies and comes back (same client, same socket, opened again):"
+recover class TTransportException

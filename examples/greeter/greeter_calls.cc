@@ -1,25 +1,16 @@
 #include "examples/greeter/greeter_calls.h"
 
-#include <algorithm>
-#include <cstdlib>
+#include <iostream>
 #include <string>
-#include <vector>
 
-#include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "examples/client.h"
 #include "examples/greeter/greeter.grpc.pb.h"
-
-ABSL_FLAG(int, calls, 5000, "unary calls to measure");
-ABSL_FLAG(int, echoes, 200, "1 MiB echoes to measure");
-ABSL_FLAG(bool, watch, false, "call until the server was lost and is back, then exit");
 
 namespace skein::examples {
 namespace {
-
-constexpr absl::Duration kPatience = absl::Seconds(20);
 
 void SetDeadline(grpc::ClientContext& context, absl::Duration from_now) {
   context.set_deadline(absl::ToChronoTime(absl::Now() + from_now));
@@ -68,35 +59,14 @@ int Fail(const grpc::Status& status) {
 }
 
 int Measure(Greeter::Stub& stub) {
-  if (grpc::Status status = Chat(stub); !status.ok()) return Fail(status);
-
+  grpc::Status status = Chat(stub);
+  if (!status.ok()) return Fail(status);
   const std::string name(64, 'g');
-  const int calls = std::max(1, absl::GetFlag(FLAGS_calls));
-  std::vector<absl::Duration> times;
-  times.reserve(calls);
-  for (int i = -calls / 10; i < calls; ++i) {  // the first tenth warms up
-    const absl::Time start = absl::Now();
-    if (grpc::Status status = Hello(stub, name); !status.ok()) return Fail(status);
-    if (i >= 0) times.push_back(absl::Now() - start);
-  }
-  std::sort(times.begin(), times.end());
-
   Blob blob;
-  blob.set_data(std::string(1 << 20, 'x'));
-  const int echoes = std::max(1, absl::GetFlag(FLAGS_echoes));
-  absl::Time start = absl::Now();
-  for (int i = -echoes / 10; i < echoes; ++i) {
-    if (i == 0) start = absl::Now();
-    if (grpc::Status status = Echo(stub, blob); !status.ok()) return Fail(status);
-  }
-  // Each echo moves the megabyte there and back.
-  const double megabytes = 2.0 * echoes * (1 << 20) / 1e6;
-  std::cout << absl::StreamFormat("unary p50 %.1f us  p99 %.1f us  echo 1 MiB %.0f MB/s",
-                                  absl::ToDoubleMicroseconds(times[times.size() / 2]),
-                                  absl::ToDoubleMicroseconds(times[times.size() * 99 / 100]),
-                                  megabytes / absl::ToDoubleSeconds(absl::Now() - start))
-            << std::endl;
-  return 0;
+  blob.set_data(std::string(kEchoBytes, 'x'));
+  const auto call = [&] { return (status = Hello(stub, name)).ok(); };
+  const auto echo = [&] { return (status = Echo(stub, blob)).ok(); };
+  return PrintFigures(call, echo) ? 0 : Fail(status);
 }
 
 // Calls until one fails, which must be with UNAVAILABLE; then makes a call that waits for the server to be back.
@@ -112,19 +82,11 @@ int Watch(Greeter::Stub& stub) {
 
   status = Hello(stub, "watcher", /*wait_for_server=*/true);
   if (!status.ok()) return Fail(status);
-  std::cout << "OK again, " << absl::FormatDuration(absl::Trunc(absl::Now() - lost, absl::Milliseconds(1)))
-            << " after the loss" << std::endl;
+  PrintBack(lost);
   return 0;
 }
 
 }  // namespace
-
-std::string ParseTarget(int argc, char** argv) {
-  const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
-  if (words.size() == 2) return words[1];
-  std::cerr << "usage: " << words[0] << " TARGET [--calls N] [--echoes N] [--watch]" << std::endl;
-  std::exit(2);
-}
 
 int CallGreeter(const std::shared_ptr<grpc::Channel>& channel) {
   if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(5)))) {
@@ -132,7 +94,7 @@ int CallGreeter(const std::shared_ptr<grpc::Channel>& channel) {
     return 1;
   }
   auto stub = Greeter::NewStub(channel);
-  return absl::GetFlag(FLAGS_watch) ? Watch(*stub) : Measure(*stub);
+  return Watching() ? Watch(*stub) : Measure(*stub);
 }
 
 }  // namespace skein::examples

@@ -4,17 +4,11 @@
 
 #include <grpcpp/grpcpp.h>
 
-#include <iostream>
 #include <memory>
-#include <string>
 
 namespace skein::examples {
 
-// Reads the flags; returns the one positional argument. Exits with usage when there is none.
-std::string ParseTarget(int argc, char** argv);
-
-// Measures (unary p50 and p99, 1 MiB echo bandwidth, one line on stdout), or with --watch calls until the server was
-// lost and came back, one line per change. Returns the exit status.
+// Measures, or with --watch sees the server go and come back (examples/client.h). Returns the exit status.
 int CallGreeter(const std::shared_ptr<grpc::Channel>& channel);
 
 }  // namespace skein::examples

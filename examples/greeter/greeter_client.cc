@@ -1,6 +1,7 @@
 // greeter_client TARGET [--calls N] [--watch]: calls the greeter over plain gRPC.
 #include <grpcpp/grpcpp.h>
 
+#include "examples/client.h"
 #include "examples/greeter/greeter_calls.h"
 
 int main(int argc, char** argv) {

@@ -2,6 +2,9 @@
 // greeter_client.cc.
 #include <grpcpp/grpcpp.h>
 
+#include <iostream>
+
+#include "examples/client.h"
 #include "examples/greeter/greeter_calls.h"
 #include "grpc_transport/skein.h"
 

@@ -1,0 +1,12 @@
+// calculator_server_skein [HOST:PORT]: the calculator over Skein where it can. Diff this with calculator_server.cc.
+#include <memory>
+
+#include "examples/calculator/address.h"
+#include "examples/calculator/calculator_service.h"
+#include "thrift_transport/tskein_server_socket.h"
+
+int main(int argc, char** argv) {
+  const auto [host, port] = skein::examples::ParseAddress(argc > 1 ? argv[1] : "127.0.0.1:0");
+  auto socket = std::make_shared<skein::thrift_transport::TSkeinServerSocket>(host, port);
+  return skein::examples::ServeUntilSignal(socket);
+}
