@@ -116,7 +116,8 @@ bool Caretaker::Shared::SpinForDependents() {
   if (absl::c_none_of(sources, [](const Cared& cared) { return cared.depended_on; })) return false;
   const absl::Duration longest = budget.Begin(Spin::Runnable());
   if (longest == absl::ZeroDuration()) return false;
-  Spin spin(longest, kYieldAfter);
+  // Others want the lock.
+  Spin spin(std::min(longest, absl::FromChrono(kLook)), kYieldAfter);
   for (int turn = 1;; ++turn) {
     const bool came = PollDependents();
     if (!came && (turn % kSeldom != 0 || spin.Pass())) continue;
