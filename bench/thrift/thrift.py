@@ -43,6 +43,8 @@ LOADS = (
     Load("64 B, 1 thread", ("--bytes=64", "--threads=1"), SMALL, tuple(WAYS)),
     Load("64 B, 8 threads", ("--bytes=64", "--threads=8"), SMALL),
     Load("64 B, 64 threads", ("--bytes=64", "--threads=64"), SMALL),
+    Load("64 B, 1 thread, nonblocking server", ("--bytes=64", "--threads=1", "--nonblocking"), SMALL),
+    Load("64 B, 8 threads, nonblocking server", ("--bytes=64", "--threads=8", "--nonblocking"), SMALL),
     Load("1 MiB, 1 thread", ("--bytes=1048576", "--threads=1"), LARGE),
     Load("idle", ("--idle",), ("server_cpu_ms", "client_cpu_ms"), ("tcp", "skein"), idle=True),
 )
