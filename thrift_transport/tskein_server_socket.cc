@@ -7,7 +7,6 @@
 namespace skein::thrift_transport {
 
 using apache::thrift::transport::TSocket;
-using apache::thrift::transport::TTransportException;
 
 TSkeinServerSocket::TSkeinServerSocket(int port, const TSkeinOptions& options)
     : TServerSocket(port), options_(options) {}
