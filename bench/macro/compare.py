@@ -6,7 +6,6 @@ the other in shuffled order, and every ratio is taken within a round, so that a 
 one, a laptop) does not favour any."""
 
 import collections
-import datetime
 import json
 import random
 import sys
@@ -83,10 +82,8 @@ def main():
         if not stage.has_skein():
             say("This build has no Skein for gRPC: only the plain cases are measured.")
         results = {
-            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-            "machine": machine.describe(),
+            **machine.heading(options, "seed", "rounds", "duration", "first_calls", "quick"),
             "environment": cases.MALLOC,
-            "settings": {key: getattr(options, key) for key in ("seed", "rounds", "duration", "first_calls", "quick")},
             "steady": {style: measure_steady(stage, style, options, rng) for style in STYLES},
             "first_call": measure_first_call(stage, options, rng),
         }

@@ -1,5 +1,6 @@
-"""Where and of what the figures are."""
+"""Where, when and of what the figures are."""
 
+import datetime
 import os
 import pathlib
 import platform
@@ -29,4 +30,13 @@ def describe():
         "virtual": _output("systemd-detect-virt"),
         "grpc": _output("pkg-config", "--modversion", "grpc++"),
         "commit": _output("git", "describe", "--always", "--dirty", cwd=pathlib.Path(__file__).parent),
+    }
+
+
+def heading(options, *settings):
+    """What each file of results begins with; `settings` are names of options."""
+    return {
+        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "machine": describe(),
+        "settings": {key: getattr(options, key) for key in settings},
     }

@@ -5,17 +5,16 @@ How long is a round trip of 64 bytes when both ends spin, what does coalescing g
 calls under way, and what do 10,000 streams cost? The cases of a round run one after the other in shuffled order, and every ratio is taken
 within its round."""
 
-import datetime
 import json
 import os
 import pathlib
-import random
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
 import arguments  # noqa: E402
 import machine  # noqa: E402
+import shuffled  # noqa: E402
 import statistics_of  # noqa: E402
 
 # name: (program, flags, the case that ratios are to)
@@ -53,17 +52,10 @@ def run(options, program, flags):
 
 def main():
     options = parse_arguments()
-    rng = random.Random(options.seed)
-    series = {case: [] for case in CASES}
-    for number in range(options.rounds):
-        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
-        for case in rng.sample(list(CASES), len(CASES)):
-            series[case].append(run(options, *CASES[case][:2]))
+    series = shuffled.rounds(options, CASES, lambda case: run(options, *CASES[case][:2]))
     results = {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": machine.describe(),
+        **machine.heading(options, "seed", "rounds", "duration", "count", "streams", "quick"),
         "load": os.getloadavg()[1],
-        "settings": {key: getattr(options, key) for key in ("seed", "rounds", "duration", "count", "streams", "quick")},
         "cases": {
             case: {
                 figure: statistics_of.with_ratio(

@@ -4,7 +4,6 @@ From which size on is it worth letting the peer pull a payload? What does a mess
 one that comes right behind it? The sizes of a round run one after the other, pulled and not, and every ratio is taken
 within its round."""
 
-import datetime
 import json
 import os
 import pathlib
@@ -38,10 +37,8 @@ def main():
     options.rounds = 2 if options.quick else 15
     figures = run(options)
     results = {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": machine.describe(),
+        **machine.heading(options, "rounds", "quick"),
         "load": os.getloadavg()[1],
-        "settings": {key: getattr(options, key) for key in ("rounds", "quick")},
         "fabrics": {
             fabric: {
                 size: {

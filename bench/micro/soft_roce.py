@@ -4,7 +4,6 @@ Question 1: what do WRITEs cost through core/fabric, beside perftest's? Question
 rsockets (librspreload) and TCP? All in two guests of tests/vm, in one run; what is compared runs one after the other, in
 shuffled order, and ratios are taken within a round. The processors are emulated: only ratios mean anything."""
 
-import datetime
 import json
 import pathlib
 import shlex
@@ -61,9 +60,7 @@ def main():
     options = parse_arguments()
     rounds = run_guests(options)
     results = {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": machine.describe(),
-        "settings": {key: getattr(options, key) for key in ("seed", "rounds", "quick")},
+        **machine.heading(options, "seed", "rounds", "quick"),
         "figures": summaries(rounds),
     }
     options.out.write_text(json.dumps(results, indent=1) + "\n")

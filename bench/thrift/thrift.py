@@ -5,17 +5,16 @@ what does a connection cost that nobody uses? Each figure is of processes of its
 the other in shuffled order, and every ratio, to TCP and to the UNIX socket, is taken within its round."""
 
 import dataclasses
-import datetime
 import json
 import os
 import pathlib
-import random
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
 import arguments  # noqa: E402
 import machine  # noqa: E402
+import shuffled  # noqa: E402
 import statistics_of  # noqa: E402
 
 WAYS = {
@@ -104,17 +103,10 @@ def table(cases):
 
 def main():
     options = parse_arguments()
-    rng = random.Random(options.seed)
-    series = {case: [] for case in CASES}
-    for number in range(options.rounds):
-        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
-        for case in rng.sample(list(CASES), len(CASES)):
-            series[case].append(run(options, *CASES[case]))
+    series = shuffled.rounds(options, CASES, lambda case: run(options, *CASES[case]))
     results = {
-        "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        "machine": machine.describe(),
+        **machine.heading(options, "seed", "rounds", "duration", "idle_duration", "quick"),
         "load": os.getloadavg()[1],
-        "settings": {key: getattr(options, key) for key in ("seed", "rounds", "duration", "idle_duration", "quick")},
         "cases": summaries(series),
     }
     options.out.write_text(json.dumps(results, indent=1) + "\n")
