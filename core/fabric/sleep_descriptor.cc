@@ -22,7 +22,8 @@ absl::Status SleepDescriptor::Open() {
 
 absl::Status SleepDescriptor::Watch(int fd) {
   epoll_event event = {};
-  event.events = EPOLLIN;
+  event.events = EPOLLIN | EPOLLRDHUP;
+  event.data.fd = fd;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus(errno, "watch a descriptor");
   return absl::OkStatus();
 }

@@ -17,7 +17,7 @@ class SleepDescriptor {
   absl::Status Open();
 
   int fd() const { return epoll_.get(); }
-  // Makes fd() readable whenever `fd` is.
+  // Makes fd() readable whenever `fd` is or hangs up.
   absl::Status Watch(int fd);
   void Forget(int fd);
   // Makes fd() readable until Acknowledge.

@@ -100,6 +100,11 @@ bool Link::unused() const {
   return absl::c_all_of(ports_, [](const auto& entry) { return entry.second->abandoned(); });
 }
 
+size_t Link::ports() const {
+  absl::MutexLock lock(&ports_mu_);
+  return ports_.size();
+}
+
 absl::StatusOr<size_t> Link::Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes) {
   return Lane::Send(port, buffers, max_bytes);
 }

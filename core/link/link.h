@@ -94,6 +94,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Glance();
   bool Arm() override;
   int fd() const override { return queues_->completions().fd(); }
+  // What else its sleeper is to wake for; see CompletionQueue::Watch.
+  absl::Status Watch(int fd) { return queues_->completions().Watch(fd); }
+  void Forget(int fd) { queues_->completions().Forget(fd); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
   bool Retire() override;
   // What the peer hears of this end, from the next message on; kMaySleep also at once. Before Arm by who has said
@@ -109,7 +112,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Drain();
   // No stream is left whose owner waits for anything.
   bool unused() const;
-  // The same, and Flushed().
+  size_t ports() const;
+  // The same as unused(), and Flushed().
   bool idle();
   // Looks whether the peer is still there, by more than what has arrived.
   bool StillConnected();

@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 
 #include "absl/algorithm/container.h"
 #include "core/progress/pace.h"
-#include "core/progress/spin.h"
 
 namespace skein::link {
 namespace {
@@ -35,14 +35,6 @@ LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& polic
     : link_(std::move(link)), budget_(policy), watch_budget_(policy), caretaker_(caretaker) {
   // A caretaker sleeps.
   if (policy.mode == WaitMode::kPoll && caretaker == nullptr) link_->Tell(Presence::kSleepless);
-  Register(link_->fd());
-}
-
-void LinkRoom::Register(int fd) const {
-  epoll_event event = {};
-  event.events = EPOLLIN | EPOLLRDHUP;
-  event.data.fd = fd;
-  if (fd >= 0) epoll_ctl(descriptors_.get(), EPOLL_CTL_ADD, fd, &event);
 }
 
 bool LinkRoom::Wait(Ticket& ticket, Deadline deadline) {
@@ -71,7 +63,6 @@ void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()
     const bool came = SpinUntil(ticket, deadline, budget);
     // Before others may have the seat, and before this thread sleeps.
     link_->EndQuiet();
-    if (budget > absl::ZeroDuration()) budget_.Ended(came);
     if (!came && !WaitAtomics::Over(deadline)) Sleep(ticket, deadline);
   } while (!ticket.done() && !WaitAtomics::Over(deadline));
   attended_.store(true, std::memory_order_relaxed);
@@ -86,9 +77,15 @@ absl::Duration LinkRoom::Budget() {
 // Polls once at least. True: the ticket is done.
 bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget) {
   link_->Poll();
-  if (ticket.done()) return true;
-  if (budget == absl::ZeroDuration()) return false;
+  if (budget == absl::ZeroDuration()) return ticket.done();
   progress::Spin spin(budget, progress::kYieldAfter);
+  const bool came = SpinUntil(ticket, deadline, spin);
+  budget_.Ended(came && spin.Paid());
+  return came;
+}
+
+bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin) {
+  if (ticket.done()) return true;
   Deadline look = spin.now() + progress::kLook;
   for (int turn = 1;; ++turn) {
     if (turn % progress::kThorough == 0 || link_->Glance()) link_->Poll();
@@ -106,44 +103,42 @@ bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budge
 
 void LinkRoom::Sleep(Ticket& ticket, Deadline deadline) {
   if (!room_.BeginSleep(ticket)) return;
+  std::array<pollfd, 2> wakes = {{{fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
   if (link_->Arm() && !link_->finished()) {
     asleep_.store(true, std::memory_order_seq_cst);
-    std::array<pollfd, 2> wakes = {{{fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
     poll(wakes.data(), wakes.size(), TimeoutOf(deadline));
     eventfd_t ignored = 0;
     if (wakes[1].revents != 0) eventfd_read(wake_.get(), &ignored);
-    if (wakes[0].revents != 0) LookAtLifelines();
     asleep_.store(false, std::memory_order_seq_cst);
     NudgeCaretaker();
   }
   room_.EndSleep(ticket);
   link_->Poll();
+  // What it waits for is what has woken it most often.
+  if (wakes[0].revents != 0 && !ticket.done()) LookAtLifelines();
 }
 
 bool LinkRoom::LookAtLifelines() {
   std::array<epoll_event, 16> events;
-  const int ready = epoll_wait(descriptors_.get(), events.data(), events.size(), 0);
+  const int ready = epoll_wait(fd(), events.data(), events.size(), 0);
   bool any = false;
-  for (int i = 0; i < ready; ++i) {
-    const int fd = events[i].data.fd;
-    if (fd == link_->fd()) continue;
-    any = true;
-    Cut(fd);
-  }
+  for (int i = 0; i < ready; ++i) any |= Cut(events[i].data.fd);
   return any;
 }
 
-void LinkRoom::Cut(int fd) {
+// False: it is no lifeline's.
+bool LinkRoom::Cut(int fd) {
   std::shared_ptr<Lifeline> lifeline;
   {
     absl::MutexLock lock(&mu_);
     const auto found = absl::c_find_if(lifelines_, [fd](const auto& line) { return line->fd == fd; });
-    if (found == lifelines_.end()) return;
+    if (found == lifelines_.end()) return false;
     lifeline = *found;
   }
   Remove(lifeline);
   Drain();
   lifeline->cut();
+  return true;
 }
 
 // While another thread has the seat. To sleep and be woken costs more than a short wait.
@@ -155,7 +150,7 @@ void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
     if (turn % progress::kSeldom != 0) continue;
     if (!spin.Pass() || spin.now() >= deadline) return watch_budget_.Ended(false);
   }
-  watch_budget_.Ended(true);
+  watch_budget_.Ended(spin.Paid());
 }
 
 void LinkRoom::WakeSleeper() { wake_.valid() ? void(eventfd_write(wake_.get(), 1)) : link_->WakeSleeper(); }
@@ -176,13 +171,13 @@ void LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
   absl::MutexLock lock(&mu_);
   lifelines_.push_back(lifeline);
   if (lifeline->depends_on_caretaker) dependents_.fetch_add(1, std::memory_order_relaxed);
-  Register(lifeline->fd);
+  link_->Watch(lifeline->fd).IgnoreError();  // then its end is noticed by what it was to send
 }
 
 void LinkRoom::Remove(const std::shared_ptr<Lifeline>& lifeline) {
   absl::MutexLock lock(&mu_);
   if (std::erase(lifelines_, lifeline) == 0) return;
-  epoll_ctl(descriptors_.get(), EPOLL_CTL_DEL, lifeline->fd, nullptr);
+  link_->Forget(lifeline->fd);
   if (lifeline->depends_on_caretaker) dependents_.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -2,7 +2,6 @@
 #ifndef SKEIN_CORE_LINK_LINK_ROOM_H_
 #define SKEIN_CORE_LINK_LINK_ROOM_H_
 
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 
 #include <atomic>
@@ -21,6 +20,7 @@
 #include "core/coalesce/atomics.h"
 #include "core/link/link.h"
 #include "core/progress/caretaker.h"
+#include "core/progress/spin.h"
 #include "core/progress/spin_budget.h"
 #include "core/progress/waiting_room.h"
 
@@ -70,7 +70,7 @@ class LinkRoom {
   // For the caretaker.
   progress::Attendance TakeAttendance();
   // To sleep on: what comes by the link, and what becomes of the lifelines.
-  int fd() const { return descriptors_.valid() ? descriptors_.get() : link_->fd(); }
+  int fd() const { return link_->fd(); }
   // True: some have been cut.
   bool LookAtLifelines();
 
@@ -82,9 +82,9 @@ class LinkRoom {
   void Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()> send);
   absl::Duration Budget();
   bool SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget);
+  bool SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin);
   void Sleep(Ticket& ticket, Deadline deadline);
-  void Register(int fd) const;
-  void Cut(int fd);
+  bool Cut(int fd);
   void NudgeCaretaker() {
     if (caretaker_ != nullptr) caretaker_->Nudge();
   }
@@ -98,8 +98,7 @@ class LinkRoom {
   progress::Caretaker* const caretaker_;
   // Only who has the seat takes a wake-up out of it. Out of the link's descriptor the caretaker may, too.
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
-  const UniqueFd descriptors_{epoll_create1(EPOLL_CLOEXEC)};  // the link's, the lifelines'
-  std::atomic<bool> reached_ = false;                         // relaxed: a fact, once
+  std::atomic<bool> reached_ = false;  // relaxed: a fact, once
   // Sequentially consistent: changed, then the caretaker is nudged; it looks at them after it has said that it sleeps.
   std::atomic<bool> asleep_ = false;    // who has the seat
   std::atomic<bool> attended_ = false;  // since the caretaker asked

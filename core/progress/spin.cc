@@ -37,6 +37,7 @@ Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer
 Spin::~Spin() { spinning.fetch_sub(1, std::memory_order_relaxed); }
 
 bool Spin::Pass() {
+  passed_ = true;
   const Pacer::Then then = pacer_.Next(Clock::now(), yielding);
   if (then == Pacer::Then::kYield) {
     sched_yield();

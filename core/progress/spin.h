@@ -51,6 +51,9 @@ class Pacer {
   // Its own cost, of one that is longer: the rest was somebody else's time.
   static constexpr std::chrono::microseconds kYieldCosts{1};
 
+  // Between two looks at the clock: somebody else has had the processor.
+  static constexpr std::chrono::microseconds kTakenAway{300};
+
   enum class Then { kGoOn, kYield, kOver };
 
   // `budget`: of processor time; InfiniteDuration: as long as the wait. `yield_after`: what comes sooner is not to wait
@@ -62,8 +65,7 @@ class Pacer {
 
   // What to do after some turns. kYield: then tell Yielded.
   Then Next(Deadline now, const Yielding& yielding) {
-    burned_ += now - last_;
-    last_ = now;
+    Look(now);
     if (burned_ >= budget_) return Then::kOver;
     if (burned_ < yield_after_) return Then::kGoOn;
     return sleepless() || yielding.pays(now) ? Then::kYield : Then::kGoOn;
@@ -74,15 +76,26 @@ class Pacer {
     last_ = now;
     yielding.Took(time, now, turns);
   }
+  // At its end. Whether its processor was taken away from it: whoever had slept would have been woken sooner.
+  bool Disturbed(Deadline now) {
+    Look(now);
+    return disturbed_;
+  }
   // The last time looked at.
   Deadline now() const { return last_; }
 
  private:
+  void Look(Deadline now) {
+    disturbed_ |= now - last_ >= kTakenAway;
+    burned_ += now - last_;
+    last_ = now;
+  }
   bool sleepless() const { return budget_ == Clock::duration::max(); }
 
   const Clock::duration yield_after_;
   const Clock::duration budget_;
   Clock::duration burned_{};
+  bool disturbed_ = false;
   Deadline last_;
 };
 
@@ -98,12 +111,15 @@ class Spin {
   bool Pass();
   // At the last Pass.
   Deadline now() const { return pacer_.now(); }
+  // At its end, when what it is for has come: whether it was worth while.
+  bool Paid() { return !passed_ || !pacer_.Disturbed(Clock::now()); }
 
   // For SpinBudget::Begin, by who is about to spin.
   static int Runnable();
 
  private:
   Pacer pacer_;
+  bool passed_ = false;  // otherwise it was too short for another look at the clock
 };
 
 }  // namespace skein::progress

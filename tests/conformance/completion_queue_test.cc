@@ -1,7 +1,11 @@
 // Poll, and the protocol for sleeping: Arm, Poll once more, sleep, AckEvents, Poll.
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
 #include <thread>
 
 #include "absl/time/clock.h"
+#include "core/base/unique_fd.h"
 #include "tests/conformance/conformance.h"
 
 namespace skein::fabric {
@@ -71,6 +75,21 @@ TEST_P(CompletionQueues, SendsAndReceivesMayReportApart) {
 }
 
 TEST_P(CompletionQueues, ANewQueueIsNotReadable) { EXPECT_FALSE(fabric().ArmedAndReadable(*b().queue)); }
+
+TEST_P(CompletionQueues, WakesItsSleeperForWhateverElseIsWatched) {
+  CompletionQueue& queue = *b().queue;
+  if (queue.fd() < 0) GTEST_SKIP() << "nobody sleeps where time is simulated";
+  const UniqueFd other(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  ASSERT_TRUE(queue.Watch(other.get()).ok());
+  EXPECT_FALSE(queue.Watch(other.get()).ok()) << "twice";
+  eventfd_write(other.get(), 1);
+  queue.AckEvents();  // is about the queue's own
+  epoll_event event = {};
+  ASSERT_EQ(epoll_wait(queue.fd(), &event, 1, 0), 1);
+  EXPECT_EQ(event.data.fd, other.get());
+  queue.Forget(other.get());
+  EXPECT_EQ(epoll_wait(queue.fd(), &event, 1, 0), 0);
+}
 
 TEST_P(CompletionQueues, AnArmedQueueWakesItsSleeper) {
   for (uint64_t round = 1; round <= 20; ++round) {

@@ -26,6 +26,8 @@ class ShmCompletionQueue final : public CompletionQueue {
   absl::Status Arm(WakeFor what) override;
   int fd() const override { return sleep_.fd(); }
   void Wake() override { sleep_.Wake(); }
+  absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
+  void Forget(int fd) override { sleep_.Forget(fd); }
   void AckEvents() override;
 
   // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.
@@ -36,8 +38,6 @@ class ShmCompletionQueue final : public CompletionQueue {
   // No completion names it, and no call into it is under way, when this returns. Only those of shared receives stay,
   // where `keep_receives`; returns how many these are.
   uint32_t Detach(ShmQueuePair* queue_pair, bool keep_receives);
-  absl::Status WatchSocket(int socket) { return sleep_.Watch(socket); }
-  void ForgetSocket(int socket) { sleep_.Forget(socket); }
 
  private:
   struct Ready {

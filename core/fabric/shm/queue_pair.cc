@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +16,9 @@ namespace {
 // The socket carries everything the active side must check; the answer only says that it is there.
 constexpr absl::string_view kAnswer = "\x01met";
 // Per look at the socket: a peer that never stops sending must not hold the caller.
-constexpr int kMaxMessagesPerDrain = 256;
+constexpr size_t kMaxMessagesPerDrain = 256;
+// Mostly it is one doorbell; that there is no more is seen by the same system call.
+constexpr size_t kMessagesAtOnce = 4;
 
 }  // namespace
 
@@ -93,9 +96,9 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
   const int fd = meeting.socket.get();
-  if (absl::Status status = send_queue_->WatchSocket(fd); !status.ok()) return status;
+  if (absl::Status status = send_queue_->Watch(fd); !status.ok()) return status;
   if (receive_queue_ != send_queue_) {
-    if (absl::Status status = receive_queue_->WatchSocket(fd); !status.ok()) return status;
+    if (absl::Status status = receive_queue_->Watch(fd); !status.ok()) return status;
   }
   control_ = std::move(control);
   auto* shared = reinterpret_cast<Control*>(control_.data());
@@ -122,8 +125,8 @@ void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideSta
   }
   if (mine_ != nullptr) {
     mine_->state.store(static_cast<uint32_t>(tell), std::memory_order_release);
-    send_queue_->ForgetSocket(socket_.get());
-    receive_queue_->ForgetSocket(socket_.get());
+    send_queue_->Forget(socket_.get());
+    receive_queue_->Forget(socket_.get());
     shutdown(socket_.get(), SHUT_RDWR);  // wakes the peer; the descriptor itself lives as long as this object
   }
   send_queue_->WakeIfArmed();
@@ -238,16 +241,15 @@ void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
   if (!ready()) return;
   seen_socket_messages_.store(theirs_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
   bool news = false;
-  for (int i = 0; i < kMaxMessagesPerDrain && ready(); ++i) {
-    Message message;
-    const ReceiveResult result = ReceiveMessage(socket_.get(), message);
-    if (result == ReceiveResult::kEmpty) break;
-    news = true;
-    if (result == ReceiveResult::kGone) {
-      peer_gone_.store(true, std::memory_order_release);
-      break;
-    }
-    HandleSideMessage(message);
+  ReceiveResult result = ReceiveResult::kMessage;
+  for (size_t taken = 0; taken < kMaxMessagesPerDrain && result == ReceiveResult::kMessage && ready();) {
+    std::array<Message, kMessagesAtOnce> messages;
+    size_t count = 0;
+    result = ReceiveMessages(socket_.get(), absl::MakeSpan(messages), count);
+    if (result == ReceiveResult::kGone) peer_gone_.store(true, std::memory_order_release);
+    news |= count > 0 || result == ReceiveResult::kGone;
+    for (size_t i = 0; i < count && ready(); ++i) HandleSideMessage(messages[i]);
+    taken += count;
   }
   if (!news) return;
   if (acknowledger != send_queue_) send_queue_->WakeIfArmed();

@@ -43,6 +43,10 @@ struct Message {
   bool truncated = false;  // longer than any of ours, or a descriptor did not fit this process's limit
   absl::string_view view() const { return {bytes, size}; }
 };
+// The next `count` messages, as many as are there and as `out` has room for. kMessage: there may be more; otherwise why
+// there are not.
+ReceiveResult ReceiveMessages(int socket, absl::Span<Message> out, size_t& count);
+// One.
 ReceiveResult ReceiveMessage(int socket, Message& message);
 
 }  // namespace skein::fabric::shm

@@ -29,6 +29,8 @@ class SimCompletionQueue final : public CompletionQueue {
   absl::Status Arm(WakeFor what) override;
   int fd() const override { return -1; }
   void Wake() override;
+  absl::Status Watch(int /*fd*/) override { return absl::OkStatus(); }
+  void Forget(int /*fd*/) override {}
   void AckEvents() override;
 
   // The rest is the simulation's and used under World::mu.

@@ -44,6 +44,8 @@ class VerbsCompletionQueue final : public CompletionQueue {
   absl::Status Arm(WakeFor what) override;
   int fd() const override { return sleep_.fd(); }
   void Wake() override { sleep_.Wake(); }
+  absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
+  void Forget(int fd) override { sleep_.Forget(fd); }
   void AckEvents() override;
 
   ibv_cq* get() const { return queue_; }

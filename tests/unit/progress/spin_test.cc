@@ -102,6 +102,21 @@ TEST_F(SpinTest, WhoNeverSleepsYieldsWhateverItCosts) {
   EXPECT_EQ(After(spin, microseconds(10)), Then::kYield);
 }
 
+TEST_F(SpinTest, IsDisturbedByWhoTakesItsProcessorButNotByWhomItGivesIt) {
+  Pacer quiet(kBudget, kAfter, now_);
+  ASSERT_EQ(After(quiet, microseconds(3)), Then::kYield);
+  Yield(quiet, milliseconds(4));
+  now_ += microseconds(3);
+  EXPECT_FALSE(quiet.Disturbed(now_));
+  Pacer in_the_middle(absl::InfiniteDuration(), kAfter, now_);
+  After(in_the_middle, Pacer::kTakenAway);
+  After(in_the_middle, microseconds(1));
+  EXPECT_TRUE(in_the_middle.Disturbed(now_));
+  Pacer at_the_end(kBudget, kAfter, now_);
+  now_ += Pacer::kTakenAway;
+  EXPECT_TRUE(at_the_end.Disturbed(now_));
+}
+
 TEST_F(SpinTest, AmongManyATurnTakesLonger) {
   YieldOften(100, milliseconds(2), 64);
   EXPECT_TRUE(yielding_.pays(now_));
