@@ -42,6 +42,7 @@ struct Options {
   Mode mode = Mode::kOff;
   int64_t ring_bytes = 1 << 20;
   int64_t queue_pairs = 4;
+  int64_t shm_links = 16;
   int64_t window_bytes = 1 << 20;
   int64_t large_payload = -1;
   absl::Duration negotiation_timeout = absl::Milliseconds(1000);

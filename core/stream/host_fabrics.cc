@@ -113,9 +113,12 @@ std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma) {
 }
 
 StreamOptions StreamOptionsOf(const Options& options) {
-  return {static_cast<size_t>(options.ring_bytes), static_cast<size_t>(options.window_bytes),
-          static_cast<uint64_t>(options.rdma.peer_memory), static_cast<uint16_t>(options.queue_pairs),
-          options.large_payload};
+  return {.ring_bytes = static_cast<size_t>(options.ring_bytes),
+          .window_bytes = static_cast<size_t>(options.window_bytes),
+          .max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory),
+          .queue_pairs = static_cast<uint16_t>(options.queue_pairs),
+          .links = static_cast<size_t>(options.shm_links),
+          .large_payload = options.large_payload};
 }
 
 }  // namespace skein::stream

@@ -89,7 +89,8 @@ class PoolingListener final : public LinkListener {
     yes.process = process_.id();
     yes.window = service_->window();
     std::shared_ptr<Link> new_link;
-    absl::StatusOr<std::shared_ptr<link::Port>> port = OnExistingLink(offer, yes);
+    const size_t most = device->capabilities().copies_on_post ? options_.links : 1;
+    absl::StatusOr<std::shared_ptr<link::Port>> port = OnExistingLink(offer, most, yes);
     if (!port.ok()) port = OnNewLink(offer, route, device, yes, new_link);
     if (!port.ok()) return port.status();
     Result result;
@@ -109,16 +110,21 @@ class PoolingListener final : public LinkListener {
   }
 
   // The client's word on which process it is decides at most which of its own user's links it shares.
-  // There are several where the client asked for more before it had attached to the first: that one is then for all.
-  absl::StatusOr<std::shared_ptr<link::Port>> OnExistingLink(const wire::Offer& offer, wire::Yes& yes) {
+  // There may be more than `most` where the client asked before it had attached to any of them.
+  absl::StatusOr<std::shared_ptr<link::Port>> OnExistingLink(const wire::Offer& offer, size_t most, wire::Yes& yes) {
     if (offer.new_link_only) return absl::NotFoundError("");
+    std::shared_ptr<Link> best;
+    size_t links = 0;
     for (const Numbered& each : LinksOf(offer, yes)) {
-      const std::shared_ptr<Link> link = each.link.lock();
-      if (link == nullptr || !CanTakeMore(*link)) continue;
+      std::shared_ptr<Link> link = each.link.lock();
+      if (link == nullptr || link->finished()) continue;
+      if (++links > most && best != nullptr) break;
+      if (!CanTakeMore(*link) || (best != nullptr && best->ports() <= link->ports())) continue;
+      best = std::move(link);
       yes.link = each.number;
-      return NewPort(link, yes);
     }
-    return absl::NotFoundError("");
+    const bool takes = best != nullptr && (links >= most || best->unused());
+    return takes ? NewPort(best, yes) : absl::NotFoundError("");
   }
 
   static bool CanTakeMore(Link& link) {
