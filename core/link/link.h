@@ -89,9 +89,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload = {});
   void ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes);
 
+  void Woke() override { woken_.store(true, std::memory_order_release); }
   bool Poll() override;
-  // For who spins: whether a message has come. Looks at nothing else, so Poll now and then, too.
-  bool Glance();
+  bool Glance() override;
   bool Arm() override;
   int fd() const override { return queues_->completions().fd(); }
   // What else its sleeper is to wake for; see CompletionQueue::Watch.
@@ -234,6 +234,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   std::atomic<bool> lost_ = false;                // release by Lose; acquire by finished()
   std::atomic<Polling> polling_{Polling::kFree};  // acquire by TakePolling, release by LeavePolling
+
+  // Release by Woke; acquire by the owner, who then acknowledges the descriptors.
+  std::atomic<bool> woken_{false};
 
   mutable absl::Mutex ports_mu_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports_ ABSL_GUARDED_BY(ports_mu_);

@@ -31,9 +31,11 @@ bool Link::TakePolling() {
 
 void Link::LeavePolling() {
   Polling owned = Polling::kOwned;
-  while (!polling_.compare_exchange_strong(owned, Polling::kFree, std::memory_order_release)) {
-    // Somebody is going to sleep, trusting that this thread leaves nothing behind.
-    polling_.store(Polling::kOwned, std::memory_order_relaxed);
+  while (
+      !polling_.compare_exchange_strong(owned, Polling::kFree, std::memory_order_release, std::memory_order_relaxed)) {
+    // Somebody is going to sleep, trusting that this thread leaves nothing behind. Acquire: of what he has said by
+    // Woke.
+    polling_.exchange(Polling::kOwned, std::memory_order_acquire);
     if (!ArmOwned()) PollUntilArmed();
     owned = Polling::kOwned;
   }
@@ -81,8 +83,10 @@ bool Link::Arm() {
       return armed;
     }
     Polling owned = Polling::kOwned;
-    if (polling_.compare_exchange_strong(owned, Polling::kOwnedAndArmWanted, std::memory_order_relaxed) ||
-        owned == Polling::kOwnedAndArmWanted) {
+    if (polling_.compare_exchange_strong(owned, Polling::kOwnedAndArmWanted, std::memory_order_release)) return true;
+    // Wanted by another already: said once more, so that the owner sees what this thread has done before.
+    if (owned == Polling::kOwnedAndArmWanted &&
+        polling_.compare_exchange_strong(owned, Polling::kOwnedAndArmWanted, std::memory_order_release)) {
       return true;
     }
   }
@@ -98,7 +102,7 @@ bool Link::ArmOwned() {
   }
   armed_ = true;
   queues_->Poll();
-  return end_.ok() && !SendsCompletedForSomebody() && !PullsWait() &&
+  return end_.ok() && !woken_.load(std::memory_order_acquire) && !SendsCompletedForSomebody() && !PullsWait() &&
          absl::c_none_of(all_lanes(),
                          [](const auto& lane) { return lane->Ends() || lane->renewal_waits() || lane->Readable(); });
 }
@@ -111,7 +115,8 @@ bool Link::SendsCompletedForSomebody() {
 
 bool Link::PollOwned() {
   if (finished()) return false;
-  if (std::exchange(armed_, false)) queues_->completions().AckEvents();
+  const bool woken = woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_acquire);
+  if (std::exchange(armed_, false) || woken) queues_->completions().AckEvents();
   // While messages come, the queues can wait a little: what rings for them is known already.
   bool sends_completed = false;
   if (!AnyReadable() || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way())) {

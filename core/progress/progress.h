@@ -21,9 +21,17 @@ class Source {
  public:
   virtual ~Source() = default;
 
+  // By who was woken by fd() and will not be so again for what is left there (edge-triggered epoll): the next Poll,
+  // whoever's it is, acknowledges the descriptors, though others may have polled since they were armed.
+  virtual void Woke() {}
+
   // Does the work that has arrived, calling the observers of what it concerns, on this thread, with no lock of the
-  // source's held. Returns whether there was any.
+  // source's held. Returns whether messages came; that there is room for what waits to be sent, and such, it does not
+  // say.
   virtual bool Poll() = 0;
+
+  // For who spins: whether a message may have come. Looks for nothing else, so Poll now and then, too.
+  virtual bool Glance() { return true; }
 
   // Prepares for sleep. True: every later arrival makes fd() readable. False: work is there already (or arrived
   // meanwhile): Poll again. After waking, call Poll (it acknowledges the descriptors).
