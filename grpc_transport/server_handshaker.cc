@@ -2,9 +2,17 @@
 
 #include <utility>
 
+#include "core/base/descriptors_left.h"
 #include "grpc_transport/errors.h"
 
 namespace skein::grpc_transport {
+namespace {
+
+// A link takes five. Without one left when it looks for the next connection, this gRPC never accepts again; and it may
+// do so at any time.
+constexpr int kDescriptors = 8;
+
+}  // namespace
 
 void ServerHandshaker::Begin() {
   if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
@@ -36,7 +44,10 @@ void ServerHandshaker::OnBytes() {
     return Fail(Unavailable("skein: the peer did not wait for the answer"));
   }
   WatchLinks();
-  stream::Listener::Result result = streams().listener->Accept(parsed.payload, route());
+  stream::Listener::Result result =
+      DescriptorsLeft(kDescriptors)
+          ? streams().listener->Accept(parsed.payload, route())
+          : stream::Decline({FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)"});
   outcome_ = std::move(result.outcome);
   // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.
   if (framed.beginning == Beginning::kWhole || outcome_.stream != nullptr) DropReceived(parsed.size);

@@ -1,0 +1,29 @@
+#include "core/base/descriptors_left.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/unique_fd.h"
+#include "gtest/gtest.h"
+
+namespace skein {
+namespace {
+
+TEST(DescriptorsLeftTest, CountsFromTheLowestThatIsFree) {
+  const UniqueFd lowest(dup(0));
+  ASSERT_TRUE(lowest.valid());
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlim_t five_more = static_cast<rlim_t>(lowest.get()) + 1 + 5;
+  const rlimit tight = {five_more, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  EXPECT_TRUE(DescriptorsLeft(5));
+  EXPECT_FALSE(DescriptorsLeft(6));
+  const rlimit none = {five_more - 5, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_FALSE(DescriptorsLeft(1));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+}  // namespace
+}  // namespace skein
