@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/forked.h"
+#include "core/link/link.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
 
@@ -47,6 +48,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
         peer_(grpc_endpoint_get_peer(tcp)),
         local_address_(grpc_endpoint_get_local_address(tcp)),
         stream_(std::move(stream)),
+        busy_(user_->BusyOf(*stream_->link())),
         on_lost_(std::move(on_lost)) {
     base_.endpoint.vtable = &kVtable;
     base_.self = this;
@@ -128,6 +130,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
     }
     const absl::StatusOr<size_t> taken = stream_->Write(parts);
+    if (busy_ != nullptr) user_->Use(busy_);  // an answer may come
     if (!taken.ok()) return FinishWrite(StreamEnded(taken.status()));
     DropFirst(*taken);
     if (write_slices_->length == 0) return FinishWrite(absl::OkStatus());
@@ -228,6 +231,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     {
       absl::MutexLock lock(&self->mu_);
       stream = std::move(self->stream_);
+      self->busy_ = nullptr;
       tcp_ended = !self->tcp_error_.ok();
     }
     if (InForkedChild()) {
@@ -267,6 +271,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
 
   absl::Mutex mu_;
   std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
+  std::shared_ptr<Busy> busy_ ABSL_GUARDED_BY(mu_);              // its link; likewise, or not watched
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
   bool tcp_ended_ ABSL_GUARDED_BY(mu_) = false;

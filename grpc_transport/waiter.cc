@@ -3,17 +3,42 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "core/base/forked.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 
 namespace skein::grpc_transport {
+
+// A source that is busy, and its descriptor as long as that is the engine's. Lock: mu_, under which closures are
+// scheduled.
+class Waiter::BusySource final : public Busy {
+ public:
+  BusySource(std::shared_ptr<progress::Source> source, grpc_fd* fd) : Busy(std::move(source)), fd_(fd) {}
+
+  void Again() override {
+    EnsureExecCtx exec_ctx;
+    absl::MutexLock lock(&mu_);
+    if (fd_ != nullptr) grpc_fd_set_readable(fd_);
+  }
+  void LetGo() {
+    absl::MutexLock lock(&mu_);
+    fd_ = nullptr;
+  }
+
+ private:
+  absl::Mutex mu_;
+  grpc_fd* fd_ ABSL_GUARDED_BY(mu_);
+};
 
 // One source in the engine. Its closure is either scheduled or waits for the descriptor, never both, and one of them
 // until it has stopped: so everything here but `stopping_` belongs to the closure's run.
 class Waiter::Watched : public grpc_core::RefCounted<Watched> {
  public:
   Watched(Waiter* waiter, std::shared_ptr<progress::Source> source)
-      : waiter_(waiter), source_(std::move(source)), fd_(grpc_fd_create(source_->fd(), "skein", /*track_err=*/false)) {
+      : waiter_(waiter),
+        source_(std::move(source)),
+        fd_(grpc_fd_create(source_->fd(), "skein", /*track_err=*/false)),
+        busy_(std::make_shared<BusySource>(source_, fd_)) {
     GRPC_CLOSURE_INIT(&run_, Run, this, nullptr);
   }
 
@@ -28,10 +53,12 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
     grpc_fd_set_readable(fd_);
   }
   void ReleaseFd() {
+    busy_->LetGo();
     int released = -1;  // stays the source's
     grpc_fd_orphan(fd_, nullptr, &released, "skein");
   }
   const std::shared_ptr<progress::Source>& source() const { return source_; }
+  const std::shared_ptr<BusySource>& busy() const { return busy_; }
 
  private:
   static void Run(void* arg, grpc_error_handle /*error*/) { static_cast<Watched*>(arg)->RunOnce(); }
@@ -39,8 +66,11 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   void RunOnce() {
     if (InForkedChild()) return;
     if (!stopping_.load(std::memory_order_acquire) && !source_->finished()) {
+      source_->Woke();  // or the first time: nothing is lost by that
+      const bool came = source_->Poll();
+      const bool others_poll = came && waiter_->busy_set_.Add(busy_);
       // By turns with the callbacks that the Poll has made ready.
-      if (source_->Poll() || !source_->Arm()) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
+      if (!others_poll && !source_->Arm()) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
       if (!source_->finished()) return grpc_fd_notify_on_read(fd_, &run_);
     }
     waiter_->Stopped(this);
@@ -50,11 +80,12 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   Waiter* const waiter_;
   const std::shared_ptr<progress::Source> source_;
   grpc_fd* const fd_;
+  const std::shared_ptr<BusySource> busy_;
   grpc_closure run_;
   std::atomic<bool> stopping_{false};  // release by Stop, acquire by the closure
 };
 
-Waiter::Waiter() = default;
+Waiter::Waiter(const progress::SpinPolicy& policy) : busy_set_(policy.mode != WaitMode::kBlock) {}
 Waiter::~Waiter() = default;
 
 void Waiter::StartLocked(std::shared_ptr<progress::Source> source) {
@@ -67,6 +98,12 @@ void Waiter::Watch(std::shared_ptr<progress::Source> source) {
   absl::MutexLock lock(&mu_);
   if (users_ == 0) return caretaker_.Add(std::move(source));
   StartLocked(std::move(source));
+}
+
+std::shared_ptr<Busy> Waiter::BusyOf(const progress::Source& source) {
+  absl::MutexLock lock(&mu_);
+  const auto found = absl::c_find_if(watched_, [&](const auto& each) { return each->source().get() == &source; });
+  return found == watched_.end() ? nullptr : (*found)->busy();
 }
 
 void Waiter::UserComes() {
@@ -88,6 +125,7 @@ void Waiter::UserGoes() {
 void Waiter::Stopped(Watched* watched) {
   const std::shared_ptr<progress::Source> source = watched->source();  // outlives the lock, as does `watched`
   absl::MutexLock lock(&mu_);
+  busy_set_.Remove(*watched->busy());
   std::erase_if(watched_, [watched](const auto& other) { return other.get() == watched; });
   watched->ReleaseFd();
   // Somebody may have come since. (Nobody comes meanwhile: so no new stream meets a link that is being retired.)

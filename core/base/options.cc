@@ -117,8 +117,8 @@ constexpr OptionSpec kTable[] = {
        return ParseMilliseconds(value, 0, 86400000, &options.negative_cache);
      }},
     {"wait_mode", "hybrid", "poll | hybrid | block", "",
-     "How a thread waits in Thrift's reads and writes. poll: it never sleeps. hybrid: it polls while that pays, and "
-     "then sleeps. block: it sleeps at once. gRPC's threads wait as gRPC lets them.",
+     "How a thread waits. poll: it never sleeps. hybrid: it polls while that pays, and then sleeps. block: it sleeps "
+     "at once. gRPC's threads wait for all channels of their process: there the environment's counts.",
      SetWaitMode},
     {"spin_time", "50", "0 .. 1000000", "us",
      "How much processor time a hybrid wait spends polling, at most, before it sleeps.",
