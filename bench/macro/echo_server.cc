@@ -11,34 +11,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "bench/macro/echo.grpc.pb.h"
+#include "bench/macro/echo_services.h"
 #include "bench/macro/files.h"
 #include "bench/macro/init.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address to listen on");
-ABSL_FLAG(std::string, style, "sync", "which of gRPC's server interfaces: sync or callback");
+ABSL_FLAG(std::string, style, "sync", "which of gRPC's server interfaces: callback, or else sync");
 ABSL_FLAG(std::string, tls_cert, "", "PEM file; with --tls_key makes it a TLS server");
 ABSL_FLAG(std::string, tls_key, "", "PEM file");
 
 namespace skein::bench {
 namespace {
-
-class SyncEcho final : public Echo::Service {
-  grpc::Status Call(grpc::ServerContext*, const Payload* request, Payload* reply) override {
-    reply->set_data(request->data());
-    return grpc::Status::OK;
-  }
-};
-
-class CallbackEcho final : public Echo::CallbackService {
-  grpc::ServerUnaryReactor* Call(grpc::CallbackServerContext* context, const Payload* request,
-                                 Payload* reply) override {
-    reply->set_data(request->data());
-    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
-};
 
 std::shared_ptr<grpc::ServerCredentials> Credentials() {
   if (absl::GetFlag(FLAGS_tls_cert).empty()) return grpc::InsecureServerCredentials();
@@ -50,17 +33,12 @@ std::shared_ptr<grpc::ServerCredentials> Credentials() {
 
 int Serve() {
   std::string address = absl::GetFlag(FLAGS_listen);
-  SyncEcho sync_echo;
-  CallbackEcho callback_echo;
+  const std::unique_ptr<grpc::Service> service = NewEchoService(absl::GetFlag(FLAGS_style));
   grpc::ServerBuilder builder;
   if (SkeinMode() != nullptr) builder.AddChannelArgument("skein.mode", SkeinMode());
   int port = 0;
   builder.AddListeningPort(address, Credentials(), &port);
-  if (absl::GetFlag(FLAGS_style) == "callback") {
-    builder.RegisterService(&callback_echo);
-  } else {
-    builder.RegisterService(&sync_echo);
-  }
+  builder.RegisterService(service.get());
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return 1;
   if (absl::EndsWith(address, ":0")) address = absl::StrCat(absl::StripSuffix(address, "0"), port);

@@ -1,10 +1,12 @@
-// Callers that keep calling for a while, each starting its next call when it has the last one's reply.
+// Callers that keep calling for a while.
 #ifndef SKEIN_BENCH_MACRO_LOAD_H_
 #define SKEIN_BENCH_MACRO_LOAD_H_
 
 #include <grpcpp/grpcpp.h>
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,10 +18,14 @@
 
 namespace skein::bench {
 
+// One per channel; callers take them by turns.
+using Stubs = std::vector<std::unique_ptr<Echo::Stub>>;
+
 struct Load {
   int callers = 1;
   size_t bytes = 64;
   absl::Duration duration = absl::Seconds(1);
+  double rate = 0;  // calls per second, of all callers; 0: each calls again when it has a reply. Of RunSync alone
 };
 
 struct Outcome {
@@ -30,12 +36,35 @@ struct Outcome {
 // One verified echo.
 absl::Status CallOnce(Echo::Stub& stub, const Payload& request);
 
+using Run = absl::StatusOr<Outcome>(const Stubs& stubs, const Load& load);
 // A thread per caller, blocking calls.
-absl::StatusOr<Outcome> RunSync(Echo::Stub& stub, const Load& load);
+Run RunSync;
 // Callers are chains of callbacks on gRPC's own threads.
-absl::StatusOr<Outcome> RunCallback(Echo::Stub& stub, const Load& load);
+Run RunCallback;
+// As many threads as processors, each with a completion queue and its share of the callers.
+Run RunAsync;
+// A thread and a stream per caller; a call is a message there and one back.
+Run RunStream;
+// Null: there is no such style.
+Run* RunOf(absl::string_view style);
 
 absl::Duration Percentile(const Outcome& outcome, double fraction);
+double CallsPerSecond(const Outcome& outcome);
+
+// For those who run it.
+
+inline constexpr absl::Duration kCallDeadline = absl::Seconds(20);
+
+// What one caller has seen. Callers share nothing while they run.
+struct Record {
+  std::vector<absl::Duration> latencies;
+  absl::Status status;
+};
+absl::StatusOr<Outcome> Merge(const std::vector<Record>& records, absl::Duration elapsed);
+Payload PayloadOf(size_t bytes);
+absl::Status Verify(const grpc::Status& status, const Payload& request, const Payload& reply);
+// A thread for each caller.
+absl::StatusOr<Outcome> RunThreads(const Load& load, const std::function<void(int caller, Record&)>& body);
 
 }  // namespace skein::bench
 
