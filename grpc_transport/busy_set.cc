@@ -60,6 +60,7 @@ BusySet::Spin::Spin(BusySet& set) : set_(set) {
 }
 
 void BusySet::Spin::Refresh() {
+  if (set_.version_.load(std::memory_order_relaxed) == version_) return;
   All before = std::move(polled_);
   {
     absl::MutexLock lock(&set_.mu_);
@@ -71,7 +72,7 @@ void BusySet::Spin::Refresh() {
 }
 
 bool BusySet::Spin::Poll(bool thorough) {
-  if (set_.version_.load(std::memory_order_relaxed) != version_) Refresh();
+  Refresh();
   bool any = false;
   for (const std::shared_ptr<Busy>& busy : polled_) {
     if (!thorough && !busy->source().Glance()) continue;
@@ -83,7 +84,7 @@ bool BusySet::Spin::Poll(bool thorough) {
 }
 
 void BusySet::Spin::End() {
-  if (set_.version_.load(std::memory_order_relaxed) != version_) Refresh();
+  Refresh();
   All to_arm;
   {
     absl::MutexLock lock(&set_.mu_);
@@ -94,7 +95,7 @@ void BusySet::Spin::End() {
 }
 
 void BusySet::Spin::EndAsleep() {
-  if (set_.version_.load(std::memory_order_relaxed) != version_) Refresh();
+  Refresh();
   All to_arm;
   {
     absl::MutexLock lock(&set_.mu_);

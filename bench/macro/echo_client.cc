@@ -5,8 +5,8 @@
 //                         and the processor time of both ends
 //   --measure=first_call  from the start of main until the first reply: what a short-lived process pays
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
-#include <ctime>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -20,6 +20,7 @@
 #include "bench/macro/files.h"
 #include "bench/macro/init.h"
 #include "bench/macro/load.h"
+#include "bench/processor_time.h"
 
 ABSL_FLAG(std::string, target, "", "server to call");
 ABSL_FLAG(std::string, measure, "steady", "steady, load or first_call");
@@ -78,18 +79,10 @@ absl::Status MeasureSteady(const Stubs& stubs) {
   return absl::OkStatus();
 }
 
-double Seconds(clockid_t clock) {
-  timespec time = {};
-  if (clock_gettime(clock, &time) != 0) return 0;
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
-}
-
-// Of all threads of both processes so far. /proc would round it to ticks.
-double ProcessorSeconds() {
-  clockid_t server = 0;
-  const int pid = absl::GetFlag(FLAGS_server_pid);
-  const bool told = pid != 0 && clock_getcpuclockid(pid, &server) == 0;
-  return Seconds(CLOCK_PROCESS_CPUTIME_ID) + (told ? Seconds(server) : 0);
+// Of both processes, as far as they are known and have not ended.
+double SecondsOfBothEnds() {
+  const int server = absl::GetFlag(FLAGS_server_pid);
+  return ProcessorSeconds(getpid()).value_or(0) + (server == 0 ? 0 : ProcessorSeconds(server).value_or(0));
 }
 
 absl::Status MeasureLoad(const Stubs& stubs) {
@@ -98,10 +91,10 @@ absl::Status MeasureLoad(const Stubs& stubs) {
                absl::GetFlag(FLAGS_duration) / 5, absl::GetFlag(FLAGS_rate)};
   if (absl::StatusOr<Outcome> warm_up = run(stubs, load); !warm_up.ok()) return warm_up.status();
   load.duration = absl::GetFlag(FLAGS_duration);
-  const double processor = ProcessorSeconds();
+  const double processor = SecondsOfBothEnds();
   const absl::StatusOr<Outcome> outcome = run(stubs, load);
   if (!outcome.ok()) return outcome.status();
-  const double used = ProcessorSeconds() - processor;
+  const double used = SecondsOfBothEnds() - processor;
   const auto us = [&](double fraction) { return absl::ToDoubleMicroseconds(Percentile(*outcome, fraction)); };
   std::cout << absl::StreamFormat(
                    R"({"p50_us": %.2f, "p90_us": %.2f, "p99_us": %.2f, "p999_us": %.2f, "calls_per_s": %.1f, )"

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -33,6 +33,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bench/processor_time.h"
 #include "bench/server_process.h"
 #include "bench/thrift/BenchEcho.h"
 #include "thrift_transport/tskein_nonblocking_server_socket.h"
@@ -160,14 +161,10 @@ std::vector<int64_t> CallUntil(BenchEchoClient& client, absl::Time end) {
   return times;
 }
 
-// Of all threads of a process so far. In /proc it is rounded to ticks, of which an idle process may not use one.
-double ProcessorSeconds(pid_t process) {
-  clockid_t clock;
-  timespec time = {};
-  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) {
-    throw std::runtime_error("no processor time of a process that has ended");
-  }
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+double SecondsOf(pid_t process) {
+  const std::optional<double> seconds = ProcessorSeconds(process);
+  if (!seconds.has_value()) throw std::runtime_error("no processor time of a process that has ended");
+  return *seconds;
 }
 
 void Print(std::vector<int64_t> times, double seconds, double client_cpu) {
@@ -199,25 +196,24 @@ void MeasureCalls(const std::vector<Caller>& callers) {
   std::vector<std::vector<int64_t>> times(callers.size());
   std::vector<std::thread> threads;
   const absl::Time start = absl::Now();
-  const double cpu = ProcessorSeconds(getpid());
+  const double cpu = SecondsOf(getpid());
   for (size_t i = 0; i < callers.size(); ++i) {
     threads.emplace_back([&, i] { times[i] = CallUntil(*callers[i].client, start + absl::GetFlag(FLAGS_duration)); });
   }
   for (std::thread& thread : threads) thread.join();
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  const double used = ProcessorSeconds(getpid()) - cpu;
+  const double used = SecondsOf(getpid()) - cpu;
   std::vector<int64_t> all;
   for (const std::vector<int64_t>& some : times) all.insert(all.end(), some.begin(), some.end());
   Print(std::move(all), seconds, used);
 }
 
 void MeasureIdle(pid_t server) {
-  const double server_before = ProcessorSeconds(server);
-  const double client_before = ProcessorSeconds(getpid());
+  const double server_before = SecondsOf(server);
+  const double client_before = SecondsOf(getpid());
   absl::SleepFor(absl::GetFlag(FLAGS_duration));
   std::cout << absl::StrFormat(R"({"server_cpu_ms": %.3f, "client_cpu_ms": %.3f})",
-                               (ProcessorSeconds(server) - server_before) * 1e3,
-                               (ProcessorSeconds(getpid()) - client_before) * 1e3)
+                               (SecondsOf(server) - server_before) * 1e3, (SecondsOf(getpid()) - client_before) * 1e3)
             << std::endl;
 }
 

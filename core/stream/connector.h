@@ -20,12 +20,12 @@ struct StreamOptions {
   size_t window_bytes = 1 << 20;                   // receive window per stream
   uint64_t max_mirror_bytes = uint64_t{64} << 20;  // largest ring of a peer, where the fabric needs as much memory here
   uint16_t queue_pairs = 4;                        // per link, when its streams contend for them
-  size_t links = 1;                                // of the passive side's: see below
-  int64_t large_payload = -1;                      // bytes of one Write that the peer pulls; 0: none; -1: see below
+  // Of the passive side's. Where posts copy, and no NIC has to remember each queue pair: as many streams between two
+  // processes have a link each, so that none waits for the thread that polls for another; further ones are shared out.
+  // Elsewhere all share one.
+  size_t links = 1;
+  int64_t large_payload = -1;  // bytes of one Write that the peer pulls; 0: none; -1: see below
 };
-
-// Where posts copy, and no NIC has to remember each queue pair: as many streams between two processes have a link each,
-// so that none waits for the thread that polls for another; further ones are shared out. Elsewhere all share one.
 
 // Unless asked for, nothing is pulled where posts copy: there the ring is faster, and keeps what a dead process wrote.
 inline constexpr size_t kLargePayload = 64 << 10;

@@ -17,8 +17,6 @@ namespace {
 constexpr absl::string_view kAnswer = "\x01met";
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 constexpr size_t kMaxMessagesPerDrain = 256;
-// Mostly it is one doorbell; that there is no more is seen by the same system call.
-constexpr size_t kMessagesAtOnce = 4;
 
 }  // namespace
 

@@ -34,8 +34,6 @@ absl::StatusOr<UniqueFd> NewSocket() {
   return fd;
 }
 
-constexpr size_t kMostAtOnce = 4;
-
 // Where the kernel puts a message.
 struct Frame {
   iovec vector = {};
@@ -128,9 +126,9 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
 }
 
 ReceiveResult ReceiveMessages(int socket, absl::Span<Message> out, size_t& count) {
-  std::array<Frame, kMostAtOnce> frames;
-  std::array<mmsghdr, kMostAtOnce> headers = {};
-  const size_t room = std::min(out.size(), kMostAtOnce);
+  std::array<Frame, kMessagesAtOnce> frames;
+  std::array<mmsghdr, kMessagesAtOnce> headers = {};
+  const size_t room = std::min(out.size(), kMessagesAtOnce);
   for (size_t i = 0; i < room; ++i) headers[i].msg_hdr = frames[i].HeaderOf(out[i]);
   int received = 0;
   do {

@@ -43,8 +43,10 @@ struct Message {
   bool truncated = false;  // longer than any of ours, or a descriptor did not fit this process's limit
   absl::string_view view() const { return {bytes, size}; }
 };
-// The next `count` messages, as many as are there and as `out` has room for. kMessage: there may be more; otherwise why
-// there are not.
+// Mostly it is one doorbell; that there is no more is seen by the same system call.
+inline constexpr size_t kMessagesAtOnce = 4;
+// The next `count` messages, as many as are there and as `out` has room for, kMessagesAtOnce at most. kMessage: there
+// may be more; otherwise why there are not.
 ReceiveResult ReceiveMessages(int socket, absl::Span<Message> out, size_t& count);
 // One.
 ReceiveResult ReceiveMessage(int socket, Message& message);
