@@ -37,6 +37,7 @@ class Cross:
     programs = ("thrift_test_client", "thrift_test_server")
     proofs = ("All tests done.",)
     sleeps = False
+    attempts = 1
 
     @property
     def name(self):
@@ -70,6 +71,7 @@ class Solo:
     needs_port: bool = False
     modes: tuple = (None, "require")
     sleeps: bool = False  # spends its time sleeping: many can run at once
+    attempts: int = 1  # of which one must pass: more for programs that measure time themselves
     timeout = 120  # seconds
     flaw = ""
 
@@ -108,7 +110,8 @@ SOLO = [
     boost("server_socket_test", 7, modes=(None, "prefer")),
     # this one goes on with the first connection.
     boost("socket_interrupt_test", 5, modes=(None, "off")),
-    boost("server_integration_test", 13),
+    # Expects ten connections within 100 ms, which no loaded machine promises.
+    boost("server_integration_test", 13, attempts=5),
     boost("nonblocking_server_test", 3),
     boost("processor_test", 64, sleeps=True),
     boost("transport_test", 285, sleeps=True),

@@ -1,8 +1,11 @@
 """Which cases are run in which pairing, and what of their ends is taken for a failure."""
 
 import collections
+import contextlib
+import io
 import pathlib
 import unittest
+import unittest.mock
 
 import cases
 import peers
@@ -64,6 +67,27 @@ class Faults(unittest.TestCase):
         boost = cases.boost("some_test", 7)
         self.assertEqual(peers.client_fault(boost, 0, "Running 7 test cases...\n*** No errors detected\n"), "")
         self.assertIn("Running 7", peers.client_fault(boost, 0, "Running 6 test cases...\n*** No errors detected\n"))
+
+
+class Attempts(unittest.TestCase):
+    def passed_at(self, passing, attempts):
+        """Whether a job passes, and how many runs that took, of a program whose run number `passing` is the first good one."""
+        runs = []
+
+        def fault(*_):
+            runs.append(None)
+            return "" if len(runs) == passing else "too late"
+
+        job = run_thrift.Job("one process", "skein/skein", cases.boost("some_test", 7, attempts=attempts), ("require",), fault)
+        with unittest.mock.patch.object(peers, "run_solo", return_value=(0, "")), contextlib.redirect_stderr(io.StringIO()):
+            result = run_thrift.run_job(None, pathlib.Path("logs"), job)
+        return not result.failure, len(runs)
+
+    def test_until_one_passes(self):
+        self.assertEqual(self.passed_at(passing=1, attempts=3), (True, 1))
+        self.assertEqual(self.passed_at(passing=3, attempts=3), (True, 3))
+        self.assertEqual(self.passed_at(passing=4, attempts=3), (False, 3))
+        self.assertEqual(self.passed_at(passing=2, attempts=1), (False, 1))
 
 
 class Cells(unittest.TestCase):

@@ -62,6 +62,16 @@ def jobs_of(pairings):
 
 
 def run_job(programs, logs, job):
+    for attempt in range(1, job.case.attempts + 1):
+        result = run_once(programs, logs, job)
+        if not result.failure:
+            break
+        if attempt < job.case.attempts:
+            print(f"{job.title()}: attempt {attempt} of {job.case.attempts} failed: {result.failure}", file=sys.stderr)
+    return result
+
+
+def run_once(programs, logs, job):
     log_path = logs / f"{job.stem()}.log"
     start = time.monotonic()
     if job.table == "one process":

@@ -109,10 +109,11 @@ start_guest() {
     exec {console}> >(readable >"${log[$role]}")
   fi
   writers+=($!)
-  # From its own folder: names of sockets must be short. A panic ends the guest: panic=-1 and -no-reboot.
+  # From its own folder: names of sockets must be short. A panic ends the guest: panic=-1 and -no-reboot. The kernel
+  # checks that its timer ticks at the processor's pace, and panics where an emulated one is kept from it: no_timer_check.
   (cd "$work" && exec timeout -k 10 "$limit" qemu-system-x86_64 "${accelerator[@]}" -m "$memory" -smp "$cpus" \
     -nodefaults -no-user-config -no-reboot -display none -serial stdio \
-    -kernel "$KERNEL/boot/vmlinuz-$(kernel_release)" -initrd "$role.cpio" -append "console=ttyS0 quiet panic=-1" \
+    -kernel "$KERNEL/boot/vmlinuz-$(kernel_release)" -initrd "$role.cpio" -append "console=ttyS0 quiet panic=-1 no_timer_check" \
     -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
     -virtfs "local,path=${results//,/,,},mount_tag=results,security_model=none" "$@") </dev/null >&"$console" 2>&1 &
   guest[$role]=$!
