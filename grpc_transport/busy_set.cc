@@ -23,7 +23,7 @@ void BusySet::Arm(const All& all) {
 bool BusySet::Add(const std::shared_ptr<Busy>& busy) {
   if (!enabled_) return false;
   busy->used_.store(true, std::memory_order_relaxed);
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!busy->busy_.load(std::memory_order_relaxed) && !busy->removed_) {
     busy->busy_.store(true, std::memory_order_relaxed);
     all_.push_back(busy);
@@ -33,7 +33,7 @@ bool BusySet::Add(const std::shared_ptr<Busy>& busy) {
 }
 
 void BusySet::Remove(Busy& busy) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   busy.removed_ = true;
   if (std::erase_if(all_, [&](const auto& each) { return each.get() == &busy; }) == 0) return;
   busy.busy_.store(false, std::memory_order_relaxed);
@@ -53,7 +53,7 @@ BusySet::All BusySet::CoolDown() {
 }
 
 BusySet::Spin::Spin(BusySet& set) : set_(set) {
-  absl::MutexLock lock(&set_.mu_);
+  MutexLock lock(&set_.mu_);
   ++set_.spinners_;
   version_ = set_.version_.load(std::memory_order_relaxed);
   polled_ = set_.all_;
@@ -63,7 +63,7 @@ void BusySet::Spin::Refresh() {
   if (set_.version_.load(std::memory_order_relaxed) == version_) return;
   All before = std::move(polled_);
   {
-    absl::MutexLock lock(&set_.mu_);
+    MutexLock lock(&set_.mu_);
     version_ = set_.version_.load(std::memory_order_relaxed);
     polled_ = set_.all_;
   }
@@ -87,7 +87,7 @@ void BusySet::Spin::End() {
   Refresh();
   All to_arm;
   {
-    absl::MutexLock lock(&set_.mu_);
+    MutexLock lock(&set_.mu_);
     if (--set_.spinners_ == 0 && set_.anybody_sleeps()) to_arm = set_.all_;
   }
   Arm(to_arm);
@@ -98,7 +98,7 @@ void BusySet::Spin::EndAsleep() {
   Refresh();
   All to_arm;
   {
-    absl::MutexLock lock(&set_.mu_);
+    MutexLock lock(&set_.mu_);
     set_.sleepers_.fetch_add(1, std::memory_order_seq_cst);
     if (--set_.spinners_ == 0) to_arm = set_.CoolDown();
   }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/progress/progress.h"
 
 namespace skein::grpc_transport {
@@ -97,7 +97,7 @@ class BusySet {
   }
 
   const bool enabled_;
-  absl::Mutex mu_;
+  Mutex mu_;
   All all_ ABSL_GUARDED_BY(mu_);
   std::atomic<uint64_t> version_{0};  // of all_; written under mu_, relaxed: read under it when it has changed
   // Of all_; written under mu_. Sequentially consistent, as is a sleeper's coming: either it sees that something is

@@ -84,7 +84,7 @@ void ClientHandshaker::TryOut() {
     EnsureExecCtx exec_ctx;
     grpc_closure* then = grpc_core::NewClosure([self, status](const grpc_error_handle&) {
       auto* const client = static_cast<ClientHandshaker*>(self.get());
-      absl::MutexLock lock(&client->mu_);
+      MutexLock lock(&client->mu_);
       if (client->EndWaiting()) client->OnReached(status);
     });
     grpc_core::ExecCtx::Run(DEBUG_LOCATION, then, absl::OkStatus());
@@ -135,7 +135,7 @@ void ClientHandshaker::Reconnect(Fallback why, Remember remember) {
 
 void ClientHandshaker::OnReconnected(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<ClientHandshaker> self(static_cast<ClientHandshaker*>(arg));
-  absl::MutexLock lock(&self->mu_);
+  MutexLock lock(&self->mu_);
   self->connecting_.reset();
   if (self->connected_ != nullptr) self->UseConnection(std::exchange(self->connected_, nullptr));
   if (!error.ok()) return self->Fail(std::move(error));

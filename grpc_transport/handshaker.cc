@@ -22,7 +22,7 @@ Handshaker::~Handshaker() { grpc_slice_buffer_destroy(&outgoing_); }
 
 void Handshaker::DoHandshake(grpc_tcp_server_acceptor* /*acceptor*/, grpc_closure* on_done,
                              grpc_core::HandshakerArgs* args) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   args_ = args;
   on_done_ = on_done;
   UseConnection(args->endpoint);
@@ -36,7 +36,7 @@ void Handshaker::DoHandshake(grpc_tcp_server_acceptor* /*acceptor*/, grpc_closur
 }
 
 void Handshaker::Shutdown(grpc_error_handle why) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (std::exchange(shut_down_, true) || finished()) return;
   // What is out fails, and that ends the negotiation.
   if (args_->endpoint != nullptr) grpc_endpoint_shutdown(args_->endpoint, std::move(why));
@@ -57,7 +57,7 @@ void Handshaker::Wait() {
 
 void Handshaker::OnReadDone(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
-  absl::MutexLock lock(&self->mu_);
+  MutexLock lock(&self->mu_);
   self->reading_ = false;
   if (self->finished()) return;
   if (!error.ok()) return self->OnLost(error);
@@ -78,7 +78,7 @@ void Handshaker::OnWriteDoneInline(void* arg, grpc_error_handle error) {
 
 void Handshaker::OnWriteDone(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
-  absl::MutexLock lock(&self->mu_);
+  MutexLock lock(&self->mu_);
   grpc_slice_buffer_reset_and_unref(&self->outgoing_);
   if (self->finished()) return;
   if (!error.ok()) return self->OnLost(error);
@@ -94,7 +94,7 @@ void Handshaker::StartTimer() {
 
 void Handshaker::OnTimer(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
-  absl::MutexLock lock(&self->mu_);
+  MutexLock lock(&self->mu_);
   self->timer_runs_ = false;
   if (!error.ok() || self->finished()) return;
   self->timed_out_ = true;

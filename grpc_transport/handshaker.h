@@ -11,8 +11,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/fallback.h"
+#include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/connector.h"
 #include "grpc_transport/grpc_internal.h"
@@ -75,7 +75,7 @@ class Handshaker : public grpc_core::Handshaker {
   Runtime& runtime() { return runtime_; }
   grpc_core::HandshakerArgs& args() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return *args_; }
 
-  absl::Mutex mu_;
+  Mutex mu_;
 
  private:
   static void OnReadDone(void* arg, grpc_error_handle error);

@@ -9,13 +9,13 @@ namespace skein::grpc_transport {
 std::unique_ptr<PathRegistry::Entry> PathRegistry::Add(Path path) {
   gpr_log(GPR_INFO, "skein: %s %s uses %s%s%s", path.role == Path::Role::kClient ? "client" : "server",
           path.peer.c_str(), path.path.c_str(), path.why.empty() ? "" : ": ", path.why.c_str());
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   paths_.emplace(++last_number_, std::move(path));
   return std::make_unique<Entry>(this, last_number_);
 }
 
 std::vector<Path> PathRegistry::List() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   std::vector<Path> list;
   list.reserve(paths_.size());
   for (const auto& [number, path] : paths_) list.push_back(path);
@@ -23,7 +23,7 @@ std::vector<Path> PathRegistry::List() const {
 }
 
 void PathRegistry::Remove(uint64_t number) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   paths_.erase(number);
 }
 

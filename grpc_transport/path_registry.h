@@ -8,7 +8,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "grpc_transport/skein.h"
 
 namespace skein::grpc_transport {
@@ -35,7 +35,7 @@ class PathRegistry {
  private:
   void Remove(uint64_t number);
 
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
   absl::btree_map<uint64_t, Path> paths_ ABSL_GUARDED_BY(mu_);
 };

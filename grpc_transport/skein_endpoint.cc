@@ -66,12 +66,12 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     explicit Observer(grpc_core::RefCountedPtr<SkeinEndpoint> endpoint) : endpoint_(std::move(endpoint)) {}
     void OnReadable() override {
       EnsureExecCtx exec_ctx;
-      absl::MutexLock lock(&endpoint_->mu_);
+      MutexLock lock(&endpoint_->mu_);
       endpoint_->TryRead();
     }
     void OnWritable() override {
       EnsureExecCtx exec_ctx;
-      absl::MutexLock lock(&endpoint_->mu_);
+      MutexLock lock(&endpoint_->mu_);
       endpoint_->TryWrite();
     }
 
@@ -88,7 +88,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   static void Read(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, bool, int) {
     SkeinEndpoint* self = Of(endpoint);
     grpc_slice_buffer_reset_and_unref(slices);
-    absl::MutexLock lock(&self->mu_);
+    MutexLock lock(&self->mu_);
     self->read_slices_ = slices;
     self->read_done_ = done;
     self->TryRead();
@@ -96,7 +96,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
 
   static void Write(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, void*, int) {
     SkeinEndpoint* self = Of(endpoint);
-    absl::MutexLock lock(&self->mu_);
+    MutexLock lock(&self->mu_);
     self->write_slices_ = slices;
     self->write_done_ = done;
     self->TryWrite();
@@ -180,7 +180,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     const bool failed = bytes.length == 1 && *GRPC_SLICE_START_PTR(bytes.slices[0]) == kLinkFailed;
     grpc_slice_buffer_destroy(&bytes);
     if (!failed) return Unavailable("the peer wrote to a connection that had moved to Skein");
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     LinkFailed();
     return Unavailable("the link has failed at the peer's end");
   }
@@ -195,14 +195,14 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   void TcpEnded(grpc_error_handle error) {
     std::shared_ptr<stream::Stream> stream;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       if (!shutdown_.ok()) return;
       tcp_ended_ = true;
       stream = stream_;
     }
     // What the peer had written before it ended is delivered first.
     if (!stream->Drain()) return WhenPolled(std::move(error));
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     tcp_error_ = Unavailable(grpc_core::StatusToString(error));
     TryRead();
     TryWrite();
@@ -211,7 +211,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   static void Shutdown(grpc_endpoint* endpoint, grpc_error_handle why) {
     SkeinEndpoint* self = Of(endpoint);
     {
-      absl::MutexLock lock(&self->mu_);
+      MutexLock lock(&self->mu_);
       if (!self->shutdown_.ok()) return;
       self->shutdown_ = std::move(why);
       if (self->shutdown_.ok()) self->shutdown_ = Unavailable("endpoint shut down");
@@ -229,7 +229,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     std::shared_ptr<stream::Stream> stream;
     bool tcp_ended = false;
     {
-      absl::MutexLock lock(&self->mu_);
+      MutexLock lock(&self->mu_);
       stream = std::move(self->stream_);
       self->busy_ = nullptr;
       tcp_ended = !self->tcp_error_.ok();
@@ -269,7 +269,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   const std::string peer_;
   const std::string local_address_;
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
   std::shared_ptr<Busy> busy_ ABSL_GUARDED_BY(mu_);              // its link; likewise, or not watched
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);

@@ -13,7 +13,7 @@ TcpReader::~TcpReader() { grpc_slice_buffer_destroy(&incoming_); }
 
 void TcpReader::Read(grpc_closure* on_done) {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (std::exchange(completed_, false)) {
       return grpc_core::ExecCtx::Run(DEBUG_LOCATION, on_done, std::exchange(error_, absl::OkStatus()));
     }
@@ -27,7 +27,7 @@ void TcpReader::Read(grpc_closure* on_done) {
 void TcpReader::OnRead(void* arg, grpc_error_handle error) {
   auto* self = static_cast<TcpReader*>(arg);
   {
-    absl::MutexLock lock(&self->mu_);
+    MutexLock lock(&self->mu_);
     self->out_ = false;
     if (grpc_closure* on_done = std::exchange(self->on_done_, nullptr)) {
       grpc_core::ExecCtx::Run(DEBUG_LOCATION, on_done, std::move(error));
@@ -40,17 +40,17 @@ void TcpReader::OnRead(void* arg, grpc_error_handle error) {
 }
 
 bool TcpReader::Withdraw() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return std::exchange(on_done_, nullptr) != nullptr;
 }
 
 void TcpReader::MoveInto(grpc_slice_buffer* out) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!out_) grpc_slice_buffer_move_into(&incoming_, out);
 }
 
 bool TcpReader::idle() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return !out_ && !completed_ && incoming_.length == 0;
 }
 

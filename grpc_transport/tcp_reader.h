@@ -4,7 +4,7 @@
 #define SKEIN_GRPC_TRANSPORT_TCP_READER_H_
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "grpc_transport/grpc_internal.h"
 
 namespace skein::grpc_transport {
@@ -30,7 +30,7 @@ class TcpReader : public grpc_core::RefCounted<TcpReader> {
 
   grpc_endpoint* const tcp_;
   grpc_closure on_read_;
-  absl::Mutex mu_;
+  Mutex mu_;
   grpc_slice_buffer incoming_;  // the endpoint's while a read is out, else guarded by mu_
   bool out_ ABSL_GUARDED_BY(mu_) = false;
   bool completed_ ABSL_GUARDED_BY(mu_) = false;  // with nobody waiting

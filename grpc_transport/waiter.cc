@@ -17,16 +17,16 @@ class Waiter::BusySource final : public Busy {
 
   void Again() override {
     EnsureExecCtx exec_ctx;
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (fd_ != nullptr) grpc_fd_set_readable(fd_);
   }
   void LetGo() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     fd_ = nullptr;
   }
 
  private:
-  absl::Mutex mu_;
+  Mutex mu_;
   grpc_fd* fd_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -95,13 +95,13 @@ void Waiter::StartLocked(std::shared_ptr<progress::Source> source) {
 
 void Waiter::Watch(std::shared_ptr<progress::Source> source) {
   EnsureExecCtx exec_ctx;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (users_ == 0) return caretaker_.Add(std::move(source));
   StartLocked(std::move(source));
 }
 
 std::shared_ptr<Busy> Waiter::BusyOf(const progress::Source& source) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found = absl::c_find_if(watched_, [&](const auto& each) { return each->source().get() == &source; });
   return found == watched_.end() ? nullptr : (*found)->busy();
 }
@@ -109,7 +109,7 @@ std::shared_ptr<Busy> Waiter::BusyOf(const progress::Source& source) {
 void Waiter::UserComes() {
   if (InForkedChild()) return;
   EnsureExecCtx exec_ctx;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (++users_ > 1) return;
   for (std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) StartLocked(std::move(source));
 }
@@ -117,14 +117,14 @@ void Waiter::UserComes() {
 void Waiter::UserGoes() {
   if (InForkedChild()) return;
   EnsureExecCtx exec_ctx;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (--users_ > 0) return;
   for (const auto& watched : watched_) watched->Stop();
 }
 
 void Waiter::Stopped(Watched* watched) {
   const std::shared_ptr<progress::Source> source = watched->source();  // outlives the lock, as does `watched`
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   busy_set_.Remove(*watched->busy());
   std::erase_if(watched_, [watched](const auto& other) { return other.get() == watched; });
   watched->ReleaseFd();

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/progress/caretaker.h"
 #include "core/progress/progress.h"
 #include "core/progress/spin_budget.h"
@@ -55,7 +55,7 @@ class Waiter final : public progress::Waiter {
   void Stopped(Watched* watched);
   void StartLocked(std::shared_ptr<progress::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  absl::Mutex mu_;
+  Mutex mu_;
   int users_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<grpc_core::RefCountedPtr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
   BusySet busy_set_;

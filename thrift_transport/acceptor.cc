@@ -55,7 +55,7 @@ Acceptor::~Acceptor() {
 }
 
 std::shared_ptr<PolledSocket> Acceptor::Take() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (decided_.empty()) return nullptr;
   std::shared_ptr<PolledSocket> socket = std::move(decided_.front());
   decided_.pop_front();
@@ -96,7 +96,7 @@ void Acceptor::Unwatch(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, null
 
 // More wait for the server than it takes: the others wait in the kernel.
 bool Acceptor::Full() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return decided_.size() >= kMostDecided;
 }
 
@@ -107,7 +107,7 @@ void Acceptor::Forsake() {
   for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) close(fd);
   connections_.clear();
   std::deque<std::shared_ptr<PolledSocket>> never_taken;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   decided_.swap(never_taken);
 }
 
@@ -162,7 +162,7 @@ void Acceptor::OnHello(int fd, Connection& connection) {
 
 void Acceptor::HandOut(int fd, std::shared_ptr<PolledSocket> socket) {
   Unwatch(fd);
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (decided_.empty()) send(tell_, "", 1, MSG_NOSIGNAL);
   decided_.push_back(std::move(socket));
 }

@@ -12,8 +12,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/deadline.h"
+#include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/base/unique_fd.h"
 #include "thrift_transport/hello.h"
@@ -69,7 +69,7 @@ class Acceptor {
   absl::flat_hash_map<int, Connection> connections_;  // undecided, by TCP descriptor
   Deadline accepts_again_ = Deadline::min();          // after a failure
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::deque<std::shared_ptr<PolledSocket>> decided_ ABSL_GUARDED_BY(mu_);  // one byte is under way while there are any
 
   std::thread thread_;

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/forked.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/link/link.h"
 
@@ -27,13 +27,13 @@ class PolledSocket::Readiness final : public stream::StreamObserver {
   void OnWritable() override { SetBlocked(false); }
 
   bool SetReadable(bool readable) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const bool was = std::exchange(readable_, readable);
     Show();
     return was;
   }
   void SetBlocked(bool blocked) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     blocked_ = blocked;
     Show();
   }
@@ -59,7 +59,7 @@ class PolledSocket::Readiness final : public stream::StreamObserver {
 
   const UniqueFd event_;
   std::atomic<bool> gone_ = false;  // release, then the descriptor; acquire by who reads
-  absl::Mutex mu_;
+  Mutex mu_;
   bool readable_ ABSL_GUARDED_BY(mu_) = false;
   bool blocked_ ABSL_GUARDED_BY(mu_) = false;
   uint64_t shown_ ABSL_GUARDED_BY(mu_) = 0;

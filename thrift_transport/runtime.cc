@@ -8,7 +8,7 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Waiting& Runtime::WaitingAs(const Options& options) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   std::unique_ptr<Waiting>& waiting = waiting_[{options.wait_mode, options.spin_time}];
   if (waiting == nullptr) {
     waiting =

@@ -7,8 +7,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/forked.h"
+#include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/host_streams.h"
 #include "core/stream/peer_cache.h"
@@ -36,7 +36,7 @@ class Runtime {
   Runtime() { NoticeForks(); }
 
   stream::PeerCache plain_peers_;
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::flat_hash_map<std::tuple<WaitMode, absl::Duration>, std::unique_ptr<Waiting>> waiting_ ABSL_GUARDED_BY(mu_);
 };
 

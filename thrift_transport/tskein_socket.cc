@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "core/base/forked.h"
+#include "core/base/mutex.h"
 #include "thrift_transport/connection.h"
 #include "thrift_transport/hello.h"
 
@@ -31,7 +31,7 @@ class TSkeinSocket::Skein {
   // `tcp`: the connection.
   void Settle(Greeted greeted, int tcp) {
     undecided_ = false;
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     why_ = std::move(greeted.why);
     settled_ = true;
     if (greeted.stream == nullptr) return;
@@ -43,31 +43,31 @@ class TSkeinSocket::Skein {
   // In a forked child: the memory that the connection is made of is not mapped here.
   void Abandon() { connection_.release(); }  // NOLINT(bugprone-unused-return-value)
   void Forget() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     connection_ = nullptr;
     settled_ = false;
   }
 
   // Any thread.
   void Interrupt() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     interrupted_ = true;
     if (connection_ != nullptr) connection_->stream().Interrupt();
   }
   std::string path() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (connection_ != nullptr) return connection_->stream().path();
     return settled_ ? "tcp" : "";
   }
   std::string reason() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     return settled_ && why_.code != FallbackCode::kNone ? ToString(why_) : "";
   }
 
  private:
   const TSkeinOptions options_;
   bool undecided_;
-  absl::Mutex mu_;                          // for those who are not the owner; only the owner changes anything below
+  Mutex mu_;                                // for those who are not the owner; only the owner changes anything below
   std::unique_ptr<Connection> connection_;  // null: Thrift's own connection
   Fallback why_;
   bool settled_ = false;

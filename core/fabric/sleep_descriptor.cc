@@ -31,7 +31,7 @@ absl::Status SleepDescriptor::Watch(int fd) {
 void SleepDescriptor::Forget(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
 void SleepDescriptor::Wake() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   signaled_ = true;
   const uint64_t one = 1;
   // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
@@ -39,7 +39,7 @@ void SleepDescriptor::Wake() {
 }
 
 void SleepDescriptor::Acknowledge() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   uint64_t count = 0;
   if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
 }

@@ -5,7 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 
 namespace skein::fabric {
@@ -27,7 +27,7 @@ class SleepDescriptor {
  private:
   UniqueFd epoll_;
   UniqueFd event_;
-  absl::Mutex mu_;
+  Mutex mu_;
   bool signaled_ ABSL_GUARDED_BY(mu_) = false;  // the eventfd: only then it is worth a read
 };
 

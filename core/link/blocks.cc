@@ -7,7 +7,7 @@
 namespace skein::link {
 
 absl::StatusOr<Blocks::Block> Blocks::Take(Port& port) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (free_.empty() && !Grow()) {
     if (slabs_.empty()) return absl::FailedPreconditionError("no memory for blocks");
     if (!std::exchange(port.waits_for_block_, true)) waiters_.push_back(port.weak_from_this());
@@ -37,7 +37,7 @@ bool Blocks::Grow() {
 }
 
 void Blocks::Announce(uint32_t number) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   states_[number] = State::kOut;
 }
 
@@ -47,14 +47,14 @@ void Blocks::Free(uint32_t number) {
 }
 
 bool Blocks::GiveBack(uint32_t number) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   // A peer that lies may have said so already.
   if (states_[number] != State::kFree) Free(number);
   return !waiters_.empty();
 }
 
 absl::Status Blocks::OnPulled(uint32_t number) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (number >= states_.size() || states_[number] != State::kOut) {
     return absl::DataLossError(absl::StrCat("block ", number, " pulled, which is not out"));
   }
@@ -65,7 +65,7 @@ absl::Status Blocks::OnPulled(uint32_t number) {
 std::vector<std::shared_ptr<Port>> Blocks::TakeWaiters() {
   std::vector<std::shared_ptr<Port>> ports;
   if (!wanted_.load(std::memory_order_relaxed)) return ports;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (free_.empty()) return ports;
   wanted_.store(false, std::memory_order_relaxed);
   for (const std::weak_ptr<Port>& waiter : std::exchange(waiters_, {})) {
@@ -78,14 +78,14 @@ std::vector<std::shared_ptr<Port>> Blocks::TakeWaiters() {
 }
 
 bool Blocks::AllBack() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const bool all = failed_ || free_.size() == states_.size();
   flush_wanted_.store(!all, std::memory_order_relaxed);
   return all;
 }
 
 void Blocks::Fail() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   failed_ = true;
   waiters_.clear();
 }

@@ -14,7 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/link/port.h"
 #include "core/wire/block.h"
@@ -65,7 +65,7 @@ class Blocks {
   void Free(uint32_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   fabric::Device& device_;
-  absl::Mutex mu_;
+  Mutex mu_;
   std::vector<std::unique_ptr<fabric::MemoryRegion>> slabs_ ABSL_GUARDED_BY(mu_);
   std::vector<State> states_ ABSL_GUARDED_BY(mu_);   // by number
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mu_);  // the last one first: it may still be in a cache

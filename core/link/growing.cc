@@ -110,7 +110,7 @@ Lane& Link::LaneForNewStream() const {
 bool Link::PlaceStreams() {
   std::vector<std::shared_ptr<Port>> ports;
   {
-    absl::MutexLock lock(&ports_mu_);
+    MutexLock lock(&ports_mu_);
     for (const auto& [stream, port] : ports_) ports.push_back(port);
   }
   absl::c_sort(ports, [](const auto& a, const auto& b) { return a->stream() < b->stream(); });

@@ -22,7 +22,7 @@ absl::Status Lane::Open() {
   absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device_.CreateQueuePair(queues_.options());
   if (!queue_pair.ok()) return queue_pair.status();
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     queue_pair_ = *std::move(queue_pair);
   }
   queues_.Add(this);
@@ -33,7 +33,7 @@ void Lane::Release() {
   if (queue_pair_ == nullptr) return;
   queues_.Remove(this);
   if (reader_ != nullptr) queues_.TakeBackReceives();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   // First: nothing may arrive in memory that is gone, nor be read out of it.
   queue_pair_.reset();
   writer_.reset();
@@ -53,7 +53,7 @@ void Lane::Forget() {
   breach_.clear();
   last_head_.reset();
   greeted_ = false;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   control_.clear();
   room_waiters_.clear();
   credits_ = schedule::Credits(schedule::kDefaultCredits, options_.may_send);
@@ -108,33 +108,33 @@ absl::Status Lane::Meet(const wire::RingDescriptor& peer_ring) {
       ring::RingWriter::Create(device_, *queue_pair_, peer_ring, options_.max_mirror_bytes);
   if (!writer.ok()) return writer.status();
   usable_changed_.store(true, std::memory_order_release);
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   writer_ = *std::move(writer);
   return absl::OkStatus();
 }
 
 bool Lane::met() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return writer_ != nullptr;
 }
 
 size_t Lane::LargestItem() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return writer_ == nullptr ? 0 : writer_->LargestItem();
 }
 
 absl::Status Lane::error() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return error_;
 }
 
 void Lane::Close() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (queue_pair_ != nullptr) queue_pair_->Close();
 }
 
 bool Lane::StillConnected() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (queue_pair_ == nullptr || vacant_) return true;
   return queue_pair_->RefreshState() != fabric::QueuePairState::kError;
 }
@@ -142,7 +142,7 @@ bool Lane::StillConnected() {
 void Lane::Fail(const absl::Status& why) {
   Close();
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     error_ = why;
     control_.clear();
     room_waiters_.clear();
@@ -203,7 +203,7 @@ absl::StatusOr<std::optional<ring::Message>> Lane::Next() {
 }
 
 absl::Status Lane::Note(const wire::MessageHeader& header) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (writer_ != nullptr) {
     if (absl::Status status = writer_->SetPeerHead(header.head); !status.ok()) return status;
   } else if (header.head != 0) {
@@ -257,7 +257,7 @@ bool Lane::Ends() {
   if (queue_pair_->state() == fabric::QueuePairState::kError) Disconnect();
   if (connected()) return false;
   if (!last_head_.has_value()) last_head_ = head() + options_.ring_bytes;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return !vacant_;
 }
 

@@ -20,8 +20,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/link/attention.h"
 #include "core/link/memory_operation.h"
@@ -254,7 +254,7 @@ class Lane {
   MemoryOperations memory_;
   coalesce::CombiningQueue<Submission> submissions_;  // whose leader takes mu_
 
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   std::unique_ptr<ring::RingWriter> writer_ ABSL_GUARDED_BY(mu_);  // none while closed, nor, passive, before the hello
   Outgoing outgoing_ ABSL_GUARDED_BY(mu_);                         // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(mu_);

@@ -8,7 +8,7 @@
 namespace skein::link {
 
 void Lane::Place(Port& port) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   port.migration_ = schedule::Migration(number());
   port.lane_.store(this, std::memory_order_release);
   port.on_lane_ = true;
@@ -32,7 +32,7 @@ schedule::ThreadLoad Lane::TakeLoad(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
 }
 
 bool Lane::Move(const std::shared_ptr<Port>& port, Lane& to) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!IsHere(*port) || !port->on_lane_ || !error_.ok() || writer_ == nullptr) return true;
   if (&to == this && !port->migration_.draining()) return true;
   if (HasControlOf(*port)) {
@@ -87,13 +87,13 @@ void Lane::LetGo() {
 }
 
 void Lane::Vacate() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   vacating_ = true;
   usable_changed_.store(true, std::memory_order_release);
 }
 
 bool Lane::IsVacant() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (vacant_ || !error_.ok()) return vacant_;
   if (streams() > 0 || !moved_.empty() || !control_.empty()) return false;
   if (writer_ == nullptr) return vacant_ = true;  // nothing was ever said

@@ -88,12 +88,12 @@ void Lane::RingIfUnseen() {
 }
 
 void Lane::RingForUnseen() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   RingIfUnseen();
 }
 
 void Lane::TellPresence() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (told_ == attention_.presence.load(std::memory_order_relaxed)) return;
   if (writer_ == nullptr || !error_.ok()) return;
   // Nobody needs to wake for it: who is quiet polls, and who is not rings. Without room it is said by the next message.
@@ -226,7 +226,7 @@ void Lane::Lead(Submission& own) {
     return bytes <= kMaxBatchBytes;
   });
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     SendBatch(batch);
   }
   submissions_.Finish(batch);
@@ -270,13 +270,13 @@ void Lane::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) {
 }
 
 void Lane::SendControl(wire::ItemKind kind, std::string payload, uint32_t stream) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   Queue({nullptr, stream, kind, std::move(payload)});
   FlushControl();
 }
 
 absl::Status Lane::SendPulled(absl::string_view numbers) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto waiting =
       absl::c_find_if(control_, [](const Control& control) { return control.kind == wire::ItemKind::kPulled; });
   if (waiting == control_.end()) {
@@ -291,7 +291,7 @@ absl::Status Lane::SendPulled(absl::string_view numbers) {
 }
 
 void Lane::QueueControl(wire::ItemKind kind, std::string payload, uint32_t stream) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   Queue({nullptr, stream, kind, std::move(payload)});
 }
 
@@ -311,7 +311,7 @@ void Lane::WaitForRoom(Port& port) {
 std::vector<std::shared_ptr<Port>> Lane::TakeRoomWaiters() {
   std::vector<std::shared_ptr<Port>> ports;
   if (!room_wanted_.load(std::memory_order_relaxed)) return ports;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   LetGo();
   ports.swap(moved_);
   if (room_waiters_.empty() || writer_ == nullptr || writer_->Room(ring::Reserve::kData) == 0) return ports;
@@ -339,7 +339,7 @@ void Lane::TellWords() {
 }
 
 absl::Status Lane::AnswerRenewal(bool granted) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto answers = [](uint16_t word) { return word == wire::kGrant || word == wire::kDecline; };
   if (absl::c_any_of(words_, answers)) return absl::DataLossError("credits asked for before the last answer");
   peer_may_send_ = granted;
@@ -348,19 +348,19 @@ absl::Status Lane::AnswerRenewal(bool granted) {
 }
 
 void Lane::Activate() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!error_.ok() || std::exchange(peer_may_send_, true)) return;
   words_.push_back(wire::kActivate);
   if (writer_ != nullptr) TellWords();
 }
 
 bool Lane::usable() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return writer_ != nullptr && error_.ok() && credits_.active() && !vacating_;
 }
 
 void Lane::AfterReceiving() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (MustRing()) RingIfUnseen();
   FlushControl();
   if (writer_ == nullptr || !error_.ok()) return;
@@ -374,7 +374,7 @@ void Lane::AfterReceiving() {
 }
 
 bool Lane::Flush() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!flush_wanted_.exchange(true, std::memory_order_relaxed)) waits_.store(true, std::memory_order_release);
   if (writer_ != nullptr && error_.ok() && !vacant_) {
     FlushControl();
@@ -394,7 +394,7 @@ bool Lane::Flush() {
 }
 
 bool Lane::awaited() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return !room_waiters_.empty() || !moved_.empty() || !control_.empty() || HasWords() || flush_wanted() ||
          (unrung_ != 0 && MustRing());
 }

@@ -130,7 +130,7 @@ absl::Status Link::Pull(int& messages) {
 }
 
 std::shared_ptr<Port> Link::FindPort(uint32_t stream) const {
-  absl::MutexLock lock(&ports_mu_);
+  MutexLock lock(&ports_mu_);
   const auto found = ports_.find(stream);
   return found == ports_.end() ? nullptr : found->second;
 }

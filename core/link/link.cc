@@ -70,13 +70,13 @@ void Link::JoinShares() {
 }
 
 uint32_t Link::NewStreamNumber() {
-  absl::MutexLock lock(&ports_mu_);
+  MutexLock lock(&ports_mu_);
   if (finished() || highest_stream_ == UINT32_MAX) return 0;
   return ++highest_stream_;
 }
 
 absl::Status Link::AddPort(const std::shared_ptr<Port>& port) {
-  absl::MutexLock lock(&ports_mu_);
+  MutexLock lock(&ports_mu_);
   if (finished()) return absl::UnavailableError("the link to the peer is lost");
   const uint32_t stream = port->stream();
   if (!ports_.try_emplace(stream, port).second) return absl::DataLossError("the peer gave a stream twice");
@@ -86,7 +86,7 @@ absl::Status Link::AddPort(const std::shared_ptr<Port>& port) {
 }
 
 bool Link::RemovePort(uint32_t stream) {
-  absl::MutexLock lock(&ports_mu_);
+  MutexLock lock(&ports_mu_);
   const auto port = ports_.find(stream);
   if (port != ports_.end()) {
     Lane::Remove(*port->second);
@@ -96,12 +96,12 @@ bool Link::RemovePort(uint32_t stream) {
 }
 
 bool Link::unused() const {
-  absl::MutexLock lock(&ports_mu_);
+  MutexLock lock(&ports_mu_);
   return absl::c_all_of(ports_, [](const auto& entry) { return entry.second->abandoned(); });
 }
 
 size_t Link::ports() const {
-  absl::MutexLock lock(&ports_mu_);
+  MutexLock lock(&ports_mu_);
   return ports_.size();
 }
 
@@ -135,7 +135,7 @@ bool Link::Flushed() {
 void Link::WhenFlushed(std::function<void(const absl::Status&)> then) {
   std::vector<std::function<void(const absl::Status&)>> waiters;
   {
-    absl::MutexLock lock(&flush_mu_);
+    MutexLock lock(&flush_mu_);
     flush_waiters_.push_back(std::move(then));
     // Under the lock: a poll that finds it flushed from now on finds the waiter as well. If this finds it, no poll may.
     if (!Flushed()) return;
@@ -164,7 +164,7 @@ void Link::Leave(std::function<void()> left) {
   }
   bool is_first = false;
   {
-    absl::MutexLock lock(&flush_mu_);
+    MutexLock lock(&flush_mu_);
     is_first = !std::exchange(leaving_, true);
   }
   if (is_first) first().SendControl(wire::ItemKind::kBye, {});
@@ -177,7 +177,7 @@ void Link::Leave(std::function<void()> left) {
 bool Link::met() const { return first().met(); }
 
 bool Link::attached() const {
-  absl::MutexLock lock(&flush_mu_);
+  MutexLock lock(&flush_mu_);
   return first().met() && !leaving_;
 }
 

@@ -21,7 +21,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/link/attention.h"
 #include "core/link/blocks.h"
@@ -238,11 +238,11 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // Release by Woke; acquire by the owner, who then acknowledges the descriptors.
   std::atomic<bool> woken_{false};
 
-  mutable absl::Mutex ports_mu_;
+  mutable Mutex ports_mu_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports_ ABSL_GUARDED_BY(ports_mu_);
   uint32_t highest_stream_ ABSL_GUARDED_BY(ports_mu_) = 0;
 
-  mutable absl::Mutex flush_mu_;
+  mutable Mutex flush_mu_;
   bool leaving_ ABSL_GUARDED_BY(flush_mu_) = false;
   std::vector<std::function<void(const absl::Status&)>> flush_waiters_ ABSL_GUARDED_BY(flush_mu_);
 

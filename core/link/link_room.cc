@@ -130,7 +130,7 @@ bool LinkRoom::LookAtLifelines() {
 bool LinkRoom::Cut(int fd) {
   std::shared_ptr<Lifeline> lifeline;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto found = absl::c_find_if(lifelines_, [fd](const auto& line) { return line->fd == fd; });
     if (found == lifelines_.end()) return false;
     lifeline = *found;
@@ -168,14 +168,14 @@ void LinkRoom::Drain() {
 }
 
 void LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   lifelines_.push_back(lifeline);
   if (lifeline->depends_on_caretaker) dependents_.fetch_add(1, std::memory_order_relaxed);
   link_->Watch(lifeline->fd).IgnoreError();  // then its end is noticed by what it was to send
 }
 
 void LinkRoom::Remove(const std::shared_ptr<Lifeline>& lifeline) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (std::erase(lifelines_, lifeline) == 0) return;
   link_->Forget(lifeline->fd);
   if (lifeline->depends_on_caretaker) dependents_.fetch_sub(1, std::memory_order_relaxed);

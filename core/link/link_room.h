@@ -13,9 +13,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/coalesce/atomics.h"
 #include "core/link/link.h"
@@ -104,7 +104,7 @@ class LinkRoom {
   std::atomic<bool> attended_ = false;  // since the caretaker asked
   std::atomic<int> dependents_ = 0;     // relaxed: of the caretaker; it hears of a new one when something comes
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::vector<std::shared_ptr<Lifeline>> lifelines_ ABSL_GUARDED_BY(mu_);
 };
 

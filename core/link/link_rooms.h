@@ -6,7 +6,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/link/link_room.h"
 
 namespace skein::link {
@@ -18,7 +18,7 @@ class LinkRooms {
       : policy_(policy), caretaker_(caretaker) {}
 
   std::shared_ptr<LinkRoom> Of(const std::shared_ptr<Link>& link) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     absl::erase_if(rooms_, [](const auto& entry) { return entry.second.expired(); });
     std::weak_ptr<LinkRoom>& known = rooms_[link.get()];
     std::shared_ptr<LinkRoom> room = known.lock();
@@ -32,7 +32,7 @@ class LinkRooms {
  private:
   const progress::SpinPolicy policy_;
   progress::Caretaker* const caretaker_;
-  absl::Mutex mu_;
+  Mutex mu_;
   // A room keeps its link: no other link has that address meanwhile.
   absl::flat_hash_map<const Link*, std::weak_ptr<LinkRoom>> rooms_ ABSL_GUARDED_BY(mu_);
 };

@@ -8,7 +8,7 @@
 namespace skein::link {
 
 absl::Status MemoryOperations::Begin(MemoryOperation& operation) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (under_way_.size() >= kMost) {
     return absl::ResourceExhaustedError(absl::StrCat(kMost, " operations on the peer's memory are under way"));
   }
@@ -20,14 +20,14 @@ absl::Status MemoryOperations::Begin(MemoryOperation& operation) {
 }
 
 void MemoryOperations::TakeBack(const MemoryOperation& operation) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   under_way_.erase(operation.request.id);
 }
 
 void MemoryOperations::OnCompletion(const fabric::Completion& completion) {
   MemoryOperation* operation = nullptr;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto found = under_way_.find(completion.id);
     if (found == under_way_.end()) return;
     operation = found->second;
@@ -39,7 +39,7 @@ void MemoryOperations::OnCompletion(const fabric::Completion& completion) {
 void MemoryOperations::FlushAll() {
   absl::flat_hash_map<uint64_t, MemoryOperation*> all;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     all.swap(under_way_);
   }
   for (const auto& [id, operation] : all) operation->OnDone(fabric::CompletionStatus::kFlushed);
@@ -50,7 +50,7 @@ absl::Status Lane::Operate(MemoryOperation& operation) {
   if (queue.Join(operation) == coalesce::Turn::kDone) return operation.posted;
   auto batch = queue.Gather(operation, MemoryOperations::kMaxBatch, [](const MemoryOperation&) { return true; });
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     PostOperations(batch);
   }
   // Read before OnDone can have ended it? It cannot: whoever waits for it is this thread.

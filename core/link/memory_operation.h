@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/coalesce/combining_queue.h"
 #include "core/fabric/fabric.h"
 
@@ -47,7 +47,7 @@ class MemoryOperations {
 
  private:
   coalesce::CombiningQueue<MemoryOperation> queue_;
-  absl::Mutex mu_;
+  Mutex mu_;
   uint64_t last_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<uint64_t, MemoryOperation*> under_way_ ABSL_GUARDED_BY(mu_);
 };

@@ -40,29 +40,29 @@ fabric::QueuePairOptions Queues::options() const {
 absl::Status Queues::PostReceives(fabric::QueuePair& queue_pair) {
   const std::vector<fabric::ReceiveRequest> batch(kReceives);
   if (receives_ == nullptr) return queue_pair.PostReceive(batch);
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (lanes_provided_ == 0) return receives_->PostReceive(batch);
   --lanes_provided_;
   return absl::OkStatus();
 }
 
 void Queues::TakeBackReceives() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   ++lanes_provided_;
 }
 
 void Queues::Add(Lane* lane) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   lanes_.push_back(lane);
 }
 
 void Queues::Remove(Lane* lane) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   lanes_.erase(absl::c_find(lanes_, lane));
 }
 
 void Queues::Poll() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   fabric::Completion completions[32];
   for (size_t count; (count = completions_->Poll(absl::MakeSpan(completions))) > 0;) {
     for (const fabric::Completion& completion : absl::MakeSpan(completions, count)) {
@@ -85,12 +85,12 @@ void Queues::Poll() {
 }
 
 bool Queues::TakeSendsCompleted() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return std::exchange(sends_completed_, false);
 }
 
 bool Queues::sends_completed() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return sends_completed_;
 }
 

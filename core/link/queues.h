@@ -10,7 +10,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/schedule/credits.h"
 
@@ -50,7 +50,7 @@ class Queues {
 
   const std::unique_ptr<fabric::CompletionQueue> completions_;
   const std::unique_ptr<fabric::SharedReceiveQueue> receives_;  // null: each lane has its own
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::InlinedVector<Lane*, 4> lanes_ ABSL_GUARDED_BY(mu_);
   bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;
   size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;  // shared ones

@@ -216,7 +216,7 @@ uint64_t Link::bytes_read() const {
 void Link::TellFlushed() {
   std::vector<std::function<void(const absl::Status&)>> waiters;
   {
-    absl::MutexLock lock(&flush_mu_);
+    MutexLock lock(&flush_mu_);
     // Asked under the lock: who has begun to wait since may have sent more.
     if (!Flushed()) return;
     waiters.swap(flush_waiters_);
@@ -285,7 +285,7 @@ absl::Status Link::ReceiveForStream(const wire::Item& item) {
   const bool block = item.header.kind == wire::ItemKind::kBlock;
   std::shared_ptr<Port> port;
   {
-    absl::MutexLock lock(&ports_mu_);
+    MutexLock lock(&ports_mu_);
     const auto found = ports_.find(item.header.stream);
     if (found != ports_.end()) {
       port = found->second;
@@ -361,7 +361,7 @@ void Link::NotifyTouched() {
 void Link::Lose(const absl::Status& why) {
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports;
   {
-    absl::MutexLock lock(&ports_mu_);
+    MutexLock lock(&ports_mu_);
     lost_.store(true, std::memory_order_release);
     ports.swap(ports_);
   }

@@ -11,14 +11,14 @@
 namespace skein::link {
 
 Shares::Sender Shares::Join(uint16_t lanes, Activate activate) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const Sender sender = scheduler_.Add(lanes).sender;
   members_[sender] = std::move(activate);
   return sender;
 }
 
 void Shares::Leave(Sender sender) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   scheduler_.Remove(sender);
   members_.erase(sender);
   if (over()) SetTimer();
@@ -28,7 +28,7 @@ bool Shares::Renew(Sender sender, uint16_t lane, uint16_t degree) {
   bool granted = false;
   Activations activations;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     // First what was before it: after a long silence nobody is busy.
     if (now_() >= IntervalEnd()) activations = EndInterval();
     const schedule::ReceiverScheduler::Answer answer = scheduler_.OnRenewal(sender, lane, degree);
@@ -43,7 +43,7 @@ bool Shares::Renew(Sender sender, uint16_t lane, uint16_t degree) {
 void Shares::OnClosed(Sender sender, uint16_t lane) {
   Activations activations;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     for (const auto& activation : scheduler_.OnClosed(sender, lane)) Add(activation, activations);
     if (scheduler_.waited_for() && !timer_runs_) SetTimer();
   }
@@ -72,12 +72,12 @@ void Shares::Add(const schedule::ReceiverScheduler::Activation& activation, Acti
 }
 
 bool Shares::active(Sender sender, uint16_t lane) const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return scheduler_.open(sender, lane);
 }
 
 absl::StatusOr<bool> Shares::BeginToWatch() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!scheduler_.in_turns() || timer_.valid()) return false;
   timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!timer_.valid()) return ErrnoStatus(errno, "make a timer for the turns of peers");
@@ -85,7 +85,7 @@ absl::StatusOr<bool> Shares::BeginToWatch() {
 }
 
 void Shares::Close() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   closed_ = true;
   if (over()) SetTimer();
 }
@@ -93,7 +93,7 @@ void Shares::Close() {
 bool Shares::Poll() {
   Activations activations;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (!scheduler_.waited_for() || now_() < IntervalEnd()) return false;
     activations = EndInterval();
   }
@@ -102,7 +102,7 @@ bool Shares::Poll() {
 }
 
 bool Shares::Arm() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (over()) return true;
   if (scheduler_.waited_for() && now_() >= IntervalEnd()) return false;
   if (scheduler_.waited_for() || timer_runs_) SetTimer();
@@ -110,12 +110,12 @@ bool Shares::Arm() {
 }
 
 int Shares::fd() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return timer_.get();
 }
 
 bool Shares::finished() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return over();
 }
 

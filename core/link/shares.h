@@ -15,8 +15,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/progress/progress.h"
 #include "core/schedule/receiver_scheduler.h"
@@ -75,7 +75,7 @@ class Shares final : public progress::Source {
 
   const Intervals intervals_;
   const std::function<absl::Time()> now_;
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   schedule::ReceiverScheduler scheduler_ ABSL_GUARDED_BY(mu_);
   absl::Time interval_began_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<Sender, Activate> members_ ABSL_GUARDED_BY(mu_);

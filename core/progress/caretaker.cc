@@ -11,8 +11,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "core/base/deadline.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/progress/pace.h"
 #include "core/progress/spin.h"
@@ -57,17 +57,17 @@ struct Caretaker::Shared {
   // that first and then reads this; the caretaker the other way round: all sequentially consistent, so one sees the
   // other.
   std::atomic<bool> asleep = false;
-  absl::Mutex mu;
+  Mutex mu;
   std::vector<Cared> sources ABSL_GUARDED_BY(mu);
   SpinBudget budget;
   bool running ABSL_GUARDED_BY(mu) = false;
   // Wakes the thread, and is there while it is. A lock of its own: who nudges may be an observer under `mu`.
-  absl::Mutex changed_mu ABSL_ACQUIRED_AFTER(mu);
+  Mutex changed_mu ABSL_ACQUIRED_AFTER(mu);
   UniqueFd changed ABSL_GUARDED_BY(changed_mu);
 };
 
 void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
-  absl::MutexLock lock(&changed_mu);
+  MutexLock lock(&changed_mu);
   changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!changed.valid()) return;
   try {
@@ -79,13 +79,13 @@ void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
 }
 
 void Caretaker::Shared::End() {
-  absl::MutexLock lock(&changed_mu);
+  MutexLock lock(&changed_mu);
   changed.Reset();
   running = false;
 }
 
 void Caretaker::Shared::Wake() {
-  absl::MutexLock lock(&changed_mu);
+  MutexLock lock(&changed_mu);
   if (changed.valid()) eventfd_write(changed.get(), 1);
 }
 
@@ -112,7 +112,7 @@ bool Caretaker::Shared::PollDependents() {
 }
 
 bool Caretaker::Shared::SpinForDependents() {
-  absl::MutexLock lock(&mu);
+  MutexLock lock(&mu);
   if (absl::c_none_of(sources, [](const Cared& cared) { return cared.depended_on; })) return false;
   const absl::Duration longest = budget.Begin(Spin::Runnable());
   if (longest == absl::ZeroDuration()) return false;
@@ -127,7 +127,7 @@ bool Caretaker::Shared::SpinForDependents() {
 }
 
 pollfd Caretaker::Shared::Woken() {
-  absl::MutexLock lock(&changed_mu);
+  MutexLock lock(&changed_mu);
   eventfd_t ignored = 0;
   eventfd_read(changed.get(), &ignored);
   return {changed.get(), POLLIN, 0};
@@ -135,7 +135,7 @@ pollfd Caretaker::Shared::Woken() {
 
 bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) {
   std::vector<std::shared_ptr<Source>> over;  // outlive the lock
-  absl::MutexLock lock(&mu);
+  MutexLock lock(&mu);
   descriptors.assign({Woken()});
   asleep.store(true, std::memory_order_seq_cst);
   timeout_ms = -1;
@@ -175,7 +175,7 @@ Caretaker::Caretaker(const SpinPolicy& policy) : shared_(std::make_shared<Shared
 Caretaker::~Caretaker() { TakeAll(); }
 
 void Caretaker::Add(std::shared_ptr<Source> source) {
-  absl::MutexLock lock(&shared_->mu);
+  MutexLock lock(&shared_->mu);
   shared_->sources.push_back({std::move(source)});
   // Without a thread or a descriptor to be had, the next source tries again.
   if (shared_->running) {
@@ -187,7 +187,7 @@ void Caretaker::Add(std::shared_ptr<Source> source) {
 
 std::vector<std::shared_ptr<Source>> Caretaker::TakeAll() {
   std::vector<std::shared_ptr<Source>> sources;
-  absl::MutexLock lock(&shared_->mu);
+  MutexLock lock(&shared_->mu);
   for (Shared::Cared& cared : shared_->sources) sources.push_back(std::move(cared.source));
   shared_->sources.clear();
   shared_->Wake();

@@ -20,7 +20,7 @@ int TurnsOfOthers() {
 
 void Yielding::Took(Clock::duration time, Deadline now, int turns) {
   if (time < kDear + kTurn * turns) return;
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (now - window_ > kWindow) {
     window_ = now - time;
     dear_ = {};

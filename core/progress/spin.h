@@ -14,9 +14,9 @@
 #include <chrono>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
+#include "core/base/mutex.h"
 
 namespace skein::progress {
 
@@ -39,7 +39,7 @@ class Yielding {
 
  private:
   std::atomic<Clock::rep> until_ = 0;  // relaxed: a hint
-  absl::Mutex mu_;                     // for dear ones alone
+  Mutex mu_;                           // for dear ones alone
   Deadline window_ ABSL_GUARDED_BY(mu_);
   Deadline counted_ ABSL_GUARDED_BY(mu_);        // the same time may be told of by many
   Clock::duration dear_ ABSL_GUARDED_BY(mu_){};  // of this window

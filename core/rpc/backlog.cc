@@ -10,7 +10,7 @@ absl::Status Backlog::Send(link::Link& link, link::Port& port, absl::Span<const 
     gone = *taken;
   }
   if (gone < items.size()) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     for (const link::Gathered& item : items.subspan(gone)) {
       std::string& message = messages_.emplace_back();
       for (const link::ConstBytes& part : item) {
@@ -37,7 +37,7 @@ absl::StatusOr<size_t> Backlog::SendItems(link::Link& link, link::Port& port,
 }
 
 size_t Backlog::Retry(link::Link& link, link::Port& port) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return RetryLocked(link, port);
 }
 

@@ -9,8 +9,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/base/mutex.h"
 #include "core/link/link.h"
 
 namespace skein::rpc {
@@ -34,7 +34,7 @@ class Backlog {
 
   const bool together_;
   std::atomic<bool> any_ = false;  // relaxed hint: those that come later do not go first for ever
-  absl::Mutex mu_;
+  Mutex mu_;
   std::deque<std::string> messages_ ABSL_GUARDED_BY(mu_);
 };
 

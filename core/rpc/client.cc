@@ -151,7 +151,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
                                                std::make_shared<ClientService>(options))) {}
 
   void Watch(std::shared_ptr<progress::Source> source) override {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     links_.push_back(std::static_pointer_cast<link::Link>(std::move(source)));
   }
 
@@ -224,7 +224,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   void LetGo() {
     std::vector<std::shared_ptr<link::Link>> links;
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       links = links_;
     }
     const Deadline end = After(kParting);
@@ -235,7 +235,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
       }
     }
     links.clear();
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     // A negotiation that is about to use one holds it, too.
     std::erase_if(links_,
                   [](const auto& link) { return link->finished() || (link->unused() && link.use_count() == 1); });
@@ -243,7 +243,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
 
   const Options options_;
   const std::shared_ptr<stream::Fabrics> fabrics_;
-  absl::Mutex mu_;
+  Mutex mu_;
   std::vector<std::shared_ptr<link::Link>> links_ ABSL_GUARDED_BY(mu_);
   const std::unique_ptr<stream::LinkConnector> connector_;
 };

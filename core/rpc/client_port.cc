@@ -27,7 +27,7 @@ ClientPort::ClientPort(stream::Place place, std::shared_ptr<link::LinkRoom> room
       backlog_(coalesce) {}
 
 absl::StatusOr<Slot*> ClientPort::Take() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!error_.ok()) return error_;
   if (!free_.empty()) {
     Slot* const slot = free_.back();
@@ -43,7 +43,7 @@ absl::StatusOr<Slot*> ClientPort::Take() {
 }
 
 void ClientPort::Release(Slot* slot) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   free_.push_back(slot);
 }
 
@@ -83,7 +83,7 @@ absl::Status ClientPort::Send(absl::Span<const Request> requests) {
 }
 
 absl::Status ClientPort::error() const {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return error_;
 }
 
@@ -117,7 +117,7 @@ absl::Status ClientPort::OnData(absl::Span<const std::byte> payload) {
 void ClientPort::FailAll(const absl::Status& why) {
   uint32_t used = 0;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (!error_.ok()) return;
     error_ = why;
     used = used_;
@@ -145,7 +145,7 @@ void ClientPort::Notify() {
 void ClientPort::Close(const absl::Status& why) {
   FailAll(why);
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (std::exchange(left_, true)) return;
   }
   link_->SendControl(shared_from_this(), wire::ItemKind::kAbort, "closed");

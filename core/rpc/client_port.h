@@ -18,8 +18,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/base/mutex.h"
 #include "core/link/link.h"
 #include "core/link/link_room.h"
 #include "core/rpc/backlog.h"
@@ -88,7 +88,7 @@ class ClientPort final : public link::Port {
   Backlog backlog_;
   bool room_came_ = false;  // the poller's
 
-  mutable absl::Mutex mu_;
+  mutable Mutex mu_;
   std::vector<Slot*> free_ ABSL_GUARDED_BY(mu_);
   uint32_t used_ ABSL_GUARDED_BY(mu_) = 0;  // of the table, from its start
   absl::Status error_ ABSL_GUARDED_BY(mu_);

@@ -30,7 +30,7 @@ absl::StatusOr<absl::Span<std::byte>> Regions::Add(uint32_t number, size_t bytes
   }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> memory = device->Allocate(bytes, access & kDevicesPart);
   if (!memory.ok()) return memory.status();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto [added, is_new] = regions_.try_emplace(number);
   if (!is_new) return absl::AlreadyExistsError(absl::StrCat("a region ", number));
   added->second.bytes = (*memory)->bytes();
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> Regions::Attach(absl::string_view request, const std
   RemoteRegion remote;
   remote.number = reader.Take<uint32_t>();
   if (!reader.done()) return absl::InvalidArgumentError("a malformed question for a region");
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found = regions_.find(remote.number);
   if (found == regions_.end()) return NoRegion(remote.number);
   Region& region = found->second;
@@ -68,7 +68,7 @@ absl::StatusOr<std::string> Regions::Execute(absl::string_view request) {
   wire::FieldReader reader(request);
   const auto atomic = reader.Take<AtomicRequest>();
   if (!reader.done()) return absl::InvalidArgumentError("a malformed atomic");
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found = regions_.find(atomic.region);
   if (found == regions_.end()) return NoRegion(atomic.region);
   const Region& region = found->second;

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 
 namespace skein::rpc {
@@ -77,7 +77,7 @@ class Regions {
     std::vector<Registered> with;  // the first has the memory, and goes last
   };
 
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::flat_hash_map<uint32_t, Region> regions_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -47,7 +47,7 @@ fabric::SendRequest RequestOf(fabric::Opcode opcode, const RemoteRegion& region,
 }  // namespace
 
 absl::StatusOr<fabric::Segment> RemoteMemory::TakeBlock() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (blocks_ == nullptr) {
     auto blocks = link_.device()->Allocate(kBlocks * kBlockBytes, fabric::kLocalOnly);
     if (!blocks.ok()) return blocks.status();
@@ -63,7 +63,7 @@ absl::StatusOr<fabric::Segment> RemoteMemory::TakeBlock() {
 }
 
 void RemoteMemory::GiveBack(const fabric::Segment& block) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   free_.push_back(block);
 }
 

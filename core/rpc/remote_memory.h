@@ -9,8 +9,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/types/span.h"
+#include "core/base/mutex.h"
 #include "core/link/link.h"
 #include "core/link/link_room.h"
 #include "core/rpc/regions.h"
@@ -39,7 +39,7 @@ class RemoteMemory {
 
   link::Link& link_;
   link::LinkRoom& room_;
-  absl::Mutex mu_;
+  Mutex mu_;
   std::unique_ptr<fabric::MemoryRegion> blocks_ ABSL_GUARDED_BY(mu_);
   std::vector<fabric::Segment> free_ ABSL_GUARDED_BY(mu_);
 };

@@ -5,7 +5,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/link/link.h"
 #include "core/stream/negotiation.h"
 #include "core/stream/process_identity.h"
@@ -23,13 +23,13 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
  public:
   // Whether a peer might not know yet that this end is leaving the link that they share, or has lost it.
   bool AttemptBegins() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     ++attempts_;
     return leaving_ > 0 || one_was_lost_;
   }
   void AttemptEnds() {
     {
-      absl::MutexLock lock(&mu_);
+      MutexLock lock(&mu_);
       --attempts_;
     }
     LeaveIdle();
@@ -37,18 +37,18 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   // Also when the last words of a link have reached its peer.
   void PortEnded() { LeaveIdle(); }
   void Add(const wire::Yes& yes, const std::shared_ptr<Link>& link) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     links_[{yes.process, yes.link}] = link;
     one_was_lost_ = false;
   }
   // A peer has named a link that is no more here, and may do so again: where nothing tells of an end, it never learns
   // of this one while it has nothing to say.
   void NamedInVain() {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     one_was_lost_ = true;
   }
   std::shared_ptr<Link> Find(const wire::Yes& yes) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto found = links_.find({yes.process, yes.link});
     return found == links_.end() ? nullptr : found->second.lock();
   }
@@ -57,7 +57,7 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   void LeaveIdle() {
     for (const std::shared_ptr<Link>& link : TakeIdle()) {
       link->Leave([pool = shared_from_this()] {
-        absl::MutexLock lock(&pool->mu_);
+        MutexLock lock(&pool->mu_);
         --pool->leaving_;
       });
     }
@@ -65,7 +65,7 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
 
   std::vector<std::shared_ptr<Link>> TakeIdle() {
     std::vector<std::shared_ptr<Link>> idle;
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (attempts_ > 0) return idle;
     absl::erase_if(links_, [&idle](const auto& entry) {
       std::shared_ptr<Link> link = entry.second.lock();
@@ -78,7 +78,7 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     return idle;
   }
 
-  absl::Mutex mu_;
+  Mutex mu_;
   int attempts_ ABSL_GUARDED_BY(mu_) = 0;
   int leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links whose peers have not been told yet
   bool one_was_lost_ ABSL_GUARDED_BY(mu_) = false;

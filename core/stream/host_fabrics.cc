@@ -6,9 +6,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/mutex.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/offer.h"
@@ -59,7 +59,7 @@ class HostFabrics final : public Fabrics {
   void Failed(const Route& route, absl::string_view kind) override {
     const absl::StatusOr<fabric::verbs::Gid> peer = fabric::verbs::GidOf(route.peer);
     if (kind != "rdma" || !peer.ok()) return;
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const absl::Time now = absl::Now();
     absl::erase_if(settling_, [now](const auto& entry) { return entry.second <= now; });
     settling_[*peer] = now + options_.settle_time;
@@ -69,7 +69,7 @@ class HostFabrics final : public Fabrics {
   Candidate Shm(bool same_host) {
     if (!same_host) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
     if (!shm_wanted_) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (shm_ == nullptr) {
       absl::StatusOr<std::shared_ptr<fabric::Device>> opened = fabric::OpenShmDevice();
       if (!opened.ok()) return {"shm", nullptr, FallbackOf(opened.status())};  // the next connection tries again
@@ -80,7 +80,7 @@ class HostFabrics final : public Fabrics {
 
   Candidate Rdma(const Route& route) {
     if (!options_.enabled) return {"rdma", nullptr, {FallbackCode::kFabricOff, "skein.rdma"}};
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, absl::Now());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
@@ -100,7 +100,7 @@ class HostFabrics final : public Fabrics {
 
   const bool shm_wanted_;
   const RdmaOptions options_;
-  absl::Mutex mu_;
+  Mutex mu_;
   std::shared_ptr<fabric::Device> shm_ ABSL_GUARDED_BY(mu_);
   RdmaPorts ports_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<fabric::verbs::Gid, absl::Time> settling_ ABSL_GUARDED_BY(mu_);  // by the peer's address, until

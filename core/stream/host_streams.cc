@@ -24,7 +24,7 @@ Options KeyOf(const Options& options) {
 
 const Streams& HostStreams::For(const Options& options) {
   Options key = KeyOf(options);
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found = absl::c_find_if(streams_, [&](const auto& entry) { return entry.first == key; });
   if (found != streams_.end()) return *found->second;
   auto made = std::make_unique<Streams>();

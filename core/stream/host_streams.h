@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/connector.h"
 
@@ -28,7 +28,7 @@ class HostStreams {
 
  private:
   progress::Waiter* const waiter_;
-  absl::Mutex mu_;
+  Mutex mu_;
   // A process has a handful.
   std::vector<std::pair<Options, std::unique_ptr<const Streams>>> streams_ ABSL_GUARDED_BY(mu_);
 };

@@ -6,7 +6,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/link/link.h"
 #include "core/stream/negotiation.h"
 #include "core/stream/process_identity.h"
@@ -104,7 +104,7 @@ class PoolingListener final : public LinkListener {
   }
 
   Links LinksOf(const wire::Offer& offer, const wire::Yes& yes) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto found = clients_.find(ClientKey(offer.process, offer.fabrics[yes.fabric].kind));
     return found == clients_.end() ? Links() : found->second;
   }
@@ -154,7 +154,7 @@ class PoolingListener final : public LinkListener {
     const absl::StatusOr<bool> in_turns = shares_->BeginToWatch();
     if (!in_turns.ok()) return in_turns.status();
     if (*in_turns) waiter_->Watch(shares_);
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     absl::erase_if(clients_, [](auto& entry) {
       std::erase_if(entry.second, [](const Numbered& each) { return each.link.expired(); });
       return entry.second.empty();
@@ -193,7 +193,7 @@ class PoolingListener final : public LinkListener {
   const std::shared_ptr<Service> service_;
   const ProcessIdentity process_;
   const std::shared_ptr<link::Shares> shares_ = std::make_shared<link::Shares>();
-  absl::Mutex mu_;
+  Mutex mu_;
   uint64_t links_made_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<ClientKey, Links> clients_ ABSL_GUARDED_BY(mu_);
 };

@@ -6,22 +6,22 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "core/base/mutex.h"
 
 namespace skein::stream {
 
 class PeerCache {
  public:
   void Add(const std::string& peer, absl::Time until, absl::Time now) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (plain_.size() >= kMaxPeers) {
       absl::erase_if(plain_, [now](const auto& entry) { return entry.second <= now; });
     }
     if (plain_.size() < kMaxPeers || plain_.contains(peer)) plain_[peer] = until;
   }
   bool Contains(const std::string& peer, absl::Time now) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     const auto found = plain_.find(peer);
     if (found == plain_.end()) return false;
     if (now < found->second) return true;
@@ -31,7 +31,7 @@ class PeerCache {
 
  private:
   static constexpr size_t kMaxPeers = 4096;
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::flat_hash_map<std::string, absl::Time> plain_ ABSL_GUARDED_BY(mu_);
 };
 

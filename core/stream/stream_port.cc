@@ -27,12 +27,12 @@ StreamPort::StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t
       may_send_(std::min(send_window, kMaxWindow)) {}
 
 void StreamPort::SetObserver(std::shared_ptr<StreamObserver> observer) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   observer_ = std::move(observer);
 }
 
 absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!error_.ok()) return error_;
   if (write_closed_) return absl::FailedPreconditionError("write after CloseWrite");
   size_t total = 0;
@@ -50,7 +50,7 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
 }
 
 absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   size_t taken = 0;
   while (!arrived_.empty() && !arrived_.front().coming &&
          (taken == 0 || taken + arrived_.front().buffer.size <= max_bytes)) {
@@ -78,7 +78,7 @@ void StreamPort::CountAsRead(uint64_t bytes) {
 
 void StreamPort::CloseWrite() {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (std::exchange(write_closed_, true) || !error_.ok()) return;
     link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
   }
@@ -87,7 +87,7 @@ void StreamPort::CloseWrite() {
 
 void StreamPort::Abort(const absl::Status& reason) {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (EndedLocked()) return arrived_.clear();
     DropArrived();
     error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
@@ -101,7 +101,7 @@ void StreamPort::Abandon() {
   std::shared_ptr<StreamObserver> observer;  // destroyed without the lock
   bool closed = false;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     observer = std::move(observer_);
     set_abandoned();
     closed = write_closed_;
@@ -116,7 +116,7 @@ void StreamPort::Abandon() {
 
 void StreamPort::LeaveIfEnded() {
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (!EndedLocked() || std::exchange(left_, true)) return;
   }
   link_->RemovePort(stream());
@@ -124,7 +124,7 @@ void StreamPort::LeaveIfEnded() {
 }
 
 bool StreamPort::Coming() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return coming_ > 0;
 }
 
@@ -141,7 +141,7 @@ absl::Status StreamPort::TakeIn(size_t bytes) {
 }
 
 absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (absl::Status status = TakeIn(size); !status.ok()) return status;
   if (!error_.ok()) return false;
   if (abandoned()) {
@@ -159,7 +159,7 @@ absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
 
 // The oldest that was coming, unless all that had arrived has been dropped meanwhile.
 void StreamPort::OnPulled(std::unique_ptr<std::byte[]> bytes, size_t size) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (coming_ == 0) return;
   --coming_;
   const auto chunk = absl::c_find_if(arrived_, [](const Chunk& c) { return c.coming; });
@@ -176,7 +176,7 @@ void StreamPort::OnPulled(std::unique_ptr<std::byte[]> bytes, size_t size) {
 }
 
 absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (payload.empty()) return absl::DataLossError("an empty data item");
   if (absl::Status status = TakeIn(payload.size()); !status.ok()) return status;
   if (!error_.ok()) return absl::OkStatus();
@@ -223,24 +223,24 @@ absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
 }
 
 absl::Status StreamPort::OnOpen(uint64_t window) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (std::exchange(opened_, true)) return absl::DataLossError("a stream opened twice");
   return AddToSendWindow(window);
 }
 
 absl::Status StreamPort::OnWindow(uint64_t bytes) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   return AddToSendWindow(bytes);
 }
 
 absl::Status StreamPort::OnCloseWrite() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (std::exchange(read_closed_, true)) return absl::DataLossError("a stream closed twice");
   return absl::OkStatus();
 }
 
 void StreamPort::OnAbort(std::string text) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (!error_.ok()) return;
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
@@ -249,12 +249,12 @@ void StreamPort::OnAbort(std::string text) {
 }
 
 void StreamPort::OnRoom() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   may_write_again_ = true;
 }
 
 void StreamPort::OnLost(const absl::Status& why) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (error_.ok()) error_ = why;
   if (coming_ == 0) return;
   // What was still coming never comes, so that the end behind it is not reached.
@@ -268,7 +268,7 @@ void StreamPort::Notify() {
   bool readable = false;
   bool writable = false;
   {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     observer = observer_;
     const bool over = !error_.ok();
     if (wants_to_read_ && (over || (arrived_.empty() ? read_closed_ : !arrived_.front().coming))) {

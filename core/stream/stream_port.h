@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/link/link.h"
 #include "core/stream/stream.h"
 
@@ -82,7 +82,7 @@ class StreamPort final : public link::Port {
 
   const std::function<void()> on_end_;
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
   std::deque<Chunk> arrived_ ABSL_GUARDED_BY(mu_);
   size_t coming_ ABSL_GUARDED_BY(mu_) = 0;    // of these, chunks that are

@@ -13,13 +13,13 @@ absl::StatusOr<std::unique_ptr<ShmCompletionQueue>> ShmCompletionQueue::Create()
 }
 
 size_t ShmCompletionQueue::Poll(absl::Span<Completion> out) {
-  absl::MutexLock members(&members_mu_);
+  MutexLock members(&members_mu_);
   {
-    absl::MutexLock lock(&ready_mu_);
+    MutexLock lock(&ready_mu_);
     polling_ = true;
   }
   for (ShmQueuePair* member : members_) member->Progress();
-  absl::MutexLock lock(&ready_mu_);
+  MutexLock lock(&ready_mu_);
   polling_ = false;
   const size_t count = std::min(out.size(), ready_.size());
   for (size_t i = 0; i < count; ++i) {
@@ -32,9 +32,9 @@ size_t ShmCompletionQueue::Poll(absl::Span<Completion> out) {
 }
 
 absl::Status ShmCompletionQueue::Arm(WakeFor what) {
-  absl::MutexLock members(&members_mu_);
+  MutexLock members(&members_mu_);
   {
-    absl::MutexLock lock(&ready_mu_);
+    MutexLock lock(&ready_mu_);
     if (armed_ == WakeFor::kCompletions) what = WakeFor::kCompletions;
     armed_ = what;
   }
@@ -43,7 +43,7 @@ absl::Status ShmCompletionQueue::Arm(WakeFor what) {
 }
 
 void ShmCompletionQueue::AckEvents() {
-  absl::MutexLock members(&members_mu_);
+  MutexLock members(&members_mu_);
   sleep_.Acknowledge();
   for (ShmQueuePair* member : members_) member->DrainSocket(this);
 }
@@ -53,26 +53,26 @@ void ShmCompletionQueue::SignalIfArmed() {
 }
 
 void ShmCompletionQueue::Push(const Completion& completion, uint64_t sequence, bool solicited) {
-  absl::MutexLock lock(&ready_mu_);
+  MutexLock lock(&ready_mu_);
   ready_.push_back({completion, sequence});
   solicited |= completion.status != CompletionStatus::kSuccess;
   if (!polling_ && (solicited || armed_ == WakeFor::kCompletions)) SignalIfArmed();
 }
 
 void ShmCompletionQueue::WakeIfArmed() {
-  absl::MutexLock lock(&ready_mu_);
+  MutexLock lock(&ready_mu_);
   SignalIfArmed();
 }
 
 void ShmCompletionQueue::Attach(ShmQueuePair* queue_pair) {
-  absl::MutexLock lock(&members_mu_);
+  MutexLock lock(&members_mu_);
   members_.push_back(queue_pair);
 }
 
 uint32_t ShmCompletionQueue::Detach(ShmQueuePair* queue_pair, bool keep_receives) {
-  absl::MutexLock members(&members_mu_);
+  MutexLock members(&members_mu_);
   members_.erase(std::remove(members_.begin(), members_.end(), queue_pair), members_.end());
-  absl::MutexLock lock(&ready_mu_);
+  MutexLock lock(&ready_mu_);
   std::erase_if(ready_, [&](const Ready& ready) {
     return ready.completion.queue_pair == queue_pair && !(keep_receives && ready.sequence == 0);
   });

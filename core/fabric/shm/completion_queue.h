@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/sleep_descriptor.h"
 
@@ -49,9 +49,9 @@ class ShmCompletionQueue final : public CompletionQueue {
   void SignalIfArmed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
 
   SleepDescriptor sleep_;
-  absl::Mutex members_mu_;
+  Mutex members_mu_;
   std::vector<ShmQueuePair*> members_ ABSL_GUARDED_BY(members_mu_);
-  absl::Mutex ready_mu_;
+  Mutex ready_mu_;
   std::deque<Ready> ready_ ABSL_GUARDED_BY(ready_mu_);
   std::optional<WakeFor> armed_ ABSL_GUARDED_BY(ready_mu_);
   bool polling_ ABSL_GUARDED_BY(ready_mu_) = false;  // Poll is on its way here: what is pushed needs no wake-up

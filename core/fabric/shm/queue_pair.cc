@@ -42,7 +42,7 @@ ShmQueuePair::~ShmQueuePair() {
 }
 
 absl::StatusOr<std::string> ShmQueuePair::Offer() {
-  absl::MutexLock lock(&error_mu_);
+  MutexLock lock(&error_mu_);
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made its offer, is connected or closed");
   }
@@ -71,7 +71,7 @@ absl::StatusOr<std::string> ShmQueuePair::Accept(absl::string_view bytes) {
 absl::Status ShmQueuePair::Complete(absl::string_view answer) {
   std::optional<Token> token;
   {
-    absl::MutexLock lock(&error_mu_);
+    MutexLock lock(&error_mu_);
     token = std::exchange(offered_, std::nullopt);
   }
   if (!token.has_value()) return absl::FailedPreconditionError("the queue pair has no offer out");
@@ -87,9 +87,9 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
 }
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
-  absl::MutexLock receive(&receive_mu_);
-  absl::MutexLock send(&send_mu_);
-  absl::MutexLock lock(&error_mu_);
+  MutexLock receive(&receive_mu_);
+  MutexLock send(&send_mu_);
+  MutexLock lock(&error_mu_);
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
@@ -113,7 +113,7 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
 
 void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideState tell) {
   {
-    absl::MutexLock lock(&error_mu_);
+    MutexLock lock(&error_mu_);
     if (state() == QueuePairState::kError) return;
     error_ = std::move(error);
     first_send_ = first_send;
@@ -154,7 +154,7 @@ void ShmQueuePair::Flush() {
 }
 
 absl::Status ShmQueuePair::NotReady() const {
-  absl::MutexLock lock(&error_mu_);
+  MutexLock lock(&error_mu_);
   return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
 }
 
@@ -165,7 +165,7 @@ QueuePairState ShmQueuePair::RefreshState() {
 }
 
 absl::Status ShmQueuePair::error() const {
-  absl::MutexLock lock(&error_mu_);
+  MutexLock lock(&error_mu_);
   return error_;
 }
 
@@ -195,7 +195,7 @@ void ShmQueuePair::Arm(const ShmCompletionQueue* queue, WakeFor what) {
   const bool quiet = what == WakeFor::kSolicited;
   if (queue == send_queue_ && quiet_.load(std::memory_order_relaxed) != quiet) {
     // Under the lock, so that what was posted without waiting to be told is found unfinished by the next Poll.
-    absl::MutexLock lock(&send_mu_);
+    MutexLock lock(&send_mu_);
     quiet_.store(quiet, std::memory_order_relaxed);
   }
   if (queue != receive_queue_) return;
@@ -235,7 +235,7 @@ void ShmQueuePair::Tell(const SideMessage& message) {
 }
 
 void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
-  absl::MutexLock lock(&socket_mu_);
+  MutexLock lock(&socket_mu_);
   if (!ready()) return;
   seen_socket_messages_.store(theirs_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
   bool news = false;
@@ -280,7 +280,7 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
 }
 
 void ShmQueuePair::HandleGrant(const SideMessage& message, int memfd) {
-  absl::MutexLock lock(&send_mu_);
+  MutexLock lock(&send_mu_);
   absl::Status status =
       message.kind == SideMessageKind::kGrant ? imports_.Add(message, memfd) : imports_.Refuse(message.rkey);
   if (!status.ok()) Fail(CompletionStatus::kFatal, std::move(status), SideState::kBroken);

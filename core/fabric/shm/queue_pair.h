@@ -24,7 +24,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/shm/completion_queue.h"
 #include "core/fabric/shm/imports.h"
@@ -151,14 +151,14 @@ class ShmQueuePair final : public QueuePair {
   std::atomic<bool> quiet_ = false;
   std::atomic<bool> unfinished_sends_ = false;  // relaxed hint; who adds entries looks after them once itself
 
-  mutable absl::Mutex error_mu_;
+  mutable Mutex error_mu_;
   absl::Status error_ ABSL_GUARDED_BY(error_mu_);
   CompletionStatus first_send_ ABSL_GUARDED_BY(error_mu_) = CompletionStatus::kFlushed;
   std::optional<Token> offered_ ABSL_GUARDED_BY(error_mu_);
 
-  absl::Mutex socket_mu_;
+  Mutex socket_mu_;
 
-  absl::Mutex send_mu_ ABSL_ACQUIRED_AFTER(socket_mu_);
+  Mutex send_mu_ ABSL_ACQUIRED_AFTER(socket_mu_);
   std::optional<MailboxProducer> producer_ ABSL_GUARDED_BY(send_mu_);
   Imports imports_ ABSL_GUARDED_BY(send_mu_);
   std::deque<Entry> entries_ ABSL_GUARDED_BY(send_mu_);  // posted and not yet completed, in order
@@ -167,7 +167,7 @@ class ShmQueuePair final : public QueuePair {
   uint64_t last_posted_ ABSL_GUARDED_BY(send_mu_) = 0;
   uint64_t receives_met_ ABSL_GUARDED_BY(send_mu_) = 0;  // messages sent that each take one of the peer's receives
 
-  absl::Mutex receive_mu_;
+  Mutex receive_mu_;
   std::optional<MailboxConsumer> consumer_ ABSL_GUARDED_BY(receive_mu_);
   std::deque<ReceiveRequest> receives_ ABSL_GUARDED_BY(receive_mu_);  // shared: the one that is being filled
   size_t assembled_ ABSL_GUARDED_BY(receive_mu_) = 0;  // bytes of a fragmented SEND in the first receive's buffer

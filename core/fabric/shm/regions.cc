@@ -28,7 +28,7 @@ ShmMemoryRegion::~ShmMemoryRegion() {
 }
 
 uint32_t RegionTable::Add(const ShmMemoryRegion* region) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   for (;;) {
     // Random, so that a key of one link means nothing on another.
     const uint32_t rkey =
@@ -38,12 +38,12 @@ uint32_t RegionTable::Add(const ShmMemoryRegion* region) {
 }
 
 void RegionTable::Remove(uint32_t rkey) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   regions_.erase(rkey);
 }
 
 SendResult RegionTable::Grant(uint32_t rkey, int socket) {
-  absl::MutexLock lock(&mu_);  // held over the send: the descriptor must not be closed before
+  MutexLock lock(&mu_);  // held over the send: the descriptor must not be closed before
   SideMessage answer;
   answer.rkey = rkey;
   const auto found = regions_.find(rkey);

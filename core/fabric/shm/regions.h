@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/random/random.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/shm/memory.h"
@@ -59,7 +59,7 @@ class RegionTable {
   SendResult Grant(uint32_t rkey, int socket);
 
  private:
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::BitGen random_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint32_t, const ShmMemoryRegion*> regions_ ABSL_GUARDED_BY(mu_);
 };

@@ -36,7 +36,7 @@ absl::Status Rendezvous::Open() {
 }
 
 absl::StatusOr<Offer> Rendezvous::Announce() {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (absl::Status status = Open(); !status.ok()) return status;
   Offer offer = offer_;
   offer.token = RandomToken();
@@ -45,7 +45,7 @@ absl::StatusOr<Offer> Rendezvous::Announce() {
 }
 
 void Rendezvous::Withdraw(const Token& token) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   expected_.erase(View(token));
   parked_.erase(std::remove_if(parked_.begin(), parked_.end(),
                                [&](const Parked& parked) { return SameToken(parked.token, View(token)); }),
@@ -85,7 +85,7 @@ void Rendezvous::AcceptAll() {
 }
 
 absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (listening_.valid()) AcceptAll();
   expected_.erase(View(token));
   const auto found = std::find_if(parked_.begin(), parked_.end(),

@@ -10,7 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/offer.h"
 #include "core/fabric/shm/socket.h"
@@ -47,7 +47,7 @@ class Rendezvous {
   void AcceptAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Park(UniqueFd socket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  absl::Mutex mu_;
+  Mutex mu_;
   UniqueFd listening_ ABSL_GUARDED_BY(mu_);
   Offer offer_ ABSL_GUARDED_BY(mu_);  // but for the token
   absl::flat_hash_set<std::string> expected_ ABSL_GUARDED_BY(mu_);

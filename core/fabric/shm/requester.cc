@@ -47,7 +47,7 @@ absl::Status ShmQueuePair::PostSend(absl::Span<const SendRequest> batch) {
     if (absl::Status checked = CheckRequest(request, kMaxMessageBytes); !checked.ok()) return checked;
   }
   {
-    absl::MutexLock lock(&send_mu_);
+    MutexLock lock(&send_mu_);
     if (!ready()) return NotReady();
     if (last_posted_ - last_reaped_.load(std::memory_order_relaxed) + batch.size() > max_send_) {
       return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests has no room"));
@@ -276,7 +276,7 @@ void ShmQueuePair::Complete(const Entry& entry, CompletionStatus status) {
 }
 
 void ShmQueuePair::ProgressSends() {
-  absl::MutexLock lock(&send_mu_);
+  MutexLock lock(&send_mu_);
   if (entries_.empty()) return;
   const uint64_t before = producer_->position();
   const bool soliciting = Soliciting();
@@ -287,10 +287,10 @@ void ShmQueuePair::ProgressSends() {
 void ShmQueuePair::FlushSends() {
   CompletionStatus status;
   {
-    absl::MutexLock lock(&error_mu_);
+    MutexLock lock(&error_mu_);
     status = first_send_;
   }
-  absl::MutexLock lock(&send_mu_);
+  MutexLock lock(&send_mu_);
   if (producer_.has_value()) Retire();
   for (const Entry& entry : entries_) {
     // What ran without waiting for the peer has succeeded; the first that has not gets the reason.

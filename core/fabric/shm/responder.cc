@@ -14,7 +14,7 @@ absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
     if (absl::Status status = CheckSegment(request.buffer); !status.ok()) return status;
   }
   {
-    absl::MutexLock lock(&receive_mu_);
+    MutexLock lock(&receive_mu_);
     if (!ready()) return NotReady();
     if (receives_used_.load(std::memory_order_relaxed) + batch.size() > max_receive_) {
       return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
@@ -37,7 +37,7 @@ absl::Status ShmQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
 void ShmQueuePair::ProgressReceives() {
   bool any = false;
   {
-    absl::MutexLock lock(&receive_mu_);
+    MutexLock lock(&receive_mu_);
     while (ready() && ReceiveOne()) any = true;
   }
   if (any) RingIfWaitsForHead();
@@ -107,7 +107,7 @@ void ShmQueuePair::ReportReceive(const Record& record, CompletionStatus status, 
 }
 
 void ShmQueuePair::FlushReceives() {
-  absl::MutexLock lock(&receive_mu_);
+  MutexLock lock(&receive_mu_);
   Record none;
   none.kind = RecordKind::kLastFragment;
   while (!receives_.empty()) ReportReceive(none, CompletionStatus::kFlushed, 0);

@@ -11,7 +11,7 @@ absl::Status ShmSharedReceiveQueue::PostReceive(absl::Span<const ReceiveRequest>
     if (absl::Status status = CheckSegment(request.buffer); !status.ok()) return status;
   }
   if (batch.empty()) return absl::OkStatus();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (used_.load(std::memory_order_relaxed) + batch.size() > max_) {
     return absl::ResourceExhaustedError(absl::StrCat("the shared receive queue of ", max_, " requests has no room"));
   }
@@ -24,7 +24,7 @@ absl::Status ShmSharedReceiveQueue::PostReceive(absl::Span<const ReceiveRequest>
 }
 
 std::optional<ReceiveRequest> ShmSharedReceiveQueue::Take(ShmQueuePair* taker) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (posted_.empty()) {
     waiting_.insert(taker);
     return std::nullopt;
@@ -35,7 +35,7 @@ std::optional<ReceiveRequest> ShmSharedReceiveQueue::Take(ShmQueuePair* taker) {
 }
 
 void ShmSharedReceiveQueue::Forget(ShmQueuePair* taker) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   waiting_.erase(taker);
 }
 

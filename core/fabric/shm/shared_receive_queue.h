@@ -11,7 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 
 namespace skein::fabric::shm {
@@ -40,7 +40,7 @@ class ShmSharedReceiveQueue final : public SharedReceiveQueue {
   const uint32_t max_;
   std::atomic<uint32_t> used_ = 0;  // relaxed: a stale value refuses a post that had room
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::deque<ReceiveRequest> posted_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<ShmQueuePair*> waiting_ ABSL_GUARDED_BY(mu_);  // have found nothing
 };

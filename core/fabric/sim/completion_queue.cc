@@ -9,7 +9,7 @@
 namespace skein::fabric::sim {
 
 size_t SimCompletionQueue::Poll(absl::Span<Completion> out) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   const size_t count = std::min(out.size(), entries_.size());
   for (size_t i = 0; i < count; ++i) {
     Entry& entry = entries_.front();
@@ -21,19 +21,19 @@ size_t SimCompletionQueue::Poll(absl::Span<Completion> out) {
 }
 
 absl::Status SimCompletionQueue::Arm(WakeFor what) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   // What is in the queue already does not wake anybody: the contract leaves that open, so this is the case to test.
   if (armed_ != WakeFor::kCompletions) armed_ = what;
   return absl::OkStatus();
 }
 
 void SimCompletionQueue::Wake() {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   signaled_ = true;
 }
 
 void SimCompletionQueue::AckEvents() {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   signaled_ = false;
 }
 

@@ -24,7 +24,7 @@ class SimMemoryRegion final : public MemoryRegion {
                   RegionTable::Keys keys, PageMemory memory)
       : world_(std::move(world)), device_(std::move(device)), bytes_(bytes), keys_(keys), memory_(std::move(memory)) {}
   ~SimMemoryRegion() override {
-    absl::MutexLock lock(&world_->mu);
+    MutexLock lock(&world_->mu);
     world_->regions.Remove(keys_);
     if (memory_ != nullptr) device_->allocated -= bytes_.size();
   }
@@ -63,7 +63,7 @@ DeviceCapabilities SimDevice::capabilities() const {
 
 absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Allocate(size_t bytes, uint32_t access) {
   if (bytes == 0) return absl::InvalidArgumentError("Allocate of 0 bytes");
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   const size_t limit = world_->config.max_allocated_bytes;
   if (bytes > limit || state_->allocated > limit - bytes) {
@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Allocate(size_t bytes, 
 
 absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Register(absl::Span<std::byte> bytes, uint32_t access) {
   if (bytes.empty()) return absl::InvalidArgumentError("Register of 0 bytes");
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   const RegionTable::Keys keys = world_->regions.Add(state_->number, bytes, access, world_->random);
   return std::make_unique<SimMemoryRegion>(world_, state_, bytes, keys, nullptr);
@@ -89,14 +89,14 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Register(absl::Span<std
 
 absl::StatusOr<std::unique_ptr<CompletionQueue>> SimDevice::CreateCompletionQueue(uint32_t capacity) {
   if (capacity == 0) return absl::InvalidArgumentError("a completion queue of capacity 0");
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   return std::make_unique<SimCompletionQueue>(world_, capacity);
 }
 
 absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> SimDevice::CreateSharedReceiveQueue(uint32_t max_receives) {
   if (max_receives == 0) return absl::InvalidArgumentError("a shared receive queue with room for no request");
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   return std::make_unique<SimSharedReceiveQueue>(world_, state_, max_receives);
 }
@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<QueuePair>> SimDevice::CreateQueuePair(const Queu
   if (options.max_send_requests == 0 || (shared == nullptr && options.max_receive_requests == 0)) {
     return absl::InvalidArgumentError("a queue pair with room for no request");
   }
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   return std::make_unique<SimQueuePair>(world_, state_, options, send_queue, receive_queue, shared);
 }
@@ -128,47 +128,47 @@ SimQueuePair::SimQueuePair(std::shared_ptr<World> world, std::shared_ptr<DeviceS
           std::make_shared<Endpoint>(*world_, std::move(device), this, options, send_queue, receive_queue, shared)) {}
 
 SimQueuePair::~SimQueuePair() {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   endpoint_->Detach();
 }
 
 absl::StatusOr<std::string> SimQueuePair::Offer() {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->Offer();
 }
 
 absl::StatusOr<std::string> SimQueuePair::Accept(absl::string_view offer) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->Accept(offer);
 }
 
 absl::Status SimQueuePair::Complete(absl::string_view answer) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->Complete(answer);
 }
 
 absl::Status SimQueuePair::PostSend(absl::Span<const SendRequest> batch) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->PostSend(batch);
 }
 
 absl::Status SimQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->PostReceive(batch);
 }
 
 QueuePairState SimQueuePair::state() const {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->state();
 }
 
 absl::Status SimQueuePair::error() const {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return endpoint_->error();
 }
 
 void SimQueuePair::Close() {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   endpoint_->Close();
 }
 

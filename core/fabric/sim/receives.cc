@@ -34,7 +34,7 @@ std::optional<ReceiveRequest> Receives::Take() {
 }
 
 absl::Status SimSharedReceiveQueue::PostReceive(absl::Span<const ReceiveRequest> batch) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   if (!device_->alive) {
     return absl::FailedPreconditionError(absl::StrCat("device sim:", device_->name, " was killed"));
   }

@@ -14,7 +14,7 @@ Simulation::Simulation(uint64_t seed, const SimConfig& config) : world_(std::mak
 Simulation::~Simulation() = default;
 
 std::shared_ptr<Device> Simulation::CreateDevice(absl::string_view name) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   std::weak_ptr<sim::SimDevice>& known = world_->devices[name];
   if (auto device = known.lock()) return device;
   auto state = std::make_shared<sim::DeviceState>(++world_->last_number, std::string(name), world_->config);
@@ -24,19 +24,19 @@ std::shared_ptr<Device> Simulation::CreateDevice(absl::string_view name) {
 }
 
 absl::Time Simulation::now() const {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return world_->events.now();
 }
 
 size_t Simulation::pending_events() const {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return world_->events.size();
 }
 
 bool Simulation::Step() {
   sim::EventQueue::Event event;
   {
-    absl::MutexLock lock(&world_->mu);
+    MutexLock lock(&world_->mu);
     if (world_->events.size() == 0) return false;
     event = world_->events.PopNext();
     if (!event.external) event.action();
@@ -54,7 +54,7 @@ void Simulation::RunFor(absl::Duration duration) {
   const absl::Time end = now() + duration;
   while (true) {
     {
-      absl::MutexLock lock(&world_->mu);
+      MutexLock lock(&world_->mu);
       if (world_->events.next_time() > end) return world_->events.AdvanceTo(end);
     }
     Step();
@@ -62,12 +62,12 @@ void Simulation::RunFor(absl::Duration duration) {
 }
 
 void Simulation::Schedule(absl::Duration delay, absl::AnyInvocable<void()> action) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   world_->events.At(world_->events.now() + delay, std::move(action), /*external=*/true);
 }
 
 void Simulation::KillDevice(absl::string_view name) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   const auto found = world_->devices.find(name);
   if (found == world_->devices.end()) return;
   if (const auto device = found->second.lock()) device->state().alive = false;
@@ -79,19 +79,19 @@ void Simulation::KillDevice(absl::string_view name) {
 }
 
 void Simulation::Partition(absl::string_view a, absl::string_view b) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   world_->network.Partition(a, b);
   for (const auto& [number, endpoint] : world_->endpoints) endpoint->PeerChanged();
 }
 
 void Simulation::Heal(absl::string_view a, absl::string_view b) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   world_->network.Heal(a, b);
   for (const auto& [number, endpoint] : world_->endpoints) endpoint->PeerChanged();
 }
 
 bool Simulation::FailQueuePair(QueuePair* queue_pair) {
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   for (const auto& [number, endpoint] : world_->endpoints) {
     if (endpoint->handle() != queue_pair) continue;
     world_->events.After(absl::ZeroDuration(), [failing = endpoint->shared_from_this()] {
@@ -105,7 +105,7 @@ bool Simulation::FailQueuePair(QueuePair* queue_pair) {
 bool Simulation::WouldWake(const CompletionQueue* queue) const {
   const auto* sim_queue = dynamic_cast<const sim::SimCompletionQueue*>(queue);
   if (sim_queue == nullptr || sim_queue->world() != world_.get()) return false;
-  absl::MutexLock lock(&world_->mu);
+  MutexLock lock(&world_->mu);
   return sim_queue->signaled();
 }
 

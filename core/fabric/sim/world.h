@@ -11,7 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/sim/event_queue.h"
 #include "core/fabric/sim/network.h"
 #include "core/fabric/sim/nic.h"
@@ -40,7 +40,7 @@ struct World {
   World(uint64_t seed, const SimConfig& sim_config) : config(sim_config), random(seed), network(config) {}
 
   const SimConfig config;
-  absl::Mutex mu;
+  Mutex mu;
   Random random ABSL_GUARDED_BY(mu);
   EventQueue events ABSL_GUARDED_BY(mu);
   Network network ABSL_GUARDED_BY(mu);

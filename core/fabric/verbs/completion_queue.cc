@@ -62,7 +62,7 @@ absl::Status VerbsCompletionQueue::Prepare(uint32_t capacity) {
 }
 
 size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   TakeUpTo(out.size());
   if (ready_.size() < out.size()) {
     for (const auto& [member, queue_pair] : members_) queue_pair->FlushWhatTheDeviceWillNot(this, ready_);
@@ -108,13 +108,13 @@ void VerbsCompletionQueue::AckEvents() {
 }
 
 uint32_t VerbsCompletionQueue::Attach(VerbsQueuePair* queue_pair) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   members_[++last_member_] = queue_pair;
   return last_member_;
 }
 
 void VerbsCompletionQueue::Detach(uint32_t member) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto found = members_.find(member);
   if (found == members_.end()) return;
   const QueuePair* const gone = found->second;
@@ -123,14 +123,14 @@ void VerbsCompletionQueue::Detach(uint32_t member) {
 }
 
 void VerbsCompletionQueue::AttachTaker(const ibv_qp* raw, VerbsQueuePair* queue_pair) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   takers_[raw->qp_num] = queue_pair;
 }
 
 void VerbsCompletionQueue::DestroyTaker(ibv_qp* raw) {
   // All under the lock: the number may be another's as soon as the device is through with this one. What has come is
   // taken before, because some libraries then throw it away, and after, because others do not.
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   const auto taker = takers_.find(raw->qp_num);
   TakeUpTo(std::numeric_limits<size_t>::max());
   context_->lib().destroy_qp(raw);

@@ -9,7 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/sleep_descriptor.h"
 #include "core/fabric/verbs/context.h"
@@ -68,7 +68,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   ibv_comp_channel* channel_ = nullptr;
   ibv_cq* queue_ = nullptr;
 
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::flat_hash_map<uint32_t, VerbsQueuePair*> members_ ABSL_GUARDED_BY(mu_);
   uint32_t last_member_ ABSL_GUARDED_BY(mu_) = kSharedMember;
   absl::flat_hash_map<uint32_t, VerbsQueuePair*> takers_ ABSL_GUARDED_BY(mu_);  // by the device's number

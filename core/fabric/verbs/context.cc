@@ -79,7 +79,7 @@ void Context::DrainEvents() {
 void Context::Dispatch(const ibv_async_event& event) {
   const absl::Status why =
       absl::UnavailableError(absl::StrCat("the RDMA device ", name_, ": ", lib_.event_type_str(event.event_type)));
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   switch (event.event_type) {
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
@@ -97,12 +97,12 @@ void Context::Dispatch(const ibv_async_event& event) {
 }
 
 void Context::Watch(const ibv_qp* queue_pair, EventSink* sink) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   sinks_[queue_pair] = sink;
 }
 
 void Context::Forget(const ibv_qp* queue_pair) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   sinks_.erase(queue_pair);
 }
 

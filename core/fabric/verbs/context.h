@@ -11,7 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/verbs/device_list.h"
 #include "core/fabric/verbs/ibverbs.h"
 
@@ -65,7 +65,7 @@ class Context {
   ibv_device_attr attributes_ = {};
   std::atomic<bool> gone_ = false;  // release by DrainEvents, acquire by gone()
 
-  absl::Mutex mu_;
+  Mutex mu_;
   absl::flat_hash_map<const ibv_qp*, EventSink*> sinks_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -8,7 +8,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 
 namespace skein::fabric::verbs {
 
@@ -38,7 +38,7 @@ class MemoryBudget {
 
   // RESOURCE_EXHAUSTED when more than `limit` bytes would be in use.
   absl::StatusOr<Share> Take(uint64_t bytes, uint64_t limit) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     if (used_ > limit || bytes > limit - used_) {
       return absl::ResourceExhaustedError(absl::StrCat("cannot register ", bytes, " bytes: of the ", limit,
                                                        " that skein.rdma_memory allows this process, ", used_,
@@ -50,11 +50,11 @@ class MemoryBudget {
 
  private:
   void Give(uint64_t bytes) {
-    absl::MutexLock lock(&mu_);
+    MutexLock lock(&mu_);
     used_ -= bytes;
   }
 
-  absl::Mutex mu_;
+  Mutex mu_;
   uint64_t used_ ABSL_GUARDED_BY(mu_) = 0;
 };
 

@@ -56,7 +56,7 @@ Address VerbsQueuePair::OwnAddress() const {
 }
 
 absl::StatusOr<std::string> VerbsQueuePair::Offer() {
-  absl::MutexLock lock(&state_mu_);
+  MutexLock lock(&state_mu_);
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
@@ -68,7 +68,7 @@ absl::StatusOr<std::string> VerbsQueuePair::Offer() {
 absl::StatusOr<std::string> VerbsQueuePair::Accept(absl::string_view bytes) {
   const absl::StatusOr<verbs::Offer> offer = DecodeOffer(OfferKind::kOffer, bytes);
   if (!offer.ok()) return offer.status();
-  absl::MutexLock lock(&state_mu_);
+  MutexLock lock(&state_mu_);
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
@@ -78,7 +78,7 @@ absl::StatusOr<std::string> VerbsQueuePair::Accept(absl::string_view bytes) {
 
 absl::Status VerbsQueuePair::Complete(absl::string_view bytes) {
   const absl::StatusOr<verbs::Offer> answer = DecodeOffer(OfferKind::kAnswer, bytes);
-  absl::MutexLock lock(&state_mu_);
+  MutexLock lock(&state_mu_);
   if (state() != QueuePairState::kReset || !offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has no offer out");
   }
@@ -101,17 +101,17 @@ absl::Status VerbsQueuePair::Connect(const Address& peer) {
 }
 
 absl::Status VerbsQueuePair::NotReady() const {
-  absl::MutexLock lock(&state_mu_);
+  MutexLock lock(&state_mu_);
   return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
 }
 
 absl::Status VerbsQueuePair::error() const {
-  absl::MutexLock lock(&state_mu_);
+  MutexLock lock(&state_mu_);
   return error_;
 }
 
 void VerbsQueuePair::Fail(absl::Status why) {
-  absl::MutexLock lock(&state_mu_);
+  MutexLock lock(&state_mu_);
   if (state() == QueuePairState::kError) return;
   error_ = std::move(why);
   offered_.reset();
@@ -141,7 +141,7 @@ void VerbsQueuePair::Close() {
 QueuePairState VerbsQueuePair::RefreshState() {
   port_->context->DrainEvents();
   {
-    absl::MutexLock lock(&send_mu_);
+    MutexLock lock(&send_mu_);
     if (ready() && !asking_) {
       SendRequest question;
       question.opcode = Opcode::kWrite;

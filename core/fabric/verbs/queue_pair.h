@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/verbs/completion_queue.h"
 #include "core/fabric/verbs/port.h"
@@ -102,16 +102,16 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   std::atomic<QueuePairState> state_ = QueuePairState::kReset;  // release by Connect and Fail; acquire by state()
   std::atomic<bool> device_will_not_ = false;  // complete what is outstanding; release by Fail, acquire by the queues
 
-  mutable absl::Mutex state_mu_;
+  mutable Mutex state_mu_;
   absl::Status error_ ABSL_GUARDED_BY(state_mu_);
   std::optional<uint64_t> offered_ ABSL_GUARDED_BY(state_mu_);  // the token of the offer that is out
 
-  absl::Mutex send_mu_ ABSL_ACQUIRED_BEFORE(state_mu_);
+  Mutex send_mu_ ABSL_ACQUIRED_BEFORE(state_mu_);
   Pending sends_ ABSL_GUARDED_BY(send_mu_);
   uint32_t unsignaled_ ABSL_GUARDED_BY(send_mu_) = 0;  // since the last that completes
   bool asking_ ABSL_GUARDED_BY(send_mu_) = false;      // a question is among `sends_`
 
-  absl::Mutex receive_mu_ ABSL_ACQUIRED_BEFORE(state_mu_);
+  Mutex receive_mu_ ABSL_ACQUIRED_BEFORE(state_mu_);
   Pending receives_ ABSL_GUARDED_BY(receive_mu_);
 };
 

@@ -103,7 +103,7 @@ absl::Status VerbsQueuePair::PostSend(absl::Span<const SendRequest> batch) {
   for (const SendRequest& request : batch) {
     if (absl::Status status = CheckSend(request); !status.ok()) return status;
   }
-  absl::MutexLock lock(&send_mu_);
+  MutexLock lock(&send_mu_);
   if (!ready()) return NotReady();
   if (sends_.requests.size() - (asking_ ? 1 : 0) + batch.size() > max_send_) {
     return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests has no room"));
@@ -154,7 +154,7 @@ absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch)
   if (shared_ != nullptr) return NoOwnReceives();
   absl::StatusOr<ReceiveWork> work = ReceiveWork::Of(*port_, batch);
   if (!work.ok()) return work.status();
-  absl::MutexLock lock(&receive_mu_);
+  MutexLock lock(&receive_mu_);
   if (!ready()) return NotReady();
   if (receives_.requests.size() + batch.size() > max_receive_) {
     return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
@@ -189,7 +189,7 @@ void VerbsQueuePair::Completed(const WorkId& id, const ibv_wc& work, std::deque<
 }
 
 void VerbsQueuePair::CompletedSend(uint32_t sequence, const ibv_wc& work, std::deque<Completion>& out) {
-  absl::MutexLock lock(&send_mu_);
+  MutexLock lock(&send_mu_);
   // Of a reliable connection, requests complete in order: those before were unsignaled and have succeeded.
   while (!sends_.requests.empty() && sends_.first != sequence) {
     sends_.requests.pop_front();
@@ -212,7 +212,7 @@ void VerbsQueuePair::CompletedSend(uint32_t sequence, const ibv_wc& work, std::d
 
 std::optional<VerbsQueuePair::Outstanding> VerbsQueuePair::TakeReceive(uint32_t sequence) {
   if (shared_ != nullptr) return Outstanding{shared_->Take(sequence), Opcode::kReceive, true, false, 0};
-  absl::MutexLock lock(&receive_mu_);
+  MutexLock lock(&receive_mu_);
   if (receives_.requests.empty()) return std::nullopt;
   const Outstanding request = receives_.requests.front();
   receives_.requests.pop_front();
@@ -239,11 +239,11 @@ void VerbsQueuePair::CompletedReceive(uint32_t sequence, const ibv_wc& work, std
 void VerbsQueuePair::FlushWhatTheDeviceWillNot(const CompletionQueue* queue, std::deque<Completion>& out) {
   if (!device_will_not_.load(std::memory_order_acquire)) return;
   if (queue == send_queue_) {
-    absl::MutexLock lock(&send_mu_);
+    MutexLock lock(&send_mu_);
     FlushAll(sends_, out);
   }
   if (queue == receive_queue_) {
-    absl::MutexLock lock(&receive_mu_);
+    MutexLock lock(&receive_mu_);
     FlushAll(receives_, out);
   }
 }

@@ -38,7 +38,7 @@ VerbsSharedReceiveQueue::~VerbsSharedReceiveQueue() { port_->context->lib().dest
 absl::Status VerbsSharedReceiveQueue::PostReceive(absl::Span<const ReceiveRequest> batch) {
   absl::StatusOr<ReceiveWork> work = ReceiveWork::Of(*port_, batch);
   if (!work.ok() || batch.empty()) return work.status();
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   if (ids_.size() - free_.size() + batch.size() > max_) {
     return absl::ResourceExhaustedError(absl::StrCat("the shared receive queue of ", max_, " requests has no room"));
   }
@@ -67,7 +67,7 @@ uint32_t VerbsSharedReceiveQueue::Put(uint64_t id) {
 }
 
 uint64_t VerbsSharedReceiveQueue::Take(uint32_t slot) {
-  absl::MutexLock lock(&mu_);
+  MutexLock lock(&mu_);
   free_.push_back(slot);
   return ids_[slot];
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
+#include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/verbs/port.h"
 
@@ -36,7 +36,7 @@ class VerbsSharedReceiveQueue final : public SharedReceiveQueue {
   const uint32_t max_;
   ibv_srq* const queue_;
 
-  absl::Mutex mu_;
+  Mutex mu_;
   std::vector<uint64_t> ids_ ABSL_GUARDED_BY(mu_);   // by slot; of free ones meaningless
   std::vector<uint32_t> free_ ABSL_GUARDED_BY(mu_);  // slots
 };
