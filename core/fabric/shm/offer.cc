@@ -19,7 +19,7 @@
 namespace skein::fabric::shm {
 namespace {
 
-constexpr char kVersion = 1;
+constexpr char kVersion = 2;
 
 template <typename T>
 void Append(std::string& out, const T& value) {

@@ -3,11 +3,12 @@
 
 #include <sys/socket.h>
 
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/descriptors_left.h"
 #include "core/base/fallback.h"
+#include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/fence.h"
 
 namespace skein::fabric::shm {
@@ -16,7 +17,9 @@ namespace {
 // The socket carries everything the active side must check; the answer only says that it is there.
 constexpr absl::string_view kAnswer = "\x01met";
 // Per look at the socket: a peer that never stops sending must not hold the caller.
-constexpr size_t kMaxMessagesPerDrain = 256;
+constexpr int kMaxMessagesPerDrain = 256;
+// With fewer descriptors left than this, doorbells go without.
+constexpr int kSpareDescriptors = 64;
 
 }  // namespace
 
@@ -87,15 +90,30 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
 }
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
+  absl::StatusOr<NewDoorbell> doorbell = absl::ResourceExhaustedError("few descriptors left");
+  if (DescriptorsLeft(kSpareDescriptors)) doorbell = CreateDoorbell();
+  UniqueFd own = doorbell.ok() ? std::move(doorbell->own) : UniqueFd();
+  if (absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), std::move(own)); !status.ok()) {
+    return status;
+  }
+  if (!doorbell.ok()) return absl::OkStatus();
+  SideMessage message;
+  message.kind = SideMessageKind::kRingHere;
+  Tell(message, doorbell->to_pass.get());
+  return absl::OkStatus();
+}
+
+absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell) {
   MutexLock receive(&receive_mu_);
   MutexLock send(&send_mu_);
   MutexLock lock(&error_mu_);
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
-  const int fd = meeting.socket.get();
-  if (absl::Status status = send_queue_->Watch(fd); !status.ok()) return status;
-  if (receive_queue_ != send_queue_) {
+  for (const int fd : {meeting.socket.get(), doorbell.get()}) {
+    if (fd < 0) continue;
+    if (absl::Status status = send_queue_->Watch(fd); !status.ok()) return status;
+    if (receive_queue_ == send_queue_) continue;
     if (absl::Status status = receive_queue_->Watch(fd); !status.ok()) return status;
   }
   control_ = std::move(control);
@@ -103,6 +121,7 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
   mine_ = &shared->sides[side];
   theirs_ = &shared->sides[1 - side];
   socket_ = std::move(meeting.socket);
+  doorbell_ = std::move(doorbell);
   peer_pid_ = meeting.peer.pid;
   producer_.emplace(*mine_, *theirs_);
   consumer_.emplace(*mine_, *theirs_);
@@ -123,8 +142,10 @@ void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideSta
   }
   if (mine_ != nullptr) {
     mine_->state.store(static_cast<uint32_t>(tell), std::memory_order_release);
-    send_queue_->Forget(socket_.get());
-    receive_queue_->Forget(socket_.get());
+    for (const int fd : {socket_.get(), doorbell_.get()}) {
+      send_queue_->Forget(fd);
+      receive_queue_->Forget(fd);
+    }
     shutdown(socket_.get(), SHUT_RDWR);  // wakes the peer; the descriptor itself lives as long as this object
   }
   send_queue_->WakeIfArmed();
@@ -214,10 +235,13 @@ void ShmQueuePair::Reaped(uint64_t sequence) {
   }
 }
 
-void ShmQueuePair::Ring() { Tell(SideMessage{}); }
+void ShmQueuePair::Ring() {
+  if (const int doorbell = rings_at_.load(std::memory_order_acquire); doorbell >= 0) return RingDoorbell(doorbell);
+  Tell(SideMessage{});
+}
 
-void ShmQueuePair::Tell(const SideMessage& message) {
-  switch (SendMessage(socket_.get(), message.view())) {
+void ShmQueuePair::Tell(const SideMessage& message, int fd) {
+  switch (SendMessage(socket_.get(), message.view(), fd)) {
     case SendResult::kSent:
       break;
     case SendResult::kFull:
@@ -238,16 +262,17 @@ void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
   MutexLock lock(&socket_mu_);
   if (!ready()) return;
   seen_socket_messages_.store(theirs_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
-  bool news = false;
-  ReceiveResult result = ReceiveResult::kMessage;
-  for (size_t taken = 0; taken < kMaxMessagesPerDrain && result == ReceiveResult::kMessage && ready();) {
-    std::array<Message, kMessagesAtOnce> messages;
-    size_t count = 0;
-    result = ReceiveMessages(socket_.get(), absl::MakeSpan(messages), count);
-    if (result == ReceiveResult::kGone) peer_gone_.store(true, std::memory_order_release);
-    news |= count > 0 || result == ReceiveResult::kGone;
-    for (size_t i = 0; i < count && ready(); ++i) HandleSideMessage(messages[i]);
-    taken += count;
+  bool news = doorbell_.valid() && ClearDoorbell(doorbell_.get());
+  for (int taken = 0; taken < kMaxMessagesPerDrain && ready(); ++taken) {
+    Message message;
+    const ReceiveResult result = ReceiveMessage(socket_.get(), message);
+    if (result == ReceiveResult::kEmpty) break;
+    news = true;
+    if (result == ReceiveResult::kGone) {
+      peer_gone_.store(true, std::memory_order_release);
+      break;
+    }
+    HandleSideMessage(message);
   }
   if (!news) return;
   if (acknowledger != send_queue_) send_queue_->WakeIfArmed();
@@ -256,7 +281,10 @@ void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
 
 void ShmQueuePair::HandleSideMessage(Message& message) {
   SideMessage parsed;
-  if (message.truncated || !SideMessage::Parse(message.view(), parsed)) {
+  const bool whole = SideMessage::Parse(message.view(), parsed);
+  // A doorbell that this process has no descriptor for is one that it can do without.
+  if (whole && parsed.kind == SideMessageKind::kRingHere) return HandleDoorbell(message.fd.get());
+  if (message.truncated || !whole) {
     return Fail(CompletionStatus::kFatal,
                 message.truncated ? absl::ResourceExhaustedError("a descriptor from the peer could not be received; "
                                                                  "raise the limit on open files (ulimit -n)")
@@ -275,8 +303,22 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
     case SideMessageKind::kGrant:
     case SideMessageKind::kRefuse:
       return HandleGrant(parsed, message.fd.get());
+    case SideMessageKind::kRingHere:
+      break;  // taken above
   }
   Fail(CompletionStatus::kFatal, absl::DataLossError("unknown message on the peer's socket"), SideState::kBroken);
+}
+
+void ShmQueuePair::HandleDoorbell(int pipe) {
+  if (pipe < 0 || !DescriptorsLeft(kSpareDescriptors)) return;
+  absl::StatusOr<UniqueFd> doorbell = OpenDoorbell(pipe);
+  if (absl::IsInvalidArgument(doorbell.status()) || peers_doorbell_.valid()) {
+    return Fail(CompletionStatus::kFatal, absl::DataLossError("what the peer sent is not its one doorbell"),
+                SideState::kBroken);
+  }
+  if (!doorbell.ok()) return;
+  peers_doorbell_ = *std::move(doorbell);
+  rings_at_.store(peers_doorbell_.get(), std::memory_order_release);
 }
 
 void ShmQueuePair::HandleGrant(const SideMessage& message, int memfd) {

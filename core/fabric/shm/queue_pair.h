@@ -8,7 +8,7 @@
 // and waits, as a SEND does, for its record to be taken.
 //
 // Locks: receive_mu_ guards the receiving half, send_mu_ the sending half, socket_mu_ who reads the socket. Order:
-// socket_mu_, receive_mu_ (Connect alone holds it with the next), send_mu_, error_mu_; the rendezvous' lock may be
+// socket_mu_, receive_mu_ (BecomeReady alone holds it with the next), send_mu_, error_mu_; the rendezvous' lock may be
 // taken under the last, a shared receive queue's under receive_mu_. Failing happens in two steps, because it concerns
 // both halves: Fail() records it anywhere, Flush() completes what is outstanding once no lock is held.
 #ifndef SKEIN_CORE_FABRIC_SHM_QUEUE_PAIR_H_
@@ -89,15 +89,17 @@ class ShmQueuePair final : public QueuePair {
 
   // queue_pair.cc
   absl::Status Connect(int side, Mapping control, Meeting meeting);
+  absl::Status BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell);
   void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
   void FailIfPeerGone(bool gone);
   void Flush();
   bool ready() const { return state() == QueuePairState::kReady; }
   absl::Status NotReady() const;
   void Ring();
-  void Tell(const SideMessage& message);
-  void HandleSideMessage(Message& message);
+  void Tell(const SideMessage& message, int fd = -1);
+  void HandleSideMessage(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
   void HandleGrant(const SideMessage& message, int memfd);
+  void HandleDoorbell(int pipe) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
 
   // requester.cc
   void Start(const SendRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
@@ -135,15 +137,17 @@ class ShmQueuePair final : public QueuePair {
   const uint32_t max_receive_;
   ShmSharedReceiveQueue* const shared_;  // nullptr: receives are its own
 
-  // Written by Connect under both halves' locks, before state_ becomes kReady (release); constant afterwards.
+  // Written by BecomeReady under both halves' locks, before state_ becomes kReady (release); constant afterwards.
   Mapping control_;
   Side* mine_ = nullptr;
   Side* theirs_ = nullptr;
   UniqueFd socket_;
+  UniqueFd doorbell_;  // the peer rings here, once it has it; invalid: this process had no descriptors for one
   pid_t peer_pid_ = 0;
 
   std::atomic<QueuePairState> state_ = QueuePairState::kReset;  // release by Connect and Fail; acquire by state()
   std::atomic<bool> peer_gone_ = false;                         // release by who saw it; acquire by Progress
+  std::atomic<int> rings_at_ = -1;  // `peers_doorbell_`, which then stays; release by who got it; acquire by Ring
   std::atomic<uint64_t> seen_socket_messages_ = 0;  // relaxed: a stale value costs one more look at the socket
   std::atomic<uint64_t> last_reaped_ = 0;           // relaxed: a stale value refuses a post that had room
   std::atomic<uint32_t> receives_used_ = 0;         // relaxed, likewise
@@ -157,6 +161,7 @@ class ShmQueuePair final : public QueuePair {
   std::optional<Token> offered_ ABSL_GUARDED_BY(error_mu_);
 
   Mutex socket_mu_;
+  UniqueFd peers_doorbell_ ABSL_GUARDED_BY(socket_mu_);
 
   Mutex send_mu_ ABSL_ACQUIRED_AFTER(socket_mu_);
   std::optional<MailboxProducer> producer_ ABSL_GUARDED_BY(send_mu_);

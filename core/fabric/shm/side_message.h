@@ -10,10 +10,11 @@
 namespace skein::fabric::shm {
 
 enum class SideMessageKind : uint32_t {
-  kDoorbell = 1,  // look at the mailbox
+  kDoorbell = 1,  // look at the mailbox: the doorbell of those who have none of the peer's
   kWant = 2,      // "I was told of this rkey: let me have its memory"
   kGrant = 3,     // yes, with the region's memfd
   kRefuse = 4,    // no such region (any more)
+  kRingHere = 5,  // with a pipe: the sender's doorbell. One at most
 };
 
 struct SideMessage {

@@ -4,7 +4,6 @@
 #include <sys/un.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -32,35 +31,6 @@ absl::StatusOr<UniqueFd> NewSocket() {
   UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd.valid()) return ErrnoStatus(errno, "create a UNIX socket");
   return fd;
-}
-
-// Where the kernel puts a message.
-struct Frame {
-  iovec vector = {};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-
-  msghdr HeaderOf(Message& message) {
-    vector = {message.bytes, sizeof(message.bytes)};
-    msghdr header = {};
-    header.msg_iov = &vector;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = CMSG_LEN(sizeof(int));  // not CMSG_SPACE: its padding would have room for a second one
-    return header;
-  }
-};
-
-void TakeOver(mmsghdr& received, Message& message) {
-  msghdr& header = received.msg_hdr;
-  message.fd.Reset();
-  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
-    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-    message.fd = UniqueFd(fd);
-  }
-  message.size = received.msg_len;
-  message.truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
 }
 
 }  // namespace
@@ -125,27 +95,29 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
   return full ? SendResult::kFull : SendResult::kGone;
 }
 
-ReceiveResult ReceiveMessages(int socket, absl::Span<Message> out, size_t& count) {
-  std::array<Frame, kMessagesAtOnce> frames;
-  std::array<mmsghdr, kMessagesAtOnce> headers = {};
-  const size_t room = std::min(out.size(), kMessagesAtOnce);
-  for (size_t i = 0; i < room; ++i) headers[i].msg_hdr = frames[i].HeaderOf(out[i]);
-  int received = 0;
-  do {
-    received = recvmmsg(socket, headers.data(), static_cast<unsigned>(room), MSG_DONTWAIT | MSG_CMSG_CLOEXEC, nullptr);
-  } while (received < 0 && errno == EINTR);
-  count = 0;
-  if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? ReceiveResult::kEmpty : ReceiveResult::kGone;
-  for (; count < static_cast<size_t>(received); ++count) {
-    TakeOver(headers[count], out[count]);
-    if (out[count].size == 0) return ReceiveResult::kGone;  // we never send empty messages
-  }
-  return count == room ? ReceiveResult::kMessage : ReceiveResult::kEmpty;
-}
-
 ReceiveResult ReceiveMessage(int socket, Message& message) {
-  size_t count = 0;
-  return ReceiveMessages(socket, {&message, 1}, count);
+  iovec vector = {message.bytes, sizeof(message.bytes)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  msghdr header = {};
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = CMSG_LEN(sizeof(int));  // not CMSG_SPACE: its padding would have room for a second one
+  ssize_t received = 0;
+  do {
+    received = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? ReceiveResult::kEmpty : ReceiveResult::kGone;
+  message.fd.Reset();
+  for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
+    message.fd = UniqueFd(fd);
+  }
+  message.size = static_cast<size_t>(received);
+  message.truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  return message.size == 0 ? ReceiveResult::kGone : ReceiveResult::kMessage;  // we never send empty messages
 }
 
 }  // namespace skein::fabric::shm

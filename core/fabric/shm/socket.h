@@ -1,4 +1,5 @@
-// The UNIX socket between two connected queue pairs: doorbell, side channel for descriptors, and sign of life.
+// The UNIX socket between two connected queue pairs: side channel for descriptors, sign of life, and doorbell
+// of those who have none of their own.
 // SOCK_SEQPACKET: each message stays whole. No call here blocks, whatever the peer does to its end, because "do not
 // wait" is asked per call and not by a flag of a file description that both processes might share.
 #ifndef SKEIN_CORE_FABRIC_SHM_SOCKET_H_
@@ -12,7 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "core/base/unique_fd.h"
 
 namespace skein::fabric::shm {
@@ -43,12 +43,6 @@ struct Message {
   bool truncated = false;  // longer than any of ours, or a descriptor did not fit this process's limit
   absl::string_view view() const { return {bytes, size}; }
 };
-// Mostly it is one doorbell; that there is no more is seen by the same system call.
-inline constexpr size_t kMessagesAtOnce = 4;
-// The next `count` messages, as many as are there and as `out` has room for, kMessagesAtOnce at most. kMessage: there
-// may be more; otherwise why there are not.
-ReceiveResult ReceiveMessages(int socket, absl::Span<Message> out, size_t& count);
-// One.
 ReceiveResult ReceiveMessage(int socket, Message& message);
 
 }  // namespace skein::fabric::shm

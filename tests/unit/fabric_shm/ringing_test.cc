@@ -1,0 +1,95 @@
+// How a sleeper is woken over shared memory: by a doorbell, or by messages where descriptors are few.
+#include <poll.h>
+#include <sys/resource.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <iterator>
+
+#include "core/base/unique_fd.h"
+#include "core/fabric/shm/shm_device.h"
+#include "gtest/gtest.h"
+#include "tests/support/fabric_end.h"
+
+namespace skein::fabric {
+namespace {
+
+// Leaves room for `count` more descriptors while it lives.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(int count) {
+    const UniqueFd lowest(dup(0));
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limit = {static_cast<rlim_t>(lowest.get() + count), before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
+class Ringing : public testing::Test {
+ protected:
+  // How many descriptors that takes of both ends: two sockets and the one to meet at; each end's doorbell at each end.
+  static constexpr ptrdiff_t kByMessages = 3;
+  static constexpr ptrdiff_t kByDoorbells = kByMessages + 4;
+
+  void Connect(ptrdiff_t descriptors) {
+    const ptrdiff_t before = OpenDescriptors();
+    const absl::StatusOr<std::string> offer = a_.queue_pair->Offer();
+    ASSERT_TRUE(offer.ok()) << offer.status();
+    const absl::StatusOr<std::string> answer = b_.queue_pair->Accept(*offer);
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    ASSERT_TRUE(a_.queue_pair->Complete(*answer).ok());
+    for (End* end : {&a_, &b_}) end->queue->AckEvents();
+    EXPECT_EQ(OpenDescriptors() - before, descriptors);
+  }
+
+  // Whether b, asleep, is woken by what a sends, again and again.
+  void ExpectSleeperIsRung() {
+    for (int i = 0; i < 100; ++i) {
+      b_.queue->AckEvents();
+      ASSERT_TRUE(b_.queue->Arm(WakeFor::kCompletions).ok());
+      ASSERT_TRUE(b_.Poll().empty());
+      ASSERT_FALSE(Readable(*b_.queue)) << i;
+      SendRequest write;
+      write.id = 1;
+      write.opcode = Opcode::kWriteWithImmediate;
+      write.remote = b_.Remote(0);
+      ReceiveRequest receive;
+      ASSERT_TRUE(b_.queue_pair->PostReceive({&receive, 1}).ok());
+      ASSERT_TRUE(a_.queue_pair->PostSend({&write, 1}).ok());
+      a_.Poll();
+      a_.queue->AckEvents();
+      ASSERT_TRUE(Readable(*b_.queue)) << i;
+      while (b_.Poll().empty()) a_.Poll();
+    }
+  }
+
+  static ptrdiff_t OpenDescriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
+  }
+
+  static bool Readable(const CompletionQueue& queue) {
+    pollfd waiting = {queue.fd(), POLLIN, 0};
+    return poll(&waiting, 1, 0) == 1;
+  }
+
+  End a_ = End(OpenShmDevice().value());
+  End b_ = End(OpenShmDevice().value());
+};
+
+TEST_F(Ringing, ByDoorbell) {
+  Connect(kByDoorbells);
+  ExpectSleeperIsRung();
+}
+
+TEST_F(Ringing, ByMessagesWhereDescriptorsAreFew) {
+  const DescriptorLimit few(40);
+  Connect(kByMessages);
+  ExpectSleeperIsRung();
+}
+
+}  // namespace
+}  // namespace skein::fabric
