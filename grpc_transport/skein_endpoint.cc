@@ -27,7 +27,7 @@ grpc_error_handle ErrorOf(const absl::Status& status) {
 
 grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was made before fork()"); }
 
-void ReleaseBytes(void* bytes) { delete[] static_cast<std::byte*>(bytes); }
+void ReleaseBytes(void* bytes) { ReleaseReceivedBytes()(static_cast<std::byte*>(bytes)); }
 
 void AddSlice(grpc_slice_buffer* slices, stream::Buffer buffer) {
   std::byte* bytes = buffer.data.release();

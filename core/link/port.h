@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/received_bytes.h"
 #include "core/schedule/migration.h"
 #include "core/schedule/thread_scheduler.h"
 
@@ -35,7 +36,7 @@ class Port : public std::enable_shared_from_this<Port> {
   // `size` bytes more, which lie with the peer for now. Whether they are wanted: then OnPulled brings them, after those
   // of earlier blocks. On links that take blocks only.
   virtual absl::StatusOr<bool> OnBlock(size_t /*size*/) { return absl::DataLossError("a block for what takes none"); }
-  virtual void OnPulled(std::unique_ptr<std::byte[]> /*bytes*/, size_t /*size*/) {}
+  virtual void OnPulled(ReceivedBytes /*bytes*/, size_t /*size*/) {}
   virtual absl::Status OnOpen(uint64_t window) = 0;
   virtual absl::Status OnWindow(uint64_t bytes) = 0;
   virtual absl::Status OnCloseWrite() = 0;

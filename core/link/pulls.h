@@ -16,6 +16,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/received_bytes.h"
 #include "core/fabric/fabric.h"
 #include "core/link/memory_operation.h"
 #include "core/wire/block.h"
@@ -41,7 +42,7 @@ class Pulls {
   // What has come, oldest first.
   struct Pulled {
     uint32_t stream = 0;
-    std::unique_ptr<std::byte[]> bytes;
+    ReceivedBytes bytes;
     size_t size = 0;
   };
   std::optional<Pulled> Take();
@@ -68,7 +69,7 @@ class Pulls {
 
     uint32_t stream = 0;
     wire::Block block;
-    std::unique_ptr<std::byte[]> bytes;  // null while they go to registered memory
+    ReceivedBytes bytes;  // null while they go to registered memory
 
    private:
     static constexpr int kUnderWay = -1;

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/base/received_bytes.h"
 
 namespace skein::link {
 class Link;
@@ -22,9 +23,9 @@ class Link;
 
 namespace skein::stream {
 
-// Received bytes, owned. `data` is released with operator delete[].
+// Received bytes, owned.
 struct Buffer {
-  std::unique_ptr<std::byte[]> data;
+  ReceivedBytes data;
   size_t size = 0;
 };
 

@@ -158,7 +158,7 @@ absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
 }
 
 // The oldest that was coming, unless all that had arrived has been dropped meanwhile.
-void StreamPort::OnPulled(std::unique_ptr<std::byte[]> bytes, size_t size) {
+void StreamPort::OnPulled(ReceivedBytes bytes, size_t size) {
   MutexLock lock(&mu_);
   if (coming_ == 0) return;
   --coming_;
@@ -206,9 +206,9 @@ size_t StreamPort::Fit(absl::Span<const std::byte> payload, Chunk& into) {
 
 StreamPort::Chunk StreamPort::NewChunk(absl::Span<const std::byte> payload) {
   Chunk chunk;
-  chunk.capacity = std::max(payload.size(), kSmallestChunk);
-  chunk.buffer.data.reset(new std::byte[chunk.capacity]);  // not make_unique, which would clear it first
-  chunk.buffer.size = payload.size();
+  ReceiveBuffer room = NewReceiveBuffer(std::max(payload.size(), kSmallestChunk));
+  chunk.capacity = room.capacity;
+  chunk.buffer = {std::move(room.bytes), payload.size()};
   std::memcpy(chunk.buffer.data.get(), payload.data(), payload.size());
   return chunk;
 }

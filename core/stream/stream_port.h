@@ -44,7 +44,7 @@ class StreamPort final : public link::Port {
 
   absl::Status OnData(absl::Span<const std::byte> payload) override;
   absl::StatusOr<bool> OnBlock(size_t size) override;
-  void OnPulled(std::unique_ptr<std::byte[]> bytes, size_t size) override;
+  void OnPulled(ReceivedBytes bytes, size_t size) override;
   absl::Status OnOpen(uint64_t window) override;
   absl::Status OnWindow(uint64_t bytes) override;
   absl::Status OnCloseWrite() override;

@@ -1,0 +1,77 @@
+#include "core/base/received_bytes.h"
+
+#include <cstdint>
+#include <new>
+
+#include "core/base/mutex.h"
+
+namespace skein {
+namespace {
+
+// In front of the bytes; while nobody uses them, the pool's.
+struct alignas(std::max_align_t) Header {
+  Header* next = nullptr;
+  bool pooled = false;
+};
+
+std::byte* BytesOf(Header* header) { return reinterpret_cast<std::byte*>(header + 1); }
+Header* HeaderOf(std::byte* bytes) { return reinterpret_cast<Header*>(bytes) - 1; }
+
+Header* Allocate(size_t size, bool pooled) {
+  return new (::operator new(sizeof(Header) + size)) Header{nullptr, pooled};
+}
+
+// Last in, first out. Lock: mu_, a leaf.
+class Pool {
+ public:
+  Header* Take() {
+    {
+      MutexLock lock(&mu_);
+      if (Header* const first = first_; first != nullptr) {
+        first_ = first->next;
+        --count_;
+        return first;
+      }
+    }
+    return Allocate(kPooledBytes, /*pooled=*/true);
+  }
+
+  void Give(Header* header) {
+    {
+      MutexLock lock(&mu_);
+      if (count_ < kMostPooled / kPooledBytes) {
+        header->next = first_;
+        first_ = header;
+        ++count_;
+        return;
+      }
+    }
+    ::operator delete(header);
+  }
+
+ private:
+  Mutex mu_;
+  Header* first_ ABSL_GUARDED_BY(mu_) = nullptr;
+  size_t count_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// Never destroyed: threads that outlive main give back, too.
+Pool& ThePool() {
+  static Pool* const pool = new Pool;
+  return *pool;
+}
+
+}  // namespace
+
+void ReleaseReceivedBytes::operator()(std::byte* bytes) const {
+  Header* const header = HeaderOf(bytes);
+  header->pooled ? ThePool().Give(header) : ::operator delete(header);
+}
+
+ReceiveBuffer NewReceiveBuffer(size_t size) {
+  const bool pooled = size >= kLeastPooled && size <= kPooledBytes;
+  Header* const header = pooled ? ThePool().Take() : Allocate(size, /*pooled=*/false);
+  return {ReceivedBytes(BytesOf(header)), pooled ? kPooledBytes : size};
+}
+
+}  // namespace skein
