@@ -22,10 +22,13 @@ BusySet* busy_set = nullptr;
 // Of all pollsets: a blocking call has one of its own, which lives no longer.
 progress::SpinBudget* spin_budget = nullptr;
 
-// Threads that wait, spinning or not. Where they are more than there are processors, each that spun would keep one from
-// whoever it waits for: one connection brings what all of them wait for, so that they cannot do each other's work as
-// core/link's can. Relaxed: a hint.
+// Threads that wait, spinning or not. So many of them for each processor spin, and yield; what they wait for comes by
+// one connection, and of more than these most would look in vain. Relaxed: a hint.
 std::atomic<int> waiters{0};
+constexpr int kPerProcessor = 4;
+
+// Who has given its processor up for that long looks once more, and sleeps: there is other work for it.
+constexpr std::chrono::microseconds kWanted{50};
 
 // While nobody sleeps in epoll1, somebody looks there so often, and so many times: it handles one event each time.
 // Relaxed: two may look at once.
@@ -108,6 +111,7 @@ enum class Spun { kKicked, kInVain, kMustReturn };
 Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, absl::Duration budget,
                      BusySet::Spin& polls) {
   progress::Spin spin(budget, progress::kYieldAfter);
+  bool wanted = false;
   for (int turn = 0;; ++turn) {
     polls.Poll(turn % progress::kThorough == 0);
     if (FlushAndFinish() || waits.kicks.load(std::memory_order_relaxed) != kicks) {
@@ -117,9 +121,11 @@ Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, abs
     if (turn % progress::kSeldom != 0) continue;
     ExecCtx::Get()->InvalidateNow();
     if (Over(deadline) || TimeToLook()) return Spun::kMustReturn;
-    if (spin.Pass()) continue;
-    spin_budget->Ended(false);
-    return Spun::kInVain;
+    if (wanted || !spin.Pass()) {
+      spin_budget->Ended(false);
+      return Spun::kInVain;
+    }
+    wanted = budget != absl::InfiniteDuration() && spin.given() >= kWanted;
   }
 }
 
@@ -129,7 +135,8 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
   const uint64_t kicks = waits.kicks.load(std::memory_order_relaxed);
   ++waits.spinners;
   gpr_mu_unlock(waits.mu);
-  const absl::Duration budget = spin_budget->Begin(waiters.load(std::memory_order_relaxed));
+  const int waiting = (waiters.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor;
+  const absl::Duration budget = spin_budget->Begin(waiting);
   BusySet::Spin polls(*busy_set);
   const Spun spun =
       budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : Spun::kInVain;

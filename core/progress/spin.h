@@ -72,6 +72,7 @@ class Pacer {
   }
   void Yielded(Deadline now, Yielding& yielding, int turns) {
     const Clock::duration time = now - last_;
+    given_ = time;
     burned_ += std::min<Clock::duration>(time, kYieldCosts);
     last_ = now;
     yielding.Took(time, now, turns);
@@ -83,6 +84,8 @@ class Pacer {
   }
   // The last time looked at.
   Deadline now() const { return last_; }
+  // How long the last yield took: others had the processor meanwhile.
+  Clock::duration given() const { return given_; }
 
  private:
   void Look(Deadline now) {
@@ -95,6 +98,7 @@ class Pacer {
   const Clock::duration yield_after_;
   const Clock::duration budget_;
   Clock::duration burned_{};
+  Clock::duration given_{};
   bool disturbed_ = false;
   Deadline last_;
 };
@@ -111,6 +115,8 @@ class Spin {
   bool Pass();
   // At the last Pass.
   Deadline now() const { return pacer_.now(); }
+  // How long others have had its processor by its last yield.
+  Clock::duration given() const { return pacer_.given(); }
   // At its end, when what it is for has come: whether it was worth while.
   bool Paid() { return !passed_ || !pacer_.Disturbed(Clock::now()); }
 

@@ -55,6 +55,16 @@ TEST_F(SpinTest, WhatOthersDoMeanwhileCostsNothing) {
   EXPECT_EQ(After(spin, microseconds(8)), Then::kOver);
 }
 
+TEST_F(SpinTest, TellsHowLongOthersHadTheProcessor) {
+  Pacer spin(kBudget, kAfter, now_);
+  EXPECT_EQ(spin.given(), Clock::duration::zero());
+  ASSERT_EQ(After(spin, microseconds(2)), Then::kYield);
+  Yield(spin, microseconds(70));
+  EXPECT_EQ(spin.given(), microseconds(70));
+  Yield(spin, microseconds(1));
+  EXPECT_EQ(spin.given(), microseconds(1));
+}
+
 TEST_F(SpinTest, AYieldToNobodyCostsWhatItTakes) {
   Pacer spin(absl::Microseconds(3), kAfter, now_);
   ASSERT_EQ(After(spin, microseconds(2)), Then::kYield);
