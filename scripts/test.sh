@@ -43,6 +43,8 @@ test_all() {
   test_interop || failed+=(interop)
   test_thrift || failed+=(thrift)
   test_vm || failed+=(vm)
+  # shellcheck disable=SC2119  # to update is asked for by name
+  test_instructions || failed+=(instructions)
   # Tests, benchmarks and examples are judged by running them; to tidy them, too, would take CI half as long again.
   test_tidy core grpc_transport thrift_transport tools || failed+=(clang-tidy)
   if ((${#failed[@]} != 0)); then
@@ -61,6 +63,13 @@ test_thrift() {
   python3 "$ROOT/tests/thrift/run_thrift.py" --build "$BUILD/dev"
 }
 
+# test_instructions [--update]: what the hot paths cost, in the build that is installed.
+# shellcheck disable=SC2120  # verb_test passes the option
+test_instructions() {
+  build_preset release hot_paths || die "the build failed"
+  python3 "$ROOT/tests/instructions/run_instructions.py" --build "$BUILD/release" "$@"
+}
+
 # In virtual machines, whose kernel has an RDMA device whatever this machine has.
 test_vm() {
   install_packages "$ROOT/tests/vm/packages.txt" || return
@@ -76,9 +85,11 @@ test_tidy() {
 
 verb_test() {
   local what=${1:-quick}
-  (($# <= 1)) || usage_error "test takes one argument: --all, interop, thrift, vm, tidy or a regular expression of test names"
+  if [[ "$*" != 'instructions --update' ]] && (($# > 1)); then
+    usage_error "test takes one argument: --all, interop, thrift, vm, instructions, tidy or a regular expression of test names"
+  fi
   case $what in
-    quick | interop | thrift | vm | tidy | --all) what=${what#--} ;;
+    quick | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac

@@ -1,0 +1,79 @@
+"""Counts beside their budgets, on invented ones."""
+
+import pathlib
+import tempfile
+import unittest
+
+import budgets
+from callgrind import Profile
+
+BUDGET = {"instructions": 1000.0, "tolerance": 2, "functions": {"Send": 500.0, "malloc": 100.0}}
+
+
+def judge(instructions, **functions):
+    return budgets.judge({"call": Profile(instructions, functions)}, {"call": BUDGET})
+
+
+class Judge(unittest.TestCase):
+    def test_within_the_tolerance_there_is_nothing_to_say(self):
+        for instructions in (981.0, 1000.0, 1019.0):
+            self.assertEqual(judge(instructions), ([], []))
+
+    def test_over_it_names_what_grew_most_first(self):
+        failures, hints = judge(1300.0, Send=520.0, malloc=100.0, Copy=350.0)
+        self.assertEqual(hints, [])
+        self.assertEqual(
+            failures[0].splitlines(),
+            [
+                "call: 1,300.0 instructions per operation, +30.0 % beside its budget of 1,000.0, which allows 2 %.",
+                "    Copy: was not among the first, now 350.0 by itself (at least +250.0)",
+                "    Send: was 500.0, now 520.0 by itself (+20.0)",
+            ],
+        )
+
+    def test_much_cheaper_is_told_and_does_not_fail(self):
+        failures, hints = judge(900.0)
+        self.assertEqual(failures, [])
+        self.assertIn("call: 900.0 instructions per operation, -10.0 % beside its budget.", hints)
+
+    def test_a_path_without_budget_fails(self):
+        failures, _ = budgets.judge({"new": Profile(10.0, {})}, {})
+        self.assertIn("new: 10.0 instructions per operation, and no budget.", failures)
+
+    def test_a_budget_without_path_fails(self):
+        failures, _ = budgets.judge({}, {"call": BUDGET})
+        self.assertIn("call: has a budget, and is no path of hot_paths.", failures)
+
+
+class Updated(unittest.TestCase):
+    def test_budgets_are_what_was_measured_and_no_more(self):
+        functions = {name: float(count) for count, name in enumerate("abcdefg")}
+        content = budgets.updated({"call": Profile(2000.04, functions)}, {"gone": BUDGET})
+        self.assertEqual(list(content), ["call"])
+        self.assertEqual(content["call"]["instructions"], 2000.0)
+        self.assertEqual(content["call"]["tolerance"], budgets.TOLERANCE_PERCENT)
+        self.assertEqual(content["call"]["functions"], {"g": 6.0, "f": 5.0, "e": 4.0, "d": 3.0, "c": 2.0})
+
+    def test_a_tolerance_stays(self):
+        content = budgets.updated({"call": Profile(2000.0, {})}, {"call": {**BUDGET, "tolerance": 5}})
+        self.assertEqual(content["call"]["tolerance"], 5)
+
+
+class File(unittest.TestCase):
+    def test_is_read_as_it_was_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "budgets.json"
+            self.assertEqual(budgets.load(file), (None, {}))
+            budgets.save(file, "a compiler", {"call": BUDGET})
+            self.assertEqual(budgets.load(file), ("a compiler", {"call": BUDGET}))
+
+
+class Table(unittest.TestCase):
+    def test_has_a_line_for_each_path_with_a_budget_or_without(self):
+        lines = budgets.table({"call": Profile(1010.0, {}), "new": Profile(5.0, {})}, {"call": BUDGET}).splitlines()
+        self.assertEqual(lines[1].split(), ["call", "1,010.0", "1,000.0", "+1.00%"])
+        self.assertEqual(lines[2].split(), ["new", "5.0"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,69 @@
+// A message into a ring and out of it, over a fabric that does nothing but copy.
+#include <array>
+#include <memory>
+#include <string>
+
+#include "core/ring/ring_reader.h"
+#include "core/ring/ring_writer.h"
+#include "tests/instructions/hot_path.h"
+#include "tests/unit/ring/plain_fabric.h"
+
+namespace skein::instructions {
+namespace {
+
+constexpr uint64_t kSecret = 0x5ec3e7;
+
+// A ring, its writer and its reader.
+class OneRing {
+ public:
+  explicit OneRing(bool copies_on_post) : device_(copies_on_post) {
+    writer_ =
+        ring::RingWriter::Create(device_, queue_pair_, {ring::kRingAddress, kBytes, kSecret, ring::kRingKey}).value();
+  }
+
+  void Pass(size_t items) {
+    std::array<ring::OutItem, 8> out;
+    for (size_t i = 0; i < items; ++i) out[i].payload = {&payload_, 1};
+    Must(writer_->Write(absl::MakeSpan(out).first(items), {}, ring::Reserve::kData).ok(), "a write");
+    while (!Read()) {
+    }
+    Must(writer_->SetPeerHead(reader_.head()).ok(), "a head");
+    queue_pair_.posted.clear();
+  }
+
+ private:
+  // False: that was a wrap.
+  bool Read() {
+    const absl::StatusOr<std::optional<ring::Message>> next = reader_.Next();
+    Must(next.ok() && next->has_value(), "a message");
+    for (wire::ItemWalk items = (*next)->items(); !items.done();) Must(items.Next().ok(), "an item");
+    const bool whole = (*next)->header.flags != wire::kWrap;
+    reader_.Pop();
+    return whole;
+  }
+
+  static constexpr size_t kBytes = wire::kRingGranule;
+  const std::string bytes_ = std::string(64, 'x');
+  const absl::Span<const std::byte> payload_{reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()};
+  ring::PlainDevice device_;
+  ring::PlainMemory memory_{kBytes};
+  ring::PlainQueuePair queue_pair_{memory_.bytes()};
+  ring::RingReader reader_{memory_.bytes(), kSecret};
+  std::unique_ptr<ring::RingWriter> writer_;
+};
+
+std::function<Operation()> Messages(bool copies_on_post, size_t items) {
+  return
+      [=]() -> Operation { return [ring = std::make_shared<OneRing>(copies_on_post), items] { ring->Pass(items); }; };
+}
+
+}  // namespace
+
+std::vector<HotPath> RingPaths() {
+  return {{"ring.message", 2048, Messages(/*copies_on_post=*/true, 1)},
+          {"ring.message_of_eight", 2048, Messages(/*copies_on_post=*/true, 8)},
+          {"ring.message_by_mirror", 2048, Messages(/*copies_on_post=*/false, 1)},
+          {"ring.message_of_eight_by_mirror", 2048, Messages(/*copies_on_post=*/false, 8)}};
+}
+
+}  // namespace skein::instructions

@@ -1,0 +1,91 @@
+// What is decided for each message: who leads, whether there are credits, who may go on.
+#include <memory>
+
+#include "core/coalesce/combining_queue.h"
+#include "core/schedule/credits.h"
+#include "core/schedule/receiver_scheduler.h"
+#include "tests/instructions/hot_path.h"
+
+namespace skein::instructions {
+namespace {
+
+// Several requesters on one thread: where one would spin until it is told, the next one comes, and at last the leader
+// does its work.
+struct NestedAtomics : coalesce::SystemAtomics {
+  template <class T>
+  static T Spin(const std::atomic<T>& atom, T, std::memory_order order) {
+    (*meanwhile)();
+    return atom.load(order);
+  }
+  static inline const Operation* meanwhile = nullptr;
+};
+
+struct Request : coalesce::Entry<Request, NestedAtomics> {};
+
+class Combining {
+ public:
+  Combining() { NestedAtomics::meanwhile = &next_; }
+
+  void Combine() {
+    joined_ = 1;
+    Must(queue_.Join(leader_) == coalesce::Turn::kLead, "the first leads");
+    next_();
+  }
+
+ private:
+  static constexpr size_t kRequests = 8;
+
+  void Next() {
+    if (joined_ < kRequests) {
+      ++joined_;
+      Request follower;
+      Must(queue_.Join(follower) == coalesce::Turn::kDone, "the others do not");
+    } else {
+      coalesce::Batch<Request> batch = queue_.Gather(leader_, 32, [](const Request&) { return true; });
+      Must(batch.size() == kRequests, "all together");
+      queue_.Finish(batch);
+    }
+  }
+
+  coalesce::CombiningQueue<Request> queue_;
+  Request leader_;
+  size_t joined_ = 0;
+  const Operation next_ = [this] { Next(); };
+};
+
+Operation CombineEight() {
+  return [combining = std::make_shared<Combining>()] { combining->Combine(); };
+}
+
+Operation SpendCredit() {
+  const auto credits = std::make_shared<schedule::Credits>(schedule::kDefaultCredits, /*active=*/true);
+  return [credits] {
+    Must(credits->CanSend(schedule::Credits::Use::kData), "a credit");
+    credits->OnSent(3);
+    if (!credits->renewal_due()) return;
+    Must(credits->MedianDegree() == 3, "the degree");
+    credits->OnAsked();
+    Must(credits->OnAnswer(/*granted=*/true).ok(), "more");
+  };
+}
+
+// Of 64 peers with four queue pairs each, in turn.
+Operation AnswerRenewal() {
+  const auto scheduler = std::make_shared<schedule::ReceiverScheduler>();
+  const auto senders = std::make_shared<std::vector<schedule::ReceiverScheduler::Sender>>();
+  for (int i = 0; i < 64; ++i) senders->push_back(scheduler->Add(4).sender);
+  return [scheduler, senders, i = size_t{0}]() mutable {
+    Must(scheduler->OnRenewal((*senders)[i++ % senders->size()], 0, 3).granted, "more");
+    if (i % 256 == 0) scheduler->Redistribute();
+  };
+}
+
+}  // namespace
+
+std::vector<HotPath> SchedulePaths() {
+  return {{"coalesce.eight_requests", 256, CombineEight},
+          {"schedule.credit", 2048, SpendCredit},
+          {"schedule.renewal", 2048, AnswerRenewal}};
+}
+
+}  // namespace skein::instructions

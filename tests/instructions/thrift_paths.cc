@@ -1,0 +1,71 @@
+// A message of Thrift's there and back: what TSkeinSocket does once it runs over a stream, whose link each end polls
+// for itself. Without the caretaker, whose thread would take a part of the work now and then.
+#include <sys/eventfd.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "core/base/unique_fd.h"
+#include "core/link/link_room.h"
+#include "tests/instructions/hot_path.h"
+#include "tests/unit/stream/two_ends.h"
+#include "thrift_transport/connection.h"
+
+namespace skein::instructions {
+namespace {
+
+class OneSocketPair {
+ public:
+  OneSocketPair() {
+    // Shared memory is mapped at its first use, which takes both ends.
+    Write(client_);
+    Write(server_);
+    ends_.Pump();
+    Read(client_);
+    Read(server_);
+  }
+
+  void RoundTrip() {
+    Write(client_);
+    Read(server_);
+    Write(server_);
+    Read(client_);
+  }
+
+ private:
+  using Connection = thrift_transport::Connection;
+
+  // As the binary protocol does: a field at a time.
+  void Write(Connection& to) {
+    for (size_t at = 0; at < bytes_.size(); at += kField) to.Write(bytes_.data() + at, kField, 0);
+    to.Flush(0);
+  }
+  void Read(Connection& from) {
+    for (size_t got = 0; got < bytes_.size();) got += from.Read(bytes_.data(), kField, 0);
+  }
+
+  std::unique_ptr<stream::BlockingStream> Block(std::shared_ptr<stream::Stream> stream) {
+    auto room = std::make_shared<link::LinkRoom>(stream->link(), policy_);
+    return std::make_unique<stream::BlockingStream>(std::move(stream), std::move(room), silent_.get());
+  }
+
+  static constexpr uint32_t kField = 8;
+  std::array<uint8_t, 64> bytes_{};
+  const progress::SpinPolicy policy_;
+  const UniqueFd silent_{eventfd(0, EFD_CLOEXEC)};  // in place of the TCP connection
+  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm};
+  stream::TwoEnds::Pair pair_ = ends_.Connect();
+  Connection client_{Block(pair_.client)};
+  Connection server_{Block(pair_.server)};
+};
+
+Operation RoundTrip() {
+  return [pair = std::make_shared<OneSocketPair>()] { pair->RoundTrip(); };
+}
+
+}  // namespace
+
+std::vector<HotPath> ThriftPaths() { return {{"thrift.round_trip", 512, RoundTrip}}; }
+
+}  // namespace skein::instructions
