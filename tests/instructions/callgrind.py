@@ -65,15 +65,15 @@ def middle(profiles, operations):
 
 
 def count(program, path, folder):
-    """Runs a path; its dumps stay in `folder`, for callgrind_annotate."""
+    """Runs a path; its dumps stay in `folder`, which has none of it yet, for callgrind_annotate."""
     out = pathlib.Path(folder) / path
-    for old in out.parent.glob(f"{path}*"):
-        old.unlink()
-    run = subprocess.run(
-        ["valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes",
-         "--compress-strings=no", f"--callgrind-out-file={out}", program, path],
-        env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )  # fmt: skip
+    command = ["valgrind", "--quiet", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes",
+               "--compress-strings=no", f"--callgrind-out-file={out}", program, path]  # fmt: skip
+    try:
+        run = subprocess.run(command, env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             timeout=TIMEOUT_S, check=False)  # fmt: skip
+    except subprocess.TimeoutExpired as timeout:
+        raise RuntimeError(f"{path}: not counted within {TIMEOUT_S} s") from timeout
     if run.returncode != 0:
         raise RuntimeError(f"{path}: status {run.returncode}\n{run.stdout}{run.stderr}")
     # The first thread is the one that runs the operations; the last dump is of the program's end.

@@ -20,7 +20,6 @@ class OneChannel {
  public:
   OneChannel() {
     setenv("SKEIN_GRPC", "require", 1);
-    setenv("SKEIN_WAIT_MODE", "poll", 1);  // sleeping or not would be decided by the clock
     Must(grpc_transport::Init().ok(), "Init");
     int port = 0;
     grpc::ServerBuilder builder;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/synchronization/mutex.h"
+#include "tests/instructions/counted_clock.h"
 #include "tests/instructions/hot_path.h"
 
 namespace skein::instructions {
@@ -43,6 +44,7 @@ int Count(const HotPath& path) {
   const Operation operation = path.begin();
   Round(operation, 2 * path.operations);
   CALLGRIND_START_INSTRUMENTATION;
+  BeginCountedClock();
   Round(operation, path.operations);
   CALLGRIND_ZERO_STATS;
   for (int round = 0; round < kRounds; ++round) {

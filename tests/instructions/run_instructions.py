@@ -6,6 +6,7 @@ import argparse
 import concurrent.futures
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -21,7 +22,8 @@ def ask(program, *arguments):
 
 def measure(program, folder):
     """A Profile of each path's name."""
-    folder.mkdir(exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
     paths = ask(program, "--list").split()
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as workers:
         profiles = workers.map(lambda path: callgrind.count(program, path, folder), paths)
@@ -53,7 +55,11 @@ def main():
     if not options.update and about != made_for:
         print(f"skipped: the budgets are for {made_for}; this is {about}")
         return 0
-    measured = measure(program, folder / "dumps")
+    try:
+        measured = measure(program, folder / "dumps")
+    except RuntimeError as error:
+        print(f"failed: {error}")
+        return 1
     if not options.update:
         return check(measured, allowed, folder / "dumps")
     print(budgets.table(measured, allowed))

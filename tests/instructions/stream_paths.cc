@@ -2,7 +2,6 @@
 // gRPC's endpoint and Thrift's sockets do for each message.
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/instructions/hot_path.h"
@@ -15,7 +14,7 @@ using stream::FabricKindUnderTest;
 
 class OneStream {
  public:
-  explicit OneStream(stream::StreamOptions options) : ends_(FabricKindUnderTest::kShm, std::move(options)) {}
+  explicit OneStream(stream::StreamOptions options) : ends_(FabricKindUnderTest::kShm, options) {}
 
   void Pass(absl::string_view text) {
     size_t read = 0;
