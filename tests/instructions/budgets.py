@@ -3,7 +3,8 @@
 import json
 
 TOLERANCE_PERCENT = 2
-FUNCTIONS = 5
+FUNCTIONS = 8  # of a path that are stored
+NAMED = 5  # at most, of those that grew
 UPDATE = "./run test instructions --update"
 
 
@@ -26,11 +27,13 @@ def over(path, profile, budget):
         f"{path}: {profile.instructions:,.1f} instructions per operation, {percent:+.1f} % beside its budget of"
         f" {budget['instructions']:,.1f}, which allows {budget['tolerance']} %."
     ]
-    for by, name, now, before in growth(profile.functions, budget["functions"])[:FUNCTIONS]:
+    for by, name, now, before in growth(profile.functions, budget["functions"])[:NAMED]:
         if before is None:
             lines.append(f"    {name}: was not among the first, now {now:,.1f} by itself (at least +{by:,.1f})")
         else:
             lines.append(f"    {name}: was {before:,.1f}, now {now:,.1f} by itself (+{by:,.1f})")
+    if len(lines) == 1:
+        lines.append(f"    none of its first {len(budget['functions'])} functions grew: see which by line.")
     return "\n".join(lines)
 
 

@@ -31,6 +31,10 @@ class Judge(unittest.TestCase):
             ],
         )
 
+    def test_over_it_says_when_it_cannot_name_any(self):
+        failures, _ = judge(1300.0, Send=500.0, malloc=100.0, a=100.0, b=100.0, c=100.0)
+        self.assertEqual(failures[0].splitlines()[1:], ["    none of its first 2 functions grew: see which by line."])
+
     def test_much_cheaper_is_told_and_does_not_fail(self):
         failures, hints = judge(900.0)
         self.assertEqual(failures, [])
@@ -47,12 +51,13 @@ class Judge(unittest.TestCase):
 
 class Updated(unittest.TestCase):
     def test_budgets_are_what_was_measured_and_no_more(self):
-        functions = {name: float(count) for count, name in enumerate("abcdefg")}
+        functions = {name: float(count) for count, name in enumerate("abcdefghijk")}
         content = budgets.updated({"call": Profile(2000.04, functions)}, {"gone": BUDGET})
         self.assertEqual(list(content), ["call"])
         self.assertEqual(content["call"]["instructions"], 2000.0)
         self.assertEqual(content["call"]["tolerance"], budgets.TOLERANCE_PERCENT)
-        self.assertEqual(content["call"]["functions"], {"g": 6.0, "f": 5.0, "e": 4.0, "d": 3.0, "c": 2.0})
+        self.assertEqual("".join(content["call"]["functions"]), "kjihgfed")
+        self.assertEqual(content["call"]["functions"]["k"], 10.0)
 
     def test_a_tolerance_stays(self):
         content = budgets.updated({"call": Profile(2000.0, {})}, {"call": {**BUDGET, "tolerance": 5}})
