@@ -1,25 +1,29 @@
 #!/usr/bin/env bash
-# run.sh BUILD_DIR [rdma|core|large|thrift|flock-sim] [--quick] [--out FILE] [--seed N]: the benchmarks of whole
-# processes, or with rdma those of Soft-RoCE in two virtual machines, with core those of core/rpc's calls and of many
-# streams, with large those of large payloads, with thrift those of a Thrift service, with flock-sim FLOCK's experiments
-# on a model. Results go to a JSON file (default BUILD_DIR/../bench.json, bench_rdma.json, bench_core.json,
-# bench_large_payloads.json, bench_thrift.json, flock_sim.json), a table to the terminal.
+# run.sh BUILD_DIR [NAME] [OPTION...]: a benchmark, report unless another is named. Its question, what it prints and its
+# options: run.sh BUILD_DIR NAME --help. Results go to a JSON file beside the build directory (--out FILE: elsewhere),
+# tables to the terminal.
 set -euo pipefail
 
-if [[ $# -lt 1 || ! -x $1/bench/micro/bench_fabric ]]; then
-  parts='rdma|core|large|thrift|flock-sim'
-  echo "usage: $0 BUILD_DIR [$parts] [--quick] [--out FILE] [--seed N] (with the benchmarks built)" >&2
+die() {
+  echo "run.sh: $*" >&2
   exit 2
-fi
+}
+
+[[ $# -ge 1 && -d $1/bench/macro ]] || die "the first argument is a build directory with the benchmarks"
 build=$1
 shift
-program=macro/compare.py
-case ${1:-} in
-  rdma) program=micro/soft_roce.py ;;
-  core) program=micro/core.py ;;
-  large) program=micro/large_payloads.py ;;
-  thrift) program=thrift/thrift.py ;;
-  flock-sim) program=sim/flock_sim.py ;;
+name=report
+if [[ ${1:--} != -* ]]; then
+  name=$1
+  shift
+fi
+case $name in
+  report | quick) program=(macro/harness.py "$name") ;;
+  thrift) program=(macro/harness.py report --only='^thrift' --out="$build/../bench_thrift.json") ;;
+  core) program=(micro/core.py) ;;
+  large) program=(micro/large_payloads.py) ;;
+  rdma) program=(micro/soft_roce.py) ;;
+  flock-sim) program=(sim/flock_sim.py) ;;
+  *) die "unknown benchmark '$name'; there are: report quick thrift core large rdma flock-sim" ;;
 esac
-[[ $program == macro/* ]] || shift
-exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/$program" --build "$build" "$@"
+exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

@@ -1,81 +1,48 @@
 #include <algorithm>
 #include <thread>
 
-#include "absl/time/clock.h"
+#include "bench/macro/crowd.h"
 #include "bench/macro/load.h"
 
 namespace skein::bench {
 namespace {
 
-// One call after the other by a completion queue whose thread it belongs to.
-class Caller {
+class AsyncCaller final : public Caller {
  public:
-  Caller(Echo::Stub& stub, const Payload& request, Record& record, grpc::CompletionQueue& queue)
-      : stub_(stub), request_(request), record_(record), queue_(queue) {}
-
-  void Start() {
-    context_ = std::make_unique<grpc::ClientContext>();
-    start_ = absl::Now();
-    context_->set_deadline(absl::ToChronoTime(start_ + kCallDeadline));
-    reader_ = stub_.AsyncCall(context_.get(), request_, &queue_);
-    reader_->Finish(&reply_, &status_, this);
-  }
-  // True: it may go on.
-  bool Answered() {
-    record_.latencies.push_back(absl::Now() - start_);
-    record_.status = Verify(status_, request_, reply_);
-    return record_.status.ok();
-  }
+  AsyncCaller(const Stubs& stubs, const Payload& request, grpc::CompletionQueue& queue)
+      : Caller(stubs, request), queue_(queue) {}
 
  private:
-  Echo::Stub& stub_;
-  const Payload& request_;
-  Record& record_;
+  void Call(Echo::Stub& stub) override {
+    reader_ = stub.AsyncCall(context_.get(), request_, &queue_);
+    reader_->Finish(&reply_, &status_, static_cast<Caller*>(this));
+  }
+
   grpc::CompletionQueue& queue_;
-  absl::Time start_;
-  std::unique_ptr<grpc::ClientContext> context_;
   std::unique_ptr<grpc::ClientAsyncResponseReader<Payload>> reader_;
-  Payload reply_;
-  grpc::Status status_;
 };
 
-void Drive(grpc::CompletionQueue& queue, std::vector<std::unique_ptr<Caller>>& callers, absl::Time end) {
-  for (const std::unique_ptr<Caller>& caller : callers) caller->Start();
+void TellAnswers(grpc::CompletionQueue& queue, Crowd& crowd) {
   void* tag = nullptr;
-  bool ok = false;
-  for (size_t left = callers.size(); left > 0 && queue.Next(&tag, &ok);) {
-    auto* const caller = static_cast<Caller*>(tag);
-    if (caller->Answered() && absl::Now() < end) {
-      caller->Start();
-    } else {
-      --left;
-    }
-  }
-  queue.Shutdown();
-  while (queue.Next(&tag, &ok)) {
-  }
+  for (bool ok = false; queue.Next(&tag, &ok);) crowd.Answered(*static_cast<Caller*>(tag));
 }
 
 }  // namespace
 
 absl::StatusOr<Outcome> RunAsync(const Stubs& stubs, const Load& load) {
   const Payload request = PayloadOf(load.bytes);
-  std::vector<Record> records(load.callers);
-  const size_t queues = std::min<size_t>(records.size(), std::max(1U, std::thread::hardware_concurrency()));
-  const absl::Time start = absl::Now();
+  // One caller would have two queues' threads wake each other.
+  const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<grpc::CompletionQueue> queues(load.rate > 0 ? processors : std::min<size_t>(load.callers, processors));
+  Crowd crowd(load, [&](size_t number) {
+    return std::make_unique<AsyncCaller>(stubs, request, queues[number % queues.size()]);
+  });
   std::vector<std::thread> threads;
-  for (size_t number = 0; number < queues; ++number) {
-    threads.emplace_back([&, number] {
-      grpc::CompletionQueue queue;
-      std::vector<std::unique_ptr<Caller>> callers;
-      for (size_t i = number; i < records.size(); i += queues) {
-        callers.push_back(std::make_unique<Caller>(*stubs[i % stubs.size()], request, records[i], queue));
-      }
-      Drive(queue, callers, start + load.duration);
-    });
-  }
+  for (grpc::CompletionQueue& queue : queues) threads.emplace_back([&] { TellAnswers(queue, crowd); });
+  absl::StatusOr<Outcome> outcome = crowd.Run();
+  for (grpc::CompletionQueue& queue : queues) queue.Shutdown();
   for (std::thread& thread : threads) thread.join();
-  return Merge(records, absl::Now() - start);
+  return outcome;
 }
 
 }  // namespace skein::bench

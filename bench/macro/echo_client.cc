@@ -1,88 +1,102 @@
 // Measures one echo server and prints what it found as one line of JSON.
-//   --measure=steady      latency of one caller, calls per second of eight, bandwidth of large echoes; warmed up
-//   --measure=load        one load (--callers, --channels, --bytes, --rate), also by streams: latencies as they were
-//   due,
-//                         and the processor time of both ends
+//   --measure=load        what calls of one kind take, after a warm-up, and the processor time of both ends
+//   --measure=idle        the processor time of both ends while nothing is called, after one call on each channel
 //   --measure=first_call  from the start of main until the first reply: what a short-lived process pays
+// Exit status: 0, 1 failed, 2 called wrongly, 3 Skein's Init failed.
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <climits>
+#include <cmath>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bench/load_figures.h"
 #include "bench/macro/echo.grpc.pb.h"
 #include "bench/macro/files.h"
 #include "bench/macro/init.h"
 #include "bench/macro/load.h"
+#include "bench/macro/server.h"
 #include "bench/processor_time.h"
 
-ABSL_FLAG(std::string, target, "", "server to call");
-ABSL_FLAG(std::string, measure, "steady", "steady, load or first_call");
+ABSL_FLAG(std::string, target, "", "server to call; in-process: one in this process, reached without any connection");
+ABSL_FLAG(std::string, measure, "load", "load, idle or first_call");
 ABSL_FLAG(std::string, style, "sync", "which of gRPC's client interfaces: sync, async, callback or stream");
-ABSL_FLAG(int, callers, 1, "of a load: how many calls, or streams, are under way at a time");
-ABSL_FLAG(int, channels, 1, "of a load: over which the callers are spread");
-ABSL_FLAG(int64_t, bytes, 64, "of a load's request and its reply");
-ABSL_FLAG(double, rate, 0, "of a load: calls per second, of all callers; 0: each calls again at once");
-ABSL_FLAG(int, server_pid, 0, "of a load: whose processor time is told, too");
-ABSL_FLAG(absl::Duration, duration, absl::Seconds(1), "of each of the three measurements of --measure=steady");
+ABSL_FLAG(std::string, server_style, "sync", "of a server in this process: callback, or else sync");
+ABSL_FLAG(int, callers, 1, "how many calls, or streams, are under way at a time");
+ABSL_FLAG(int, channels, 1, "which calls take by turns; each has a connection of its own");
+ABSL_FLAG(int64_t, bytes, 64, "of a request and its reply");
+ABSL_FLAG(double, rate, 0, "calls per second, of all callers, made when they are due; 0: each calls again at once");
+ABSL_FLAG(int, server_pid, 0,
+          "whose processor time is told, too; 0: it is not known, or the server is in this process");
+ABSL_FLAG(absl::Duration, duration, absl::Seconds(1), "of a load, after a fifth of it to warm up, or of idling");
 ABSL_FLAG(std::string, tls_ca, "", "PEM file of the server's certificate authority; makes it a TLS client");
 
 namespace skein::bench {
 namespace {
 
-constexpr int kCallers = 8;
 constexpr size_t kSmallBytes = 64;
-constexpr size_t kLargeBytes = 1 << 20;
 
-std::shared_ptr<grpc::Channel> OpenChannel() {
+bool InProcess() { return absl::GetFlag(FLAGS_target) == "in-process"; }
+
+grpc::ChannelArguments Arguments() {
   grpc::ChannelArguments arguments;
   if (SkeinMode() != nullptr) arguments.SetString("skein.mode", SkeinMode());
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // each channel has a connection of its own
+  arguments.SetMaxReceiveMessageSize(INT_MAX);
+  return arguments;
+}
+
+std::shared_ptr<grpc::Channel> OpenChannel() {
   std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::InsecureChannelCredentials();
   if (!absl::GetFlag(FLAGS_tls_ca).empty()) {
     grpc::SslCredentialsOptions options;
     options.pem_root_certs = ReadFile(absl::GetFlag(FLAGS_tls_ca));
     credentials = grpc::SslCredentials(options);
   }
-  return grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), credentials, arguments);
+  return grpc::CreateCustomChannel(absl::GetFlag(FLAGS_target), credentials, Arguments());
 }
 
-absl::StatusOr<Outcome> WarmAndRun(const Stubs& stubs, Load load) {
-  Run* const run = RunOf(absl::GetFlag(FLAGS_style));
-  load.duration = absl::GetFlag(FLAGS_duration) / 5;
-  absl::StatusOr<Outcome> warm_up = run(stubs, load);
-  if (!warm_up.ok()) return warm_up;
-  load.duration = absl::GetFlag(FLAGS_duration);
-  return run(stubs, load);
+// `server`: where it is in this process.
+Stubs OpenStubs(std::optional<Server>& server) {
+  Stubs stubs;
+  for (int i = 0; i < absl::GetFlag(FLAGS_channels); ++i) {
+    stubs.push_back(Echo::NewStub(server.has_value() ? server->InProcessChannel(Arguments()) : OpenChannel()));
+  }
+  return stubs;
 }
 
-// An echo's bytes count twice: they move there and back.
-absl::Status MeasureSteady(const Stubs& stubs) {
-  const absl::StatusOr<Outcome> unary = WarmAndRun(stubs, {.callers = 1, .bytes = kSmallBytes});
-  if (!unary.ok()) return unary.status();
-  const absl::StatusOr<Outcome> crowd = WarmAndRun(stubs, {.callers = kCallers, .bytes = kSmallBytes});
-  if (!crowd.ok()) return crowd.status();
-  const absl::StatusOr<Outcome> large = WarmAndRun(stubs, {.callers = 1, .bytes = kLargeBytes});
-  if (!large.ok()) return large.status();
-  std::cout << absl::StreamFormat(
-                   R"({"unary_p50_us": %.2f, "unary_p99_us": %.2f, "calls_per_s": %.0f, "echo_mb_per_s": %.1f})",
-                   absl::ToDoubleMicroseconds(Percentile(*unary, 0.5)),
-                   absl::ToDoubleMicroseconds(Percentile(*unary, 0.99)), CallsPerSecond(*crowd),
-                   CallsPerSecond(*large) * 2 * kLargeBytes / 1e6)
-            << std::endl;
+absl::Status CallEach(const Stubs& stubs) {
+  const Payload request = PayloadOf(kSmallBytes);
+  for (const std::unique_ptr<Echo::Stub>& stub : stubs) {
+    if (absl::Status status = CallOnce(*stub, request); !status.ok()) return status;
+  }
   return absl::OkStatus();
 }
 
-// Of both processes, as far as they are known and have not ended.
-double SecondsOfBothEnds() {
-  const int server = absl::GetFlag(FLAGS_server_pid);
-  return ProcessorSeconds(getpid()).value_or(0) + (server == 0 ? 0 : ProcessorSeconds(server).value_or(0));
+// Seconds that both ends have taken so far.
+struct ProcessorTimes {
+  double client = 0;
+  std::optional<double> server;  // nothing: not known; of a server in this process: zero, for the client's has it all
+};
+
+absl::StatusOr<ProcessorTimes> TakeProcessorTimes() {
+  ProcessorTimes times;
+  times.client = ProcessorSeconds(getpid()).value_or(0);
+  if (InProcess()) times.server = 0;
+  if (const int server = absl::GetFlag(FLAGS_server_pid); server != 0) {
+    times.server = ProcessorSeconds(server);
+    if (!times.server.has_value()) return absl::NotFoundError(absl::StrCat("--server_pid: ", server, " has ended"));
+  }
+  return times;
 }
 
 absl::Status MeasureLoad(const Stubs& stubs) {
@@ -91,24 +105,33 @@ absl::Status MeasureLoad(const Stubs& stubs) {
                absl::GetFlag(FLAGS_duration) / 5, absl::GetFlag(FLAGS_rate)};
   if (absl::StatusOr<Outcome> warm_up = run(stubs, load); !warm_up.ok()) return warm_up.status();
   load.duration = absl::GetFlag(FLAGS_duration);
-  const double processor = SecondsOfBothEnds();
-  const absl::StatusOr<Outcome> outcome = run(stubs, load);
+  const absl::StatusOr<ProcessorTimes> before = TakeProcessorTimes();
+  if (!before.ok()) return before.status();
+  absl::StatusOr<Outcome> outcome = run(stubs, load);
   if (!outcome.ok()) return outcome.status();
-  const double used = SecondsOfBothEnds() - processor;
-  const auto us = [&](double fraction) { return absl::ToDoubleMicroseconds(Percentile(*outcome, fraction)); };
-  std::cout << absl::StreamFormat(
-                   R"({"p50_us": %.2f, "p90_us": %.2f, "p99_us": %.2f, "p999_us": %.2f, "calls_per_s": %.1f, )"
-                   R"("mb_per_s": %.2f, "cpu_us_per_call": %.2f})",
-                   us(0.5), us(0.9), us(0.99), us(0.999), CallsPerSecond(*outcome),
-                   CallsPerSecond(*outcome) * static_cast<double>(load.bytes) / 1e6,
-                   used * 1e6 / static_cast<double>(outcome->latencies.size()))
+  const absl::StatusOr<ProcessorTimes> after = TakeProcessorTimes();
+  if (!after.ok()) return after.status();
+  if (outcome->latencies.empty()) return absl::InvalidArgumentError("no call was due within --duration");
+  std::optional<double> used;
+  if (after->server.has_value()) used = after->client - before->client + *after->server - *before->server;
+  std::cout << LoadFigures(std::move(outcome->latencies), outcome->elapsed, load.bytes, used) << std::endl;
+  return absl::OkStatus();
+}
+
+absl::Status MeasureIdle() {
+  const absl::StatusOr<ProcessorTimes> before = TakeProcessorTimes();
+  if (!before.ok()) return before.status();
+  absl::SleepFor(absl::GetFlag(FLAGS_duration));
+  const absl::StatusOr<ProcessorTimes> after = TakeProcessorTimes();
+  if (!after.ok()) return after.status();
+  std::cout << IdleFigures(after->client - before->client, after->server.value_or(0) - before->server.value_or(0),
+                           absl::GetFlag(FLAGS_duration))
             << std::endl;
   return absl::OkStatus();
 }
 
 absl::Status MeasureFirstCall(Echo::Stub& stub, absl::Time start) {
-  Payload request;
-  request.set_data(std::string(kSmallBytes, 'g'));
+  const Payload request = PayloadOf(kSmallBytes);
   if (absl::Status status = CallOnce(stub, request); !status.ok()) return status;
   const absl::Time first = absl::Now();
   if (absl::Status status = CallOnce(stub, request); !status.ok()) return status;
@@ -120,23 +143,29 @@ absl::Status MeasureFirstCall(Echo::Stub& stub, absl::Time start) {
 }
 
 absl::Status Measure(absl::Time start) {
-  const std::string measure = absl::GetFlag(FLAGS_measure);
-  Stubs stubs;
-  for (int i = 0; i < absl::GetFlag(FLAGS_channels); ++i) stubs.push_back(Echo::NewStub(OpenChannel()));
-  if (measure == "first_call") return MeasureFirstCall(*stubs[0], start);
-  return measure == "load" ? MeasureLoad(stubs) : MeasureSteady(stubs);
+  std::optional<Server> server;
+  if (InProcess()) {
+    server.emplace(absl::GetFlag(FLAGS_server_style), "", nullptr);
+    if (!*server) return absl::UnavailableError("the server in this process did not start");
+  }
+  const Stubs stubs = OpenStubs(server);
+  if (absl::GetFlag(FLAGS_measure) == "first_call") return MeasureFirstCall(*stubs[0], start);
+  if (absl::Status status = CallEach(stubs); !status.ok()) return status;
+  return absl::GetFlag(FLAGS_measure) == "load" ? MeasureLoad(stubs) : MeasureIdle();
 }
 
 std::string WrongFlags() {
   const std::string measure = absl::GetFlag(FLAGS_measure);
-  if (measure != "steady" && measure != "load" && measure != "first_call") {
-    return "--measure is steady, load or first_call";
-  }
+  const double rate = absl::GetFlag(FLAGS_rate);
+  if (absl::GetFlag(FLAGS_target).empty()) return "--target is the server to call, or in-process";
+  if (measure != "load" && measure != "idle" && measure != "first_call") return "--measure is load, idle or first_call";
   if (RunOf(absl::GetFlag(FLAGS_style)) == nullptr) return "--style is sync, async, callback or stream";
-  if (absl::GetFlag(FLAGS_rate) > 0 && absl::GetFlag(FLAGS_style) != "sync") return "--rate is for --style=sync";
-  if (absl::GetFlag(FLAGS_callers) < 1 || absl::GetFlag(FLAGS_channels) < 1 || absl::GetFlag(FLAGS_bytes) < 0) {
-    return "--callers and --channels are at least 1, --bytes 0";
+  if (absl::GetFlag(FLAGS_callers) < 1 || absl::GetFlag(FLAGS_channels) < 1) {
+    return "--callers and --channels are at least 1";
   }
+  if (absl::GetFlag(FLAGS_bytes) < 0 || !(rate >= 0) || std::isinf(rate)) return "--bytes and --rate are at least 0";
+  if (absl::GetFlag(FLAGS_duration) <= absl::ZeroDuration()) return "--duration is more than 0";
+  if (measure == "idle" && absl::GetFlag(FLAGS_server_pid) == 0 && !InProcess()) return "idle needs --server_pid";
   return "";
 }
 
@@ -155,8 +184,12 @@ int Main(absl::Time start) {
 }  // namespace skein::bench
 
 int main(int argc, char** argv) {
-  absl::ParseCommandLine(argc, argv);
+  const auto arguments = absl::ParseCommandLine(argc, argv);
   const absl::Time start = absl::Now();
+  if (arguments.size() > 1) {
+    std::cerr << "there are only --flags; --help lists them" << std::endl;
+    return 2;
+  }
   skein::bench::InitTransport();
   return skein::bench::Main(start);
 }

@@ -8,12 +8,9 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "bench/macro/echo_services.h"
 #include "bench/macro/files.h"
 #include "bench/macro/init.h"
+#include "bench/macro/server.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address to listen on");
 ABSL_FLAG(std::string, style, "sync", "which of gRPC's server interfaces: callback, or else sync");
@@ -32,17 +29,9 @@ std::shared_ptr<grpc::ServerCredentials> Credentials() {
 }
 
 int Serve() {
-  std::string address = absl::GetFlag(FLAGS_listen);
-  const std::unique_ptr<grpc::Service> service = NewEchoService(absl::GetFlag(FLAGS_style));
-  grpc::ServerBuilder builder;
-  if (SkeinMode() != nullptr) builder.AddChannelArgument("skein.mode", SkeinMode());
-  int port = 0;
-  builder.AddListeningPort(address, Credentials(), &port);
-  builder.RegisterService(service.get());
-  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-  if (server == nullptr) return 1;
-  if (absl::EndsWith(address, ":0")) address = absl::StrCat(absl::StripSuffix(address, "0"), port);
-  std::cout << "listening on " << address << std::endl;
+  const Server server(absl::GetFlag(FLAGS_style), absl::GetFlag(FLAGS_listen), Credentials());
+  if (!server) return 1;
+  std::cout << "listening on " << server.address() << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
   }
   return 0;

@@ -1,6 +1,5 @@
 #include "bench/macro/load.h"
 
-#include <algorithm>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -29,7 +28,6 @@ absl::StatusOr<Outcome> Merge(const std::vector<Record>& records, absl::Duration
     if (!record.status.ok()) return record.status;
     outcome.latencies.insert(outcome.latencies.end(), record.latencies.begin(), record.latencies.end());
   }
-  std::sort(outcome.latencies.begin(), outcome.latencies.end());
   return outcome;
 }
 
@@ -50,16 +48,6 @@ Run* RunOf(absl::string_view style) {
   if (style == "callback") return RunCallback;
   if (style == "async") return RunAsync;
   return style == "stream" ? RunStream : nullptr;
-}
-
-absl::Duration Percentile(const Outcome& outcome, double fraction) {
-  if (outcome.latencies.empty()) return absl::InfiniteDuration();
-  const auto last = static_cast<double>(outcome.latencies.size() - 1);
-  return outcome.latencies[static_cast<size_t>(last * fraction)];
-}
-
-double CallsPerSecond(const Outcome& outcome) {
-  return static_cast<double>(outcome.latencies.size()) / absl::ToDoubleSeconds(outcome.elapsed);
 }
 
 }  // namespace skein::bench

@@ -18,18 +18,21 @@
 
 namespace skein::bench {
 
-// One per channel; callers take them by turns.
+// One per channel; a load's calls take them by turns.
 using Stubs = std::vector<std::unique_ptr<Echo::Stub>>;
 
+// Closed loop: each of `callers` calls again when it has its reply. Open loop: `rate` calls a second become due,
+// whatever has become of the earlier ones, and a latency counts from when its call was due. Where callers are threads,
+// `callers` of them make these calls; else as many calls are under way as it takes.
 struct Load {
   int callers = 1;
   size_t bytes = 64;
   absl::Duration duration = absl::Seconds(1);
-  double rate = 0;  // calls per second, of all callers; 0: each calls again when it has a reply. Of RunSync alone
+  double rate = 0;  // 0: closed loop
 };
 
 struct Outcome {
-  std::vector<absl::Duration> latencies;  // sorted; of every call
+  std::vector<absl::Duration> latencies;  // of every call, in no order
   absl::Duration elapsed;
 };
 
@@ -47,9 +50,6 @@ Run RunAsync;
 Run RunStream;
 // Null: there is no such style.
 Run* RunOf(absl::string_view style);
-
-absl::Duration Percentile(const Outcome& outcome, double fraction);
-double CallsPerSecond(const Outcome& outcome);
 
 // For those who run it.
 

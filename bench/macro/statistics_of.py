@@ -15,8 +15,13 @@ def summary(values):
     }
 
 
+def ratios(values, base):
+    """Each value divided by its neighbour of the same round in `base`."""
+    return [value / reference for value, reference in zip(values, base, strict=True)]
+
+
 def with_ratio(values, base):
-    """A summary of `values`, and of each divided by its neighbour of the same round in `base`."""
-    ratios = summary([value / reference for value, reference in zip(values, base, strict=True)])
-    ratios.pop("values")
-    return {**summary(values), "ratio": ratios}
+    """A summary of `values`, and of their ratios to `base`."""
+    summed = summary(ratios(values, base))
+    summed.pop("values")
+    return {**summary(values), "ratio": summed}

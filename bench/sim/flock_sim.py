@@ -11,7 +11,9 @@ import subprocess
 import sys
 
 import claims
-import plots
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
+import plots  # noqa: E402
 
 BEGIN = "<!-- figures: written by bench/sim/flock_sim.py --docs, do not edit -->"
 END = "<!-- end of figures -->"

@@ -13,7 +13,6 @@
 #include <thrift/transport/TSocket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -29,10 +28,10 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "bench/load_figures.h"
 #include "bench/processor_time.h"
 #include "bench/server_process.h"
 #include "bench/thrift/BenchEcho.h"
@@ -145,18 +144,18 @@ struct Caller {
   std::unique_ptr<BenchEchoClient> client;
 };
 
-// Round trips, in ns, one after the other; one at least.
-std::vector<int64_t> CallUntil(BenchEchoClient& client, absl::Time end) {
+// Round trips, one after the other; one at least.
+std::vector<absl::Duration> CallUntil(BenchEchoClient& client, absl::Time end) {
   const std::string request(absl::GetFlag(FLAGS_bytes), 'x');
   std::string reply;
-  std::vector<int64_t> times;
-  int64_t start = absl::GetCurrentTimeNanos();
+  std::vector<absl::Duration> times;
+  absl::Time start = absl::Now();
   do {
     client.Echo(reply, request);
-    const int64_t now = absl::GetCurrentTimeNanos();
+    const absl::Time now = absl::Now();
     times.push_back(now - start);
     start = now;
-  } while (start < absl::ToUnixNanos(end));
+  } while (start < end);
   if (reply != request) throw std::runtime_error("an echo of something else");
   return times;
 }
@@ -165,19 +164,6 @@ double SecondsOf(pid_t process) {
   const std::optional<double> seconds = ProcessorSeconds(process);
   if (!seconds.has_value()) throw std::runtime_error("no processor time of a process that has ended");
   return *seconds;
-}
-
-void Print(std::vector<int64_t> times, double seconds, double client_cpu) {
-  std::sort(times.begin(), times.end());
-  const auto percentile = [&](double part) {
-    return static_cast<double>(times[static_cast<size_t>(static_cast<double>(times.size() - 1) * part)]) / 1e3;
-  };
-  const auto calls = static_cast<double>(times.size());
-  std::cout << absl::StrFormat(
-                   R"({"p50_us": %.2f, "p99_us": %.2f, "calls_per_s": %.0f, "mb_per_s": %.1f, "client_cpu_us": %.2f})",
-                   percentile(0.5), percentile(0.99), calls / seconds,
-                   calls * absl::GetFlag(FLAGS_bytes) / seconds / 1e6, client_cpu / calls * 1e6)
-            << std::endl;
 }
 
 // Connected, and warm unless it is the idle that are measured.
@@ -192,28 +178,30 @@ std::vector<Caller> OpenCallers(const std::string& path, int port) {
   return callers;
 }
 
-void MeasureCalls(const std::vector<Caller>& callers) {
-  std::vector<std::vector<int64_t>> times(callers.size());
+double SecondsOfBothEnds(pid_t server) { return SecondsOf(getpid()) + SecondsOf(server); }
+
+void MeasureCalls(const std::vector<Caller>& callers, pid_t server) {
+  std::vector<std::vector<absl::Duration>> times(callers.size());
   std::vector<std::thread> threads;
   const absl::Time start = absl::Now();
-  const double cpu = SecondsOf(getpid());
+  const double processor = SecondsOfBothEnds(server);
   for (size_t i = 0; i < callers.size(); ++i) {
     threads.emplace_back([&, i] { times[i] = CallUntil(*callers[i].client, start + absl::GetFlag(FLAGS_duration)); });
   }
   for (std::thread& thread : threads) thread.join();
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  const double used = SecondsOf(getpid()) - cpu;
-  std::vector<int64_t> all;
-  for (const std::vector<int64_t>& some : times) all.insert(all.end(), some.begin(), some.end());
-  Print(std::move(all), seconds, used);
+  const absl::Duration elapsed = absl::Now() - start;
+  const double used = SecondsOfBothEnds(server) - processor;
+  std::vector<absl::Duration> all;
+  for (const std::vector<absl::Duration>& some : times) all.insert(all.end(), some.begin(), some.end());
+  std::cout << LoadFigures(std::move(all), elapsed, absl::GetFlag(FLAGS_bytes), used) << std::endl;
 }
 
 void MeasureIdle(pid_t server) {
   const double server_before = SecondsOf(server);
   const double client_before = SecondsOf(getpid());
   absl::SleepFor(absl::GetFlag(FLAGS_duration));
-  std::cout << absl::StrFormat(R"({"server_cpu_ms": %.3f, "client_cpu_ms": %.3f})",
-                               (SecondsOf(server) - server_before) * 1e3, (SecondsOf(getpid()) - client_before) * 1e3)
+  std::cout << IdleFigures(SecondsOf(getpid()) - client_before, SecondsOf(server) - server_before,
+                           absl::GetFlag(FLAGS_duration))
             << std::endl;
 }
 
@@ -221,7 +209,7 @@ void RunClient(const std::string& path, ServerProcess& server) {
   int port = 0;
   if (!absl::SimpleAtoi(server.Address(), &port)) throw std::runtime_error("no server");
   const std::vector<Caller> callers = OpenCallers(path, port);
-  absl::GetFlag(FLAGS_idle) ? MeasureIdle(server.pid()) : MeasureCalls(callers);
+  absl::GetFlag(FLAGS_idle) ? MeasureIdle(server.pid()) : MeasureCalls(callers, server.pid());
   for (const Caller& caller : callers) caller.transport->close();
 }
 

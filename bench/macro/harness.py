@@ -1,0 +1,181 @@
+"""harness.py report|quick --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
+in-process transport and Skein.
+
+report measures everything that docs/performance.md tells (half an hour), quick what a user asks first (two minutes).
+Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
+drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
+laptop) favours none; the rounds of all scenarios are shuffled, too."""
+
+import argparse
+import dataclasses
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import time
+
+import machine
+import plan
+import report
+import stage
+import statistics_of
+
+PLANS = {"report": (plan.report, "bench.json"), "quick": (plan.quick, "bench_quick.json")}
+IDLE = 20  # times as long as other measurements: little is to be seen
+
+
+def positive(kind):
+    def parsed(text):
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise argparse.ArgumentTypeError(f"{text} is not more than 0")
+        return value
+
+    return parsed
+
+
+def regex(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
+
+
+def parse_arguments():
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser("./run bench", description=__doc__, formatter_class=layout, allow_abbrev=False)
+    parser.add_argument("plan", choices=PLANS)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="a build directory with the benchmarks")
+    parser.add_argument("--only", type=regex, default=re.compile(""), help="scenarios whose name has this in it")
+    parser.add_argument("--list", action="store_true", help="print the names of the scenarios, measure nothing")
+    parser.add_argument("--rounds", type=positive(int), help="of each scenario (default: each has its own number)")
+    parser.add_argument("--duration", type=positive(float), default=0.5,
+                        help=f"seconds of one figure; idling takes {IDLE} times as long (default: 0.5)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the order")
+    parser.add_argument("--out", type=pathlib.Path, help="JSON file (default: beside the build directory)")
+    parser.add_argument("--docs", type=pathlib.Path, help="write tables and plots into performance.md there")
+    options = parser.parse_args()
+    options.scenarios = [scenario for scenario in PLANS[options.plan][0]() if options.only.search(scenario.name)]
+    if not options.scenarios:
+        parser.error(f"--only={options.only.pattern}: no scenario of {options.plan} is called like this; see --list")
+    if options.rounds:
+        options.scenarios = [dataclasses.replace(each, rounds=options.rounds) for each in options.scenarios]
+    options.out = options.out or options.build.resolve().parent / PLANS[options.plan][1]
+    return options
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def turns(scenarios, rng):
+    """Every round of every scenario, shuffled; those that belong together stay so."""
+    blocks = [[each] * each.rounds if each.together else [each] for each in scenarios
+              for _ in range(1 if each.together else each.rounds)]  # fmt: skip
+    rng.shuffle(blocks)
+    return [scenario for block in blocks for scenario in block]
+
+
+class Series:
+    """What the rounds of a scenario have given."""
+
+    def __init__(self, scenario):
+        self._scenario = scenario
+        self._transports = scenario.transports
+        self._rounds = []  # {transport name: {figure: value}}
+        self._failures = []
+
+    def measure(self, here, seconds, rng):
+        """One round. One that fails over some transport has no figures: nothing would be there to compare with."""
+        load = self._scenario.load
+        found = {}
+        for transport in rng.sample(self._transports, len(self._transports)):
+            try:
+                found[transport.name] = here.measure(load, transport, seconds * (IDLE if load.measure == "idle" else 1))
+            except stage.Failure as failure:
+                say(f"FAILED: {self._scenario.name}, {transport.name}: {failure}")
+                self._failures.append({"transport": transport.name, "why": str(failure)})
+                return
+        self._rounds.append(found)
+
+    def _told(self, transport):
+        if not self._rounds:
+            return {}
+        values = {figure: [round_[transport.name][figure] for round_ in self._rounds]
+                  for figure in self._rounds[0][transport.name]}  # fmt: skip
+        return {figure: {"values": those, "ratios": self._ratios(figure, those)} for figure, those in values.items()}
+
+    def _ratios(self, figure, values):
+        """{base: one of each round}. Idle processes may take no time at all: a ratio to that would say nothing."""
+        if self._scenario.load.measure == "idle":
+            return {}
+        bases = {base.name: [round_[base.name].get(figure) for round_ in self._rounds]
+                 for base in plan.BASES if base in self._transports}  # fmt: skip
+        return {
+            name: [round(ratio, 4) for ratio in statistics_of.ratios(values, base)]
+            for name, base in bases.items()
+            if all(base)
+        }
+
+    def told(self):
+        return {
+            "name": self._scenario.name,
+            "load": dataclasses.asdict(self._scenario.load),
+            "failures": self._failures,
+            "transports": {transport.name: self._told(transport) for transport in self._transports},
+        }
+
+
+def within(here, scenario):
+    """As much of the scenario as there are programs for."""
+    transports = tuple(transport for transport in scenario.transports if here.can(scenario.load, transport))
+    if transports != scenario.transports:
+        say(f"{scenario.name}: not built for {len(scenario.transports) - len(transports)} of its transports")
+    return dataclasses.replace(scenario, transports=transports)
+
+
+def measure(here, options):
+    """The results of `options.scenarios`, on the stage that `here` is."""
+    rng = random.Random(options.seed)
+    scenarios = [possible for scenario in options.scenarios if (possible := within(here, scenario)).transports]
+    if not scenarios:
+        sys.exit(f"bench: {options.build} has not one of the programs")
+    series = {scenario: Series(scenario) for scenario in scenarios}
+    begin, order = time.monotonic(), turns(scenarios, rng)
+    for number, scenario in enumerate(order):
+        left = (time.monotonic() - begin) / number * (len(order) - number) / 60 if number else 0
+        say(f"{number + 1} of {len(order)}{f', {left:.0f} min left' if number > 9 else ''}: {scenario.name}")
+        series[scenario].measure(here, options.duration, rng)
+    return [each.told() for each in series.values()]
+
+
+def main():
+    options = parse_arguments()
+    if options.list:
+        print("\n".join(scenario.name for scenario in options.scenarios))
+        return
+    loads = [os.getloadavg()[0]]
+    heading = machine.heading(options, "plan", "seed", "rounds", "duration")
+    heading["settings"]["only"] = options.only.pattern
+    begin = time.monotonic()
+    with stage.Stage(options.build) as here:
+        scenarios = measure(here, options)
+    loads.append(os.getloadavg()[0])
+    results = {**heading, "environment": stage.MALLOC, "minutes": round((time.monotonic() - begin) / 60, 1),
+               "load_averages": loads, "titles": titles(options.scenarios), "scenarios": scenarios}  # fmt: skip
+    options.out.write_text(report.json_text(results))
+    print(report.terminal(results))
+    say(f"written: {options.out}")
+    if options.docs:
+        report.write(results, options.docs)
+    sys.exit(1 if any(scenario["failures"] for scenario in scenarios) else 0)
+
+
+def titles(scenarios):
+    return {transport.name: transport.title for scenario in scenarios for transport in scenario.transports}
+
+
+if __name__ == "__main__":
+    main()

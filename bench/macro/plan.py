@@ -1,0 +1,172 @@
+"""What is measured: transports, loads, and which load over which transports, how often. Nothing but data; a machine
+with other transports (RDMA, rsockets, SMC-R) has a list of its own."""
+
+import dataclasses
+
+
+@dataclasses.dataclass(frozen=True)
+class Transport:
+    """A way from a client to a server."""
+
+    name: str
+    title: str
+    listen: str | None = "127.0.0.1:0"  # {folder}: the stage's own. None: the server is in the client's process
+    skein_client: bool = False
+    skein_server: bool = False
+    path: str | None = None  # what a Skein client must log; anything else is not a measurement but a failure
+    wait_mode: str = "hybrid"
+    tls: bool = False
+    environment: tuple = ()  # of both ends besides: (name, value), such as LD_PRELOAD
+
+    @property
+    def needs_skein(self):
+        return self.skein_client or self.skein_server
+
+
+TCP = Transport("tcp", "TCP")
+UNIX = Transport("unix", "UNIX socket", listen="unix:{folder}/socket")
+IN_PROCESS = Transport("in-process", "in-process", listen=None)
+SKEIN = Transport("skein", "Skein", skein_client=True, skein_server=True, path="shm")
+SKEIN_BLOCK = dataclasses.replace(SKEIN, name="skein block", title="Skein, mode block", wait_mode="block")
+
+FALLBACK = Transport("fallback", "Skein, plain server", skein_client=True, path="tcp: peer does not speak Skein")
+TLS_TCP = Transport("tls tcp", "TLS", tls=True)
+TLS_SKEIN = dataclasses.replace(SKEIN, name="tls skein", title="Skein, TLS", tls=True)
+TLS_FALLBACK = dataclasses.replace(FALLBACK, name="tls fallback", title="Skein, plain TLS server", tls=True)
+
+# What figures are divided by, where a load has been measured over it in the same round.
+BASES = (TCP, UNIX, IN_PROCESS, TLS_TCP)
+
+SOCKETS = (TCP, UNIX, SKEIN)
+LOCAL = (TCP, UNIX, IN_PROCESS, SKEIN)
+
+KIB, MIB = 1 << 10, 1 << 20
+
+
+def size_text(size):
+    """65536 as '64 KiB'."""
+    for unit, name in ((MIB, "MiB"), (KIB, "KiB")):
+        if size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def count(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """What clients do."""
+
+    api: str = "sync"  # gRPC's sync, async, callback or stream; or thrift, or thrift-nonblocking for its other server
+    measure: str = "load"  # or idle: nothing, after a call on each channel; or first_call: one, of a new process
+    size: int = 64  # bytes of a request and of its reply
+    callers: int = 1
+    channels: int = 1
+    rate: int = 0  # calls a second, made when they are due; 0: each caller calls again when it has its reply
+    busy: bool = False  # whether a process that computes without end is pinned to each processor
+
+    @property
+    def thrift(self):
+        return self.api.startswith("thrift")
+
+    @property
+    def name(self):
+        words = [self.api]
+        if self.measure == "load":
+            words.append(size_text(self.size))
+            if not self.unbounded:
+                words.append(count(self.callers, "stream" if self.api == "stream" else "caller"))
+            if self.rate:
+                words.append(f"{self.rate:,} calls/s")
+        else:
+            words.append(self.measure.replace("_", " "))
+        if self.channels > 1:
+            words.append(count(self.channels, "channel"))
+        if self.busy:
+            words.append("busy processors")
+        return ", ".join(words)
+
+    @property
+    def unbounded(self):
+        """Whether as many calls are under way as it takes to keep the rate: no caller is a thread."""
+        return self.rate > 0 and self.api in ("async", "callback")
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    """A load over some transports. They have their turns one right after the other, in each round in another order."""
+
+    load: Load
+    transports: tuple
+    rounds: int
+    together: bool = False  # whether its rounds follow each other; else they are scattered over the whole run
+
+    @property
+    def name(self):
+        return f"{self.load.name}, {self.rounds} times in a row" if self.together else self.load.name
+
+
+# Rounds of what is asked about by number, and of the points of a curve.
+MANY, FEW = 11, 5
+
+APIS = ("sync", "async", "callback")
+CALLERS = (1, 4, 8, 16, 64, 256)
+ASKED_CALLERS = (1, 8, 64, 256)
+STREAMS = (1, 8, 64)
+SIZES = (8, 64, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB, 4 * MIB, 16 * MIB, 64 * MIB)
+ASKED_SIZES = (64, MIB, 16 * MIB)
+CHANNELS = (1, 10, 100, 1000)
+RATES = (1000, 2000, 4000, 8000, 16000, 32000)
+ASKED_RATE = 4000
+# Beside the default mode, what sleeping at once costs and saves.
+ALSO_BLOCKING = (
+    Load(), Load(callers=8), Load("callback"), Load("callback", callers=8), Load(size=MIB), Load("thrift"),
+)  # fmt: skip
+
+
+def _loads():
+    """(load, transports, rounds); a load that several questions need comes several times."""
+    for api in APIS:
+        for callers in CALLERS:
+            yield Load(api, callers=callers), LOCAL, MANY if callers in ASKED_CALLERS else FEW
+    for streams in STREAMS:
+        yield Load("stream", callers=streams), LOCAL, MANY
+    for size in SIZES:
+        yield Load(size=size), LOCAL, MANY if size in ASKED_SIZES else FEW
+    yield Load("callback", size=MIB), LOCAL, MANY
+    for channels in CHANNELS:
+        yield Load("callback", callers=64, channels=channels), LOCAL, MANY if channels == 1 else FEW
+    for rate in RATES:
+        yield Load("callback", rate=rate), LOCAL, MANY if rate == ASKED_RATE else FEW
+    yield Load(callers=8, rate=ASKED_RATE), LOCAL, MANY
+    for api in ("sync", "callback"):
+        yield Load(api, busy=True), SOCKETS, MANY
+    yield Load(measure="idle", channels=100), SOCKETS, 3
+    for transports in ((TCP, SKEIN, FALLBACK), (TLS_TCP, TLS_SKEIN, TLS_FALLBACK)):
+        yield Load(measure="first_call"), transports, 21
+    for callers in (1, 8, 64):
+        yield Load("thrift", callers=callers), SOCKETS, MANY
+    yield Load("thrift", size=MIB), SOCKETS, MANY
+    for callers in (1, 8):
+        yield Load("thrift-nonblocking", callers=callers), SOCKETS, FEW
+    yield Load("thrift", measure="idle"), SOCKETS, 3
+
+
+def report():
+    """All of it: each load once."""
+    scenarios = {}
+    for load, transports, rounds in _loads():
+        extra = (SKEIN_BLOCK,) if load in ALSO_BLOCKING else ()
+        earlier = scenarios.get(load, Scenario(load, (), 0))
+        merged = dict.fromkeys((*earlier.transports, *transports, *extra))
+        scenarios[load] = Scenario(load, tuple(merged), max(rounds, earlier.rounds))
+    # How a pair of processes happens to fall out, and not what the machine did in the meantime.
+    return [*scenarios.values(), Scenario(Load(), SOCKETS, 20, together=True)]
+
+
+def quick():
+    """What a user wants to know of an own machine, within two minutes."""
+    loads = (Load(), Load("callback", callers=8), Load(size=MIB), Load("thrift"))
+    return [Scenario(load, SOCKETS, 9) for load in loads]

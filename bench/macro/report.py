@@ -1,0 +1,265 @@
+"""report.py RESULTS.json [DOCS]: the tables of a run, printed, or written into DOCS/performance.md between its markers,
+with plots beside it. From the file alone: nothing is measured."""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import re
+import typing
+
+import plan
+import plots
+import statistics_of
+import table
+import wanted
+from plan import MIB, SKEIN, SKEIN_BLOCK, TCP, Load
+
+BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
+FOLDER = "performance"  # of the plots, beside the page
+
+# figure: (how it is called, how it is written)
+FIGURES = {
+    "p50_us": ("p50, us", "{:,.1f}"),
+    "p90_us": ("p90, us", "{:,.1f}"),
+    "p99_us": ("p99, us", "{:,.1f}"),
+    "p999_us": ("p99.9, us", "{:,.1f}"),
+    "calls_per_s": ("calls/s", "{:,.0f}"),
+    "mb_per_s": ("MB/s each way", "{:,.0f}"),
+    "cpu_us": ("processor time a call, both ends, us", "{:,.1f}"),
+    "client_cpu_percent": ("client's processor time, %", "{:.3f}"),
+    "server_cpu_percent": ("server's processor time, %", "{:.3f}"),
+    "first_call_us": ("first call, us", "{:,.0f}"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A table: rows are figures of the loads that `holds` is true of, columns transports."""
+
+    title: str
+    figures: tuple
+    holds: typing.Callable
+
+
+SMALL = ("p50_us", "p99_us", "p999_us", "calls_per_s", "cpu_us")
+CROWD = ("p50_us", "p99_us", "calls_per_s", "cpu_us")
+LARGE = ("p50_us", "mb_per_s", "cpu_us")
+
+
+def closed(load):
+    """As in most tables: calls of gRPC, over one channel, each when its predecessor is answered."""
+    return load == Load(load.api, size=load.size, callers=load.callers) and not load.thrift
+
+
+PARTS = (
+    Part("One caller", SMALL, lambda load: closed(load) and (load.size, load.callers) == (64, 1)),
+    Part("Callers in a crowd", CROWD, lambda load: closed(load) and load.size == 64 and load.callers in (8, 64, 256)),
+    Part("Large messages", LARGE, lambda load: closed(load) and load.size in (MIB, 16 * MIB)),
+    Part("Open loop, one rate", SMALL, lambda load: load.rate == plan.ASKED_RATE),
+    Part("Busy processors", ("p50_us", "p99_us", "calls_per_s"), lambda load: load.busy),
+    Part("Idle connections", ("client_cpu_percent", "server_cpu_percent"), lambda load: load.measure == "idle"),
+    Part("New process, new channel", ("first_call_us",), lambda load: load.measure == "first_call"),
+    Part("Thrift", SMALL, lambda load: load.thrift and load.measure == "load" and load.size == 64),
+    Part("Thrift, large messages", LARGE, lambda load: load.thrift and load.size == MIB),
+)  # fmt: skip
+
+
+@dataclasses.dataclass(frozen=True)
+class Curve:
+    """A plot: a figure of some loads by one of their properties, a line for each transport."""
+
+    file: str
+    title: str
+    x: str  # a property of Load
+    x_title: str
+    figure: str
+    y_title: str
+    holds: typing.Callable
+    scale: type = plots.Linear
+    label: typing.Callable = "{:,}".format
+    unit: float = 1  # of y, in the figure's
+
+
+def by_size(load):
+    return closed(load) and (load.api, load.callers) == ("sync", 1)
+
+
+def by_rate(load):
+    return load == Load("callback", rate=load.rate) and load.rate > 0
+
+
+RATE = {"figure": "calls_per_s", "y_title": "thousand calls/s", "unit": 1000}
+SIZE = {"x": "size", "x_title": "bytes of a request and of its reply", "label": plan.size_text, "holds": by_size}
+CURVES = (
+    Curve("size-p50", "One caller, sync: latency", figure="p50_us", y_title="p50, us", scale=plots.Logarithmic, **SIZE),
+    Curve("size-mb", "One caller, sync: bandwidth", figure="mb_per_s", y_title="MB/s each way", **SIZE),
+    *(
+        Curve(f"callers-{api}", f"64 B, {api}: rate", "callers", "callers", **RATE,
+              holds=lambda load, api=api: closed(load) and (load.api, load.size) == (api, 64))
+        for api in (*plan.APIS, "stream")
+    ),
+    Curve("channels", "64 B, callback, 64 callers: rate", "channels", "channels that they take by turns", **RATE,
+          holds=lambda load: load == Load("callback", callers=64, channels=load.channels)),
+    *(
+        Curve(f"rate-{figure.removesuffix('_us')}", f"64 B, callback, open loop: {title}", "rate", "calls/s offered",
+              figure, f"{title}, us", by_rate, plots.Logarithmic)
+        for figure, title in (("p50_us", "p50"), ("p99_us", "p99"))
+    ),
+)  # fmt: skip
+
+
+def loads_of(results, holds):
+    """(scenario, its load) of those that are scattered over the run and for which `holds` is true."""
+    for scenario in results["scenarios"]:
+        load = Load(**scenario["load"])
+        if scenario["name"] == load.name and holds(load):
+            yield scenario, load
+
+
+def cell(told, form):
+    """'**27.0** (25.1..29.0), x0.42': the median, the spread over rounds, the median of ratios to the first base."""
+    if not told:
+        return ""
+    value = statistics_of.summary(told["values"])
+    base = next((statistics_of.summary(ratios)["median"] for ratios in told["ratios"].values()), None)
+    ratio = "" if base is None else f", x{base:.2f}"
+    median, least, most = (form.format(value[key]) for key in ("median", "min", "max"))
+    return f"**{median}** ({least}..{most}){ratio}"
+
+
+def part_table(results, part, rows):
+    scenarios = [scenario for scenario, _ in loads_of(results, part.holds)]
+    transports = list(dict.fromkeys(name for scenario in scenarios for name in scenario["transports"]))
+    lines = []
+    for scenario in scenarios:
+        for figure in part.figures:
+            title, form = FIGURES[figure]
+            cells = [cell(scenario["transports"].get(name, {}).get(figure), form) for name in transports]
+            if any(cells):
+                lines.append([scenario["name"], title, *cells])
+    return rows([part.title, "", *(results["titles"][name] for name in transports)], lines) if lines else []
+
+
+def wanted_line(row, answer):
+    what = (row.load.name, FIGURES[row.figure][0]) if isinstance(row, wanted.Ratio) else (row.scenario, row.what)
+    if answer is None:
+        return [*what, "", "", "", "", "not measured"]
+    reached = "yes" if not answer.missed else "**no**"
+    if isinstance(row, wanted.Bound):
+        mine, tcp = (row.form.format(value) for value in (answer.skein, answer.found[TCP]))
+        return [*what, f"{mine}, at most {row.most:g}", f"({tcp})", "", "", reached]
+    skein = FIGURES[row.figure][1].format(answer.skein)
+    return [*what, skein, *(wanted_cell(row, answer, base) for base in wanted.better(0, 0, 0)), reached]
+
+
+def wanted_cell(row, answer, base):
+    """'**x3.1** (2.9..3.6) of 9': how many times better than `base`, the spread over rounds, and what is wanted."""
+    if base not in row.times:
+        return ""
+    if base not in answer.found:
+        return f"? of {row.times[base]:g}"
+    median, least, most = answer.found[base]
+    return f"**x{median:.2f}** ({least:.2f}..{most:.2f}) of {row.times[base]:g}"
+
+
+def wanted_table(results, rows):
+    scenarios = {scenario["name"]: scenario["transports"] for scenario in results["scenarios"]}
+    lines = [wanted_line(*pair) for pair in wanted.answers(scenarios)]
+    bases = [f"times better than {base.title}" for base in wanted.better(0, 0, 0)]
+    return rows(["wanted", "", SKEIN.title, *bases, "reached"], lines)
+
+
+def about(results):
+    """When, where and how it was measured."""
+    on, settings = results["machine"], results["settings"]
+    loads = " to ".join(f"{load:.1f}" for load in results["load_averages"])
+    limits = [f"only scenarios with '{settings['only']}'"] if settings["only"] else []
+    limits += [f"{settings['rounds']} rounds instead of each scenario's own number"] if settings["rounds"] else []
+    words = (
+        f"{results['date'][:10]}, commit {on['commit']}, {on['cores']} cores of {on['cpu']} ({on['virtual']}),"
+        f" {on['memory']} of memory, Linux {on['kernel']}, gRPC {on['grpc']}; load average {loads};"
+        f" {results['minutes']:g} minutes. {settings['duration']:g} s a figure; seed {settings['seed']}. Medians"
+        " (lowest..highest round), and the median of the ratios to TCP (or TLS) in the same round."
+    )
+    return words + (f" **Not a whole run: {', '.join(limits)}.**" if limits else "")
+
+
+def failures(results):
+    for scenario in results["scenarios"]:
+        for failure in scenario["failures"]:
+            yield f"- {scenario['name']}, {failure['transport']}: {failure['why'].splitlines()[0]}"
+
+
+def charts(results):
+    """{file name: SVG document}."""
+    drawn = {}
+    for curve in CURVES:
+        lines = {}
+        for scenario, load in loads_of(results, curve.holds):
+            for name, figures in scenario["transports"].items():
+                if curve.figure in figures and name != SKEIN_BLOCK.name:
+                    median = statistics_of.summary(figures[curve.figure]["values"])["median"]
+                    line = lines.setdefault(results["titles"][name], [])
+                    line.append((getattr(load, curve.x), median / curve.unit))
+        if lines and max(map(len, lines.values())) > 1:
+            lines = {title: sorted(line) for title, line in lines.items()}
+            drawn[f"{curve.file}.svg"] = plots.chart(
+                curve.title, curve.x_title, curve.y_title, lines, curve.scale, curve.label
+            )
+    return drawn
+
+
+def tables(results, rows):
+    """Blocks of lines; `rows` lays a table out."""
+    yield [about(results)]
+    if failed := list(failures(results)):
+        yield ["Failed, and left out with all of its round:", "", *failed]
+    if results["settings"]["plan"] == "report":
+        yield wanted_table(results, rows)
+    yield from filter(None, (part_table(results, part, rows) for part in PARTS))
+
+
+def text(blocks):
+    return "\n\n".join("\n".join(block) for block in blocks)
+
+
+def terminal(results):
+    return text(tables(results, table.aligned)).replace("**", "")
+
+
+def markdown(results):
+    images = [f"![{name.removesuffix('.svg')}]({FOLDER}/{name})" for name in charts(results)]
+    pairs = [" ".join(images[i : i + 2]) for i in range(0, len(images), 2)]
+    return text([*tables(results, table.rows), *([pair] for pair in pairs)])
+
+
+def write(results, docs):
+    page = docs / "performance.md"
+    page.write_text(table.written_into(page.read_text(), markdown(results), BEGIN))
+    folder = docs / FOLDER
+    folder.mkdir(exist_ok=True)
+    for name, drawing in charts(results).items():
+        (folder / name).write_text(drawing)
+
+
+def json_text(results):
+    """As JSON with the rounds of a figure on one line, to be read by people, too."""
+    numbers = re.compile(r"\[\n([-+.,\de\s]+)\]")
+    return numbers.sub(lambda match: f"[{' '.join(match[1].split())}]", json.dumps(results, indent=1)) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("docs", type=pathlib.Path, nargs="?")
+    options = parser.parse_args()
+    results = json.loads(options.results.read_text())
+    if options.docs:
+        write(results, options.docs)
+    else:
+        print(terminal(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""The arithmetic, the tables, the plots and the page, on invented figures."""
+
+import json
+import pathlib
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+import plan
+import plots
+import report
+import statistics_of
+import table
+import wanted
+from plan import IN_PROCESS, SKEIN, TCP, UNIX, Load
+
+FIGURES = {
+    "load": ("p50_us", "p90_us", "p99_us", "p999_us", "calls_per_s", "mb_per_s", "cpu_us"),
+    "idle": ("client_cpu_percent", "server_cpu_percent"),
+    "first_call": ("first_call_us", "second_call_us"),
+}
+
+
+def told(figure, gain, rounds=3):
+    """A figure that is `gain` times better than those of every base."""
+    ratio = gain if figure.endswith("_per_s") else 1 / gain
+    return {"values": [100 * ratio] * rounds, "ratios": {base.name: [ratio] * rounds for base in plan.BASES}}
+
+
+def run(gain, scenarios=None, **settings):
+    """The results of a run in which Skein is `gain` times better than all else."""
+    scenarios = plan.report() if scenarios is None else scenarios
+    return {
+        "date": "2026-01-02T03:04:05+00:00",
+        "machine": {"commit": "abc", "cores": 2, "cpu": "A", "virtual": "none"}
+        | {"memory": "4 kB", "kernel": "6", "grpc": "1"},
+        "settings": {"plan": "report", "seed": 7, "rounds": None, "duration": 0.5, "only": "", **settings},
+        "minutes": 30.0,
+        "load_averages": [0.1, 2.0],
+        "titles": {each.name: each.title for scenario in scenarios for each in scenario.transports},
+        "scenarios": [
+            {
+                "name": scenario.name,
+                "load": vars(scenario.load),
+                "failures": [],
+                "transports": {
+                    each.name: {
+                        figure: told(figure, gain if each == SKEIN else 1) for figure in FIGURES[scenario.load.measure]
+                    }
+                    for each in scenario.transports
+                },
+            }
+            for scenario in scenarios
+        ],
+    }
+
+
+def answers(results):
+    return dict(wanted.answers({each["name"]: each["transports"] for each in results["scenarios"]}))
+
+
+class Statistics(unittest.TestCase):
+    def test_ratios_are_taken_within_the_round(self):
+        # Both drift by a factor of ten; in each round the second is half the first.
+        slow, fast = [10.0, 100.0, 20.0], [5.0, 50.0, 10.0]
+        self.assertEqual(statistics_of.with_ratio(fast, slow)["ratio"]["median"], 0.5)
+
+    def test_ratios_need_as_many_rounds_of_both(self):
+        with self.assertRaises(ValueError):
+            statistics_of.with_ratio([1.0], [1.0, 2.0])
+
+    def test_summary_tells_middle_and_spread(self):
+        summed = statistics_of.summary([5.0, 1.0, 3.0, 2.0, 4.0])
+        keys = ("min", "first_quartile", "median", "third_quartile", "max")
+        self.assertEqual([summed[key] for key in keys], [1, 2, 3, 4, 5])
+        self.assertEqual(statistics_of.summary([7.0])["third_quartile"], 7.0)
+
+
+class Wanted(unittest.TestCase):
+    def test_every_row_has_its_figures_in_the_plan(self):
+        for row, answer in answers(run(1)).items():
+            self.assertIsNotNone(answer, row)
+            if isinstance(row, wanted.Ratio):
+                self.assertEqual(set(answer.found), set(row.times), row)
+
+    def test_are_reached_when_everything_is_many_times_better(self):
+        missed = [row for row, answer in answers(run(2000)).items() if answer.missed]
+        self.assertEqual(missed, [])
+
+    def test_say_which_transport_is_not_beaten(self):
+        (answer,) = (
+            answer for row, answer in answers(run(8.5)).items()
+            if isinstance(row, wanted.Ratio) and (row.load, row.figure) == (Load(), "p50_us")
+        )  # fmt: skip
+        self.assertEqual(answer.missed, (TCP.title,))
+        self.assertAlmostEqual(answer.found[TCP][0], 8.5)
+
+    def test_less_time_and_more_calls_are_better(self):
+        self.assertEqual(wanted.times_better("p50_us", [0.5, 0.25, 0.1]), (4, 2, 10))
+        self.assertEqual(wanted.times_better("calls_per_s", [0.5, 0.25, 0.1]), (0.25, 0.1, 0.5))
+
+    def test_bounds_are_skeins_own_beside_tcps(self):
+        results = run(1)
+        for scenario in results["scenarios"]:
+            if scenario["name"] == wanted.IN_A_ROW.name:
+                scenario["transports"]["skein"]["p50_us"]["values"] = [10.0, 14.0, 12.0]
+                scenario["transports"]["tcp"]["p50_us"]["values"] = [10.0, 20.0, 12.0]
+        (answer,) = (a for row, a in answers(results).items() if getattr(row, "scenario", "") == wanted.IN_A_ROW.name)
+        self.assertEqual((answer.skein, answer.found, answer.missed), (1.4, {TCP: 2.0}, ()))
+
+    def test_what_was_not_measured_is_not_reached(self):
+        results = run(2000, [])
+        self.assertEqual(set(answers(results).values()), {None})
+        self.assertEqual(report.terminal(results).count("not measured"), len(wanted.ROWS))
+
+    def test_what_lacks_a_base_is_not_reached(self):
+        results = run(2000)
+        for scenario in results["scenarios"]:
+            for figure in scenario["transports"].get("skein", {}).values():
+                figure["ratios"].pop("in-process", None)
+        missed = [answer.missed for answer in answers(results).values() if answer.missed]
+        self.assertEqual(set(missed), {(IN_PROCESS.title,)})
+        self.assertIn("? of 4", report.terminal(results))
+
+
+class Tables(unittest.TestCase):
+    def test_of_a_whole_run_have_all_parts(self):
+        text = report.markdown(run(2))
+        for part in report.PARTS:
+            self.assertIn(f"| {part.title} |", text)
+        self.assertNotIn("not measured", text)
+        self.assertNotIn("Not a whole run", text)
+
+    def test_of_a_part_of_a_run_say_so(self):
+        text = report.terminal(run(2, only="sync", rounds=1))
+        self.assertIn("Not a whole run: only scenarios with 'sync', 1 rounds", text)
+
+    def test_cell(self):
+        figure = {"values": [14.0, 15.0, 16.0], "ratios": {"tcp": [0.1, 0.12, 0.08], "unix": [1, 1, 1]}}
+        self.assertEqual(report.cell(figure, "{:.1f}"), "**15.0** (14.0..16.0), x0.10")
+        self.assertEqual(report.cell(None, "{:.1f}"), "")
+        self.assertEqual(report.cell({"values": [1.0], "ratios": {}}, "{:.0f}"), "**1** (1..1)")
+
+    def test_wanted_cell(self):
+        line = report.wanted_line(*next(iter(answers(run(8.5)).items())))
+        self.assertEqual(line[2:], ["11.8", "**x8.50** (8.50..8.50) of 9", "**x8.50** (8.50..8.50) of 8",
+                                    "**x8.50** (8.50..8.50) of 4", "**no**"])  # fmt: skip
+
+    def test_failures_are_told(self):
+        results = run(2)
+        results["scenarios"][0]["failures"] = [{"transport": "skein", "why": "it died\nof this"}]
+        self.assertIn(f"- {results['scenarios'][0]['name']}, skein: it died\n", report.markdown(results))
+
+    def test_a_scenario_that_always_fails_has_no_figures(self):
+        results = run(2)
+        for scenario in results["scenarios"]:
+            scenario["transports"] = {name: {} for name in scenario["transports"]}
+        self.assertIn("not measured", report.markdown(results))
+
+    def test_are_aligned_on_a_terminal(self):
+        self.assertEqual(table.aligned(["a", "bb"], [["ccc", "d"]]), ["a    bb", "ccc  d"])
+
+
+class Plots(unittest.TestCase):
+    def assert_within_the_picture(self, svg, points):
+        circles = [node for node in xml.etree.ElementTree.fromstring(svg).iter() if node.tag.endswith("circle")]
+        self.assertEqual(len(circles), points)
+        for circle in circles:
+            self.assertTrue(plots.LEFT <= float(circle.get("cx")) <= plots.WIDTH - plots.RIGHT)
+            self.assertTrue(plots.TOP <= float(circle.get("cy")) <= plots.HEIGHT - plots.BOTTOM)
+
+    def test_of_a_whole_run_are_all_drawn(self):
+        drawn = report.charts(run(2))
+        self.assertEqual(set(drawn), {f"{curve.file}.svg" for curve in report.CURVES})
+        points = {"size-p50": len(plan.SIZES), "callers-sync": len(plan.CALLERS), "channels": len(plan.CHANNELS),
+                  "rate-p99": len(plan.RATES)}  # fmt: skip
+        for name, count in points.items():
+            self.assert_within_the_picture(drawn[f"{name}.svg"], count * len(plan.LOCAL))
+
+    def test_need_two_points(self):
+        self.assertEqual(report.charts(run(2, [plan.Scenario(Load(), (TCP, SKEIN), 1)])), {})
+
+    def test_linear_axes_end_at_round_numbers(self):
+        self.assertEqual([plots.nice_top(value) for value in (9.9, 10.1, 67.6, 82)], [10, 12, 80, 100])
+        self.assertEqual(plots.Linear([0.0, 67.6]).ticks, [0, 20, 40, 60, 80])
+
+    def test_logarithmic_axes_enclose_the_values(self):
+        self.assertEqual(plots.Logarithmic([14, 180]).ticks, [10, 20, 50, 100, 200])
+        self.assertEqual(plots.Logarithmic([14, 180000]).ticks, [10, 100, 1000, 10000, 100000, 1000000])
+        self.assertEqual(plots.Logarithmic([100, 100]).ticks, [100, 200])
+        for value in (10, 14, 200):
+            self.assertTrue(0 <= plots.Logarithmic([10, 14, 200]).part(value) <= 1)
+
+    def test_are_well_formed(self):
+        series = {"a": [(1, 0.0), (48, 67.6)], "b": [(1, 5.0), (10005, 3.0)]}
+        self.assert_within_the_picture(plots.chart("t", "x", "y", series), 4)
+        series = {"a": [(8, 1.0), (1 << 26, 67.6)], "b": [(64, 500000.0)]}
+        self.assert_within_the_picture(plots.chart("t", "x", "y", series, plots.Logarithmic, plan.size_text), 3)
+
+
+class Page(unittest.TestCase):
+    def test_figures_are_replaced_between_the_markers_only(self):
+        page = f"before\n{report.BEGIN}\nold\n{table.END}\nafter\n"
+        once = table.written_into(page, "new", report.BEGIN)
+        self.assertEqual(once, f"before\n{report.BEGIN}\n\nnew\n\n{table.END}\nafter\n")
+        self.assertEqual(table.written_into(once, "new", report.BEGIN), once)
+
+    def test_without_markers_nothing_is_written(self):
+        with self.assertRaises(SystemExit):
+            table.written_into("a page", "new", report.BEGIN)
+
+    def test_is_written_with_its_plots(self):
+        with tempfile.TemporaryDirectory() as folder:
+            docs = pathlib.Path(folder)
+            (docs / "performance.md").write_text(f"{report.BEGIN}\n{table.END}\n")
+            report.write(run(2), docs)
+            page = (docs / "performance.md").read_text()
+            for curve in report.CURVES:
+                self.assertIn(f"({report.FOLDER}/{curve.file}.svg)", page)
+                self.assertTrue((docs / report.FOLDER / f"{curve.file}.svg").exists())
+
+    def test_the_file_holds_what_was_told(self):
+        results = run(2)
+        self.assertEqual(json.loads(report.json_text(results)), results)
+        self.assertEqual(report.markdown(json.loads(report.json_text(results))), report.markdown(results))
+
+
+class Bases(unittest.TestCase):
+    def test_are_those_of_the_wanted(self):
+        self.assertEqual(list(wanted.better(1, 1, 1)), [TCP, UNIX, IN_PROCESS])
+
+
+if __name__ == "__main__":
+    unittest.main()

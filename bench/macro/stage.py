@@ -1,0 +1,172 @@
+"""Where the processes of a measurement run."""
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+
+# glibc's defaults hand every freed megabyte back to the kernel: page faults would then be most of a large echo's time.
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
+
+SECONDS_TO_END = 10
+SECONDS_TO_MEASURE = 120  # besides the time that a measurement is asked to take
+
+# Computes until its parent is gone.
+BUSY = """
+import os, sys
+parent = os.getppid()
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print("busy", flush=True)
+while os.getppid() == parent:
+    sum(range(100000))
+"""
+
+
+class Failure(Exception):
+    """A process did not do what it was started for."""
+
+
+class Stage:
+    """The build's programs, an environment alike for all, a folder for sockets and certificates. A subclass may start
+    servers elsewhere."""
+
+    def __init__(self, build):
+        self._build = build
+        self._exits = contextlib.ExitStack()
+        self._folder = pathlib.Path(self._exits.enter_context(tempfile.TemporaryDirectory()))
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "GRPC_", "LD_PRELOAD", "MALLOC_"))}
+        self._environment = {**kept, **MALLOC, "GRPC_VERBOSITY": "info"}
+        # A thousand connections are more descriptors than a process has by default.
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._exits.close()
+
+    def can(self, load, transport):
+        """Whether there are the programs for it: a build may be without Skein for gRPC, or without Thrift."""
+        if load.thrift:
+            return self._thrift.exists()
+        return self._program("client", transport.needs_skein).exists()
+
+    def measure(self, load, transport, seconds):
+        """The figures of `load` over `transport`: {name: number}. They are of processes of their own."""
+        with busy_processors() if load.busy else contextlib.nullcontext():
+            if load.thrift:
+                return self._measure_thrift(load, transport, seconds)
+            with self.server(load, transport) as (address, process):
+                flags = [f"--target={address}", f"--measure={load.measure}", f"--style={load.api}"]
+                if load.measure == "first_call":
+                    # Of a server that has served before: its own start is not the question.
+                    self._measure_grpc(transport, flags, seconds)
+                    return self._measure_grpc(transport, flags, seconds)
+                flags += [f"--server_style={load.api}", f"--duration={seconds}s", f"--server_pid={process}"]
+                flags += [f"--{name}={getattr(load, name)}" for name in ("callers", "channels", "rate")]
+                return self._measure_grpc(transport, [*flags, f"--bytes={load.size}"], seconds)
+
+    @contextlib.contextmanager
+    def server(self, load, transport):
+        """A running server's address and process id (0: it is in the client's, or on another machine)."""
+        if transport.listen is None:
+            yield "in-process", 0
+            return
+        command = [self._program("server", transport.skein_server), f"--style={load.api}"]
+        command.append(f"--listen={transport.listen.format(folder=self._folder)}")
+        if transport.tls:
+            certificate, key = self._certificate
+            command += [f"--tls_cert={certificate}", f"--tls_key={key}"]
+        with tempfile.TemporaryFile() as log:
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self._environment_of(transport)
+            )
+            try:
+                line = process.stdout.readline().decode()
+                if not line.startswith("listening on "):
+                    log.seek(0)
+                    raise Failure(f"the server did not start:\n{log.read().decode(errors='replace')}")
+                yield line.removeprefix("listening on ").strip(), process.pid
+            finally:
+                end(process)
+
+    @property
+    def _thrift(self):
+        return self._build / "bench/thrift/bench_thrift"
+
+    def _program(self, role, skein):
+        return self._build / "bench/macro" / f"bench_echo_{role}{'_skein' if skein else ''}"
+
+    def _environment_of(self, transport):
+        return {**self._environment, "SKEIN_WAIT_MODE": transport.wait_mode, **dict(transport.environment)}
+
+    @functools.cached_property
+    def _certificate(self):
+        certificate, key = self._folder / "cert.pem", self._folder / "key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+            + ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"]
+            + ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
+            check=True,
+            capture_output=True,
+        )
+        return certificate, key
+
+    def _measure_grpc(self, transport, flags, seconds):
+        tls = [f"--tls_ca={self._certificate[0]}"] if transport.tls else []
+        done = self._run([self._program("client", transport.skein_client), *flags, *tls], transport, seconds)
+        paths = re.findall(r"skein: client \S+ uses (.+)", done.stderr)
+        if transport.path is not None and not (paths and all(path.startswith(transport.path) for path in paths)):
+            raise Failure(f"paths were {sorted(set(paths))} instead of {transport.path}:\n{done.stderr}")
+        return json.loads(done.stdout)
+
+    def _measure_thrift(self, load, transport, seconds):
+        socket = "unix" if transport.listen.startswith("unix:") else "tcp"
+        flags = [f"--transport={'skein' if transport.needs_skein else socket}", f"--wait_mode={transport.wait_mode}"]
+        flags += [f"--bytes={load.size}", f"--threads={load.callers}", f"--duration={seconds}s"]
+        flags += ["--nonblocking"] * (load.api == "thrift-nonblocking") + ["--idle"] * (load.measure == "idle")
+        return json.loads(self._run([self._thrift, *flags], transport, seconds).stdout)
+
+    def _run(self, command, transport, seconds):
+        limit = seconds + SECONDS_TO_MEASURE
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, env=self._environment_of(transport), timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired as expired:
+            raise Failure(f"{command[0].name} took more than {limit:.0f} s") from expired
+        if done.returncode != 0:
+            raise Failure(f"{command[0].name} ended with status {done.returncode}:\n{done.stderr[-2000:]}")
+        return done
+
+
+def end(process):
+    """Of a process that ends with its standard input."""
+    process.stdin.close()
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    process.stdout.close()
+
+
+@contextlib.contextmanager
+def busy_processors():
+    """A process that computes without end, pinned to each processor that this one may use."""
+    with contextlib.ExitStack() as exits:
+        for processor in sorted(os.sched_getaffinity(0)):
+            process = subprocess.Popen([sys.executable, "-c", BUSY, str(processor)], stdout=subprocess.PIPE)
+            exits.callback(process.wait)
+            exits.callback(process.kill)
+            exits.enter_context(process.stdout)
+            if process.stdout.readline() != b"busy\n":
+                raise Failure("a process that keeps a processor busy did not start")
+        yield
