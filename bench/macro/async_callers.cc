@@ -38,6 +38,7 @@ absl::StatusOr<Outcome> RunAsync(const Stubs& stubs, const Load& load) {
     return std::make_unique<AsyncCaller>(stubs, request, queues[number % queues.size()]);
   });
   std::vector<std::thread> threads;
+  threads.reserve(queues.size());
   for (grpc::CompletionQueue& queue : queues) threads.emplace_back([&] { TellAnswers(queue, crowd); });
   absl::StatusOr<Outcome> outcome = crowd.Run();
   for (grpc::CompletionQueue& queue : queues) queue.Shutdown();

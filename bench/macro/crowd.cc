@@ -37,6 +37,7 @@ absl::StatusOr<Outcome> Crowd::Run() {
 
 void Crowd::StartAll() {
   std::vector<Caller*> callers;
+  callers.reserve(load_.callers);
   for (int number = 0; number < load_.callers; ++number) callers.push_back(&Free());
   for (size_t number = 0; number < callers.size(); ++number) callers[number]->Start(number, absl::Now());
 }

@@ -105,7 +105,7 @@ class Scenario:
 
     @property
     def name(self):
-        return f"{self.load.name}, {self.rounds} times in a row" if self.together else self.load.name
+        return f"{self.load.name}, processes in a row" if self.together else self.load.name
 
 
 # Rounds of what is asked about by number, and of the points of a curve.
