@@ -5,7 +5,7 @@ import math
 WIDTH, HEIGHT = 520, 320
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 34, 96
 COLOURS = ("#0b6e99", "#c2410c", "#4d7c0f", "#7e22ce", "#525252")
-LABEL_WIDTH = 38
+LABEL_WIDTH = 36
 
 
 def text(x, y, words, anchor="middle", size=12, extra=""):
@@ -13,6 +13,8 @@ def text(x, y, words, anchor="middle", size=12, extra=""):
 
 
 def number(value):
+    if value >= 10000:
+        return f"{value / 1e6:g}M" if value >= 1e6 else f"{value / 1e3:g}k"
     return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:g}"
 
 

@@ -81,6 +81,11 @@ class Curve:
     unit: float = 1  # of y, in the figure's
 
 
+def short_size(size):
+    """65536 as '64K'."""
+    return re.sub("i?B| ", "", plan.size_text(size))
+
+
 def by_size(load):
     return closed(load) and (load.api, load.callers) == ("sync", 1)
 
@@ -90,7 +95,7 @@ def by_rate(load):
 
 
 RATE = {"figure": "calls_per_s", "y_title": "thousand calls/s", "unit": 1000}
-SIZE = {"x": "size", "x_title": "bytes of a request and of its reply", "label": plan.size_text, "holds": by_size}
+SIZE = {"x": "size", "x_title": "bytes of a request and of its reply", "label": short_size, "holds": by_size}
 CURVES = (
     Curve("size-p50", "One caller, sync: latency", figure="p50_us", y_title="p50, us", scale=plots.Logarithmic, **SIZE),
     Curve("size-mb", "One caller, sync: bandwidth", figure="mb_per_s", y_title="MB/s each way", **SIZE),
