@@ -114,7 +114,7 @@ class Series:
         bases = {base.name: [round_[base.name].get(figure) for round_ in self._rounds]
                  for base in plan.BASES if base in self._transports}  # fmt: skip
         return {
-            name: [round(ratio, 4) for ratio in statistics_of.ratios(values, base)]
+            name: [float(f"{ratio:.4g}") for ratio in statistics_of.ratios(values, base)]
             for name, base in bases.items()
             if all(base)
         }

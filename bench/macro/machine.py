@@ -25,7 +25,7 @@ def describe():
     return {
         "cpu": _first("/proc/cpuinfo", "model name"),
         "cores": len(os.sched_getaffinity(0)),
-        "memory": _first("/proc/meminfo", "MemTotal"),
+        "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / (1 << 30)),
         "kernel": platform.release().split("-")[0],
         "virtual": _output("systemd-detect-virt"),
         "grpc": _output("pkg-config", "--modversion", "grpc++"),

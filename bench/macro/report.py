@@ -153,7 +153,7 @@ def wanted_line(row, answer):
     reached = "yes" if not answer.missed else "**no**"
     if isinstance(row, wanted.Bound):
         mine, tcp = (row.form.format(value) for value in (answer.skein, answer.found[TCP]))
-        return [*what, f"{mine}, at most {row.most:g}", f"({tcp})", "", "", reached]
+        return [*what, f"**{mine}**, at most {row.most:g}", f"TCP's own: {tcp}", "", "", reached]
     skein = FIGURES[row.figure][1].format(answer.skein)
     return [*what, skein, *(wanted_cell(row, answer, base) for base in wanted.better(0, 0, 0)), reached]
 
@@ -179,12 +179,15 @@ def about(results):
     """When, where and how it was measured."""
     on, settings = results["machine"], results["settings"]
     loads = " to ".join(f"{load:.1f}" for load in results["load_averages"])
+    rounds = [len(figure["values"]) for each in results["scenarios"] for told in each["transports"].values()
+              for figure in told.values()]  # fmt: skip
     limits = [f"only scenarios with '{settings['only']}'"] if settings["only"] else []
     limits += [f"{settings['rounds']} rounds instead of each scenario's own number"] if settings["rounds"] else []
     words = (
         f"{results['date'][:10]}, commit {on['commit']}, {on['cores']} cores of {on['cpu']} ({on['virtual']}),"
-        f" {on['memory']} of memory, Linux {on['kernel']}, gRPC {on['grpc']}; load average {loads};"
-        f" {results['minutes']:g} minutes. {settings['duration']:g} s a figure; seed {settings['seed']}. Medians"
+        f" {on['memory_gib']} GiB of memory, Linux {on['kernel']}, gRPC {on['grpc']}; load average {loads};"
+        f" {results['minutes']:g} minutes. {min(rounds, default=0)} to {max(rounds, default=0)} rounds of"
+        f" {settings['duration']:g} s a figure; seed {settings['seed']}. Medians"
         " (lowest..highest round), and the median of the ratios to TCP (or TLS) in the same round."
     )
     return words + (f" **Not a whole run: {', '.join(limits)}.**" if limits else "")

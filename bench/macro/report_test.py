@@ -33,7 +33,7 @@ def run(gain, scenarios=None, **settings):
     return {
         "date": "2026-01-02T03:04:05+00:00",
         "machine": {"commit": "abc", "cores": 2, "cpu": "A", "virtual": "none"}
-        | {"memory": "4 kB", "kernel": "6", "grpc": "1"},
+        | {"memory_gib": 4, "kernel": "6", "grpc": "1"},
         "settings": {"plan": "report", "seed": 7, "rounds": None, "duration": 0.5, "only": "", **settings},
         "minutes": 30.0,
         "load_averages": [0.1, 2.0],
@@ -130,6 +130,7 @@ class Tables(unittest.TestCase):
             self.assertIn(f"| {part.title} |", text)
         self.assertNotIn("not measured", text)
         self.assertNotIn("Not a whole run", text)
+        self.assertIn("3 to 3 rounds of 0.5 s", text)
 
     def test_of_a_part_of_a_run_say_so(self):
         text = report.terminal(run(2, only="sync", rounds=1))

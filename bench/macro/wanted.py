@@ -48,7 +48,7 @@ ROWS = (
     Ratio(Load(callers=8), "calls_per_s", better(1.6, 1.4)),
     Ratio(Load("callback", callers=8), "calls_per_s", better(2.1, 1.8)),
     *(
-        Ratio(Load(api, callers=callers), "calls_per_s", better(1.2, 1, 1))
+        Ratio(Load(api, callers=callers), "calls_per_s", better(1.2, 1))
         for callers in (64, 256)
         for api in plan.APIS
     ),
