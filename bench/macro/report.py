@@ -170,9 +170,11 @@ def wanted_cell(row, answer, base):
 
 def wanted_table(results, rows):
     scenarios = {scenario["name"]: scenario["transports"] for scenario in results["scenarios"]}
-    lines = [wanted_line(*pair) for pair in wanted.answers(scenarios)]
+    # Of a part of a run, the rest is not missed.
+    partial = results["settings"]["only"]
+    lines = [wanted_line(row, answer) for row, answer in wanted.answers(scenarios) if answer or not partial]
     bases = [f"times better than {base.title}" for base in wanted.better(0, 0, 0)]
-    return rows(["wanted", "", SKEIN.title, *bases, "reached"], lines)
+    return rows(["wanted", "", SKEIN.title, *bases, "reached"], lines) if lines else []
 
 
 def about(results):
@@ -223,9 +225,8 @@ def tables(results, rows):
     yield [about(results)]
     if failed := list(failures(results)):
         yield ["Failed, and left out with all of its round:", "", *failed]
-    if results["settings"]["plan"] == "report":
-        yield wanted_table(results, rows)
-    yield from filter(None, (part_table(results, part, rows) for part in PARTS))
+    wanted_first = [wanted_table(results, rows)] if results["settings"]["plan"] == "report" else []
+    yield from filter(None, [*wanted_first, *(part_table(results, part, rows) for part in PARTS)])
 
 
 def text(blocks):

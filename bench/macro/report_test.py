@@ -112,6 +112,7 @@ class Wanted(unittest.TestCase):
         results = run(2000, [])
         self.assertEqual(set(answers(results).values()), {None})
         self.assertEqual(report.terminal(results).count("not measured"), len(wanted.ROWS))
+        self.assertNotIn("not measured", report.terminal(run(2000, [], only="thrift")))
 
     def test_what_lacks_a_base_is_not_reached(self):
         results = run(2000)

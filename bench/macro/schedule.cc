@@ -3,6 +3,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/time/clock.h"
 
@@ -18,11 +19,12 @@ Schedule::Schedule(const Load& load, absl::Time start, int threads, int number)
 
 std::optional<absl::Time> Schedule::Next() {
   const absl::Time now = absl::Now();
-  const absl::Time since = interval_ == absl::ZeroDuration() ? now : due_;
-  absl::SleepFor(std::min(since, end_) - now);
-  if (since >= end_) return std::nullopt;
-  due_ += interval_;
-  return since;
+  if (interval_ == absl::ZeroDuration()) {
+    const bool again = std::exchange(has_begun_, true);
+    return again && now >= end_ ? std::nullopt : std::optional(now);
+  }
+  absl::SleepFor(std::min(due_, end_) - now);
+  return due_ < end_ ? std::optional(std::exchange(due_, due_ + interval_)) : std::nullopt;
 }
 
 }  // namespace skein::bench
