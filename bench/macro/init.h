@@ -1,8 +1,14 @@
-// The one difference between the plain programs and the Skein ones.
+// How the programs begin; the one difference between the plain ones and the Skein ones.
 #ifndef SKEIN_BENCH_MACRO_INIT_H_
 #define SKEIN_BENCH_MACRO_INIT_H_
 
+#include <grpc/grpc.h>
+
 namespace skein::bench {
+
+// gRPC stays until the process ends. Its shutdown may take ten seconds, until a poller that nobody needs any more has
+// slept enough (grpc_core::Executor::ShutdownAll joins one that tcp_posix.cc has started).
+inline void KeepGrpc() { grpc_init(); }
 
 // Defined by plain_init.cc (does nothing) or skein_init.cc (skein::grpc_transport::Init). Exits when it fails.
 void InitTransport();

@@ -152,10 +152,12 @@ def end(process):
     process.stdin.close()
     try:
         process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as expired:
         process.kill()
         process.wait()
-    process.stdout.close()
+        raise Failure(f"the server did not end within {SECONDS_TO_END} s") from expired
+    finally:
+        process.stdout.close()
 
 
 @contextlib.contextmanager
