@@ -248,6 +248,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   // The polling owner's.
   std::vector<std::shared_ptr<Port>> touched_;
+  std::vector<std::shared_ptr<Port>> untouched_;  // none: room for the next
   bool armed_ = false;
   absl::Status end_;  // why the link ends, once what had arrived is read
   LastLane last_lane_ = LastLane::kStays;

@@ -63,9 +63,8 @@ void Queues::Remove(Lane* lane) {
 
 void Queues::Poll() {
   MutexLock lock(&mu_);
-  fabric::Completion completions[32];
-  for (size_t count; (count = completions_->Poll(absl::MakeSpan(completions))) > 0;) {
-    for (const fabric::Completion& completion : absl::MakeSpan(completions, count)) {
+  for (size_t count; (count = completions_->Poll(absl::MakeSpan(polled_))) > 0;) {
+    for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) {
       const auto lane =
           absl::c_find_if(lanes_, [&](const Lane* l) { return l->queue_pair() == completion.queue_pair; });
       const bool receive =

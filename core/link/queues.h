@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_LINK_QUEUES_H_
 #define SKEIN_CORE_LINK_QUEUES_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -51,6 +52,8 @@ class Queues {
   const std::unique_ptr<fabric::CompletionQueue> completions_;
   const std::unique_ptr<fabric::SharedReceiveQueue> receives_;  // null: each lane has its own
   Mutex mu_;
+  std::array<fabric::Completion, 32> polled_
+      ABSL_GUARDED_BY(mu_);  // room for one Poll: to clear it costs more than the poll
   absl::InlinedVector<Lane*, 4> lanes_ ABSL_GUARDED_BY(mu_);
   bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;
   size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;  // shared ones

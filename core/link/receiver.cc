@@ -352,10 +352,11 @@ void Link::Touch(const std::shared_ptr<Port>& port) {
 }
 
 void Link::NotifyTouched() {
-  std::vector<std::shared_ptr<Port>> touched;
-  touched.swap(touched_);
+  std::vector<std::shared_ptr<Port>> touched = std::exchange(touched_, std::move(untouched_));
   for (const std::shared_ptr<Port>& port : touched) port->touched_ = false;
   for (const std::shared_ptr<Port>& port : touched) port->Notify();
+  touched.clear();
+  untouched_ = std::move(touched);
 }
 
 void Link::Lose(const absl::Status& why) {

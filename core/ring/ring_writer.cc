@@ -64,15 +64,15 @@ absl::Status RingWriter::SetPeerHead(uint64_t head) {
 }
 
 void RingWriter::Append(const void* data, size_t size) {
+  if (size == 0) return;
   if (mirror_ != nullptr) {
     std::memcpy(at_, data, size);
     at_ += size;
     return;
   }
-  const size_t before = scratch_.size();
-  scratch_.resize(before + size);
-  std::byte* to = scratch_.data() + before;
-  std::memcpy(to, data, size);
+  const auto* bytes = static_cast<const std::byte*>(data);
+  // Reserved by Lay: what the segments point to stays.
+  std::byte* to = &*scratch_.insert(scratch_.end(), bytes, bytes + size);
   if (!segments_.empty() && segments_.back().data + segments_.back().size == to) {
     segments_.back().size += size;
   } else {
