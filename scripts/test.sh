@@ -63,11 +63,11 @@ test_thrift() {
   python3 "$ROOT/tests/thrift/run_thrift.py" --build "$BUILD/dev"
 }
 
-# test_instructions [--update]: what the hot paths cost, in the build that is installed.
+# test_instructions [--update]: what the hot paths cost.
 # shellcheck disable=SC2120  # verb_test passes the option
 test_instructions() {
-  build_preset release hot_paths || die "the build failed"
-  python3 "$ROOT/tests/instructions/run_instructions.py" --build "$BUILD/release" "$@"
+  build_preset dev hot_paths || die "the build failed"
+  python3 "$ROOT/tests/instructions/run_instructions.py" --build "$BUILD/dev" "$@"
 }
 
 # In virtual machines, whose kernel has an RDMA device whatever this machine has.

@@ -45,7 +45,7 @@ def check(measured, allowed, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, required=True, help="of the release preset, with hot_paths")
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="of the dev preset, with hot_paths")
     parser.add_argument("--update", action="store_true", help="write the budgets as they are measured now")
     options = parser.parse_args()
     folder = options.build / "tests/instructions"
