@@ -1,8 +1,8 @@
 #include "core/base/received_bytes.h"
 
-#include <cstdint>
 #include <new>
 
+#include "core/base/forked.h"
 #include "core/base/mutex.h"
 
 namespace skein {
@@ -11,14 +11,20 @@ namespace {
 // In front of the bytes; while nobody uses them, the pool's.
 struct alignas(std::max_align_t) Header {
   Header* next = nullptr;
-  bool pooled = false;
+  size_t capacity = 0;
 };
 
 std::byte* BytesOf(Header* header) { return reinterpret_cast<std::byte*>(header + 1); }
 Header* HeaderOf(std::byte* bytes) { return reinterpret_cast<Header*>(bytes) - 1; }
 
-Header* Allocate(size_t size, bool pooled) {
-  return new (::operator new(sizeof(Header) + size)) Header{nullptr, pooled};
+Header* Allocate(size_t size) { return new (::operator new(sizeof(Header) + size)) Header{nullptr, size}; }
+
+bool PoolWorks() {
+#ifdef __SANITIZE_ADDRESS__
+  return false;
+#else
+  return !InForkedChild();  // where another thread may have had the pool's lock
+#endif
 }
 
 // Last in, first out. Lock: mu_, a leaf.
@@ -33,7 +39,7 @@ class Pool {
         return first;
       }
     }
-    return Allocate(kPooledBytes, /*pooled=*/true);
+    return Allocate(kPooledBytes);
   }
 
   void Give(Header* header) {
@@ -65,13 +71,14 @@ Pool& ThePool() {
 
 void ReleaseReceivedBytes::operator()(std::byte* bytes) const {
   Header* const header = HeaderOf(bytes);
-  header->pooled ? ThePool().Give(header) : ::operator delete(header);
+  header->capacity == kPooledBytes&& PoolWorks() ? ThePool().Give(header) : ::operator delete(header);
 }
 
-ReceiveBuffer NewReceiveBuffer(size_t size) {
-  const bool pooled = size >= kLeastPooled && size <= kPooledBytes;
-  Header* const header = pooled ? ThePool().Take() : Allocate(size, /*pooled=*/false);
-  return {ReceivedBytes(BytesOf(header)), pooled ? kPooledBytes : size};
+ReceivedBytes NewReceivedBytes(size_t size) {
+  const bool fits = size >= kLeastPooled && size <= kPooledBytes;
+  return ReceivedBytes(BytesOf(fits && PoolWorks() ? ThePool().Take() : Allocate(size)));
 }
+
+size_t CapacityOf(const ReceivedBytes& bytes) { return HeaderOf(bytes.get())->capacity; }
 
 }  // namespace skein

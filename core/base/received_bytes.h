@@ -11,7 +11,8 @@
 
 namespace skein {
 
-// Pieces of the pool are of one size; smaller and larger requests are malloc's.
+// Pieces of the pool are of one size; smaller and larger requests are malloc's, and all are in a child made by fork()
+// and under AddressSanitizer, which would not see who reads what has been given back.
 inline constexpr size_t kPooledBytes = size_t{32} << 10;
 inline constexpr size_t kLeastPooled = size_t{8} << 10;
 // What the process keeps at most while nobody uses it.
@@ -23,11 +24,10 @@ struct ReleaseReceivedBytes {
 };
 using ReceivedBytes = std::unique_ptr<std::byte[], ReleaseReceivedBytes>;
 
-struct ReceiveBuffer {
-  ReceivedBytes bytes;  // not cleared
-  size_t capacity = 0;  // at least what was asked for
-};
-ReceiveBuffer NewReceiveBuffer(size_t size);
+// At least `size`, not cleared.
+ReceivedBytes NewReceivedBytes(size_t size);
+// How many there are.
+size_t CapacityOf(const ReceivedBytes& bytes);
 
 }  // namespace skein
 

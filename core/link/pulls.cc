@@ -76,7 +76,7 @@ std::unique_ptr<Pulls::Pull> Pulls::NewPull(const Line& line) const {
   if (landing_ != nullptr) {
     pull->local = {free_.back(), pull->block.size, landing_->lkey()};
   } else {
-    pull->bytes = NewReceiveBuffer(pull->block.size).bytes;
+    pull->bytes = NewReceivedBytes(pull->block.size);
     pull->local = {pull->bytes.get(), pull->block.size, 0};
   }
   return pull;
@@ -99,7 +99,7 @@ std::optional<Pulls::Pulled> Pulls::Take() {
     if (!pull->succeeded()) continue;  // and so the link ends
     Pulled pulled{pull->stream, std::move(pull->bytes), pull->block.size};
     if (landing_ != nullptr) {
-      pulled.bytes = NewReceiveBuffer(pulled.size).bytes;
+      pulled.bytes = NewReceivedBytes(pulled.size);
       std::memcpy(pulled.bytes.get(), pull->local.data, pulled.size);
     }
     answers_.push_back(pull->block.number);

@@ -71,7 +71,7 @@ void RingWriter::Append(const void* data, size_t size) {
     return;
   }
   const auto* bytes = static_cast<const std::byte*>(data);
-  // Reserved by Lay: what the segments point to stays.
+  // There is room for any message: what the segments point to stays.
   std::byte* to = &*scratch_.insert(scratch_.end(), bytes, bytes + size);
   if (!segments_.empty() && segments_.back().data + segments_.back().size == to) {
     segments_.back().size += size;

@@ -150,7 +150,6 @@ absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
   }
   Chunk chunk;
   chunk.buffer.size = size;
-  chunk.capacity = size;
   chunk.coming = true;
   arrived_.push_back(std::move(chunk));
   ++coming_;
@@ -198,7 +197,7 @@ void StreamPort::Append(absl::Span<const std::byte> payload) {
 
 // As much of `payload` as there is room for.
 size_t StreamPort::Fit(absl::Span<const std::byte> payload, Chunk& into) {
-  const size_t fits = std::min(payload.size(), into.capacity - into.buffer.size);
+  const size_t fits = std::min(payload.size(), CapacityOf(into.buffer.data) - into.buffer.size);
   std::memcpy(into.buffer.data.get() + into.buffer.size, payload.data(), fits);
   into.buffer.size += fits;
   return fits;
@@ -206,9 +205,7 @@ size_t StreamPort::Fit(absl::Span<const std::byte> payload, Chunk& into) {
 
 StreamPort::Chunk StreamPort::NewChunk(absl::Span<const std::byte> payload) {
   Chunk chunk;
-  ReceiveBuffer room = NewReceiveBuffer(std::max(payload.size(), kSmallestChunk));
-  chunk.capacity = room.capacity;
-  chunk.buffer = {std::move(room.bytes), payload.size()};
+  chunk.buffer = {NewReceivedBytes(std::max(payload.size(), kSmallestChunk)), payload.size()};
   std::memcpy(chunk.buffer.data.get(), payload.data(), payload.size());
   return chunk;
 }

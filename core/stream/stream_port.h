@@ -59,7 +59,6 @@ class StreamPort final : public link::Port {
   // Small items share a chunk, so that many of them cost little more memory than their bytes.
   struct Chunk {
     Buffer buffer;
-    size_t capacity = 0;
     bool coming = false;  // announced: nothing but its size is here yet
   };
 

@@ -33,6 +33,8 @@ absl::StatusOr<NewDoorbell> CreateDoorbell() {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "create a pipe");
   UniqueFd read(ends[0]);
   const UniqueFd write(ends[1]);
+  // The least, one page: a user may have so many before each new one has no more than that anyway.
+  fcntl(read.get(), F_SETPIPE_SZ, 1);
   absl::StatusOr<UniqueFd> own = OpenAnew(PathOf(read.get()));
   if (!own.ok()) return own.status();
   return NewDoorbell{*std::move(own), std::move(read)};

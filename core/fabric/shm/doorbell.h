@@ -4,6 +4,9 @@
 // turn the other's O_NONBLOCK off; and both are open for reading and writing, so that neither ever meets a pipe without
 // a reader (SIGPIPE) or a writer (a hang-up). That the peer has died is told by the socket.
 //
+// What is left to a peer: to write from memory whose pages it brings itself, slowly (FUSE), while the kernel holds the
+// pipe's lock. It is a process of the same user, who could stop this one by a signal.
+//
 // A socket's message would do as well, and does where there is no doorbell, but costs a buffer made and freed: two
 // sleepers that wake each other take 1.6 times as long.
 #ifndef SKEIN_CORE_FABRIC_SHM_DOORBELL_H_

@@ -18,8 +18,8 @@ namespace {
 constexpr absl::string_view kAnswer = "\x01met";
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 constexpr int kMaxMessagesPerDrain = 256;
-// With fewer descriptors left than this, doorbells go without.
-constexpr int kSpareDescriptors = 64;
+// With fewer descriptors left than this, there are no more doorbells: each connection has two.
+constexpr int kSpareDescriptors = 256;
 
 }  // namespace
 
@@ -90,17 +90,20 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
 }
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
-  absl::StatusOr<NewDoorbell> doorbell = absl::ResourceExhaustedError("few descriptors left");
-  if (DescriptorsLeft(kSpareDescriptors)) doorbell = CreateDoorbell();
-  UniqueFd own = doorbell.ok() ? std::move(doorbell->own) : UniqueFd();
-  if (absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), std::move(own)); !status.ok()) {
-    return status;
-  }
-  if (!doorbell.ok()) return absl::OkStatus();
+  NewDoorbell doorbell;
+  if (DescriptorsLeft(kSpareDescriptors)) doorbell = CreateDoorbell().value_or(NewDoorbell{});
+  if (doorbell.own.valid() && !WatchAtBoth(doorbell.own.get()).ok()) doorbell = NewDoorbell{};
+  absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), std::move(doorbell.own));
+  if (!status.ok() || !doorbell.to_pass.valid()) return status;
   SideMessage message;
   message.kind = SideMessageKind::kRingHere;
-  Tell(message, doorbell->to_pass.get());
+  Tell(message, doorbell.to_pass.get());
   return absl::OkStatus();
+}
+
+absl::Status ShmQueuePair::WatchAtBoth(int fd) {
+  if (absl::Status status = send_queue_->Watch(fd); !status.ok()) return status;
+  return receive_queue_ == send_queue_ ? absl::OkStatus() : receive_queue_->Watch(fd);
 }
 
 absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell) {
@@ -110,12 +113,7 @@ absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meetin
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
-  for (const int fd : {meeting.socket.get(), doorbell.get()}) {
-    if (fd < 0) continue;
-    if (absl::Status status = send_queue_->Watch(fd); !status.ok()) return status;
-    if (receive_queue_ == send_queue_) continue;
-    if (absl::Status status = receive_queue_->Watch(fd); !status.ok()) return status;
-  }
+  if (absl::Status status = WatchAtBoth(meeting.socket.get()); !status.ok()) return status;
   control_ = std::move(control);
   auto* shared = reinterpret_cast<Control*>(control_.data());
   mine_ = &shared->sides[side];
@@ -245,8 +243,8 @@ void ShmQueuePair::Tell(const SideMessage& message, int fd) {
     case SendResult::kSent:
       break;
     case SendResult::kFull:
-      // A doorbell may be lost: the socket that it would make readable is readable already.
-      if (message.kind == SideMessageKind::kDoorbell) break;
+      // A doorbell may be lost: the socket that it would make readable is readable already. So may a better one.
+      if (message.kind == SideMessageKind::kDoorbell || message.kind == SideMessageKind::kRingHere) break;
       Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
       break;
     case SendResult::kGone:

@@ -89,6 +89,7 @@ class ShmQueuePair final : public QueuePair {
 
   // queue_pair.cc
   absl::Status Connect(int side, Mapping control, Meeting meeting);
+  absl::Status WatchAtBoth(int fd);
   absl::Status BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell);
   void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
   void FailIfPeerGone(bool gone);

@@ -86,7 +86,7 @@ TEST_F(Ringing, ByDoorbell) {
 }
 
 TEST_F(Ringing, ByMessagesWhereDescriptorsAreFew) {
-  const DescriptorLimit few(40);
+  const DescriptorLimit few(100);
   Connect(kByMessages);
   ExpectSleeperIsRung();
 }

@@ -1,0 +1,75 @@
+// A peer that passes something else for its doorbell, or none, or two.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/fabric/shm/control.h"
+#include "core/fabric/shm/doorbell.h"
+#include "core/fabric/shm/memory.h"
+#include "core/fabric/shm/offer.h"
+#include "core/fabric/shm/rendezvous.h"
+#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/shm/side_message.h"
+#include "core/fabric/shm/socket.h"
+#include "gtest/gtest.h"
+#include "tests/support/fabric_end.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+class HostileDoorbell : public testing::Test {
+ protected:
+  // The peer is the test: it accepts the end's offer by hand.
+  void SetUp() override {
+    const absl::StatusOr<std::string> bytes = end_.queue_pair->Offer();
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    absl::StatusOr<Offer> offer = DecodeOffer(*bytes);
+    ASSERT_TRUE(offer.ok()) << offer.status();
+    absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
+    ASSERT_TRUE(control.ok()) << control.status();
+    absl::StatusOr<Meeting> meeting = Meet(*offer, *std::move(control));
+    ASSERT_TRUE(meeting.ok()) << meeting.status();
+    socket_ = std::move(meeting->socket);
+    ASSERT_TRUE(end_.queue_pair->Complete("\x01met").ok());
+  }
+
+  // What becomes of the end that is sent `fd` as a doorbell.
+  QueuePairState Pass(int fd) {
+    SideMessage message;
+    message.kind = SideMessageKind::kRingHere;
+    EXPECT_EQ(SendMessage(socket_.get(), message.view(), fd), SendResult::kSent);
+    end_.queue->AckEvents();
+    return end_.queue_pair->RefreshState();
+  }
+
+  End end_ = End(OpenShmDevice().value());
+  UniqueFd socket_;
+};
+
+TEST_F(HostileDoorbell, IsNoPipe) {
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(Pass(null.get()), QueuePairState::kError);
+  EXPECT_EQ(end_.queue_pair->error().code(), absl::StatusCode::kDataLoss) << end_.queue_pair->error();
+}
+
+TEST_F(HostileDoorbell, IsMissing) { EXPECT_EQ(Pass(-1), QueuePairState::kReady) << "messages ring"; }
+
+TEST_F(HostileDoorbell, ComesTwice) {
+  const absl::StatusOr<NewDoorbell> doorbell = CreateDoorbell();
+  ASSERT_TRUE(doorbell.ok()) << doorbell.status();
+  ASSERT_EQ(Pass(doorbell->to_pass.get()), QueuePairState::kReady);
+  EXPECT_EQ(Pass(doorbell->to_pass.get()), QueuePairState::kError);
+}
+
+TEST_F(HostileDoorbell, IsFlooded) {
+  Message message;
+  ASSERT_EQ(ReceiveMessage(socket_.get(), message), ReceiveResult::kMessage);
+  const absl::StatusOr<UniqueFd> bell = OpenDoorbell(message.fd.get());
+  ASSERT_TRUE(bell.ok()) << bell.status();
+  for (int i = 0; i < 10000; ++i) RingDoorbell(bell->get());
+  end_.queue->AckEvents();
+  EXPECT_EQ(end_.queue_pair->RefreshState(), QueuePairState::kReady);
+  EXPECT_FALSE(ClearDoorbell(bell->get())) << "all of it was taken";
+}
+
+}  // namespace
+}  // namespace skein::fabric::shm
