@@ -154,8 +154,9 @@ void Handshaker::FinishWithStream(stream::Outcome outcome) {
       fabrics->Failed(route, kind);
     };
   }
+  Quota quota = QuotaOf(args_->args, absl::StrCat("skein:", grpc_endpoint_get_peer(args_->endpoint)));
   args_->endpoint = NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_),
-                                     std::move(entry), std::move(on_lost));
+                                     std::move(entry), std::move(quota), std::move(on_lost));
   Finish(absl::OkStatus());
 }
 

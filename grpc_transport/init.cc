@@ -49,10 +49,19 @@ class ServerFactory final : public Factory {
   }
 };
 
+// Nothing else would tell: all works, only not as fast.
+void SayIfLate(const absl::StatusOr<Options>& environment) {
+  if (grpc_is_initialized() == 0 || !environment.ok() || environment->wait_mode == WaitMode::kBlock) return;
+  gpr_log(GPR_ERROR,
+          "skein: Init() came after grpc_init(), or after an object of gRPC's: threads that wait will sleep at "
+          "once and not spin first. Call Init() before, or set SKEIN_WAIT_MODE=block");
+}
+
 absl::Status Register() {
   if (absl::Status status = LibraryMatches(); !status.ok()) return status;
   if (absl::Status status = NotTooLate(); !status.ok()) return status;
   Runtime& runtime = Runtime::Get();
+  SayIfLate(runtime.environment());
   CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {
     auto* registry = builder->handshaker_registry();
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());

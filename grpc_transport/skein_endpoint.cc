@@ -27,19 +27,12 @@ grpc_error_handle ErrorOf(const absl::Status& status) {
 
 grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was made before fork()"); }
 
-void ReleaseBytes(void* bytes) { ReleaseReceivedBytes()(static_cast<std::byte*>(bytes)); }
-
-void AddSlice(grpc_slice_buffer* slices, stream::Buffer buffer) {
-  std::byte* bytes = buffer.data.release();
-  grpc_slice_buffer_add(slices, grpc_slice_new_with_user_data(bytes, buffer.size, ReleaseBytes, bytes));
-}
-
 // Lock: mu_, under which the stream is called (it calls back only from polling). Callbacks of gRPC are scheduled, never
 // run inline. Kept alive by the owner, by the stream's observer and by the read that watches TCP.
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
-                std::unique_ptr<Waiter::User> user, std::unique_ptr<PathRegistry::Entry> path,
+                std::unique_ptr<Waiter::User> user, std::unique_ptr<PathRegistry::Entry> path, Quota quota,
                 std::function<void()> on_lost)
       : tcp_(tcp),
         reader_(std::move(reader)),
@@ -49,6 +42,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
         local_address_(grpc_endpoint_get_local_address(tcp)),
         stream_(std::move(stream)),
         busy_(user_->BusyOf(*stream_->link())),
+        quota_(std::move(quota)),
         on_lost_(std::move(on_lost)) {
     base_.endpoint.vtable = &kVtable;
     base_.self = this;
@@ -115,7 +109,9 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       if (!tcp_error_.ok() && !coming) FinishRead(tcp_error_);
       return;
     }
-    for (stream::Buffer& buffer : buffers) AddSlice(read_slices_, std::move(buffer));
+    for (stream::Buffer& buffer : buffers) {
+      grpc_slice_buffer_add(read_slices_, ReceivedSlice(std::move(buffer), quota_));
+    }
     FinishRead(absl::OkStatus());
   }
 
@@ -272,6 +268,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   Mutex mu_;
   std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
   std::shared_ptr<Busy> busy_ ABSL_GUARDED_BY(mu_);              // its link; likewise, or not watched
+  Quota quota_ ABSL_GUARDED_BY(mu_);                             // of what is read
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
   bool tcp_ended_ ABSL_GUARDED_BY(mu_) = false;
@@ -291,9 +288,9 @@ const grpc_endpoint_vtable SkeinEndpoint::kVtable = {
 
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                std::unique_ptr<PathRegistry::Entry> path, std::function<void()> on_lost) {
+                                std::unique_ptr<PathRegistry::Entry> path, Quota quota, std::function<void()> on_lost) {
   auto endpoint = grpc_core::MakeRefCounted<SkeinEndpoint>(std::move(stream), tcp, std::move(reader), std::move(user),
-                                                           std::move(path), std::move(on_lost));
+                                                           std::move(path), std::move(quota), std::move(on_lost));
   return endpoint.release()->Start();
 }
 
