@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
     std::cerr << "there are only --flags; --help lists them" << std::endl;
     return 2;
   }
-  skein::bench::KeepGrpc();
   skein::bench::InitTransport();
+  skein::bench::KeepGrpc();
   return skein::bench::Main(start);
 }

@@ -42,7 +42,7 @@ int Serve() {
 
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
-  skein::bench::KeepGrpc();
   skein::bench::InitTransport();
+  skein::bench::KeepGrpc();
   return skein::bench::Serve();
 }

@@ -6,8 +6,8 @@
 
 namespace skein::bench {
 
-// gRPC stays until the process ends. Its shutdown may take ten seconds, until a poller that nobody needs any more has
-// slept enough (grpc_core::Executor::ShutdownAll joins one that tcp_posix.cc has started).
+// After InitTransport: gRPC stays until the process ends. Its shutdown may take ten seconds, until a poller that nobody
+// needs any more has slept enough (grpc_core::Executor::ShutdownAll joins one that tcp_posix.cc has started).
 inline void KeepGrpc() { grpc_init(); }
 
 // Defined by plain_init.cc (does nothing) or skein_init.cc (skein::grpc_transport::Init). Exits when it fails.

@@ -18,7 +18,6 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
 #include "bench/server_process.h"
 #include "core/rpc/client.h"
 #include "core/rpc/server.h"
@@ -34,10 +33,6 @@ ABSL_FLAG(bool, coalesce, true, "whether messages are combined");
 ABSL_FLAG(bool, pin, true, "whether the server has the last processor for itself, and the client the others");
 ABSL_FLAG(bool, together, true,
           "whether a thread starts the calls of its window together, when all have been answered");
-
-// Distributions build Abseil without NDEBUG: each of its locks is then entered into a graph that is searched for
-// cycles.
-ABSL_FLAG(bool, check_locks, false, "whether Abseil looks for deadlocks, as it does in Debian unless told otherwise");
 
 namespace skein::bench {
 namespace {
@@ -176,7 +171,6 @@ int Main(const std::vector<char*>& arguments) {
   rpc::Options options;
   options.coalesce = absl::GetFlag(FLAGS_coalesce);
   options.wait_mode = mode == "poll" ? WaitMode::kPoll : mode == "hybrid" ? WaitMode::kHybrid : WaitMode::kBlock;
-  if (!absl::GetFlag(FLAGS_check_locks)) absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   ServerProcess server([&](int address_fd) { return RunServer(options, address_fd); });
   return RunClient(options, server.Address());
 }

@@ -21,7 +21,6 @@ import statistics_of  # noqa: E402
 RATE = ("--measure=rate", "--mode=hybrid", "--threads=4", "--window=8")
 CASES = {
     "latency": ("bench_rpc", ("--measure=latency",), "latency"),
-    "latency, locks checked": ("bench_rpc", ("--measure=latency", "--check_locks"), "latency"),
     "rate, each message by itself": ("bench_rpc", (*RATE, "--coalesce=false"), "rate, each message by itself"),
     "rate, coalesced": ("bench_rpc", RATE, "rate, each message by itself"),
     "streams": ("bench_streams", (), "streams"),

@@ -18,7 +18,6 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/strings/str_format.h"
-#include "absl/synchronization/mutex.h"
 #include "bench/micro/spinning_waiter.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/stream/connector.h"
@@ -167,7 +166,5 @@ void Main() {
 
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
-  // As bench_rpc: checked locks cost more than what they guard.
-  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   skein::bench::Main();
 }

@@ -28,7 +28,6 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/load_figures.h"
@@ -46,9 +45,6 @@ ABSL_FLAG(uint32_t, threads, 1, "callers, each with a connection");
 ABSL_FLAG(bool, nonblocking, false, "whether the server is a TNonblockingServer, whose messages are framed");
 ABSL_FLAG(bool, idle, false, "whether nothing is called during the measurement, after one call on each connection");
 ABSL_FLAG(absl::Duration, duration, absl::Seconds(1), "of the measurement");
-
-// As in bench_rpc.
-ABSL_FLAG(bool, check_locks, false, "whether Abseil looks for deadlocks, as it does in Debian unless told otherwise");
 
 namespace skein::bench {
 namespace {
@@ -238,7 +234,6 @@ int Main(const std::vector<char*>& arguments) {
     return CalledWrongly("--wait_mode is poll, hybrid or block");
   }
   if (absl::GetFlag(FLAGS_threads) == 0) return CalledWrongly("--threads is at least 1");
-  if (!absl::GetFlag(FLAGS_check_locks)) absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const std::string path = std::string(1, '\0') + absl::StrCat("bench_thrift.", getpid());  // an abstract socket's
   ServerProcess server([&](int address_fd) { return StatusOf([&] { Serve(path, address_fd); }); });
   return StatusOf([&] { RunClient(path, server); });
