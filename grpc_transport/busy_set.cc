@@ -54,7 +54,7 @@ BusySet::All BusySet::CoolDown() {
 
 BusySet::Spin::Spin(BusySet& set) : set_(set) {
   MutexLock lock(&set_.mu_);
-  ++set_.spinners_;
+  disarms_ = set_.spinners_++ == 0;
   version_ = set_.version_.load(std::memory_order_relaxed);
   polled_ = set_.all_;
 }
@@ -73,6 +73,9 @@ void BusySet::Spin::Refresh() {
 
 bool BusySet::Spin::Poll(bool thorough) {
   Refresh();
+  if (std::exchange(disarms_, false)) {
+    for (const std::shared_ptr<Busy>& busy : polled_) busy->source().Disarm();
+  }
   bool any = false;
   for (const std::shared_ptr<Busy>& busy : polled_) {
     if (!thorough && !busy->source().Glance()) continue;

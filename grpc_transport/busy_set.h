@@ -2,8 +2,8 @@
 // by their descriptors when something comes.
 //
 // A link need not be armed while somebody polls it, nor while nobody sleeps who would have to be woken. So these are
-// counted, and whoever is the last to poll arms what is busy if anybody sleeps; so does who goes to sleep while nobody
-// polls.
+// counted: whoever is the first to poll disarms what is busy, and whoever is the last arms it if anybody sleeps; so
+// does who goes to sleep while nobody polls.
 #ifndef SKEIN_GRPC_TRANSPORT_BUSY_SET_H_
 #define SKEIN_GRPC_TRANSPORT_BUSY_SET_H_
 
@@ -72,6 +72,8 @@ class BusySet {
     void Refresh();
 
     BusySet& set_;
+    bool disarms_ =
+        false;  // the first of all, before its first Poll: whoever sleeps is not to be woken for what it finds
     uint64_t version_ = 0;
     std::vector<std::shared_ptr<Busy>> polled_;
   };

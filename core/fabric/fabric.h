@@ -134,6 +134,9 @@ class CompletionQueue {
   // armed for next.
   virtual absl::Status Arm(WakeFor what) = 0;
   absl::Status Arm() { return Arm(WakeFor::kCompletions); }
+  // Takes an Arm back, by who goes on polling: what comes from now on need not wake anybody. False: it may have woken
+  // somebody already, or cannot be taken back: AckEvents as ever.
+  virtual bool Disarm() { return false; }
   // A pollable descriptor (completion channel); owned by the queue. -1 where time is simulated.
   virtual int fd() const = 0;
   // Makes fd() readable, armed or not: for what its sleeper must hear of from elsewhere. Any thread, at any time.

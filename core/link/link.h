@@ -93,6 +93,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Poll() override;
   bool Glance() override;
   bool Arm() override;
+  void Disarm() override;
   int fd() const override { return queues_->completions().fd(); }
   // What else its sleeper is to wake for; see CompletionQueue::Watch.
   absl::Status Watch(int fd) { return queues_->completions().Watch(fd); }

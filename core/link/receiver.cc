@@ -92,6 +92,12 @@ bool Link::Arm() {
   }
 }
 
+void Link::Disarm() {
+  if (finished() || !TakePolling()) return;
+  if (armed_ && queues_->completions().Disarm()) armed_ = false;
+  LeavePolling();
+}
+
 bool Link::ArmOwned() {
   if (finished()) return true;
   if (!queues_->completions().Arm().ok()) {

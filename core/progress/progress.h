@@ -37,6 +37,9 @@ class Source {
   // meanwhile): Poll again. After waking, call Poll (it acknowledges the descriptors).
   virtual bool Arm() = 0;
 
+  // By who polls from now on, and will arm it again if anybody is to sleep: an arrival need not make fd() readable.
+  virtual void Disarm() {}
+
   // The descriptor to sleep on, owned by the source and valid while it lives. Readable means: Poll. -1 where time is
   // simulated and nobody sleeps.
   virtual int fd() const = 0;

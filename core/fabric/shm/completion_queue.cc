@@ -42,6 +42,17 @@ absl::Status ShmCompletionQueue::Arm(WakeFor what) {
   return absl::OkStatus();
 }
 
+bool ShmCompletionQueue::Disarm() {
+  MutexLock members(&members_mu_);
+  bool rung = false;
+  {
+    MutexLock lock(&ready_mu_);
+    rung = !std::exchange(armed_, std::nullopt).has_value();
+  }
+  for (ShmQueuePair* member : members_) rung |= member->Disarm(this);
+  return !rung;
+}
+
 void ShmCompletionQueue::AckEvents() {
   MutexLock members(&members_mu_);
   sleep_.Acknowledge();

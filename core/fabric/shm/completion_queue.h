@@ -24,6 +24,7 @@ class ShmCompletionQueue final : public CompletionQueue {
 
   size_t Poll(absl::Span<Completion> out) override;
   absl::Status Arm(WakeFor what) override;
+  bool Disarm() override;
   int fd() const override { return sleep_.fd(); }
   void Wake() override { sleep_.Wake(); }
   absl::Status Watch(int fd) override { return sleep_.Watch(fd); }

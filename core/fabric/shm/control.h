@@ -36,8 +36,9 @@ struct Side {
   // Written by the owner as consumer.
   alignas(64) std::atomic<uint64_t> head;  // release; the peer's producer acquires
   std::atomic<uint64_t> receives;          // posted since the start, or kShared; release, the peer's producer acquires
-  // Set by the owner before it sleeps, taken down by the peer that rings. Both sides put a sequentially consistent
-  // fence between their store and their load (Dekker): owner "armed, then tail", peer "tail, then armed".
+  // Set by the owner before it sleeps, taken down by the peer that rings, or by the owner when it polls again. Both
+  // sides put a sequentially consistent fence between their store and their load (Dekker): owner "armed, then tail",
+  // peer "tail, then armed".
   alignas(64) std::atomic<uint32_t> armed;  // Armed
   // The same for the owner as producer: it waits for head (room, or a SEND's end) or for receives to move.
   std::atomic<uint32_t> waits_for_head;

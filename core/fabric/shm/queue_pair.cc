@@ -223,6 +223,11 @@ void ShmQueuePair::Arm(const ShmCompletionQueue* queue, WakeFor what) {
   FullFence();
 }
 
+// The next Arm puts the flag up again, with its fence; until then this end polls.
+bool ShmQueuePair::Disarm(const ShmCompletionQueue* queue) {
+  return ready() && queue == receive_queue_ && mine_->armed.exchange(kNotArmed, std::memory_order_relaxed) == kNotArmed;
+}
+
 void ShmQueuePair::Reaped(uint64_t sequence) {
   if (sequence == 0 && shared_ != nullptr) {
     shared_->Reaped(1);

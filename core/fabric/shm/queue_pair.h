@@ -66,6 +66,8 @@ class ShmQueuePair final : public QueuePair {
   // For the completion queues.
   void Progress();
   void Arm(const ShmCompletionQueue* queue, WakeFor what);
+  // True: the peer has rung since, or is about to.
+  bool Disarm(const ShmCompletionQueue* queue);
   // Reads what is in the socket. `acknowledger` is the queue whose sleeper is awake already; every other sleeper that a
   // doorbell taken out here was meant for is woken.
   void DrainSocket(ShmCompletionQueue* acknowledger);

@@ -46,22 +46,30 @@ class Ringing : public testing::Test {
     EXPECT_EQ(OpenDescriptors() - before, descriptors);
   }
 
+  void ArmB() {
+    b_.queue->AckEvents();
+    ASSERT_TRUE(b_.queue->Arm(WakeFor::kCompletions).ok());
+    ASSERT_TRUE(b_.Poll().empty());
+    ASSERT_FALSE(Readable(*b_.queue));
+  }
+
+  void SendToB() {
+    SendRequest write;
+    write.id = 1;
+    write.opcode = Opcode::kWriteWithImmediate;
+    write.remote = b_.Remote(0);
+    ReceiveRequest receive;
+    ASSERT_TRUE(b_.queue_pair->PostReceive({&receive, 1}).ok());
+    ASSERT_TRUE(a_.queue_pair->PostSend({&write, 1}).ok());
+    a_.Poll();
+    a_.queue->AckEvents();
+  }
+
   // Whether b, asleep, is woken by what a sends, again and again.
   void ExpectSleeperIsRung() {
     for (int i = 0; i < 100; ++i) {
-      b_.queue->AckEvents();
-      ASSERT_TRUE(b_.queue->Arm(WakeFor::kCompletions).ok());
-      ASSERT_TRUE(b_.Poll().empty());
-      ASSERT_FALSE(Readable(*b_.queue)) << i;
-      SendRequest write;
-      write.id = 1;
-      write.opcode = Opcode::kWriteWithImmediate;
-      write.remote = b_.Remote(0);
-      ReceiveRequest receive;
-      ASSERT_TRUE(b_.queue_pair->PostReceive({&receive, 1}).ok());
-      ASSERT_TRUE(a_.queue_pair->PostSend({&write, 1}).ok());
-      a_.Poll();
-      a_.queue->AckEvents();
+      ArmB();
+      SendToB();
       ASSERT_TRUE(Readable(*b_.queue)) << i;
       while (b_.Poll().empty()) a_.Poll();
     }
@@ -88,6 +96,28 @@ TEST_F(Ringing, ByDoorbell) {
 TEST_F(Ringing, ByMessagesWhereDescriptorsAreFew) {
   const DescriptorLimit few(100);
   Connect(kByMessages);
+  ExpectSleeperIsRung();
+}
+
+TEST_F(Ringing, NotWhoPollsAgain) {
+  Connect(kByDoorbells);
+  ArmB();
+  EXPECT_TRUE(b_.queue->Disarm());
+  SendToB();
+  EXPECT_FALSE(Readable(*b_.queue));
+  EXPECT_EQ(b_.Poll().size(), 1U);
+  a_.Poll();
+  ExpectSleeperIsRung();
+}
+
+TEST_F(Ringing, WhoPollsAgainIsToldThatItHasRung) {
+  Connect(kByDoorbells);
+  ArmB();
+  SendToB();
+  EXPECT_FALSE(b_.queue->Disarm());
+  EXPECT_TRUE(Readable(*b_.queue));
+  EXPECT_EQ(b_.Poll().size(), 1U);
+  a_.Poll();
   ExpectSleeperIsRung();
 }
 

@@ -23,6 +23,7 @@ class FakeSource final : public progress::Source {
     armed = messages == 0;
     return armed;
   }
+  void Disarm() override { armed = false; }
   int fd() const override { return -1; }
   bool finished() const override { return false; }
   bool Retire() override { return false; }
@@ -105,6 +106,23 @@ TEST_F(BusySetTest, IsArmedByTheLastWhoSpinsIfAnybodySleeps) {
   EXPECT_FALSE(busy_->source->armed) << "the second spins";
   second.Poll(true);
   second.End();
+  EXPECT_TRUE(busy_->source->armed);
+  set_.EndSleep();
+}
+
+TEST_F(BusySetTest, IsDisarmedByTheFirstWhoSpins) {
+  set_.Use(busy_);
+  ASSERT_TRUE(busy_->source->armed);
+  BusySet::Spin first(set_);
+  EXPECT_TRUE(busy_->source->armed) << "it may be of no length";
+  first.Poll(false);
+  EXPECT_FALSE(busy_->source->armed);
+  busy_->source->armed = true;  // by a sleeper that was just woken
+  BusySet::Spin second(set_);
+  second.Poll(false);
+  EXPECT_TRUE(busy_->source->armed);
+  second.End();
+  first.EndAsleep();
   EXPECT_TRUE(busy_->source->armed);
   set_.EndSleep();
 }
