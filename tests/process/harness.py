@@ -218,7 +218,9 @@ class ProcessTest(unittest.TestCase):
             now = holdings(program.pid)
             return all(getattr(now, field) <= getattr(baseline, field) + SLACK.get(field, 0) for field in fields)
 
-        self.assertTrue(await_true(returned, 10), f"{fields}\nbefore {baseline}\nnow    {holdings(program.pid)}")
+        if not await_true(returned, 10):
+            files = "\n".join(sorted(descriptors(program.pid)))
+            self.fail(f"{fields}\nbefore {baseline}\nnow    {holdings(program.pid)}\n{files}")
 
     def scratch(self):
         folder = tempfile.TemporaryDirectory()
