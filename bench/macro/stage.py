@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
+from certificate import make_certificate  # noqa: E402
+
 # glibc's defaults hand every freed megabyte back to the kernel: page faults would then be most of a large echo's time.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
 
@@ -109,15 +112,7 @@ class Stage:
 
     @functools.cached_property
     def _certificate(self):
-        certificate, key = self._folder / "cert.pem", self._folder / "key.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-            + ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"]
-            + ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
-            check=True,
-            capture_output=True,
-        )
-        return certificate, key
+        return make_certificate(self._folder)
 
     def _measure_grpc(self, transport, flags, seconds):
         tls = [f"--tls_ca={self._certificate[0]}"] if transport.tls else []

@@ -71,7 +71,8 @@ Pool& ThePool() {
 
 void ReleaseReceivedBytes::operator()(std::byte* bytes) const {
   Header* const header = HeaderOf(bytes);
-  header->capacity == kPooledBytes&& PoolWorks() ? ThePool().Give(header) : ::operator delete(header);
+  if (header->capacity == kPooledBytes && PoolWorks()) return ThePool().Give(header);
+  ::operator delete(header);
 }
 
 ReceivedBytes NewReceivedBytes(size_t size) {

@@ -4,28 +4,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "tests/support/require.h"
 
 // Takes any bytes. Ends the process if a promise about them is broken.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace skein::fuzz {
 
+using skein::Require;
+
 // What the encoders make, and what is too long by one.
 std::vector<std::string> Seeds();
 
 inline absl::string_view Text(const uint8_t* data, size_t size) { return {reinterpret_cast<const char*>(data), size}; }
-
-inline void Require(bool promise, const char* what) {
-  if (promise) return;
-  std::fprintf(stderr, "broken promise: %s\n", what);
-  std::abort();
-}
 
 }  // namespace skein::fuzz
 

@@ -20,7 +20,7 @@ class OneChannel {
  public:
   OneChannel() {
     setenv("SKEIN_GRPC", "require", 1);
-    Must(grpc_transport::Init().ok(), "Init");
+    Require(grpc_transport::Init().ok(), "Init");
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -28,7 +28,7 @@ class OneChannel {
     builder.RegisterAsyncGenericService(&service_);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
-    Must(server_ != nullptr, "a server");
+    Require(server_ != nullptr, "a server");
     grpc::ChannelArguments arguments;
     arguments.SetInt("grpc.http2.bdp_probe", 0);
     stub_ = std::make_unique<grpc::GenericStub>(
@@ -59,7 +59,7 @@ class OneChannel {
     stream.WriteAndFinish(request, {}, grpc::Status::OK, &stream);
     Await(&stream);
     Await(&calling);
-    Must(status.ok() && reply.Length() == request_.Length(), "a reply");
+    Require(status.ok() && reply.Length() == request_.Length(), "a reply");
   }
 
  private:
@@ -71,9 +71,9 @@ class OneChannel {
     for (;;) {
       void* got = nullptr;
       bool ok = false;
-      Must(queue_->Next(&got, &ok) && ok, "a step of the call");
+      Require(queue_->Next(&got, &ok) && ok, "a step of the call");
       if (got == tag) return;
-      Must(early_ == nullptr, "one step comes early at most");
+      Require(early_ == nullptr, "one step comes early at most");
       early_ = got;
     }
   }

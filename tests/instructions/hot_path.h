@@ -2,12 +2,14 @@
 #ifndef SKEIN_TESTS_INSTRUCTIONS_HOT_PATH_H_
 #define SKEIN_TESTS_INSTRUCTIONS_HOT_PATH_H_
 
-#include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <vector>
 
+#include "tests/support/require.h"
+
 namespace skein::instructions {
+
+using skein::Require;  // an operation that failed would be counted as a cheap one
 
 using Operation = std::function<void()>;
 
@@ -25,13 +27,6 @@ std::vector<HotPath> StreamPaths();
 std::vector<HotPath> RpcPaths();
 std::vector<HotPath> ThriftPaths();
 std::vector<HotPath> GrpcPaths();
-
-// An operation that failed would be counted as a cheap one.
-inline void Must(bool held, const char* what) {
-  if (held) return;
-  std::fprintf(stderr, "not held: %s\n", what);
-  std::abort();
-}
 
 }  // namespace skein::instructions
 

@@ -24,10 +24,10 @@ class OneRing {
   void Pass(size_t items) {
     std::array<ring::OutItem, 8> out;
     for (size_t i = 0; i < items; ++i) out[i].payload = {&payload_, 1};
-    Must(writer_->Write(absl::MakeSpan(out).first(items), {}, ring::Reserve::kData).ok(), "a write");
+    Require(writer_->Write(absl::MakeSpan(out).first(items), {}, ring::Reserve::kData).ok(), "a write");
     while (!Read()) {
     }
-    Must(writer_->SetPeerHead(reader_.head()).ok(), "a head");
+    Require(writer_->SetPeerHead(reader_.head()).ok(), "a head");
     queue_pair_.posted.clear();
   }
 
@@ -35,8 +35,8 @@ class OneRing {
   // False: that was a wrap.
   bool Read() {
     const absl::StatusOr<std::optional<ring::Message>> next = reader_.Next();
-    Must(next.ok() && next->has_value(), "a message");
-    for (wire::ItemWalk items = (*next)->items(); !items.done();) Must(items.Next().ok(), "an item");
+    Require(next.ok() && next->has_value(), "a message");
+    for (wire::ItemWalk items = (*next)->items(); !items.done();) Require(items.Next().ok(), "an item");
     const bool whole = (*next)->header.flags != wire::kWrap;
     reader_.Pop();
     return whole;

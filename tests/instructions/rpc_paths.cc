@@ -25,7 +25,7 @@ class OneConnection {
     stream::LinkListener::Result result = listener_->Accept(attempt->offer(), {});
     auto client = std::static_pointer_cast<rpc::ClientPort>(attempt->Complete(result.answer).port);
     server_ = std::static_pointer_cast<rpc::ServerPort>(std::move(result.placement.port));
-    Must(client != nullptr && server_ != nullptr, "a connection");
+    Require(client != nullptr && server_ != nullptr, "a connection");
     connection_ = std::make_unique<rpc::Connection>(std::move(client), nullptr, UniqueFd(), nullptr);
     // Shared memory is mapped at its first use, which takes both ends.
     connection_->Start(calls_[0], kEcho, request_);
@@ -48,7 +48,7 @@ class OneConnection {
 
  private:
   void Take(rpc::PendingCall& call) {
-    Must(connection_->Wait(call).ok() && call.reply().size() == request_.size(), "a reply");
+    Require(connection_->Wait(call).ok() && call.reply().size() == request_.size(), "a reply");
   }
 
   const std::string request_ = std::string(64, 'x');

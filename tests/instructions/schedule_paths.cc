@@ -28,7 +28,7 @@ class Combining {
 
   void Combine() {
     joined_ = 1;
-    Must(queue_.Join(leader_) == coalesce::Turn::kLead, "the first leads");
+    Require(queue_.Join(leader_) == coalesce::Turn::kLead, "the first leads");
     next_();
   }
 
@@ -39,10 +39,10 @@ class Combining {
     if (joined_ < kRequests) {
       ++joined_;
       Request follower;
-      Must(queue_.Join(follower) == coalesce::Turn::kDone, "the others do not");
+      Require(queue_.Join(follower) == coalesce::Turn::kDone, "the others do not");
     } else {
       coalesce::Batch<Request> batch = queue_.Gather(leader_, 32, [](const Request&) { return true; });
-      Must(batch.size() == kRequests, "all together");
+      Require(batch.size() == kRequests, "all together");
       queue_.Finish(batch);
     }
   }
@@ -60,12 +60,12 @@ Operation CombineEight() {
 Operation SpendCredit() {
   const auto credits = std::make_shared<schedule::Credits>(schedule::kDefaultCredits, /*active=*/true);
   return [credits] {
-    Must(credits->CanSend(schedule::Credits::Use::kData), "a credit");
+    Require(credits->CanSend(schedule::Credits::Use::kData), "a credit");
     credits->OnSent(3);
     if (!credits->renewal_due()) return;
-    Must(credits->MedianDegree() == 3, "the degree");
+    Require(credits->MedianDegree() == 3, "the degree");
     credits->OnAsked();
-    Must(credits->OnAnswer(/*granted=*/true).ok(), "more");
+    Require(credits->OnAnswer(/*granted=*/true).ok(), "more");
   };
 }
 
@@ -75,7 +75,7 @@ Operation AnswerRenewal() {
   const auto senders = std::make_shared<std::vector<schedule::ReceiverScheduler::Sender>>();
   for (int i = 0; i < 64; ++i) senders->push_back(scheduler->Add(4).sender);
   return [scheduler, senders, i = size_t{0}]() mutable {
-    Must(scheduler->OnRenewal((*senders)[i++ % senders->size()], 0, 3).granted, "more");
+    Require(scheduler->OnRenewal((*senders)[i++ % senders->size()], 0, 3).granted, "more");
     if (i % 256 == 0) scheduler->Redistribute();
   };
 }

@@ -22,15 +22,15 @@ class OneStream {
       if (written < text.size()) written += stream::WriteText(*pair_.client, text.substr(written)).value();
       server_->Poll();
       buffers_.clear();
-      Must(pair_.server->Read(size_t{256} << 10, buffers_).ok(), "a read");
+      Require(pair_.server->Read(size_t{256} << 10, buffers_).ok(), "a read");
       for (const stream::Buffer& buffer : buffers_) read += buffer.size;
       client_->Poll();
     }
-    Must(read == text.size(), "as much as was written");
+    Require(read == text.size(), "as much as was written");
   }
 
-  void PollNothing() { Must(!server_->Poll(), "nothing"); }
-  void GlanceAtNothing() { Must(!server_->Glance(), "nothing"); }
+  void PollNothing() { Require(!server_->Poll(), "nothing"); }
+  void GlanceAtNothing() { Require(!server_->Glance(), "nothing"); }
 
  private:
   stream::TwoEnds ends_;

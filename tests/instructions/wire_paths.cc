@@ -17,16 +17,16 @@ Operation WalkItems() {
   for (uint32_t i = 0; i < kItems; ++i) area += wire::RawItem(wire::ItemKind::kData, 3, i, std::string(64, 'x'));
   return [area] {
     const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(area.data()), area.size());
-    for (wire::ItemWalk items(kItems, bytes); !items.done();) Must(items.Next().ok(), "an item");
+    for (wire::ItemWalk items(kItems, bytes); !items.done();) Require(items.Next().ok(), "an item");
   };
 }
 
 Operation Offer() {
-  return [bytes = wire::EncodeOffer(wire::SampleOffer())] { Must(wire::DecodeOffer(bytes).ok(), "an offer"); };
+  return [bytes = wire::EncodeOffer(wire::SampleOffer())] { Require(wire::DecodeOffer(bytes).ok(), "an offer"); };
 }
 
 Operation Answer() {
-  return [bytes = wire::EncodeAnswer(wire::SampleYes(true))] { Must(wire::DecodeAnswer(bytes).ok(), "an answer"); };
+  return [bytes = wire::EncodeAnswer(wire::SampleYes(true))] { Require(wire::DecodeAnswer(bytes).ok(), "an answer"); };
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
+from certificate import make_certificate  # noqa: E402
 from processes import await_true, clean_environment, descriptors  # noqa: E402
 
 
@@ -229,16 +230,7 @@ class ProcessTest(unittest.TestCase):
 
     def certificate(self):
         """(certificate, key) files for localhost, signed by itself."""
-        folder = self.scratch()
-        certificate, key = folder / "cert.pem", folder / "key.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-            + ["-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=localhost"]
-            + ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
-            check=True,
-            capture_output=True,
-        )
-        return certificate, key
+        return make_certificate(self.scratch())
 
 
 # What a process holds, from /proc.
