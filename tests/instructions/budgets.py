@@ -63,6 +63,17 @@ def table(measured, budgets):
     return "\n".join(lines)
 
 
+def by_library(measured):
+    """What of each path is whose, most first."""
+    lines = []
+    for path, profile in measured.items():
+        lines.append(f"{path}: {profile.instructions:,.0f} instructions")
+        for library, count in sorted(profile.libraries.items(), key=lambda each: -each[1]):
+            if count >= profile.instructions / 100:
+                lines.append(f"  {count:>10,.0f}  {count / profile.instructions:>4.0%}  {library}")
+    return "\n".join(lines)
+
+
 def updated(measured, budgets):
     """Budgets as measured; of a path that had one the tolerance stays."""
     return {

@@ -80,5 +80,14 @@ class Table(unittest.TestCase):
         self.assertEqual(lines[2].split(), ["new", "5.0"])
 
 
+class ByLibrary(unittest.TestCase):
+    def test_most_first_and_without_what_is_next_to_nothing(self):
+        profile = Profile(1000.0, {}, {"libc": 200.0, "libgrpc": 795.0, "libm": 5.0})
+        self.assertEqual(
+            budgets.by_library({"call": profile}).split("\n"),
+            ["call: 1,000 instructions", "         795   80%  libgrpc", "         200   20%  libc"],
+        )
+
+
 if __name__ == "__main__":
     unittest.main()

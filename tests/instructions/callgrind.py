@@ -6,8 +6,8 @@ import re
 import statistics
 import subprocess
 
-# Per operation: the instructions of all, and of each function itself.
-Profile = collections.namedtuple("Profile", "instructions functions")
+# Per operation: the instructions of all, and of each function itself, and of each library's functions.
+Profile = collections.namedtuple("Profile", "instructions functions libraries", defaults=({},))
 
 # What memcpy and its kind are chosen by: so that any processor runs those of the oldest. (Callgrind counts `rep movsb`
 # once a byte.) Nothing else is in the environment, which lies on the stack and moves it.
@@ -43,25 +43,29 @@ def short_name(function):
 
 def parse(dump):
     """The profile of one dump, which is not compressed."""
-    functions = collections.Counter()
-    function, of_callee = None, False
+    functions, libraries = collections.Counter(), collections.Counter()
+    function, library, of_callee = None, None, False
     for line in dump.splitlines():
-        if line.startswith("fn="):
+        if line.startswith("ob="):
+            library = pathlib.PurePath(line[3:]).name.split(".so")[0]
+        elif line.startswith("fn="):
             function = short_name(line[3:])
         elif line.startswith("calls="):
             of_callee = True  # the next line's cost is inclusive, and counted where it arises
         elif function is not None and line[:1] in "0123456789+-*" and line:
             if not of_callee:
                 functions[function] += int(line.split()[-1])
+                libraries[library] += int(line.split()[-1])
             of_callee = False
-    return Profile(sum(functions.values()), functions)
+    return Profile(sum(functions.values()), functions, libraries)
 
 
 def middle(profiles, operations):
     """Of several rounds, the one with the median count; per operation."""
     median = statistics.median_low(profile.instructions for profile in profiles)
     round_ = next(profile for profile in profiles if profile.instructions == median)
-    return Profile(median / operations, {name: count / operations for name, count in round_.functions.items()})
+    each = ({name: n / operations for name, n in counts.items()} for counts in (round_.functions, round_.libraries))
+    return Profile(median / operations, *each)
 
 
 def count(program, path, folder):

@@ -30,6 +30,7 @@ calls=2 0
 fn=skein::link::Lane::Send(char)
 20 20
 
+ob=/lib/libc.so.6
 fl=???
 fn=malloc
 0 1000
@@ -42,10 +43,11 @@ class Parse(unittest.TestCase):
     def test_counts_each_function_without_what_it_calls(self):
         profile = callgrind.parse(DUMP)
         self.assertEqual(profile.functions, {"skein::link::Lane::Send": 130, "malloc": 1000})
+        self.assertEqual(profile.libraries, {"libskein": 130, "libc": 1000})
         self.assertEqual(profile.instructions, 1130)
 
     def test_of_no_function(self):
-        self.assertEqual(callgrind.parse("events: Ir\ntotals: 0\n"), callgrind.Profile(0, {}))
+        self.assertEqual(callgrind.parse("events: Ir\ntotals: 0\n"), callgrind.Profile(0, {}, {}))
 
 
 class ShortName(unittest.TestCase):
@@ -69,8 +71,8 @@ class ShortName(unittest.TestCase):
 
 class Middle(unittest.TestCase):
     def test_is_the_median_round_per_operation(self):
-        rounds = [callgrind.Profile(count, {"f": count}) for count in (900, 200, 220, 210, 100)]
-        self.assertEqual(callgrind.middle(rounds, 10), callgrind.Profile(21.0, {"f": 21.0}))
+        rounds = [callgrind.Profile(count, {"f": count}, {"l": count}) for count in (900, 200, 220, 210, 100)]
+        self.assertEqual(callgrind.middle(rounds, 10), callgrind.Profile(21.0, {"f": 21.0}, {"l": 21.0}))
 
 
 if __name__ == "__main__":

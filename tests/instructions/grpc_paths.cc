@@ -1,5 +1,6 @@
-// A unary call of gRPC's over Skein and all of gRPC above it, client and server on one completion queue and one thread.
-// gRPC's other threads (timers, executors) are not counted: dumps are taken by thread.
+// A unary call of gRPC's, client and server on one completion queue and one thread: over Skein and all of gRPC above
+// it; and over gRPC's in-process transport, which has no HTTP/2: what gRPC takes whatever is below. gRPC's other
+// threads (timers, executors) are not counted: dumps are taken by thread.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
@@ -16,9 +17,11 @@ namespace {
 
 constexpr char kMethod[] = "/instructions.Echo/Echo";
 
+enum class Over { kSkein, kInProcess };
+
 class OneChannel {
  public:
-  OneChannel() {
+  explicit OneChannel(Over over) {
     setenv("SKEIN_GRPC", "require", 1);
     Require(grpc_transport::Init().ok(), "Init");
     int port = 0;
@@ -32,7 +35,9 @@ class OneChannel {
     grpc::ChannelArguments arguments;
     arguments.SetInt("grpc.http2.bdp_probe", 0);
     stub_ = std::make_unique<grpc::GenericStub>(
-        grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials(), arguments));
+        over == Over::kInProcess ? server_->InProcessChannel(arguments)
+                                 : grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port),
+                                                             grpc::InsecureChannelCredentials(), arguments));
   }
   ~OneChannel() {
     server_->Shutdown(std::chrono::system_clock::now());
@@ -88,12 +93,16 @@ class OneChannel {
   const void* early_ = nullptr;
 };
 
+template <Over over>
 Operation UnaryCall() {
-  return [channel = std::make_shared<OneChannel>()] { channel->Call(); };
+  return [channel = std::make_shared<OneChannel>(over)] { channel->Call(); };
 }
 
 }  // namespace
 
-std::vector<HotPath> GrpcPaths() { return {{"grpc.unary_call", 128, UnaryCall}}; }
+std::vector<HotPath> GrpcPaths() {
+  return {{"grpc.unary_call", 128, UnaryCall<Over::kSkein>},
+          {"grpc.unary_call_in_process", 128, UnaryCall<Over::kInProcess>}};
+}
 
 }  // namespace skein::instructions
