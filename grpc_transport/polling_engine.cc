@@ -120,7 +120,8 @@ Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, abs
     }
     if (turn % progress::kSeldom != 0) continue;
     ExecCtx::Get()->InvalidateNow();
-    if (Over(deadline) || TimeToLook()) return Spun::kMustReturn;
+    if (Over(deadline)) return Spun::kMustReturn;
+    if (!wanted && TimeToLook()) return Spun::kMustReturn;  // who sleeps looks, too
     if (wanted || !spin.Pass()) {
       spin_budget->Ended(false);
       return Spun::kInVain;

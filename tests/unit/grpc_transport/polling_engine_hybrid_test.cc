@@ -1,0 +1,80 @@
+// The engine in mode hybrid, with a budget so long that only what is shown here ends a spin.
+#include <sched.h>
+
+#include <thread>
+#include <vector>
+
+#include "tests/unit/grpc_transport/pollset_test.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using grpc_core::ExecCtx;
+using grpc_core::Timestamp;
+
+constexpr size_t kSpin = 4;  // of one processor's waiters
+
+class PollingEngineHybridTest : public PollsetTest {
+ protected:
+  PollingEngineHybridTest() : PollsetTest({WaitMode::kHybrid, absl::Hours(1), /*processors=*/1}) {}
+
+  // A thread that waits again and again, as gRPC's do, until the pollset is shut down.
+  std::thread Waiter() {
+    return std::thread([this] {
+      while (!down_.HasBeenNotified()) Work(Timestamp::InfFuture());
+    });
+  }
+  void EndAll(std::vector<std::thread>& waiters) {
+    {
+      ExecCtx exec_ctx;
+      ShutDown();
+    }
+    for (std::thread& waiter : waiters) waiter.join();
+  }
+};
+
+void PinToOneProcessor() {
+  cpu_set_t mine;
+  CPU_ZERO(&mine);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(mine), &mine), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &mine)) ++first;
+  CPU_ZERO(&mine);
+  CPU_SET(first, &mine);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(mine), &mine), 0);
+}
+
+TEST_F(PollingEngineHybridTest, OneMoreThanTheProcessorsCanServeSleepsAtOnce) {
+  set_.SleepUnlessBusy();  // as if another thread looked at descriptors
+  set_.Use(busy_);
+  std::vector<std::thread> waiters;
+  for (size_t i = 0; i < kSpin; ++i) {
+    waiters.push_back(Waiter());
+    while (source_->pollers().size() <= i) std::this_thread::yield();
+  }
+  {
+    ExecCtx exec_ctx;
+    Work(Timestamp::Now() + grpc_core::Duration::Milliseconds(20));
+  }
+  EXPECT_EQ(source_->pollers().size(), kSpin);
+  EXPECT_FALSE(source_->pollers().contains(std::this_thread::get_id()));
+  EndAll(waiters);
+  set_.EndSleep();
+}
+
+TEST_F(PollingEngineHybridTest, WhoseProcessorIsWantedSleeps) {
+  set_.Use(busy_);
+  std::vector<std::thread> waiters;
+  std::thread computing([&] {
+    PinToOneProcessor();
+    waiters.push_back(Waiter());  // on the same processor
+    while (!set_.anybody_sleeps()) {
+    }
+  });
+  computing.join();
+  EXPECT_TRUE(set_.anybody_sleeps());
+  EndAll(waiters);
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
