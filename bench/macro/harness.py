@@ -81,8 +81,9 @@ def turns(scenarios, rng):
 class Series:
     """What the rounds of a scenario have given."""
 
-    def __init__(self, scenario):
+    def __init__(self, scenario, left_out):
         self._scenario = scenario
+        self._left_out = left_out
         self._transports = scenario.transports
         self._rounds = []  # {transport name: {figure: value}}
         self._failures = []
@@ -124,26 +125,29 @@ class Series:
             "name": self._scenario.name,
             "load": dataclasses.asdict(self._scenario.load),
             "failures": self._failures,
+            "left_out": self._left_out,
             "transports": {transport.name: self._told(transport) for transport in self._transports},
         }
 
 
 def within(here, scenario):
-    """As much of the scenario as there are programs for."""
-    transports = tuple(transport for transport in scenario.transports if here.can(scenario.load, transport))
-    if transports != scenario.transports:
-        say(f"{scenario.name}: not built for {len(scenario.transports) - len(transports)} of its transports")
-    return dataclasses.replace(scenario, transports=transports)
+    """As much of the scenario as can be measured, and {transport name: why it cannot}."""
+    obstacles = {transport: here.obstacle(scenario.load, transport) for transport in scenario.transports}
+    left_out = {transport.name: why for transport, why in obstacles.items() if why}
+    for name, why in left_out.items():
+        say(f"{scenario.name}, {name}: left out, for {why}")
+    possible = tuple(transport for transport, why in obstacles.items() if not why)
+    return dataclasses.replace(scenario, transports=possible), left_out
 
 
 def measure(here, options):
     """The results of `options.scenarios`, on the stage that `here` is."""
     rng = random.Random(options.seed)
-    scenarios = [possible for scenario in options.scenarios if (possible := within(here, scenario)).transports]
-    if not scenarios:
-        sys.exit(f"bench: {options.build} has not one of the programs")
-    series = {scenario: Series(scenario) for scenario in scenarios}
-    begin, order = time.monotonic(), turns(scenarios, rng)
+    possible = [within(here, scenario) for scenario in options.scenarios]
+    series = {scenario: Series(scenario, left_out) for scenario, left_out in possible if scenario.transports}
+    if not series:
+        sys.exit(f"bench: not one of the scenarios can be measured with {options.build}")
+    begin, order = time.monotonic(), turns(list(series), rng)
     for number, scenario in enumerate(order):
         left = (time.monotonic() - begin) / number * (len(order) - number) / 60 if number else 0
         say(f"{number + 1} of {len(order)}{f', {left:.0f} min left' if number > 9 else ''}: {scenario.name}")

@@ -22,9 +22,9 @@ from plan import IN_PROCESS, SKEIN, TCP, UNIX, Load, Scenario
 class InventedStage:
     """`figure(load, transport)` -> what a measurement gives."""
 
-    def __init__(self, figure, built=lambda load, transport: True):
+    def __init__(self, figure, obstacle=lambda load, transport: ""):
         self.measure = lambda load, transport, seconds: figure(load, transport)
-        self.can = built
+        self.obstacle = obstacle
 
 
 def measured(scenarios, here, seed=1):
@@ -97,9 +97,11 @@ class Measurements(unittest.TestCase):
                          {"tcp": 2, "skein": 2})  # fmt: skip
 
     def test_what_is_not_built_is_not_measured(self):
-        here = InventedStage(lambda load, transport: {"p50_us": 1.0}, lambda load, transport: not transport.needs_skein)
+        here = InventedStage(lambda load, transport: {"p50_us": 1.0},
+                             lambda load, transport: "no program" if transport.needs_skein else "")  # fmt: skip
         (told,) = measured([Scenario(Load(), plan.LOCAL, 1)], here)
         self.assertEqual(set(told["transports"]), {"tcp", "unix", "in-process"})
+        self.assertEqual(told["left_out"], {"skein": "no program"})
         with self.assertRaises(SystemExit):
             measured([Scenario(Load(), (SKEIN,), 1)], here)
 

@@ -10,7 +10,7 @@ class Transport:
 
     name: str
     title: str
-    listen: str | None = "127.0.0.1:0"  # {folder}: the stage's own. None: the server is in the client's process
+    listen: str | None = "{address}:0"  # {folder}, {address}: the stage's. None: the server is in the client's process
     skein_client: bool = False
     skein_server: bool = False
     path: str | None = None  # what a Skein client must log; anything else is not a measurement but a failure
