@@ -1,7 +1,8 @@
-"""harness.py report|quick --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
-in-process transport and Skein.
+"""harness.py report|quick|vm --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
+in-process transport and Skein; or from one virtual machine to another over TCP, rsockets, SMC-R and Skein's RDMA.
 
-report measures everything that docs/performance.md tells (half an hour), quick what a user asks first (two minutes).
+report measures everything that docs/performance.md tells of one host (half an hour), quick what a user asks first (two
+minutes), vm what two virtual machines can do (twenty minutes).
 Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
 drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
 laptop) favours none; the rounds of all scenarios are shuffled, too."""
@@ -15,14 +16,30 @@ import random
 import re
 import sys
 import time
+import typing
 
 import machine
 import plan
 import report
 import stage
 import statistics_of
+import two_guests
 
-PLANS = {"report": (plan.report, "bench.json"), "quick": (plan.quick, "bench_quick.json")}
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    scenarios: typing.Callable
+    out: str  # JSON file beside the build directory
+    duration: float = 0.5  # seconds of one figure
+    guests: bool = False  # whether it is measured in virtual machines
+
+
+PLANS = {
+    "report": Plan(plan.report, "bench.json"),
+    "quick": Plan(plan.quick, "bench_quick.json"),
+    "vm": Plan(plan.vm, "bench_vm.json", duration=2, guests=True),
+}
+GUESTS = "bench_services"  # the script that they run
 IDLE = 20  # times as long as other measurements: little is to be seen
 
 
@@ -51,18 +68,20 @@ def parse_arguments():
     parser.add_argument("--only", type=regex, default=re.compile(""), help="scenarios whose name has this in it")
     parser.add_argument("--list", action="store_true", help="print the names of the scenarios, measure nothing")
     parser.add_argument("--rounds", type=positive(int), help="of each scenario (default: each has its own number)")
-    parser.add_argument("--duration", type=positive(float), default=0.5,
-                        help=f"seconds of one figure; idling takes {IDLE} times as long (default: 0.5)")  # fmt: skip
+    parser.add_argument("--duration", type=positive(float),
+                        help=f"seconds of one figure; idling takes {IDLE} times as long (default: 0.5, of vm 2)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the order")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file (default: beside the build directory)")
     parser.add_argument("--docs", type=pathlib.Path, help="write tables and plots into performance.md there")
     options = parser.parse_args()
-    options.scenarios = [scenario for scenario in PLANS[options.plan][0]() if options.only.search(scenario.name)]
+    chosen = PLANS[options.plan]
+    options.scenarios = [scenario for scenario in chosen.scenarios() if options.only.search(scenario.name)]
     if not options.scenarios:
         parser.error(f"--only={options.only.pattern}: no scenario of {options.plan} is called like this; see --list")
     if options.rounds:
         options.scenarios = [dataclasses.replace(each, rounds=options.rounds) for each in options.scenarios]
-    options.out = options.out or options.build.resolve().parent / PLANS[options.plan][1]
+    options.duration = options.duration or chosen.duration
+    options.out = options.out or options.build.resolve().parent / chosen.out
     return options
 
 
@@ -155,6 +174,16 @@ def measure(here, options):
     return [each.told() for each in series.values()]
 
 
+def measure_in_guests(options):
+    """The results of `options.scenarios`, and which machine the guests take theirs for."""
+    arguments = [options.plan, f"--build={options.build.resolve()}", f"--only={options.only.pattern}",
+                 f"--duration={options.duration}", f"--seed={options.seed}"]  # fmt: skip
+    arguments += [f"--rounds={options.rounds}"] if options.rounds else []
+    figures = sum(each.rounds * len(each.transports) for each in options.scenarios)
+    found = two_guests.run(GUESTS, arguments, round(600 + figures * (options.duration + 60)))
+    return {"guest": found["machine"], "scenarios": found["scenarios"]}
+
+
 def main():
     options = parse_arguments()
     if options.list:
@@ -164,17 +193,20 @@ def main():
     heading = machine.heading(options, "plan", "seed", "rounds", "duration")
     heading["settings"]["only"] = options.only.pattern
     begin = time.monotonic()
-    with stage.Stage(options.build) as here:
-        scenarios = measure(here, options)
+    if PLANS[options.plan].guests:
+        measured = measure_in_guests(options)
+    else:
+        with stage.Stage(options.build) as here:
+            measured = {"scenarios": measure(here, options)}
     loads.append(os.getloadavg()[0])
     results = {**heading, "environment": stage.MALLOC, "minutes": round((time.monotonic() - begin) / 60, 1),
-               "load_averages": loads, "titles": titles(options.scenarios), "scenarios": scenarios}  # fmt: skip
+               "load_averages": loads, "titles": titles(options.scenarios), **measured}  # fmt: skip
     options.out.write_text(report.json_text(results))
     print(report.terminal(results))
     say(f"written: {options.out}")
     if options.docs:
         report.write(results, options.docs)
-    sys.exit(1 if any(scenario["failures"] for scenario in scenarios) else 0)
+    sys.exit(1 if any(scenario["failures"] for scenario in measured["scenarios"]) else 0)
 
 
 def titles(scenarios):

@@ -34,15 +34,18 @@ class Failure(Exception):
     """A process did not do what it was started for."""
 
 
-def killed(process):
-    """Kills it. Where it is stuck in the kernel, or "": it has ended."""
+class Stuck(Failure):
+    """Nor can it be killed: it is stuck in the kernel."""
+
+
+def kill(process):
     process.kill()
     try:
         process.wait(SECONDS_TO_END)
-        return ""
-    except subprocess.TimeoutExpired:
+    except subprocess.TimeoutExpired as expired:
         stacks = [path.read_text() for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stack")]
-        return ", and is stuck in the kernel: " + ", ".join(re.findall(r"\] (\w+)", "".join(stacks)))
+        functions = ", ".join(re.findall(r"\] (\w+)", "".join(stacks)))
+        raise Stuck(f"{pathlib.Path(process.args[0]).name} is stuck in the kernel: {functions}") from expired
 
 
 def end(process):
@@ -51,14 +54,13 @@ def end(process):
     try:
         process.wait(SECONDS_TO_END)
     except subprocess.TimeoutExpired as expired:
-        raise Failure(f"the server did not end within {SECONDS_TO_END} s{killed(process)}") from expired
-    finally:
-        process.stdout.close()
+        kill(process)
+        raise Failure(f"the server did not end within {SECONDS_TO_END} s") from expired
 
 
 @contextlib.contextmanager
-def serving(command, environment):
-    """A running server's address and process id."""
+def serving(command, environment, ends):
+    """A running server's address and process id. One that `ends` does so with its standard input; others are killed."""
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
@@ -70,7 +72,9 @@ def serving(command, environment):
                 raise Failure(f"the server did not start:\n{log.read().decode(errors='replace')}")
             yield line.removeprefix("listening on ").strip(), process.pid
         finally:
-            end(process)
+            (end if ends else kill)(process)
+            process.stdin.close()
+            process.stdout.close()
 
 
 def thrift_flags(load, transport):
@@ -136,7 +140,7 @@ class Stage:
         if transport.tls:
             certificate, key = self._certificate
             command += [f"--tls_cert={certificate}", f"--tls_key={key}"]
-        with self._serving([str(word) for word in command], self._environment_of(transport)) as told:
+        with self._serving([str(word) for word in command], self._environment_of(transport), transport.ends) as told:
             yield told
 
     _serving = staticmethod(serving)
@@ -174,7 +178,8 @@ class Stage:
         try:
             printed, log = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired as expired:
-            raise Failure(f"{command[0].name} took more than {limit:.0f} s{killed(process)}") from expired
+            kill(process)
+            raise Failure(f"{command[0].name} took more than {limit:.0f} s") from expired
         if process.returncode != 0:
             raise Failure(f"{command[0].name} ended with status {process.returncode}:\n{log[-2000:]}")
         paths = re.findall(r"skein: client \S+ uses (.+)", log)
