@@ -219,22 +219,26 @@ def about(results):
     return words + (f" **Not a whole run: {', '.join(limits)}.**" if limits else "")
 
 
+def brief(why):
+    """Of several lines the first, which says what failed, and the last, which says how."""
+    lines = [line for line in why.splitlines() if line]
+    return " ".join(dict.fromkeys((lines[0], lines[-1])))
+
+
 def failures(results):
     for scenario in results["scenarios"]:
         for failure in scenario["failures"]:
-            yield f"- {scenario['name']}, {failure['transport']}: {failure['why'].splitlines()[0]}"
+            yield f"- {scenario['name']}, {failure['transport']}: {brief(failure['why'])}"
 
 
 def left_out(results):
-    """Of a reason of several lines the first, which says what failed, and the last, which says how."""
     scenarios = {}  # of each reason
     for scenario in results["scenarios"]:
         for name, why in scenario.get("left_out", {}).items():
             scenarios.setdefault((name, why), []).append(scenario["name"])
     for (name, why), names in scenarios.items():
-        first, *_, last = why.splitlines() * 2
         more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        yield f"- {results['titles'][name]}, {names[0]}{more}: {first}{'' if last == first else ' ' + last}"
+        yield f"- {results['titles'][name]}, {names[0]}{more}: {brief(why)}"
 
 
 def charts(results):

@@ -152,8 +152,8 @@ class Tables(unittest.TestCase):
 
     def test_failures_are_told(self):
         results = run(2)
-        results["scenarios"][0]["failures"] = [{"transport": "skein", "why": "it died\nof this"}]
-        self.assertIn(f"- {results['scenarios'][0]['name']}, skein: it died\n", report.markdown(results))
+        results["scenarios"][0]["failures"] = [{"transport": "skein", "why": "it died\nslowly\nof this\n\n"}]
+        self.assertIn(f"- {results['scenarios'][0]['name']}, skein: it died of this\n", report.markdown(results))
 
     def test_what_is_left_out_is_told_once_with_its_reason(self):
         results = run(2, plan.vm(), plan="vm")
