@@ -1,7 +1,8 @@
-"""harness.py report|quick --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
-in-process transport and Skein.
+"""harness.py report|quick|vm --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
+in-process transport and Skein; or from one virtual machine to another over TCP, rsockets, SMC-R and Skein's RDMA.
 
-report measures everything that docs/performance.md tells (half an hour), quick what a user asks first (two minutes).
+report measures everything that docs/performance.md tells of one host (half an hour), quick what a user asks first (two
+minutes), vm what two virtual machines can do (twenty minutes).
 Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
 drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
 laptop) favours none; the rounds of all scenarios are shuffled, too."""
@@ -15,14 +16,30 @@ import random
 import re
 import sys
 import time
+import typing
 
 import machine
 import plan
 import report
 import stage
 import statistics_of
+import two_guests
 
-PLANS = {"report": (plan.report, "bench.json"), "quick": (plan.quick, "bench_quick.json")}
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    scenarios: typing.Callable
+    out: str  # JSON file beside the build directory
+    duration: float = 0.5  # seconds of one figure
+    guests: bool = False  # whether it is measured in virtual machines
+
+
+PLANS = {
+    "report": Plan(plan.report, "bench.json"),
+    "quick": Plan(plan.quick, "bench_quick.json"),
+    "vm": Plan(plan.vm, "bench_vm.json", duration=2, guests=True),
+}
+GUESTS = "bench_services"  # the script that they run
 IDLE = 20  # times as long as other measurements: little is to be seen
 
 
@@ -51,18 +68,20 @@ def parse_arguments():
     parser.add_argument("--only", type=regex, default=re.compile(""), help="scenarios whose name has this in it")
     parser.add_argument("--list", action="store_true", help="print the names of the scenarios, measure nothing")
     parser.add_argument("--rounds", type=positive(int), help="of each scenario (default: each has its own number)")
-    parser.add_argument("--duration", type=positive(float), default=0.5,
-                        help=f"seconds of one figure; idling takes {IDLE} times as long (default: 0.5)")  # fmt: skip
+    parser.add_argument("--duration", type=positive(float),
+                        help=f"seconds of one figure; idling takes {IDLE} times as long (default: 0.5, of vm 2)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the order")
     parser.add_argument("--out", type=pathlib.Path, help="JSON file (default: beside the build directory)")
     parser.add_argument("--docs", type=pathlib.Path, help="write tables and plots into performance.md there")
     options = parser.parse_args()
-    options.scenarios = [scenario for scenario in PLANS[options.plan][0]() if options.only.search(scenario.name)]
+    chosen = PLANS[options.plan]
+    options.scenarios = [scenario for scenario in chosen.scenarios() if options.only.search(scenario.name)]
     if not options.scenarios:
         parser.error(f"--only={options.only.pattern}: no scenario of {options.plan} is called like this; see --list")
     if options.rounds:
         options.scenarios = [dataclasses.replace(each, rounds=options.rounds) for each in options.scenarios]
-    options.out = options.out or options.build.resolve().parent / PLANS[options.plan][1]
+    options.duration = options.duration or chosen.duration
+    options.out = options.out or options.build.resolve().parent / chosen.out
     return options
 
 
@@ -81,8 +100,9 @@ def turns(scenarios, rng):
 class Series:
     """What the rounds of a scenario have given."""
 
-    def __init__(self, scenario):
+    def __init__(self, scenario, left_out):
         self._scenario = scenario
+        self._left_out = left_out
         self._transports = scenario.transports
         self._rounds = []  # {transport name: {figure: value}}
         self._failures = []
@@ -124,31 +144,44 @@ class Series:
             "name": self._scenario.name,
             "load": dataclasses.asdict(self._scenario.load),
             "failures": self._failures,
+            "left_out": self._left_out,
             "transports": {transport.name: self._told(transport) for transport in self._transports},
         }
 
 
 def within(here, scenario):
-    """As much of the scenario as there are programs for."""
-    transports = tuple(transport for transport in scenario.transports if here.can(scenario.load, transport))
-    if transports != scenario.transports:
-        say(f"{scenario.name}: not built for {len(scenario.transports) - len(transports)} of its transports")
-    return dataclasses.replace(scenario, transports=transports)
+    """As much of the scenario as can be measured, and {transport name: why it cannot}."""
+    obstacles = {transport: here.obstacle(scenario.load, transport) for transport in scenario.transports}
+    left_out = {transport.name: why for transport, why in obstacles.items() if why}
+    for name, why in left_out.items():
+        say(f"{scenario.name}, {name}: left out, for {why}")
+    possible = tuple(transport for transport, why in obstacles.items() if not why)
+    return dataclasses.replace(scenario, transports=possible), left_out
 
 
 def measure(here, options):
     """The results of `options.scenarios`, on the stage that `here` is."""
     rng = random.Random(options.seed)
-    scenarios = [possible for scenario in options.scenarios if (possible := within(here, scenario)).transports]
-    if not scenarios:
-        sys.exit(f"bench: {options.build} has not one of the programs")
-    series = {scenario: Series(scenario) for scenario in scenarios}
-    begin, order = time.monotonic(), turns(scenarios, rng)
+    possible = [within(here, scenario) for scenario in options.scenarios]
+    series = {scenario: Series(scenario, left_out) for scenario, left_out in possible if scenario.transports}
+    if not series:
+        sys.exit(f"bench: not one of the scenarios can be measured with {options.build}")
+    begin, order = time.monotonic(), turns(list(series), rng)
     for number, scenario in enumerate(order):
         left = (time.monotonic() - begin) / number * (len(order) - number) / 60 if number else 0
         say(f"{number + 1} of {len(order)}{f', {left:.0f} min left' if number > 9 else ''}: {scenario.name}")
         series[scenario].measure(here, options.duration, rng)
     return [each.told() for each in series.values()]
+
+
+def measure_in_guests(options):
+    """The results of `options.scenarios`, and which machine the guests take theirs for."""
+    arguments = [options.plan, f"--build={options.build.resolve()}", f"--only={options.only.pattern}",
+                 f"--duration={options.duration}", f"--seed={options.seed}"]  # fmt: skip
+    arguments += [f"--rounds={options.rounds}"] if options.rounds else []
+    figures = sum(each.rounds * len(each.transports) for each in options.scenarios)
+    found = two_guests.run(GUESTS, arguments, round(600 + figures * (options.duration + 60)))
+    return {"guest": found["machine"], "scenarios": found["scenarios"]}
 
 
 def main():
@@ -160,17 +193,20 @@ def main():
     heading = machine.heading(options, "plan", "seed", "rounds", "duration")
     heading["settings"]["only"] = options.only.pattern
     begin = time.monotonic()
-    with stage.Stage(options.build) as here:
-        scenarios = measure(here, options)
+    if PLANS[options.plan].guests:
+        measured = measure_in_guests(options)
+    else:
+        with stage.Stage(options.build) as here:
+            measured = {"scenarios": measure(here, options)}
     loads.append(os.getloadavg()[0])
     results = {**heading, "environment": stage.MALLOC, "minutes": round((time.monotonic() - begin) / 60, 1),
-               "load_averages": loads, "titles": titles(options.scenarios), "scenarios": scenarios}  # fmt: skip
+               "load_averages": loads, "titles": titles(options.scenarios), **measured}  # fmt: skip
     options.out.write_text(report.json_text(results))
     print(report.terminal(results))
     say(f"written: {options.out}")
     if options.docs:
         report.write(results, options.docs)
-    sys.exit(1 if any(scenario["failures"] for scenario in scenarios) else 0)
+    sys.exit(1 if any(scenario["failures"] for scenario in measured["scenarios"]) else 0)
 
 
 def titles(scenarios):

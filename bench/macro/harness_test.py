@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import json
+import os
 import pathlib
 import random
 import re
@@ -22,9 +23,9 @@ from plan import IN_PROCESS, SKEIN, TCP, UNIX, Load, Scenario
 class InventedStage:
     """`figure(load, transport)` -> what a measurement gives."""
 
-    def __init__(self, figure, built=lambda load, transport: True):
+    def __init__(self, figure, obstacle=lambda load, transport: ""):
         self.measure = lambda load, transport, seconds: figure(load, transport)
-        self.can = built
+        self.obstacle = obstacle
 
 
 def measured(scenarios, here, seed=1):
@@ -35,7 +36,7 @@ def measured(scenarios, here, seed=1):
 
 class Plan(unittest.TestCase):
     def test_has_each_name_once(self):
-        for scenarios in (plan.report(), plan.quick()):
+        for scenarios in (plan.report(), plan.quick(), plan.vm()):
             counts = collections.Counter(scenario.name for scenario in scenarios)
             self.assertEqual(counts.most_common(1)[0][1], 1, counts.most_common(1))
 
@@ -97,9 +98,11 @@ class Measurements(unittest.TestCase):
                          {"tcp": 2, "skein": 2})  # fmt: skip
 
     def test_what_is_not_built_is_not_measured(self):
-        here = InventedStage(lambda load, transport: {"p50_us": 1.0}, lambda load, transport: not transport.needs_skein)
+        here = InventedStage(lambda load, transport: {"p50_us": 1.0},
+                             lambda load, transport: "no program" if transport.needs_skein else "")  # fmt: skip
         (told,) = measured([Scenario(Load(), plan.LOCAL, 1)], here)
         self.assertEqual(set(told["transports"]), {"tcp", "unix", "in-process"})
+        self.assertEqual(told["left_out"], {"skein": "no program"})
         with self.assertRaises(SystemExit):
             measured([Scenario(Load(), (SKEIN,), 1)], here)
 
@@ -128,6 +131,22 @@ class Arguments(unittest.TestCase):
         self.assertEqual([(each.name, each.rounds) for each in options.scenarios], [("thrift, idle", 2)])
         self.assertEqual(options.out.name, "bench.json")
         self.assertEqual(self.parse("quick", "--build=build/release").out.name, "bench_quick.json")
+
+    def test_of_guests_have_a_duration_and_a_file_of_their_own(self):
+        options = self.parse("vm", "--build=build/release")
+        self.assertEqual((options.duration, options.out.name), (harness.PLANS["vm"].duration, "bench_vm.json"))
+        self.assertEqual(self.parse("vm", "--build=build/release", "--duration=0.1").duration, 0.1)
+
+    def test_reach_the_guests(self):
+        options = self.parse("vm", "--build=build/release", "--only=^thrift, 64 B, 1", "--rounds=2", "--seed=7")
+        found = {"machine": {}, "scenarios": []}
+        with unittest.mock.patch.object(harness.two_guests, "run", return_value=found) as run:
+            self.assertEqual(harness.measure_in_guests(options), {"guest": {}, "scenarios": []})
+        name, arguments, _ = run.call_args.args
+        script = harness.two_guests.ROOT / "tests/vm/guest" / f"{name}.sh"
+        self.assertTrue(os.access(script, os.X_OK), script)
+        again = self.parse(*arguments)
+        self.assertEqual((again.scenarios, again.duration, again.seed), (options.scenarios, options.duration, 7))
 
     def test_mistakes_are_told(self):
         for word, arguments in {

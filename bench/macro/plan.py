@@ -1,5 +1,4 @@
-"""What is measured: transports, loads, and which load over which transports, how often. Nothing but data; a machine
-with other transports (RDMA, rsockets, SMC-R) has a list of its own."""
+"""What is measured: transports, loads, and which load over which transports, how often. Nothing but data."""
 
 import dataclasses
 
@@ -10,13 +9,15 @@ class Transport:
 
     name: str
     title: str
-    listen: str | None = "127.0.0.1:0"  # {folder}: the stage's own. None: the server is in the client's process
+    listen: str | None = "{address}:0"  # {folder}, {address}: the stage's. None: the server is in the client's process
     skein_client: bool = False
     skein_server: bool = False
     path: str | None = None  # what a Skein client must log; anything else is not a measurement but a failure
     wait_mode: str = "hybrid"
     tls: bool = False
-    environment: tuple = ()  # of both ends besides: (name, value), such as LD_PRELOAD
+    environment: tuple = ()  # of both ends besides: (name, value), such as LD_PRELOAD; {build}: the build directory
+    rdma: bool = False  # whether the RDMA device must have counted packets
+    ends: bool = True  # whether a server over it ends when it is told to
 
     @property
     def needs_skein(self):
@@ -34,11 +35,24 @@ TLS_TCP = Transport("tls tcp", "TLS", tls=True)
 TLS_SKEIN = dataclasses.replace(SKEIN, name="tls skein", title="Skein, TLS", tls=True)
 TLS_FALLBACK = dataclasses.replace(FALLBACK, name="tls fallback", title="Skein, plain TLS server", tls=True)
 
+RSOCKETS_LIBRARY = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
+# It has poll, and no epoll.
+RSOCKETS_SETTINGS = (
+    ("LD_PRELOAD", f"{{build}}/bench/macro/libbench_rsockets_preload.so {RSOCKETS_LIBRARY}"),
+    ("GRPC_POLL_STRATEGY", "poll"),
+)
+# gRPC's server does not end over it: a thread is in poll for ever, and looks.
+RSOCKETS = Transport("rsockets", "rsockets", environment=RSOCKETS_SETTINGS, rdma=True, ends=False)
+SMC_SETTINGS = (("LD_PRELOAD", "{build}/bench/macro/libbench_smc_preload.so"),)
+SMC_R = Transport("smc-r", "SMC-R", environment=SMC_SETTINGS, rdma=True)
+SKEIN_RDMA = dataclasses.replace(SKEIN, name="skein rdma", title="Skein, RDMA", path="rdma:", rdma=True)
+
 # What figures are divided by, where a load has been measured over it in the same round.
 BASES = (TCP, UNIX, IN_PROCESS, TLS_TCP)
 
 SOCKETS = (TCP, UNIX, SKEIN)
 LOCAL = (TCP, UNIX, IN_PROCESS, SKEIN)
+REMOTE = (TCP, RSOCKETS, SMC_R, SKEIN_RDMA)
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -170,3 +184,13 @@ def quick():
     """What a user wants to know of an own machine, within two minutes."""
     loads = (Load(), Load("callback", callers=8), Load(size=MIB), Load("thrift"))
     return [Scenario(load, SOCKETS, 9) for load in loads]
+
+
+REMOTE_LARGE = 64 * KIB  # as much as emulated processors do often enough
+
+
+def vm():
+    """The same services from one virtual machine to another, in twenty minutes."""
+    small = [Load(api, callers=callers) for api in ("sync", "callback", "stream", "thrift") for callers in (1, 8)]
+    large = [Load(api, size=REMOTE_LARGE, callers=callers) for api in ("sync", "thrift") for callers in (1, 8)]
+    return [Scenario(load, REMOTE, FEW) for load in small + large]

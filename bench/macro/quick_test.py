@@ -86,10 +86,15 @@ class WrongCalls(unittest.TestCase):
 
     def test_of_thrift(self):
         program = BUILD / "bench/thrift/bench_thrift"
-        self.assert_refused(2, "only --flags", program, "idle")
-        self.assert_refused(2, "tcp, unix or skein", program, "--transport=udp")
-        self.assert_refused(2, "poll, hybrid or block", program, "--wait_mode=sleep")
-        self.assert_refused(2, "at least 1", program, "--threads=0")
+        here = "--target=127.0.0.1:1"
+        self.assert_refused(2, "only --flags", program, here, "idle")
+        self.assert_refused(2, "one of --listen and --target", program)
+        self.assert_refused(2, "one of --listen and --target", program, here, "--listen=127.0.0.1:0")
+        self.assert_refused(2, "HOST:PORT or unix:PATH", program, "--target=127.0.0.1")
+        self.assert_refused(2, "--skein needs HOST:PORT", program, "--target=unix:socket", "--skein")
+        self.assert_refused(2, "poll, hybrid or block", program, here, "--wait_mode=sleep")
+        self.assert_refused(2, "at least 1", program, here, "--threads=0")
+        self.assert_refused(2, "--server_pid", program, here, "--idle")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""report.py RESULTS.json [DOCS]: the tables of a run, printed, or written into DOCS/performance.md between its markers,
-with plots beside it. From the file alone: nothing is measured."""
+"""report.py RESULTS.json [DOCS]: the tables of a run, printed, or written into DOCS/performance.md between the markers of
+its plan, with plots beside it. From the file alone: nothing is measured."""
 
 import argparse
 import dataclasses
@@ -13,9 +13,10 @@ import plots
 import statistics_of
 import table
 import wanted
-from plan import MIB, SKEIN, SKEIN_BLOCK, TCP, Load
+from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, TCP, Load
 
 BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
+BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.py, do not edit -->"
 FOLDER = "performance"  # of the plots, beside the page
 
 # figure: (how it is called, how it is written)
@@ -25,7 +26,7 @@ FIGURES = {
     "p99_us": ("p99, us", "{:,.1f}"),
     "p999_us": ("p99.9, us", "{:,.1f}"),
     "calls_per_s": ("calls/s", "{:,.0f}"),
-    "mb_per_s": ("MB/s each way", "{:,.0f}"),
+    "mb_per_s": ("MB/s each way", "{:,.1f}"),
     "cpu_us": ("processor time a call, both ends, us", "{:,.1f}"),
     "client_cpu_percent": ("client's processor time, %", "{:.3f}"),
     "server_cpu_percent": ("server's processor time, %", "{:.3f}"),
@@ -45,6 +46,7 @@ class Part:
 SMALL = ("p50_us", "p99_us", "p999_us", "calls_per_s", "cpu_us")
 CROWD = ("p50_us", "p99_us", "calls_per_s", "cpu_us")
 LARGE = ("p50_us", "mb_per_s", "cpu_us")
+LARGE_SIZES = (REMOTE_LARGE, MIB, 16 * MIB)
 
 
 def closed(load):
@@ -55,13 +57,13 @@ def closed(load):
 PARTS = (
     Part("One caller", SMALL, lambda load: closed(load) and (load.size, load.callers) == (64, 1)),
     Part("Callers in a crowd", CROWD, lambda load: closed(load) and load.size == 64 and load.callers in (8, 64, 256)),
-    Part("Large messages", LARGE, lambda load: closed(load) and load.size in (MIB, 16 * MIB)),
+    Part("Large messages", LARGE, lambda load: closed(load) and load.size in LARGE_SIZES),
     Part("Open loop, one rate", SMALL, lambda load: load.rate == plan.ASKED_RATE),
     Part("Busy processors", ("p50_us", "p99_us", "calls_per_s"), lambda load: load.busy),
     Part("Idle connections", ("client_cpu_percent", "server_cpu_percent"), lambda load: load.measure == "idle"),
     Part("New process, new channel", ("first_call_us",), lambda load: load.measure == "first_call"),
     Part("Thrift", SMALL, lambda load: load.thrift and load.measure == "load" and load.size == 64),
-    Part("Thrift, large messages", LARGE, lambda load: load.thrift and load.size == MIB),
+    Part("Thrift, large messages", LARGE, lambda load: load.thrift and load.size in LARGE_SIZES),
 )  # fmt: skip
 
 
@@ -114,6 +116,27 @@ CURVES = (
 )  # fmt: skip
 
 
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """What the page has of a plan's results, besides tables, and where."""
+
+    begin: str
+    wanted: bool = False
+    curves: tuple = ()
+    rare: tuple = ()  # figures that so few calls cannot have
+
+
+SECTIONS = {
+    "report": Section(BEGIN, wanted=True, curves=CURVES),
+    "quick": Section(BEGIN, curves=CURVES),
+    "vm": Section(BEGIN_VM, rare=("p999_us",)),
+}
+
+
+def section_of(results):
+    return SECTIONS[results["settings"]["plan"]]
+
+
 def loads_of(results, holds):
     """(scenario, its load) of those that are scattered over the run and for which `holds` is true."""
     for scenario in results["scenarios"]:
@@ -138,7 +161,7 @@ def part_table(results, part, rows):
     transports = list(dict.fromkeys(name for scenario in scenarios for name in scenario["transports"]))
     lines = []
     for scenario in scenarios:
-        for figure in part.figures:
+        for figure in (each for each in part.figures if each not in section_of(results).rare):
             title, form = FIGURES[figure]
             cells = [cell(scenario["transports"].get(name, {}).get(figure), form) for name in transports]
             if any(cells):
@@ -179,14 +202,15 @@ def wanted_table(results, rows):
 
 def about(results):
     """When, where and how it was measured."""
-    on, settings = results["machine"], results["settings"]
+    on, settings, guest = results["machine"], results["settings"], results.get("guest")
+    guests = f"two guests, each with {guest['cores']} cores of {guest['cpu']}, Linux {guest['kernel']}, on " if guest else ""
     loads = " to ".join(f"{load:.1f}" for load in results["load_averages"])
     rounds = [len(figure["values"]) for each in results["scenarios"] for told in each["transports"].values()
               for figure in told.values()]  # fmt: skip
     limits = [f"only scenarios with '{settings['only']}'"] if settings["only"] else []
     limits += [f"{settings['rounds']} rounds instead of each scenario's own number"] if settings["rounds"] else []
     words = (
-        f"{results['date'][:10]}, commit {on['commit']}, {on['cores']} cores of {on['cpu']} ({on['virtual']}),"
+        f"{results['date'][:10]}, commit {on['commit']}, {guests}{on['cores']} cores of {on['cpu']} ({on['virtual']}),"
         f" {on['memory_gib']} GiB of memory, Linux {on['kernel']}, gRPC {on['grpc']}; load average {loads};"
         f" {results['minutes']:g} minutes. {min(rounds, default=0)} to {max(rounds, default=0)} rounds of"
         f" {settings['duration']:g} s a figure; seed {settings['seed']}. Medians"
@@ -195,16 +219,32 @@ def about(results):
     return words + (f" **Not a whole run: {', '.join(limits)}.**" if limits else "")
 
 
+def brief(why):
+    """Of several lines the first, which says what failed, and the last, which says how."""
+    lines = [line for line in why.splitlines() if line]
+    return " ".join(dict.fromkeys((lines[0], lines[-1])))
+
+
 def failures(results):
     for scenario in results["scenarios"]:
         for failure in scenario["failures"]:
-            yield f"- {scenario['name']}, {failure['transport']}: {failure['why'].splitlines()[0]}"
+            yield f"- {scenario['name']}, {failure['transport']}: {brief(failure['why'])}"
+
+
+def left_out(results):
+    scenarios = {}  # of each reason
+    for scenario in results["scenarios"]:
+        for name, why in scenario.get("left_out", {}).items():
+            scenarios.setdefault((name, why), []).append(scenario["name"])
+    for (name, why), names in scenarios.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        yield f"- {results['titles'][name]}, {names[0]}{more}: {brief(why)}"
 
 
 def charts(results):
     """{file name: SVG document}."""
     drawn = {}
-    for curve in CURVES:
+    for curve in section_of(results).curves:
         lines = {}
         for scenario, load in loads_of(results, curve.holds):
             for name, figures in scenario["transports"].items():
@@ -225,7 +265,9 @@ def tables(results, rows):
     yield [about(results)]
     if failed := list(failures(results)):
         yield ["Failed, and left out with all of its round:", "", *failed]
-    wanted_first = [wanted_table(results, rows)] if results["settings"]["plan"] == "report" else []
+    if never := list(left_out(results)):
+        yield ["Not to be measured here:", "", *never]
+    wanted_first = [wanted_table(results, rows)] if section_of(results).wanted else []
     yield from filter(None, [*wanted_first, *(part_table(results, part, rows) for part in PARTS)])
 
 
@@ -245,7 +287,7 @@ def markdown(results):
 
 def write(results, docs):
     page = docs / "performance.md"
-    page.write_text(table.written_into(page.read_text(), markdown(results), BEGIN))
+    page.write_text(table.written_into(page.read_text(), markdown(results), section_of(results).begin))
     folder = docs / FOLDER
     folder.mkdir(exist_ok=True)
     for name, drawing in charts(results).items():

@@ -43,6 +43,7 @@ def run(gain, scenarios=None, **settings):
                 "name": scenario.name,
                 "load": vars(scenario.load),
                 "failures": [],
+                "left_out": {},
                 "transports": {
                     each.name: {
                         figure: told(figure, gain if each == SKEIN else 1) for figure in FIGURES[scenario.load.measure]
@@ -129,7 +130,8 @@ class Tables(unittest.TestCase):
         text = report.markdown(run(2))
         for part in report.PARTS:
             self.assertIn(f"| {part.title} |", text)
-        self.assertNotIn("not measured", text)
+        for never in ("not measured", "Not to be measured", "two guests"):
+            self.assertNotIn(never, text)
         self.assertNotIn("Not a whole run", text)
         self.assertIn("3 to 3 rounds of 0.5 s", text)
 
@@ -150,8 +152,27 @@ class Tables(unittest.TestCase):
 
     def test_failures_are_told(self):
         results = run(2)
-        results["scenarios"][0]["failures"] = [{"transport": "skein", "why": "it died\nof this"}]
-        self.assertIn(f"- {results['scenarios'][0]['name']}, skein: it died\n", report.markdown(results))
+        results["scenarios"][0]["failures"] = [{"transport": "skein", "why": "it died\nslowly\nof this\n\n"}]
+        self.assertIn(f"- {results['scenarios'][0]['name']}, skein: it died of this\n", report.markdown(results))
+
+    def test_what_is_left_out_is_told_once_with_its_reason(self):
+        results = run(2, plan.vm(), plan="vm")
+        for scenario in results["scenarios"][:3]:
+            scenario["left_out"] = {"smc-r": "the server did not start:\nmuch\nno such family"}
+        results["scenarios"][3]["left_out"] = {"smc-r": "it took too long"}
+        text = report.markdown(results)
+        names = [scenario["name"] for scenario in results["scenarios"]]
+        self.assertIn(f"- SMC-R, {names[0]} and 2 more: the server did not start: no such family\n", text)
+        self.assertIn(f"- SMC-R, {names[3]}: it took too long\n", text)
+
+    def test_from_guest_to_guest(self):
+        results = run(2, plan.vm(), plan="vm")
+        results["guest"] = {"cores": 3, "cpu": "QEMU", "kernel": "6.1.0"}
+        text = report.markdown(results)
+        self.assertIn("two guests, each with 3 cores of QEMU, Linux 6.1.0, on 2 cores of A", text)
+        for scenario in plan.vm():
+            self.assertIn(f"| {scenario.name} |", text)
+        self.assertNotIn("p99.9", text)
 
     def test_a_scenario_that_always_fails_has_no_figures(self):
         results = run(2)
@@ -220,6 +241,17 @@ class Page(unittest.TestCase):
             for curve in report.CURVES:
                 self.assertIn(f"({report.FOLDER}/{curve.file}.svg)", page)
                 self.assertTrue((docs / report.FOLDER / f"{curve.file}.svg").exists())
+
+    def test_each_plan_has_markers_of_its_own(self):
+        with tempfile.TemporaryDirectory() as folder:
+            docs = pathlib.Path(folder)
+            page = docs / "performance.md"
+            page.write_text(f"{report.BEGIN}\n{table.END}\n{report.BEGIN_VM}\n{table.END}\n")
+            report.write(run(2, plan.vm(), plan="vm"), docs)
+            first, second = page.read_text().split(report.BEGIN_VM)
+            self.assertEqual(first, f"{report.BEGIN}\n{table.END}\n")
+            self.assertIn("Skein, RDMA", second)
+            self.assertEqual([*(docs / report.FOLDER).iterdir()], [])
 
     def test_the_file_holds_what_was_told(self):
         results = run(2)

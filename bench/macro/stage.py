@@ -18,7 +18,6 @@ from certificate import make_certificate  # noqa: E402
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
 
 SECONDS_TO_END = 10
-SECONDS_TO_MEASURE = 120  # besides the time that a measurement is asked to take
 
 # Computes until its parent is gone.
 BUSY = """
@@ -35,9 +34,61 @@ class Failure(Exception):
     """A process did not do what it was started for."""
 
 
+class Stuck(Failure):
+    """Nor can it be killed: it is stuck in the kernel."""
+
+
+def kill(process):
+    process.kill()
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired as expired:
+        stacks = [path.read_text() for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stack")]
+        functions = ", ".join(re.findall(r"\] (\w+)", "".join(stacks)))
+        raise Stuck(f"{pathlib.Path(process.args[0]).name} is stuck in the kernel: {functions}") from expired
+
+
+def end(process):
+    """Of a process that ends with its standard input."""
+    process.stdin.close()
+    try:
+        process.wait(SECONDS_TO_END)
+    except subprocess.TimeoutExpired as expired:
+        kill(process)
+        raise Failure(f"the server did not end within {SECONDS_TO_END} s") from expired
+
+
+@contextlib.contextmanager
+def serving(command, environment, ends):
+    """A running server's address and process id. One that `ends` does so with its standard input; others are killed."""
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
+        )
+        try:
+            line = process.stdout.readline().decode()
+            if not line.startswith("listening on "):
+                log.seek(0)
+                raise Failure(f"the server did not start:\n{log.read().decode(errors='replace')}")
+            yield line.removeprefix("listening on ").strip(), process.pid
+        finally:
+            (end if ends else kill)(process)
+            process.stdin.close()
+            process.stdout.close()
+
+
+def thrift_flags(load, transport):
+    """Of both ends."""
+    flags = [f"--wait_mode={transport.wait_mode}"]
+    return flags + ["--skein"] * transport.needs_skein + ["--nonblocking"] * (load.api == "thrift-nonblocking")
+
+
 class Stage:
     """The build's programs, an environment alike for all, a folder for sockets and certificates. A subclass may start
     servers elsewhere."""
+
+    address = "127.0.0.1"  # servers listen on it
+    patience = 120  # seconds for a measurement, besides the time that it is asked to take
 
     def __init__(self, build):
         self._build = build
@@ -55,18 +106,17 @@ class Stage:
     def __exit__(self, *_):
         self._exits.close()
 
-    def can(self, load, transport):
-        """Whether there are the programs for it: a build may be without Skein for gRPC, or without Thrift."""
-        if load.thrift:
-            return self._thrift.exists()
-        return self._program("client", transport.needs_skein).exists()
+    def obstacle(self, load, transport):
+        """Why it cannot be measured, or "". A build may be without Skein for gRPC, or without Thrift."""
+        program = self._thrift if load.thrift else self._program("client", transport.needs_skein)
+        return "" if program.exists() else f"{program.name} is not built"
 
     def measure(self, load, transport, seconds):
         """The figures of `load` over `transport`: {name: number}. They are of processes of their own."""
         with busy_processors() if load.busy else contextlib.nullcontext():
-            if load.thrift:
-                return self._measure_thrift(load, transport, seconds)
             with self.server(load, transport) as (address, process):
+                if load.thrift:
+                    return self._measure_thrift(load, transport, address, process, seconds)
                 flags = [f"--target={address}", f"--measure={load.measure}", f"--style={load.api}"]
                 if load.measure == "first_call":
                     # Of a server that has served before: its own start is not the question.
@@ -82,23 +132,18 @@ class Stage:
         if transport.listen is None:
             yield "in-process", 0
             return
-        command = [self._program("server", transport.skein_server), f"--style={load.api}"]
-        command.append(f"--listen={transport.listen.format(folder=self._folder)}")
+        listen = f"--listen={transport.listen.format(folder=self._folder, address=self.address)}"
+        if load.thrift:
+            command = [self._thrift, listen, *thrift_flags(load, transport)]
+        else:
+            command = [self._program("server", transport.skein_server), listen, f"--style={load.api}"]
         if transport.tls:
             certificate, key = self._certificate
             command += [f"--tls_cert={certificate}", f"--tls_key={key}"]
-        with tempfile.TemporaryFile() as log:
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=self._environment_of(transport)
-            )
-            try:
-                line = process.stdout.readline().decode()
-                if not line.startswith("listening on "):
-                    log.seek(0)
-                    raise Failure(f"the server did not start:\n{log.read().decode(errors='replace')}")
-                yield line.removeprefix("listening on ").strip(), process.pid
-            finally:
-                end(process)
+        with self._serving([str(word) for word in command], self._environment_of(transport), transport.ends) as told:
+            yield told
+
+    _serving = staticmethod(serving)
 
     @property
     def _thrift(self):
@@ -108,7 +153,8 @@ class Stage:
         return self._build / "bench/macro" / f"bench_echo_{role}{'_skein' if skein else ''}"
 
     def _environment_of(self, transport):
-        return {**self._environment, "SKEIN_WAIT_MODE": transport.wait_mode, **dict(transport.environment)}
+        own = {name: value.format(build=self._build) for name, value in transport.environment}
+        return {**self._environment, "SKEIN_WAIT_MODE": transport.wait_mode, **own}
 
     @functools.cached_property
     def _certificate(self):
@@ -116,43 +162,30 @@ class Stage:
 
     def _measure_grpc(self, transport, flags, seconds):
         tls = [f"--tls_ca={self._certificate[0]}"] if transport.tls else []
-        done = self._run([self._program("client", transport.skein_client), *flags, *tls], transport, seconds)
-        paths = re.findall(r"skein: client \S+ uses (.+)", done.stderr)
-        if transport.path is not None and not (paths and all(path.startswith(transport.path) for path in paths)):
-            raise Failure(f"paths were {sorted(set(paths))} instead of {transport.path}:\n{done.stderr}")
-        return json.loads(done.stdout)
+        return self._run([self._program("client", transport.skein_client), *flags, *tls], transport, seconds)
 
-    def _measure_thrift(self, load, transport, seconds):
-        socket = "unix" if transport.listen.startswith("unix:") else "tcp"
-        flags = [f"--transport={'skein' if transport.needs_skein else socket}", f"--wait_mode={transport.wait_mode}"]
+    def _measure_thrift(self, load, transport, address, process, seconds):
+        flags = [f"--target={address}", f"--server_pid={process}", *thrift_flags(load, transport)]
         flags += [f"--bytes={load.size}", f"--threads={load.callers}", f"--duration={seconds}s"]
-        flags += ["--nonblocking"] * (load.api == "thrift-nonblocking") + ["--idle"] * (load.measure == "idle")
-        return json.loads(self._run([self._thrift, *flags], transport, seconds).stdout)
+        return self._run([self._thrift, *flags, *["--idle"] * (load.measure == "idle")], transport, seconds)
 
     def _run(self, command, transport, seconds):
-        limit = seconds + SECONDS_TO_MEASURE
+        """The figures that a client prints."""
+        limit = seconds + self.patience
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._environment_of(transport)
+        )
         try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, env=self._environment_of(transport), timeout=limit, check=False
-            )
+            printed, log = process.communicate(timeout=limit)
         except subprocess.TimeoutExpired as expired:
+            kill(process)
             raise Failure(f"{command[0].name} took more than {limit:.0f} s") from expired
-        if done.returncode != 0:
-            raise Failure(f"{command[0].name} ended with status {done.returncode}:\n{done.stderr[-2000:]}")
-        return done
-
-
-def end(process):
-    """Of a process that ends with its standard input."""
-    process.stdin.close()
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired as expired:
-        process.kill()
-        process.wait()
-        raise Failure(f"the server did not end within {SECONDS_TO_END} s") from expired
-    finally:
-        process.stdout.close()
+        if process.returncode != 0:
+            raise Failure(f"{command[0].name} ended with status {process.returncode}:\n{log[-2000:]}")
+        paths = re.findall(r"skein: client \S+ uses (.+)", log)
+        if transport.path is not None and not (paths and all(path.startswith(transport.path) for path in paths)):
+            raise Failure(f"paths were {sorted(set(paths))} instead of {transport.path}:\n{log}")
+        return json.loads(printed)
 
 
 @contextlib.contextmanager

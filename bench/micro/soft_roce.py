@@ -6,17 +6,15 @@ shuffled order, and ratios are taken within a round. The processors are emulated
 
 import json
 import pathlib
-import shlex
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench/macro"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "macro"))
 
 import arguments  # noqa: E402
 import machine  # noqa: E402
 import soft_roce_table  # noqa: E402
 import statistics_of  # noqa: E402
+import two_guests  # noqa: E402
 
 SECONDS_A_ROUND = 400  # limit; a quiet machine needs one
 BASE = {"write": "perftest", "perftest": "perftest", "stream": "tcp", "rsockets": "tcp", "tcp": "tcp"}
@@ -31,12 +29,8 @@ def parse_arguments():
 
 def run_guests(options):
     """What guest/bench_rdma.py has left, round by round."""
-    script = [str(ROOT / "tests/vm/guest/bench_rdma.sh"), str(options.build), str(options.rounds), str(options.seed)]
-    command = [str(ROOT / "tests/vm/vm.sh"), "-n", "bench_rdma", "-t", str(SECONDS_A_ROUND * options.rounds + 100)]
-    done = subprocess.run([*command, "-s", shlex.join(script), "--", *script], stdout=sys.stderr, check=False)
-    if done.returncode != 0:
-        sys.exit(f"bench: the guests' exit status was {done.returncode}")
-    return json.loads((ROOT / "build/vm/results/bench_rdma/rounds.json").read_text())
+    arguments = [str(options.build), str(options.rounds), str(options.seed)]
+    return two_guests.run("bench_rdma", arguments, SECONDS_A_ROUND * options.rounds + 100)
 
 
 def summaries(rounds):

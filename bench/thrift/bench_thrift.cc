@@ -1,8 +1,9 @@
 // What calls of a Thrift service cost between two processes, over each transport: one caller, one call after the other,
-// or several threads with a connection each; or what processor time both ends take while nothing is called. The program
-// starts its server itself, as a process of its own, and prints one line of JSON:
-//   bench_thrift --transport=skein --bytes=64 --threads=1 --duration=1s
-//   bench_thrift --transport=skein --idle --duration=3s
+// or several threads with a connection each; or what processor time both ends take while nothing is called. A server
+// prints "listening on ADDRESS" and echoes until its standard input ends; a client prints one line of JSON:
+//   bench_thrift --skein --listen=127.0.0.1:0
+//   bench_thrift --skein --target=127.0.0.1:PORT --bytes=64 --threads=1 --duration=1s
+//   bench_thrift --skein --target=127.0.0.1:PORT --server_pid=PROCESS --idle --duration=3s
 // Exit status: 0, 1 failed, 2 called wrongly.
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TNonblockingServer.h>
@@ -28,17 +29,21 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/load_figures.h"
 #include "bench/processor_time.h"
-#include "bench/server_process.h"
 #include "bench/thrift/BenchEcho.h"
 #include "thrift_transport/tskein_nonblocking_server_socket.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
 
-ABSL_FLAG(std::string, transport, "skein", "tcp, unix or skein");
+ABSL_FLAG(std::string, listen, "", "makes it a server: the address, HOST:PORT or unix:PATH; port 0: any");
+ABSL_FLAG(std::string, target, "", "makes it a client: the server's address");
+ABSL_FLAG(int, server_pid, 0, "whose processor time is told, too; 0: it is not known");
+ABSL_FLAG(bool, skein, false, "whether connections are Skein's");
 ABSL_FLAG(std::string, wait_mode, "hybrid", "of Skein: poll, hybrid or block");
 ABSL_FLAG(uint32_t, bytes, 64, "of a request and its reply");
 ABSL_FLAG(uint32_t, threads, 1, "callers, each with a connection");
@@ -65,7 +70,23 @@ using thrift_transport::TSkeinOptions;
 using thrift_transport::TSkeinServerSocket;
 using thrift_transport::TSkeinSocket;
 
-bool Over(const char* transport) { return absl::GetFlag(FLAGS_transport) == transport; }
+// Of a UNIX socket's, `path` is not empty.
+struct Address {
+  std::string path;
+  std::string host;
+  int port = 0;
+};
+
+std::optional<Address> AddressOf(absl::string_view text) {
+  if (absl::ConsumePrefix(&text, "unix:")) return Address{std::string(text), "", 0};
+  const size_t colon = text.rfind(':');
+  Address address;
+  if (colon == absl::string_view::npos || !absl::SimpleAtoi(text.substr(colon + 1), &address.port)) return std::nullopt;
+  address.host = std::string(text.substr(0, colon));
+  return address;
+}
+
+bool Skein() { return absl::GetFlag(FLAGS_skein); }
 
 TSkeinOptions SkeinOptions() {
   return TSkeinOptions().set("mode", "require").set("wait_mode", absl::GetFlag(FLAGS_wait_mode));
@@ -76,62 +97,83 @@ class Handler final : public BenchEchoIf {
   void Echo(std::string& reply, const std::string& payload) override { reply = payload; }
 };
 
+std::shared_ptr<TServerSocket> ServerSocket(const Address& address) {
+  if (!address.path.empty()) return std::make_shared<TServerSocket>(address.path);
+  if (!Skein()) return std::make_shared<TServerSocket>(address.host, address.port);
+  return std::make_shared<TSkeinServerSocket>(address.host, address.port, SkeinOptions());
+}
+
+std::shared_ptr<TNonblockingServerSocket> NonblockingServerSocket(const Address& address) {
+  if (!address.path.empty()) return std::make_shared<TNonblockingServerSocket>(address.path);
+  if (!Skein()) return std::make_shared<TNonblockingServerSocket>(address.host, address.port);
+  return std::make_shared<TSkeinNonblockingServerSocket>(address.host, address.port, SkeinOptions());
+}
+
 // Sockets of the kernel's are buffered, as their users do; Skein's buffer by themselves.
-std::shared_ptr<TServerSocket> ServerSocket(const std::string& path) {
-  if (Over("unix")) return std::make_shared<TServerSocket>(path);
-  if (Over("tcp")) return std::make_shared<TServerSocket>("127.0.0.1", 0);
-  return std::make_shared<TSkeinServerSocket>("127.0.0.1", 0, SkeinOptions());
+std::shared_ptr<TTransport> Buffered(const std::shared_ptr<TTransport>& socket) {
+  if (absl::GetFlag(FLAGS_nonblocking)) return std::make_shared<TFramedTransport>(socket);
+  if (Skein()) return socket;
+  return std::make_shared<TBufferedTransport>(socket);
 }
 
-std::shared_ptr<TNonblockingServerSocket> NonblockingServerSocket(const std::string& path) {
-  if (Over("unix")) return std::make_shared<TNonblockingServerSocket>(path);
-  if (Over("tcp")) return std::make_shared<TNonblockingServerSocket>("127.0.0.1", 0);
-  return std::make_shared<TSkeinNonblockingServerSocket>("127.0.0.1", 0, SkeinOptions());
+std::shared_ptr<TSocket> Socket(const Address& address) {
+  if (!address.path.empty()) return std::make_shared<TSocket>(address.path);
+  if (!Skein()) return std::make_shared<TSocket>(address.host, address.port);
+  return std::make_shared<TSkeinSocket>(address.host, address.port, SkeinOptions());
 }
 
-std::shared_ptr<TTransport> Connect(const std::string& path, int port) {
-  std::shared_ptr<TTransport> socket;
-  if (Over("unix")) socket = std::make_shared<TSocket>(path);
-  if (Over("tcp")) socket = std::make_shared<TSocket>("127.0.0.1", port);
-  if (Over("skein")) socket = std::make_shared<TSkeinSocket>("127.0.0.1", port, SkeinOptions());
-  std::shared_ptr<TTransport> transport = socket;
-  if (absl::GetFlag(FLAGS_nonblocking)) {
-    transport = std::make_shared<TFramedTransport>(socket);
-  } else if (!Over("skein")) {
-    transport = std::make_shared<TBufferedTransport>(socket);
-  }
+std::shared_ptr<TTransport> Connect(const Address& address) {
+  const std::shared_ptr<TSocket> socket = Socket(address);
+  std::shared_ptr<TTransport> transport = Buffered(socket);
   transport->open();
+  if (const auto* skein = dynamic_cast<const TSkeinSocket*>(socket.get())) {
+    // As gRPC's connections log it.
+    std::cerr << "skein: client " << absl::GetFlag(FLAGS_target) << " uses " << skein->getSkeinPath() << std::endl;
+  }
   return transport;
 }
 
-// Says by `address_fd` when it listens, and on which port.
-class TellPort final : public apache::thrift::server::TServerEventHandler {
+// Says when the server listens, and on which port.
+class TellAddress final : public apache::thrift::server::TServerEventHandler {
  public:
-  TellPort(std::function<int()> port, int address_fd) : port_(std::move(port)), address_fd_(address_fd) {}
+  TellAddress(Address address, std::function<int()> port) : address_(std::move(address)), port_(std::move(port)) {}
   void preServe() override {
-    const std::string port = absl::StrCat(port_());
-    if (write(address_fd_, port.data(), port.size()) < 0) throw std::runtime_error("nobody asks for the port");
+    const std::string told =
+        address_.path.empty() ? absl::StrCat(address_.host, ":", port_()) : absl::StrCat("unix:", address_.path);
+    std::cout << "listening on " << told << std::endl;
   }
 
  private:
+  const Address address_;
   const std::function<int()> port_;
-  const int address_fd_;
 };
 
-void Serve(const std::string& path, int address_fd) {
+// A Thrift server that has connections waits for their clients when it is stopped: the process ends instead.
+void EndWithInput() {
+  std::thread([] {
+    for (std::string line; std::getline(std::cin, line);) {
+    }
+    _exit(0);
+  }).detach();
+}
+
+void Serve(const Address& address) {
+  EndWithInput();
+  // What an earlier server has left.
+  if (!address.path.empty()) unlink(address.path.c_str());
   const auto processor = std::make_shared<BenchEchoProcessor>(std::make_shared<Handler>());
   const auto protocols = std::make_shared<apache::thrift::protocol::TBinaryProtocolFactory>();
   if (absl::GetFlag(FLAGS_nonblocking)) {
-    const std::shared_ptr<TNonblockingServerSocket> socket = NonblockingServerSocket(path);
+    const std::shared_ptr<TNonblockingServerSocket> socket = NonblockingServerSocket(address);
     TNonblockingServer server(processor, protocols, socket);
-    server.setServerEventHandler(std::make_shared<TellPort>([&] { return socket->getListenPort(); }, address_fd));
+    server.setServerEventHandler(std::make_shared<TellAddress>(address, [&] { return socket->getListenPort(); }));
     return server.serve();
   }
-  const std::shared_ptr<TServerSocket> socket = ServerSocket(path);
+  const std::shared_ptr<TServerSocket> socket = ServerSocket(address);
   std::shared_ptr<TTransportFactory> layers = std::make_shared<TTransportFactory>();
-  if (!Over("skein")) layers = std::make_shared<TBufferedTransportFactory>();
+  if (!Skein()) layers = std::make_shared<TBufferedTransportFactory>();
   TThreadedServer server(processor, socket, layers, protocols);
-  server.setServerEventHandler(std::make_shared<TellPort>([&] { return socket->getPort(); }, address_fd));
+  server.setServerEventHandler(std::make_shared<TellAddress>(address, [&] { return socket->getPort(); }));
   server.serve();
 }
 
@@ -163,36 +205,43 @@ double SecondsOf(pid_t process) {
 }
 
 // Connected, and warm unless it is the idle that are measured.
-std::vector<Caller> OpenCallers(const std::string& path, int port) {
+std::vector<Caller> OpenCallers(const Address& address) {
   const absl::Duration warm_up = absl::GetFlag(FLAGS_idle) ? absl::ZeroDuration() : absl::GetFlag(FLAGS_duration) / 20;
   std::vector<Caller> callers;
   for (uint32_t i = 0; i < absl::GetFlag(FLAGS_threads); ++i) {
-    const std::shared_ptr<TTransport> transport = Connect(path, port);
+    const std::shared_ptr<TTransport> transport = Connect(address);
     callers.push_back({transport, std::make_unique<BenchEchoClient>(std::make_shared<TBinaryProtocol>(transport))});
     CallUntil(*callers.back().client, absl::Now() + warm_up);
   }
   return callers;
 }
 
-double SecondsOfBothEnds(pid_t server) { return SecondsOf(getpid()) + SecondsOf(server); }
+// Nothing where the server's process is not known.
+std::optional<double> SecondsOfBothEnds() {
+  const pid_t server = absl::GetFlag(FLAGS_server_pid);
+  if (server == 0) return std::nullopt;
+  return SecondsOf(getpid()) + SecondsOf(server);
+}
 
-void MeasureCalls(const std::vector<Caller>& callers, pid_t server) {
+void MeasureCalls(const std::vector<Caller>& callers) {
   std::vector<std::vector<absl::Duration>> times(callers.size());
   std::vector<std::thread> threads;
   const absl::Time start = absl::Now();
-  const double processor = SecondsOfBothEnds(server);
+  const std::optional<double> before = SecondsOfBothEnds();
   for (size_t i = 0; i < callers.size(); ++i) {
     threads.emplace_back([&, i] { times[i] = CallUntil(*callers[i].client, start + absl::GetFlag(FLAGS_duration)); });
   }
   for (std::thread& thread : threads) thread.join();
   const absl::Duration elapsed = absl::Now() - start;
-  const double used = SecondsOfBothEnds(server) - processor;
+  std::optional<double> used = SecondsOfBothEnds();
+  if (used.has_value()) *used -= *before;
   std::vector<absl::Duration> all;
   for (const std::vector<absl::Duration>& some : times) all.insert(all.end(), some.begin(), some.end());
   std::cout << LoadFigures(std::move(all), elapsed, absl::GetFlag(FLAGS_bytes), used) << std::endl;
 }
 
-void MeasureIdle(pid_t server) {
+void MeasureIdle() {
+  const pid_t server = absl::GetFlag(FLAGS_server_pid);
   const double server_before = SecondsOf(server);
   const double client_before = SecondsOf(getpid());
   absl::SleepFor(absl::GetFlag(FLAGS_duration));
@@ -201,24 +250,10 @@ void MeasureIdle(pid_t server) {
             << std::endl;
 }
 
-void RunClient(const std::string& path, ServerProcess& server) {
-  int port = 0;
-  if (!absl::SimpleAtoi(server.Address(), &port)) throw std::runtime_error("no server");
-  const std::vector<Caller> callers = OpenCallers(path, port);
-  absl::GetFlag(FLAGS_idle) ? MeasureIdle(server.pid()) : MeasureCalls(callers, server.pid());
+void Call(const Address& address) {
+  const std::vector<Caller> callers = OpenCallers(address);
+  absl::GetFlag(FLAGS_idle) ? MeasureIdle() : MeasureCalls(callers);
   for (const Caller& caller : callers) caller.transport->close();
-}
-
-// What a process makes of itself: its exit status.
-template <typename Body>
-int StatusOf(Body body) {
-  try {
-    body();
-    return 0;
-  } catch (const std::exception& exception) {
-    std::cerr << "bench_thrift: " << exception.what() << std::endl;
-    return 1;
-  }
 }
 
 int CalledWrongly(absl::string_view what) {
@@ -228,21 +263,31 @@ int CalledWrongly(absl::string_view what) {
 
 int Main(const std::vector<char*>& arguments) {
   if (arguments.size() > 1) return CalledWrongly("there are only --flags; --help lists them");
-  if (!Over("tcp") && !Over("unix") && !Over("skein")) return CalledWrongly("--transport is tcp, unix or skein");
+  const bool serves = !absl::GetFlag(FLAGS_listen).empty();
+  if (serves != absl::GetFlag(FLAGS_target).empty()) return CalledWrongly("it needs one of --listen and --target");
+  const std::optional<Address> address = AddressOf(absl::GetFlag(serves ? FLAGS_listen : FLAGS_target));
+  if (!address.has_value()) return CalledWrongly("an address is HOST:PORT or unix:PATH");
+  if (Skein() && !address->path.empty()) return CalledWrongly("--skein needs HOST:PORT");
   const std::string wait_mode = absl::GetFlag(FLAGS_wait_mode);
   if (wait_mode != "poll" && wait_mode != "hybrid" && wait_mode != "block") {
     return CalledWrongly("--wait_mode is poll, hybrid or block");
   }
   if (absl::GetFlag(FLAGS_threads) == 0) return CalledWrongly("--threads is at least 1");
-  const std::string path = std::string(1, '\0') + absl::StrCat("bench_thrift.", getpid());  // an abstract socket's
-  ServerProcess server([&](int address_fd) { return StatusOf([&] { Serve(path, address_fd); }); });
-  return StatusOf([&] { RunClient(path, server); });
+  if (absl::GetFlag(FLAGS_idle) && absl::GetFlag(FLAGS_server_pid) == 0)
+    return CalledWrongly("idle needs --server_pid");
+  try {
+    serves ? Serve(*address) : Call(*address);
+    return 0;
+  } catch (const std::exception& exception) {
+    std::cerr << "bench_thrift: " << exception.what() << std::endl;
+    return 1;
+  }
 }
 
 }  // namespace
 }  // namespace skein::bench
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("bench_thrift [--transport=skein] [--bytes=64] ...");
+  absl::SetProgramUsageMessage("bench_thrift --listen=ADDRESS or --target=ADDRESS [--skein] ...");
   return skein::bench::Main(absl::ParseCommandLine(argc, argv));
 }

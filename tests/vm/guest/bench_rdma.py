@@ -1,5 +1,5 @@
 """bench_rdma.py BUILD ROUNDS SEED GID: both ends of the figures of Soft-RoCE. The client guest measures; the server guest
-starts what it is asked for. Leaves $VM_RESULTS/rounds.json: of each round {"TOOL MEASURE BYTES": {figure: value}}."""
+starts what it is asked for. Leaves $VM_RESULTS/results.json: of each round {"TOOL MEASURE BYTES": {figure: value}}."""
 
 import json
 import math
@@ -11,7 +11,10 @@ import sys
 
 import guests
 
-RSOCKETS = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "bench/macro"))
+
+from plan import RSOCKETS_LIBRARY  # noqa: E402
+
 PORTS = {"bench_fabric": 7000, "rsockets": 7001, "perftest": 7002}
 LIMIT = 90  # seconds for one measurement
 # Acknowledgements are awaited for 1 s: an emulated processor that has to share the real one takes its time. (Where rxe
@@ -36,7 +39,7 @@ COMPARED = (
 
 
 def environment(preload):
-    return {**os.environ, "SKEIN_RDMA_TIMEOUT": TIMEOUT, **({"LD_PRELOAD": RSOCKETS} if preload else {})}
+    return {**os.environ, "SKEIN_RDMA_TIMEOUT": TIMEOUT, **({"LD_PRELOAD": RSOCKETS_LIBRARY} if preload else {})}
 
 
 class Tools:
@@ -174,7 +177,7 @@ def main():
     for number in range(int(count)):
         print(f"round {number + 1} of {count}", flush=True)
         rounds.append(measure_round(client, rng))
-    (guests.RESULTS / "rounds.json").write_text(json.dumps(rounds))
+    (guests.RESULTS / "results.json").write_text(json.dumps(rounds))
     guests.tell("done")
 
 

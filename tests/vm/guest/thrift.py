@@ -30,7 +30,6 @@ CHOSEN = {
 }
 SLOWER = 4
 
-COUNTERS = pathlib.Path("/sys/class/infiniband/rxe0/ports/1/hw_counters")
 # A case makes 83 calls, one after the other: one packet there and one back at least, for each.
 LEAST_PACKETS = 83
 
@@ -64,17 +63,12 @@ class Client:
     def run(self, job):
         client_mode, server_mode = job.modes
         log_path = guests.RESULTS / f"{job.stem()}.log"
-        start, before = time.monotonic(), packets()
+        start, before = time.monotonic(), guests.packets()
         port = self._on_server(f"{job.stem()} {server_mode or 'stock'} {job.case.name}")
         ended = peers.run_client(self._programs, job.case, client_mode, guests.PEER, port, log_path)
         server_fault = self._on_server("stop")
-        failure = job.fault(job.case, *ended) or server_fault or path_fault(job, before, packets())
+        failure = job.fault(job.case, *ended) or server_fault or path_fault(job, before, guests.packets())
         return report.Result(job, failure, time.monotonic() - start, log_path)
-
-
-def packets():
-    """What rxe0 has sent and received."""
-    return [int((COUNTERS / name).read_text()) for name in ("sent_pkts", "rcvd_pkts")]
 
 
 def path_fault(job, before, after):
