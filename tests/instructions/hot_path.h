@@ -20,6 +20,7 @@ struct HotPath {
 };
 
 // By the layer that they begin in.
+std::vector<HotPath> TracePaths();
 std::vector<HotPath> WirePaths();
 std::vector<HotPath> RingPaths();
 std::vector<HotPath> SchedulePaths();

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/unit/schedule/seeds.h"
+#include "tests/support/seeds.h"
 
 namespace skein::schedule {
 namespace {

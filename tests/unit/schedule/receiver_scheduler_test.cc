@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/schedule/seeds.h"
+#include "tests/support/seeds.h"
 
 namespace skein::schedule {
 namespace {

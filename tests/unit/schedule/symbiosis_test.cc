@@ -9,7 +9,7 @@
 #include "core/schedule/credits.h"
 #include "core/schedule/receiver_scheduler.h"
 #include "gtest/gtest.h"
-#include "tests/unit/schedule/seeds.h"
+#include "tests/support/seeds.h"
 
 namespace skein::schedule {
 namespace {

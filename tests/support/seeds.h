@@ -1,6 +1,6 @@
 // Property tests run once for each of a few fixed seeds; a failure prints its own.
-#ifndef SKEIN_TESTS_UNIT_SCHEDULE_SEEDS_H_
-#define SKEIN_TESTS_UNIT_SCHEDULE_SEEDS_H_
+#ifndef SKEIN_TESTS_SUPPORT_SEEDS_H_
+#define SKEIN_TESTS_SUPPORT_SEEDS_H_
 
 #include <cstdint>
 #include <random>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
-namespace skein::schedule {
+namespace skein {
 
 inline constexpr uint64_t kSeeds = 40;
 
@@ -25,6 +25,6 @@ void ForEachSeed(Property property) {
   }
 }
 
-}  // namespace skein::schedule
+}  // namespace skein
 
-#endif  // SKEIN_TESTS_UNIT_SCHEDULE_SEEDS_H_
+#endif  // SKEIN_TESTS_SUPPORT_SEEDS_H_

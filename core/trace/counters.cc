@@ -1,0 +1,53 @@
+#include "core/trace/counters.h"
+
+namespace skein::trace {
+namespace {
+
+constexpr bool TableIsInOrder() {
+  for (size_t i = 0; i < kCounters; ++i) {
+    if (kCounterTable[i].counter != static_cast<Counter>(i)) return false;
+  }
+  return true;
+}
+static_assert(TableIsInOrder(), "a counter's row is at its number");
+
+std::atomic<size_t> threads = 0;  // relaxed: which shard is the next thread's
+
+}  // namespace
+
+namespace internal {
+
+constinit std::array<CounterShard, kShards> shards;
+
+CounterShard* ChooseShard() { return &shards[threads.fetch_add(1, std::memory_order_relaxed) % kShards]; }
+
+}  // namespace internal
+
+CounterSnapshot ReadCounters() {
+  CounterSnapshot snapshot;
+  for (const internal::CounterShard& shard : internal::shards) {
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      snapshot.values[slot] += shard.values[slot].load(std::memory_order_relaxed);
+    }
+  }
+  return snapshot;
+}
+
+void ClearCounters() {
+  for (internal::CounterShard& shard : internal::shards) {
+    for (std::atomic<uint64_t>& value : shard.values) value.store(0, std::memory_order_relaxed);
+  }
+}
+
+absl::string_view LabelName(CounterLabel label) {
+  if (label == CounterLabel::kPath) return "path";
+  return label == CounterLabel::kReason ? "reason" : "";
+}
+
+std::string LabelValue(CounterLabel label, size_t value) {
+  if (label == CounterLabel::kPath) return std::string(PathName(static_cast<Path>(value)));
+  if (label == CounterLabel::kNone) return "";
+  return value == kReasons - 1 ? "unknown reason" : FallbackCodeName(static_cast<FallbackCode>(value));
+}
+
+}  // namespace skein::trace

@@ -1,0 +1,86 @@
+// A child made by fork() while its parent traces.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "core/trace/counters.h"
+#include "core/trace/tracer.h"
+#include "gtest/gtest.h"
+
+namespace skein::trace {
+namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool kChildMayHaveThreads = false;
+#else
+constexpr bool kChildMayHaveThreads = true;
+#endif
+
+Record Call() {
+  Record record;
+  At(record.times, Stage::kSubmitted) = 1;
+  At(record.times, Stage::kDelivered) = 2;
+  return record;
+}
+
+// Exit status of a child that does this: 0, or which of its claims was wrong.
+int InChild(const std::function<int()>& claims) {
+  const pid_t child = fork();
+  if (child == 0) _exit(claims());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int BeginsEmpty() {
+  if (Enabled()) return 1;
+  if (ReadCounters().Value(Counter::kWakeUps) != 0) return 2;
+  if (!Snapshot().empty()) return 3;
+  if (Methods().Intern("again") != kOtherMethods + 1) return 4;
+  return 0;
+}
+
+int TracesForItself() {
+  SetSampling(1);
+  Push(Call());
+  SetSampling(0);
+  const AggregateSnapshot snapshot = Snapshot();
+  for (const Series& series : snapshot) {
+    if (series.histogram.Count() != 1) return 5;  // what its parent had pushed is its parent's
+  }
+  return snapshot.empty() ? 6 : 0;
+}
+
+TEST(ForkedTest, AChildBeginsEmptyAndMayTraceForItself) {
+  SetSampling(1);
+  Count(Counter::kWakeUps);
+  Methods().Intern("a method");
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;  // that hold locks now and then
+  threads.reserve(2);
+  for (int thread = 0; thread < 2; ++thread) {
+    threads.emplace_back([&stop] {
+      while (!stop) {
+        Push(Call());
+        Methods().Intern("another method");
+        Flush();
+      }
+    });
+  }
+  for (int round = 0; round < 20; ++round) {
+    Push(Call());
+    EXPECT_EQ(InChild(BeginsEmpty), 0);
+    EXPECT_TRUE(!kChildMayHaveThreads || InChild(TracesForItself) == 0);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  SetSampling(0);
+  EXPECT_FALSE(Snapshot().empty());
+}
+
+}  // namespace
+}  // namespace skein::trace
