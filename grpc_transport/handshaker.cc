@@ -137,16 +137,14 @@ bool Handshaker::secure() const {
   return !scheme.empty() && scheme != "http";  // insecure and local credentials have none
 }
 
-std::unique_ptr<PathRegistry::Entry> Handshaker::ListPath(std::string path, std::string why) {
-  return runtime_.paths().Add({role_, std::string(grpc_endpoint_get_local_address(args_->endpoint)),
-                               std::string(grpc_endpoint_get_peer(args_->endpoint)), std::move(path), std::move(why),
-                               secure()});
+ListedPath Handshaker::List(std::string path, std::string why) {
+  return ListPath({role_, std::string(grpc_endpoint_get_local_address(args_->endpoint)),
+                   std::string(grpc_endpoint_get_peer(args_->endpoint)), std::move(path), std::move(why), secure()});
 }
 
 void Handshaker::FinishWithStream(stream::Outcome outcome) {
   std::shared_ptr<stream::Stream> stream = std::move(outcome.stream);
-  std::unique_ptr<PathRegistry::Entry> entry =
-      ListPath(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
+  ListedPath entry = List(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
   std::function<void()> on_lost;
   // The client chooses the path, and who requires Skein has nothing to fall back to meanwhile.
   if (role_ == Path::Role::kClient && options_->mode != Mode::kRequire) {
@@ -165,7 +163,7 @@ void Handshaker::FinishWithTcp(const Fallback& why, bool preface_sent) {
     return Fail(Unavailable(absl::StrCat("skein.mode is require, and there is only tcp to ",
                                          grpc_endpoint_get_peer(args_->endpoint), ": ", ToString(why))));
   }
-  std::unique_ptr<PathRegistry::Entry> entry = ListPath("tcp", ToString(why));
+  ListedPath entry = List("tcp", ToString(why));
   args_->endpoint = NewTcpEndpoint(args_->endpoint, std::move(reader_), preface_sent, std::move(entry));
   Finish(absl::OkStatus());
 }

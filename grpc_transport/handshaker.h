@@ -16,6 +16,7 @@
 #include "core/base/options.h"
 #include "core/stream/connector.h"
 #include "grpc_transport/grpc_internal.h"
+#include "grpc_transport/path_list.h"
 #include "grpc_transport/runtime.h"
 #include "grpc_transport/skein.h"
 #include "grpc_transport/tcp_reader.h"
@@ -85,7 +86,7 @@ class Handshaker : public grpc_core::Handshaker {
 
   void Finish(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool finished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return on_done_ == nullptr; }
-  std::unique_ptr<PathRegistry::Entry> ListPath(std::string path, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  ListedPath List(std::string path, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Path::Role role_;
   const absl::StatusOr<Options> options_;

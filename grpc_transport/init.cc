@@ -79,6 +79,4 @@ absl::Status Init() {
 
 }  // namespace grpc_transport
 
-std::vector<Path> Paths() { return grpc_transport::Runtime::Get().paths().List(); }
-
 }  // namespace skein

@@ -7,7 +7,6 @@
 #include "core/base/options.h"
 #include "core/stream/host_streams.h"
 #include "core/stream/peer_cache.h"
-#include "grpc_transport/path_registry.h"
 #include "grpc_transport/waiter.h"
 
 namespace skein::grpc_transport {
@@ -19,7 +18,6 @@ class Runtime {
 
   // What SKEIN_* said when the process called Init(), or what is wrong with it.
   const absl::StatusOr<Options>& environment() const { return environment_; }
-  PathRegistry& paths() { return paths_; }
   stream::PeerCache& plain_peers() { return plain_peers_; }
   Waiter& waiter() { return waiter_; }
 
@@ -30,7 +28,6 @@ class Runtime {
   Runtime();
 
   const absl::StatusOr<Options> environment_;
-  PathRegistry paths_;
   stream::PeerCache plain_peers_;
   Waiter waiter_;
   stream::HostStreams streams_{&waiter_};

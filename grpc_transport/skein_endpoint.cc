@@ -32,8 +32,7 @@ grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was 
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
-                std::unique_ptr<Waiter::User> user, std::unique_ptr<PathRegistry::Entry> path, Quota quota,
-                std::function<void()> on_lost)
+                std::unique_ptr<Waiter::User> user, ListedPath path, Quota quota, std::function<void()> on_lost)
       : tcp_(tcp),
         reader_(std::move(reader)),
         user_(std::move(user)),
@@ -261,7 +260,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   grpc_endpoint* const tcp_;
   const grpc_core::RefCountedPtr<TcpReader> reader_;
   std::unique_ptr<Waiter::User> user_;
-  std::unique_ptr<PathRegistry::Entry> path_;
+  ListedPath path_;
   const std::string peer_;
   const std::string local_address_;
 
@@ -288,7 +287,7 @@ const grpc_endpoint_vtable SkeinEndpoint::kVtable = {
 
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                std::unique_ptr<PathRegistry::Entry> path, Quota quota, std::function<void()> on_lost) {
+                                ListedPath path, Quota quota, std::function<void()> on_lost) {
   auto endpoint = grpc_core::MakeRefCounted<SkeinEndpoint>(std::move(stream), tcp, std::move(reader), std::move(user),
                                                            std::move(path), std::move(quota), std::move(on_lost));
   return endpoint.release()->Start();

@@ -8,7 +8,7 @@
 
 #include "core/stream/stream.h"
 #include "grpc_transport/grpc_internal.h"
-#include "grpc_transport/path_registry.h"
+#include "grpc_transport/path_list.h"
 #include "grpc_transport/received_slice.h"
 #include "grpc_transport/tcp_reader.h"
 #include "grpc_transport/waiter.h"
@@ -19,7 +19,7 @@ namespace skein::grpc_transport {
 // stream's link fails although the connection is well.
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                std::unique_ptr<PathRegistry::Entry> path, Quota quota, std::function<void()> on_lost);
+                                ListedPath path, Quota quota, std::function<void()> on_lost);
 
 }  // namespace skein::grpc_transport
 

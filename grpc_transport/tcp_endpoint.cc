@@ -11,8 +11,7 @@ namespace {
 // Reads and writes never overlap their own kind (the endpoint contract), so the fields of each need no lock.
 class TcpEndpoint {
  public:
-  TcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent,
-              std::unique_ptr<PathRegistry::Entry> path)
+  TcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent, ListedPath path)
       : tcp_(tcp),
         reader_(std::move(reader)),
         path_(std::move(path)),
@@ -89,7 +88,7 @@ class TcpEndpoint {
   grpc_endpoint base_;  // first: gRPC's pointer to it is a pointer to this
   grpc_endpoint* const tcp_;
   grpc_core::RefCountedPtr<TcpReader> reader_;  // until its read is used up
-  std::unique_ptr<PathRegistry::Entry> path_;
+  ListedPath path_;
   size_t preface_left_;
   grpc_closure on_adopted_;
   grpc_slice_buffer* read_slices_ = nullptr;
@@ -104,7 +103,7 @@ const grpc_endpoint_vtable TcpEndpoint::kVtable = {
 }  // namespace
 
 grpc_endpoint* NewTcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent,
-                              std::unique_ptr<PathRegistry::Entry> path) {
+                              ListedPath path) {
   return (new TcpEndpoint(tcp, std::move(reader), preface_sent, std::move(path)))->base();
 }
 

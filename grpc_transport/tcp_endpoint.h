@@ -7,14 +7,14 @@
 #include <memory>
 
 #include "grpc_transport/grpc_internal.h"
-#include "grpc_transport/path_registry.h"
+#include "grpc_transport/path_list.h"
 #include "grpc_transport/tcp_reader.h"
 
 namespace skein::grpc_transport {
 
 // Owns `tcp`. `reader` is its reader, idle or not.
 grpc_endpoint* NewTcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent,
-                              std::unique_ptr<PathRegistry::Entry> path);
+                              ListedPath path);
 
 }  // namespace skein::grpc_transport
 

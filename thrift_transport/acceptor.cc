@@ -138,7 +138,7 @@ bool Acceptor::LookAt(int fd, Connection& connection) {
     if (first != First::kHello) {
       const bool refused = first == First::kOther && options_.mode == Mode::kRequire;
       if (refused) Refuse(*connection.socket, ToString(Fallback{FallbackCode::kPeerNotSkein, {}}));
-      if (!refused) HandOut(fd, std::move(connection.socket));
+      if (!refused) HandOutOnTcp(fd, connection, {FallbackCode::kPeerNotSkein, {}});
       return false;
     }
     connection.deadline = After(options_.negotiation_timeout);
@@ -149,13 +149,19 @@ bool Acceptor::LookAt(int fd, Connection& connection) {
   return false;
 }
 
+void Acceptor::HandOutOnTcp(int fd, Connection& connection, const Fallback& why) {
+  connection.socket->List(ListPath(/*client=*/false, fd, "tcp", why));
+  HandOut(fd, std::move(connection.socket));
+}
+
 void Acceptor::OnHello(int fd, Connection& connection) {
   Greeted greeted = connection.hello.Answer(fd, options_);
   if (greeted.stream == nullptr) {
     if (options_.mode == Mode::kRequire) return Refuse(*connection.socket, ToString(greeted.why));
-    if (greeted.goes_on) HandOut(fd, std::move(connection.socket));
+    if (greeted.goes_on) HandOutOnTcp(fd, connection, greeted.why);
     return;
   }
+  connection.socket->List(ListPath(/*client=*/false, fd, greeted.stream->path(), greeted.why));
   std::shared_ptr<link::LinkRoom> room = Runtime::Get().WaitingAs(options_).threads.RoomOf(*greeted.stream);
   if (connection.socket->Adopt(std::move(greeted.stream), std::move(room))) HandOut(fd, std::move(connection.socket));
 }

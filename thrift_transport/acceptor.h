@@ -51,6 +51,7 @@ class Acceptor {
   // False: it is to be forgotten here.
   bool LookAt(int fd, Connection& connection);
   void OnHello(int fd, Connection& connection);
+  void HandOutOnTcp(int fd, Connection& connection, const Fallback& why);
   void HandOut(int fd, std::shared_ptr<PolledSocket> socket);
   bool Full();
   void Forsake();

@@ -137,6 +137,7 @@ uint32_t PolledSocket::write_partial(const uint8_t* buf, uint32_t len) {
 }
 
 void PolledSocket::close() {
+  listed_ = nullptr;
   if (stream_ == nullptr) return TSocket::close();
   socket_ = THRIFT_INVALID_SOCKET;
   if (InForkedChild()) {  // the memory that the stream is made of is not mapped here

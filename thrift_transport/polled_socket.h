@@ -14,6 +14,7 @@
 #include "core/link/link_room.h"
 #include "core/stream/stream.h"
 #include "thrift_transport/arrived.h"
+#include "thrift_transport/path_list.h"
 
 namespace skein::thrift_transport {
 
@@ -24,6 +25,7 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
 
   // By who has accepted it, before the server hears of it: goes on over `stream`. False: there is no descriptor left.
   bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<link::LinkRoom> room);
+  void List(ListedPath listed) { listed_ = std::move(listed); }
 
   // A read that would block throws "retry", which TNonblockingServer knows.
   uint32_t read(uint8_t* buf, uint32_t len) override;
@@ -43,6 +45,7 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
   std::shared_ptr<Readiness> readiness_;
   std::shared_ptr<link::LinkRoom> room_;
   std::shared_ptr<link::Lifeline> lifeline_;
+  ListedPath listed_;
   Arrived arrived_;
   bool ended_ = false;
 };

@@ -13,6 +13,7 @@
 #include "core/base/mutex.h"
 #include "thrift_transport/connection.h"
 #include "thrift_transport/hello.h"
+#include "thrift_transport/path_list.h"
 
 namespace skein::thrift_transport {
 
@@ -21,7 +22,7 @@ using apache::thrift::transport::TTransportException;
 // What a TSkeinSocket is besides a TSocket.
 class TSkeinSocket::Skein {
  public:
-  Skein(const TSkeinOptions& options, bool accepted) : options_(options), undecided_(accepted) {}
+  Skein(const TSkeinOptions& options, bool accepted) : options_(options), client_(!accepted), undecided_(accepted) {}
 
   const Options& options() const { return options_.get(); }
 
@@ -34,17 +35,19 @@ class TSkeinSocket::Skein {
     MutexLock lock(&mu_);
     why_ = std::move(greeted.why);
     settled_ = true;
+    listed_ = ListPath(client_, tcp, greeted.stream == nullptr ? "tcp" : greeted.stream->path(), why_);
     if (greeted.stream == nullptr) return;
     stream::ThreadStreams& threads = Runtime::Get().WaitingAs(options()).threads;
     connection_ = std::make_unique<Connection>(threads.Block(std::move(greeted.stream), tcp));
     if (interrupted_) connection_->stream().Interrupt();
   }
-  void SettleOnTcp(Fallback why) { Settle({nullptr, std::move(why)}, -1); }
+  void SettleOnTcp(Fallback why, int tcp) { Settle({nullptr, std::move(why)}, tcp); }
   // In a forked child: the memory that the connection is made of is not mapped here.
   void Abandon() { connection_.release(); }  // NOLINT(bugprone-unused-return-value)
   void Forget() {
     MutexLock lock(&mu_);
     connection_ = nullptr;
+    listed_ = nullptr;
     settled_ = false;
   }
 
@@ -66,9 +69,11 @@ class TSkeinSocket::Skein {
 
  private:
   const TSkeinOptions options_;
+  const bool client_;
   bool undecided_;
   Mutex mu_;                                // for those who are not the owner; only the owner changes anything below
   std::unique_ptr<Connection> connection_;  // null: Thrift's own connection
+  ListedPath listed_;
   Fallback why_;
   bool settled_ = false;
   bool interrupted_ = false;
@@ -99,13 +104,13 @@ void TSkeinSocket::open() {
   TSocket::open();
   if (options.mode == Mode::kOff || isUnixDomainSocket()) {
     const FallbackCode why = isUnixDomainSocket() ? FallbackCode::kNone : FallbackCode::kModeOff;
-    return skein_->SettleOnTcp({why, {}});
+    return skein_->SettleOnTcp({why, {}}, socket_);
   }
   const std::string peer = absl::StrCat(getPeerAddress(), ":", getPeerPort());
   stream::PeerCache& plain_peers = Runtime::Get().plain_peers();
   const bool required = options.mode == Mode::kRequire;
   if (!required && plain_peers.Contains(peer, absl::Now())) {
-    return skein_->SettleOnTcp({FallbackCode::kNegativeCache, {}});
+    return skein_->SettleOnTcp({FallbackCode::kNegativeCache, {}}, socket_);
   }
   Greeted greeted = SayHello(socket_, options);
   if (greeted.stream == nullptr && required) refuse(ToString(greeted.why));
@@ -161,14 +166,14 @@ bool TSkeinSocket::decide() {
     skein_->Settle(std::move(greeted), socket_);
     return true;
   }
-  skein_->SettleOnTcp({FallbackCode::kPeerNotSkein, {}});
+  skein_->SettleOnTcp({FallbackCode::kPeerNotSkein, {}}, socket_);
   return true;
 }
 
 // The client's connection is over: where Skein is required, that is an error to be told, else as if it had closed it.
 bool TSkeinSocket::decline(Fallback why) {
   if (skein_->options().mode == Mode::kRequire) refuse(ToString(why));
-  skein_->SettleOnTcp(std::move(why));
+  skein_->SettleOnTcp(std::move(why), socket_);
   shutdown(socket_, SHUT_RDWR);
   over_ = true;
   return true;

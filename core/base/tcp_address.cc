@@ -9,6 +9,17 @@
 #include "core/base/errno_status.h"
 
 namespace skein {
+namespace {
+
+absl::StatusOr<std::string> Ask(decltype(getsockname)& which, int fd, absl::string_view what) {
+  sockaddr_storage found = {};
+  socklen_t size = sizeof(found);
+  auto* const address = reinterpret_cast<sockaddr*>(&found);
+  if (which(fd, address, &size) != 0) return ErrnoStatus(errno, what);
+  return NumericAddress(address, size);
+}
+
+}  // namespace
 
 absl::StatusOr<UniqueFd> OpenFirst(const std::string& host, const std::string& port, int flags, OpenSocket open) {
   addrinfo hints = {};
@@ -51,12 +62,7 @@ absl::StatusOr<std::string> NumericAddress(const sockaddr* address, socklen_t si
   return absl::StrCat(v6 ? "[" : "", host, v6 ? "]:" : ":", port);
 }
 
-absl::StatusOr<std::string> AddressOf(int fd) {
-  sockaddr_storage own = {};
-  socklen_t size = sizeof(own);
-  auto* const address = reinterpret_cast<sockaddr*>(&own);
-  if (getsockname(fd, address, &size) != 0) return ErrnoStatus(errno, "find the address of the socket");
-  return NumericAddress(address, size);
-}
+absl::StatusOr<std::string> AddressOf(int fd) { return Ask(getsockname, fd, "find the address of the socket"); }
+absl::StatusOr<std::string> PeerAddressOf(int fd) { return Ask(getpeername, fd, "find the address of its peer"); }
 
 }  // namespace skein

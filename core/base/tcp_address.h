@@ -24,8 +24,9 @@ absl::StatusOr<UniqueFd> OpenFirst(absl::string_view host_port, int flags, OpenS
 
 // "127.0.0.1:7000", "[::1]:7000".
 absl::StatusOr<std::string> NumericAddress(const sockaddr* address, socklen_t size);
-// The same of a socket's own end.
+// The same of a socket's own end, and of its peer's.
 absl::StatusOr<std::string> AddressOf(int fd);
+absl::StatusOr<std::string> PeerAddressOf(int fd);
 
 }  // namespace skein
 

@@ -7,7 +7,7 @@ import re
 LAYERS = [
     "grpc_transport", "thrift_transport",
     "core/rpc", "core/durable", "core/stream", "core/link", "core/schedule", "core/coalesce", "core/ring",
-    "core/progress", "core/fabric", "core/wire", "core/trace", "core/base",
+    "core/progress", "core/fabric", "core/wire", "core/inspect", "core/trace", "core/base",
 ]  # fmt: skip
 ADAPTERS = ("grpc_transport", "thrift_transport")
 

@@ -6,14 +6,18 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "tools/skein/doctor/doctor.h"
+#include "tools/skein/options.h"
+#include "tools/skein/paths.h"
 
 namespace skein {
 namespace {
 
 constexpr char kUsage[] =
-    "usage: skein VERB [ARGUMENT]\n"
+    "usage: skein VERB [ARGUMENT...]\n"
     "\n"
     "  doctor   what this machine can do for Skein, and which path leads to a server\n"
+    "  paths    what the connections of running processes use, and why not something better\n"
+    "  options  every option, its values and its default\n"
     "\n"
     "skein VERB --help says more.\n";
 
@@ -21,7 +25,7 @@ struct Verb {
   absl::string_view name;
   int (*run)(const std::vector<std::string>& arguments);
 };
-constexpr Verb kVerbs[] = {{"doctor", RunDoctor}};
+constexpr Verb kVerbs[] = {{"doctor", RunDoctor}, {"paths", RunPaths}, {"options", RunOptions}};
 
 int Run(const std::vector<std::string>& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {

@@ -5,31 +5,13 @@
 #ifndef SKEIN_CORE_FABRIC_SHM_SOCKET_H_
 #define SKEIN_CORE_FABRIC_SHM_SOCKET_H_
 
-#include <sys/types.h>
-
 #include <cstddef>
-#include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/abstract_socket.h"
 #include "core/base/unique_fd.h"
 
 namespace skein::fabric::shm {
-
-struct PeerCredentials {
-  pid_t pid = 0;
-  uid_t uid = 0;
-};
-
-// A listening socket on an abstract name, which vanishes with its process and has no file another user could open.
-absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name);
-// UNAVAILABLE when nobody listens there (any more) or its queue is full.
-absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name);
-// The next queued connection, or an invalid descriptor when there is none.
-UniqueFd AcceptQueued(int listening_fd);
-// Who is at the other end, by the kernel's word, as of listen() or connect().
-absl::StatusOr<PeerCredentials> CredentialsOf(int fd);
 
 enum class SendResult { kSent, kFull, kGone };
 // One message, with a descriptor when `fd` >= 0.

@@ -1,0 +1,74 @@
+#include "core/base/abstract_socket.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/errno_status.h"
+
+namespace skein {
+namespace {
+
+constexpr int kBacklog = 4096;  // the kernel caps it at net.core.somaxconn
+
+struct AbstractAddress {
+  sockaddr_un address = {};
+  socklen_t size = 0;
+
+  explicit AbstractAddress(absl::string_view name) {
+    address.sun_family = AF_UNIX;
+    const size_t length = std::min(name.size(), sizeof(address.sun_path) - 1);
+    std::memcpy(address.sun_path + 1, name.data(), length);
+    size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+absl::StatusOr<UniqueFd> NewSocket() {
+  UniqueFd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "create a UNIX socket");
+  return fd;
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name) {
+  absl::StatusOr<UniqueFd> fd = NewSocket();
+  if (!fd.ok()) return fd;
+  const AbstractAddress address(name);
+  if (bind(fd->get(), address.get(), address.size) != 0) return ErrnoStatus(errno, "bind a UNIX socket");
+  if (listen(fd->get(), kBacklog) != 0) return ErrnoStatus(errno, "listen on a UNIX socket");
+  return fd;
+}
+
+absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name) {
+  absl::StatusOr<UniqueFd> fd = NewSocket();
+  if (!fd.ok()) return fd;
+  const AbstractAddress address(name);
+  if (connect(fd->get(), address.get(), address.size) != 0) {
+    return absl::UnavailableError(ErrnoStatus(errno, "connect to the peer's UNIX socket").message());
+  }
+  return fd;
+}
+
+UniqueFd AcceptQueued(int listening_fd) {
+  int fd = -1;
+  do {
+    fd = accept4(listening_fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  } while (fd < 0 && (errno == EINTR || errno == ECONNABORTED));
+  return UniqueFd(fd);
+}
+
+absl::StatusOr<PeerCredentials> CredentialsOf(int fd) {
+  ucred credentials = {};
+  socklen_t size = sizeof(credentials);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return ErrnoStatus(errno, "ask who the peer is");
+  }
+  return PeerCredentials{credentials.pid, credentials.uid};
+}
+
+}  // namespace skein

@@ -1,0 +1,30 @@
+// UNIX sockets on abstract names, which vanish with their process and have no file that another user could open.
+// Anybody may connect, or take a name first: each end asks the kernel who the other one is. SOCK_SEQPACKET: each
+// message stays whole. No call blocks.
+#ifndef SKEIN_CORE_BASE_ABSTRACT_SOCKET_H_
+#define SKEIN_CORE_BASE_ABSTRACT_SOCKET_H_
+
+#include <sys/types.h>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/base/unique_fd.h"
+
+namespace skein {
+
+struct PeerCredentials {
+  pid_t pid = 0;
+  uid_t uid = 0;
+};
+
+absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name);
+// UNAVAILABLE when nobody listens there (any more) or its queue is full.
+absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name);
+// The next queued connection, or an invalid descriptor when there is none.
+UniqueFd AcceptQueued(int listening_fd);
+// Who is at the other end, by the kernel's word, as of listen() or connect().
+absl::StatusOr<PeerCredentials> CredentialsOf(int fd);
+
+}  // namespace skein
+
+#endif  // SKEIN_CORE_BASE_ABSTRACT_SOCKET_H_

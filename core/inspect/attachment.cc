@@ -1,0 +1,104 @@
+#include "core/inspect/attachment.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "core/base/abstract_socket.h"
+#include "core/base/errno_status.h"
+#include "core/inspect/control.h"
+
+namespace skein::inspect {
+namespace {
+
+constexpr int kPatienceMs = 5000;
+constexpr size_t kMaxAnswerBytes = size_t{256} << 20;
+
+// The user that the kernel says `process` runs as.
+absl::StatusOr<uid_t> UserOf(pid_t process) {
+  struct stat about = {};
+  if (stat(absl::StrCat("/proc/", process).c_str(), &about) != 0) {
+    return absl::NotFoundError(absl::StrCat("there is no process ", process));
+  }
+  return about.st_uid;
+}
+
+// Anybody could have taken the name.
+absl::Status CheckListener(int socket, pid_t process, uid_t user) {
+  const absl::StatusOr<PeerCredentials> listener = CredentialsOf(socket);
+  if (!listener.ok()) return listener.status();
+  if (listener->uid == user) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("user ", listener->uid, " listens in the name of process ", process, ", which is not theirs"));
+}
+
+absl::StatusOr<std::string> Receive(int fd, pid_t process) {
+  std::string text;
+  std::vector<char> piece(size_t{64} << 10);
+  while (text.size() < kMaxAnswerBytes) {
+    pollfd waited = {fd, POLLIN, 0};
+    if (poll(&waited, 1, kPatienceMs) <= 0) {
+      return absl::UnavailableError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
+    }
+    const ssize_t size = recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
+    if (size < 0) return absl::UnavailableError(ErrnoStatus(errno, "hear the answer").message());
+    if (size == 0) return text;
+    text.append(piece.data(), static_cast<size_t>(size));
+  }
+  return absl::ResourceExhaustedError("an answer without end");
+}
+
+absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
+  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('\n', 1));
+  const std::vector<absl::string_view> words = absl::StrSplit(parts.first, absl::MaxSplits(' ', 3));
+  if (words.size() < 3 || words[0] != kProtocol) {
+    return absl::UnavailableError(absl::StrCat("process ", process, " ended while it was asked, or is no Skein"));
+  }
+  if (words[1] != Version()) {
+    return absl::FailedPreconditionError(absl::StrCat("process ", process, " runs Skein ", words[1],
+                                                      ", this command is of ", Version(),
+                                                      "; use that version's command"));
+  }
+  if (words[2] == "ok") return std::string(parts.second);
+  return absl::InvalidArgumentError(words.size() > 3 ? words[3] : words[2]);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question) {
+  const absl::StatusOr<uid_t> user = UserOf(process);
+  if (!user.ok()) return user.status();
+  if (*user != geteuid() && geteuid() != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("process ", process, " runs as user ", *user, "; ask as that user or as root"));
+  }
+  std::string answers;
+  bool any = false;
+  for (int library = 0; library < kMaxLibraries; ++library) {
+    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(process, library));
+    if (!socket.ok()) continue;
+    any = true;
+    if (absl::Status status = CheckListener(socket->get(), process, *user); !status.ok()) return status;
+    // An answer comes even if the question cannot be sent: that it is not allowed.
+    send(socket->get(), question.data(), std::min(question.size(), kMaxQuestionBytes), MSG_NOSIGNAL);
+    const absl::StatusOr<std::string> text = Receive(socket->get(), process);
+    if (!text.ok()) return text.status();
+    const absl::StatusOr<std::string> answer = Understand(*text, process);
+    if (!answer.ok()) return answer.status();
+    answers += *answer;
+  }
+  if (any) return answers;
+  return absl::UnavailableError(
+      absl::StrCat("process ", process,
+                   " has no Skein to ask: it has made no connection for which Skein is on, or is in another network "
+                   "namespace (then run skein there)"));
+}
+
+}  // namespace skein::inspect

@@ -1,0 +1,151 @@
+#include "core/inspect/control.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <map>
+#include <thread>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "core/base/abstract_socket.h"
+#include "core/base/errno_status.h"
+#include "core/base/forked.h"
+#include "core/base/mutex.h"
+
+namespace skein::inspect {
+namespace {
+
+// Who asks is at the other end of a socket on this host: if it takes longer, it has stopped.
+constexpr int kPatienceMs = 500;
+constexpr size_t kPieceBytes = size_t{32} << 10;
+
+bool Ready(int fd, short events) {
+  pollfd waited = {fd, events, 0};
+  return poll(&waited, 1, kPatienceMs) > 0;
+}
+
+void Send(int fd, absl::string_view text) {
+  while (!text.empty() && Ready(fd, POLLOUT)) {
+    const absl::string_view piece = text.substr(0, kPieceBytes);
+    if (send(fd, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
+    text.remove_prefix(piece.size());
+  }
+}
+
+bool MayAsk(int fd) {
+  const absl::StatusOr<PeerCredentials> peer = CredentialsOf(fd);
+  return peer.ok() && (peer->uid == geteuid() || peer->uid == 0);
+}
+
+// Never destroyed: its thread listens until the process ends.
+class Control {
+ public:
+  static Control& Get() {
+    static auto* const control = new Control;
+    return *control;
+  }
+
+  void Handle(std::string verb, Answer answer) {
+    MutexLock lock(&mu_);
+    answers_.emplace(std::move(verb), std::move(answer));
+    if (!std::exchange(begun_, true)) listening_ = Listen();
+  }
+  absl::Status listening() const {
+    MutexLock lock(&mu_);
+    return listening_;
+  }
+
+ private:
+  absl::Status Listen() {
+    absl::StatusOr<UniqueFd> socket = absl::InternalError("none tried");
+    for (int library = 0; !socket.ok() && library < kMaxLibraries; ++library) {
+      socket = ListenAbstract(ControlName(getpid(), library));
+    }
+    if (!socket.ok()) return socket.status();
+    socket_ = *std::move(socket);
+    // Signals are for the program's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    absl::Status started;
+    try {
+      std::thread([this] { Serve(); }).detach();
+    } catch (const std::system_error& error) {
+      started = absl::ResourceExhaustedError(absl::StrCat("start a thread: ", error.what()));
+      socket_.Reset();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return started;
+  }
+
+  void Serve() {
+    pthread_setname_np(pthread_self(), "skein-control");
+    for (;;) {
+      pollfd waited = {socket_.get(), POLLIN, 0};
+      if (poll(&waited, 1, -1) < 0 && errno != EINTR) return;
+      UniqueFd asking = AcceptQueued(socket_.get());
+      if (asking.valid()) {
+        ServeOne(asking.get());
+      } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        // It stays in the queue, and poll says so at once: until there is a descriptor again.
+        poll(nullptr, 0, kPatienceMs);
+      }
+    }
+  }
+
+  void ServeOne(int fd) {
+    // Heard in any case: a socket that is closed with something unheard in it resets the other end.
+    char question[kMaxQuestionBytes];
+    if (!Ready(fd, POLLIN)) return;
+    const ssize_t size = recv(fd, question, sizeof(question), MSG_DONTWAIT);
+    if (size <= 0) return;
+    const absl::StatusOr<std::string> answer = MayAsk(fd)
+                                                   ? AnswerTo({question, static_cast<size_t>(size)})
+                                                   : absl::PermissionDeniedError("only for the process's own user");
+    const absl::Status& status = answer.status();
+    Send(fd, status.ok() ? absl::StrCat(kProtocol, " ", Version(), " ok\n", *answer)
+                         : absl::StrCat(kProtocol, " ", Version(), " ", absl::StatusCodeToString(status.code()), " ",
+                                        status.message(), "\n"));
+  }
+
+  absl::StatusOr<std::string> AnswerTo(absl::string_view question) {
+    const size_t space = std::min(question.find(' '), question.size());
+    const absl::string_view verb = question.substr(0, space);
+    Answer answer;
+    {
+      MutexLock lock(&mu_);
+      const auto found = answers_.find(verb);
+      if (found == answers_.end()) return absl::UnimplementedError(absl::StrCat("this process has no '", verb, "'"));
+      answer = found->second;
+    }
+    return answer(question.substr(std::min(space + 1, question.size())));
+  }
+
+  mutable Mutex mu_;
+  std::map<std::string, Answer, std::less<>> answers_ ABSL_GUARDED_BY(mu_);
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status listening_ ABSL_GUARDED_BY(mu_) = absl::FailedPreconditionError("nothing can be asked yet");
+  UniqueFd socket_;  // constant once the thread runs
+};
+
+}  // namespace
+
+std::string ControlName(pid_t process, int library) { return absl::StrCat("skein-control-", process, "-", library); }
+
+absl::string_view Version() { return SKEIN_VERSION; }
+
+void Handle(std::string verb, Answer answer) {
+  if (!InForkedChild()) Control::Get().Handle(std::move(verb), std::move(answer));
+}
+
+absl::Status Listening() { return Control::Get().listening(); }
+
+}  // namespace skein::inspect

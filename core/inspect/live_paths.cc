@@ -1,0 +1,76 @@
+#include "core/inspect/live_paths.h"
+
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "core/inspect/control.h"
+
+namespace skein::inspect {
+namespace {
+
+constexpr size_t kFields = 7;
+
+}  // namespace
+
+LivePaths& LivePaths::Get() {
+  static auto* const paths = [] {
+    auto* const made = new LivePaths;
+    Handle("paths", [made](absl::string_view) { return EncodePaths(made->List()); });
+    return made;
+  }();
+  return *paths;
+}
+
+std::unique_ptr<LivePaths::Entry> LivePaths::Add(LivePath path) {
+  MutexLock lock(&mu_);
+  paths_.emplace(++last_number_, std::move(path));
+  return std::make_unique<Entry>(this, last_number_);
+}
+
+std::vector<LivePath> LivePaths::List() const {
+  MutexLock lock(&mu_);
+  std::vector<LivePath> list;
+  list.reserve(paths_.size());
+  for (const auto& [number, path] : paths_) list.push_back(path);
+  return list;
+}
+
+void LivePaths::Remove(uint64_t number) {
+  MutexLock lock(&mu_);
+  paths_.erase(number);
+}
+
+// Peers have a part in addresses and reasons: escaped, none has a tab or an end of line in it.
+std::string EncodePaths(const std::vector<LivePath>& paths) {
+  std::string text;
+  for (const LivePath& path : paths) {
+    const std::string fields[kFields] = {path.framework, path.client ? "client" : "server", path.local, path.peer,
+                                         path.path,      path.secure ? "secure" : "plain",  path.why};
+    absl::StrAppend(&text, absl::StrJoin(fields, "\t", [](std::string* out, const std::string& field) {
+      absl::StrAppend(out, absl::CHexEscape(field));
+    }));
+    text += '\n';
+  }
+  return text;
+}
+
+absl::StatusOr<std::vector<LivePath>> DecodePaths(absl::string_view text) {
+  std::vector<LivePath> paths;
+  for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    std::vector<std::string> fields = absl::StrSplit(line, '\t');
+    if (fields.size() != kFields) return absl::DataLossError("a path of another form");
+    for (std::string& field : fields) {
+      std::string plain;
+      if (!absl::CUnescape(field, &plain)) return absl::DataLossError("a path of another form");
+      field = std::move(plain);
+    }
+    paths.push_back({std::move(fields[0]), fields[1] == "client", std::move(fields[2]), std::move(fields[3]),
+                     std::move(fields[4]), std::move(fields[6]), fields[5] == "secure"});
+  }
+  return paths;
+}
+
+}  // namespace skein::inspect

@@ -1,0 +1,76 @@
+// Paths are listed while their connections live, oldest first.
+#include "core/inspect/live_paths.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace skein::inspect {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+LivePath PathTo(const std::string& peer) { return {"grpc", true, "ipv4:127.0.0.1:1", peer, "shm", "", false}; }
+
+std::vector<std::string> Peers(const LivePaths& paths) {
+  std::vector<std::string> peers;
+  for (const LivePath& path : paths.List()) peers.push_back(path.peer);
+  return peers;
+}
+
+TEST(LivePathsTest, ListsWhatItWasGiven) {
+  LivePaths paths;
+  EXPECT_THAT(paths.List(), IsEmpty());
+  const LivePath given = {"thrift", false, "local", "peer", "tcp", "timeout", true};
+  const auto entry = paths.Add(given);
+  EXPECT_THAT(paths.List(), ElementsAre(given));
+}
+
+TEST(LivePathsTest, ListsTheLivingOldestFirst) {
+  LivePaths paths;
+  auto c = paths.Add(PathTo("c"));
+  auto a = paths.Add(PathTo("a"));
+  auto b = paths.Add(PathTo("b"));
+  EXPECT_THAT(Peers(paths), ElementsAre("c", "a", "b"));
+  a = nullptr;
+  EXPECT_THAT(Peers(paths), ElementsAre("c", "b"));
+  a = paths.Add(PathTo("a"));
+  EXPECT_THAT(Peers(paths), ElementsAre("c", "b", "a")) << "it is the youngest now";
+  c = nullptr;
+  b = nullptr;
+  a = nullptr;
+  EXPECT_THAT(Peers(paths), IsEmpty());
+}
+
+// Two connections may look the same: one's end must not unlist the other.
+TEST(LivePathsTest, EqualPathsAreTwo) {
+  LivePaths paths;
+  auto one = paths.Add(PathTo("peer"));
+  const auto other = paths.Add(PathTo("peer"));
+  EXPECT_THAT(Peers(paths), ElementsAre("peer", "peer"));
+  one = nullptr;
+  EXPECT_THAT(Peers(paths), ElementsAre("peer"));
+}
+
+// Also with what a peer may have put into an address or a reason.
+TEST(LivePathsTest, AreReadAsTheyWereTold) {
+  const std::vector<LivePath> paths = {PathTo("ipv6:[::1]:7"),
+                                       {"thrift", false, "", "a\tb\nc\\\xff", "tcp", "timeout (\"x\")", true}};
+  const absl::StatusOr<std::vector<LivePath>> read = DecodePaths(EncodePaths(paths));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, paths);
+  EXPECT_THAT(*DecodePaths(""), IsEmpty());
+}
+
+TEST(LivePathsTest, OtherTextIsNone) {
+  for (const char* text : {"x\n", "a\tb\tc\td\te\tf\n", "a\tb\tc\td\te\tf\t\\q\n"}) {
+    EXPECT_EQ(DecodePaths(text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
+}
+
+}  // namespace
+}  // namespace skein::inspect
