@@ -34,6 +34,8 @@ enum class Presence : uint16_t {
 struct Attention {
   std::atomic<Presence> presence = Presence::kMaySleep;
   std::atomic<bool> quiet = false;
+  // Not this end's: the peer wants to know when messages were posted. By the poller; a hint.
+  std::atomic<bool> peer_traces = false;
 };
 
 // Whether a message to a reader of that presence has to ring.

@@ -36,6 +36,10 @@ void Lane::Release() {
   MutexLock lock(&mu_);
   // First: nothing may arrive in memory that is gone, nor be read out of it.
   queue_pair_.reset();
+  if (writer_ != nullptr) {
+    before_.messages_sent += writer_->posted();
+    before_.bytes_sent += writer_->tail();
+  }
   writer_.reset();
   reader_.reset();
   ring_.reset();
@@ -45,7 +49,6 @@ void Lane::Release() {
 // port that waits.
 void Lane::Forget() {
   reached_ = 0;
-  read_head_ = 0;
   queue_pair_failed_ = false;
   renewal_ = -1;
   contended_ = -1;
@@ -54,6 +57,7 @@ void Lane::Forget() {
   last_head_.reset();
   greeted_ = false;
   MutexLock lock(&mu_);
+  before_.bytes_received += read_head_.exchange(0, std::memory_order_relaxed);
   control_.clear();
   room_waiters_.clear();
   credits_ = schedule::Credits(schedule::kDefaultCredits, options_.may_send);
@@ -250,6 +254,18 @@ std::optional<uint16_t> Lane::TakeRenewal() {
 void Lane::Pop() {
   reader_->Pop();
   read_head_.store(reader_->head(), std::memory_order_release);
+  messages_received_.store(messages_received_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+Traffic Lane::traffic() const {
+  MutexLock lock(&mu_);
+  Traffic traffic = before_;
+  traffic.messages_received += messages_received_.load(std::memory_order_relaxed);
+  traffic.bytes_received += read_head_.load(std::memory_order_relaxed);
+  if (writer_ == nullptr) return traffic;
+  traffic.messages_sent += writer_->posted();
+  traffic.bytes_sent += writer_->tail();
+  return traffic;
 }
 
 bool Lane::Ends() {

@@ -24,6 +24,7 @@
 #include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/link/attention.h"
+#include "core/link/census.h"
 #include "core/link/memory_operation.h"
 #include "core/link/outgoing.h"
 #include "core/link/port.h"
@@ -169,6 +170,8 @@ class Lane {
   bool Ends();
   uint64_t head() const { return reader_ == nullptr ? 0 : reader_->head(); }
   uint64_t ring_bytes() const { return options_.ring_bytes; }
+  // Since it was made, over all its connections. Any thread.
+  Traffic traffic() const;
   // The peer's first item here has come. By the owner of the polling.
   bool Greet() { return !std::exchange(greeted_, true); }
   bool greeted() const { return greeted_; }
@@ -242,6 +245,7 @@ class Lane {
   uint64_t ring_secret_ = 0;
 
   std::atomic<uint64_t> reached_ = 0;  // messages known to have reached the peer; relaxed, checked again when it moves
+  std::atomic<uint64_t> messages_received_ = 0;  // written by the polling owner; relaxed
   std::atomic<uint64_t> read_head_ = 0;  // release by the poller after it has copied; acquire by senders, who tell it
   std::atomic<bool> queue_pair_failed_ = false;  // release by whoever polls the queues; acquire by the poller
   // The same pair. -1: none; else the degree that the peer's renewal reports.
@@ -280,6 +284,8 @@ class Lane {
   Presence peer_ ABSL_GUARDED_BY(mu_) = Presence::kMaySleep;  // by its last message
   Presence told_ ABSL_GUARDED_BY(mu_) = Presence::kMaySleep;  // of this end, by the last message
   uint64_t unrung_ ABSL_GUARDED_BY(mu_) = 0;                  // the tail behind what went without a bell last; 0: none
+  Traffic before_ ABSL_GUARDED_BY(mu_);                       // of earlier connections
+  Departure departure_ ABSL_GUARDED_BY(mu_);                  // of the batch that is being sent
   uint64_t flush_mark_ ABSL_GUARDED_BY(mu_) = 0;              // messages posted up to the last one sent for a flush
 
   // Under the queues' lock.

@@ -107,6 +107,7 @@ bool Lane::IsVacant() {
 void Lane::CountMessage(size_t degree) {
   if (degree == 0) return;
   combined_ += degree > 1 ? 1 : 0;
+  before_.coalesced += degree > 1 ? 1 : 0;
   if (++messages_ % kMessagesPerThought != 0) return;
   const uint32_t combined = std::exchange(combined_, 0);
   contended_.store(static_cast<int32_t>(100 * combined / kMessagesPerThought), std::memory_order_relaxed);

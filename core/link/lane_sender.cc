@@ -3,6 +3,8 @@
 
 #include "absl/algorithm/container.h"
 #include "core/link/lane.h"
+#include "core/trace/counters.h"
+#include "core/trace/tracer.h"
 #include "core/wire/block.h"
 #include "core/wire/bytes.h"
 #include "core/wire/immediate.h"
@@ -107,6 +109,10 @@ absl::Status Lane::Write(ring::Reserve reserve, const Manner& manner) {
   envelope.head = read_head_.load(std::memory_order_acquire);
   envelope.flags = static_cast<uint16_t>(presence);
   if (!words_.empty()) envelope.flags |= words_.front();
+  if (trace::Enabled() || attention_.peer_traces.load(std::memory_order_relaxed)) [[unlikely]] {
+    departure_.posted = trace::Now();
+    envelope.stage_time = wire::StageTime(departure_.posted, trace::Enabled());
+  }
   ring::Posting posting;
   posting.signaled = manner.signaled;
   const bool asks = credits_.renewal_due();
@@ -154,6 +160,7 @@ absl::Status Lane::SendOne(Batch* batch) {
     return status;
   }
   credits_.OnSent(degree);
+  departure_.degree = static_cast<uint16_t>(degree);
   outgoing_.MarkPosted(writer_->tail());
   CountMessage(degree);
   for (size_t i = 0; i < controls; ++i) {
@@ -216,6 +223,7 @@ absl::StatusOr<size_t> Lane::Send(Submission submission) {
     if (turn == coalesce::Turn::kLead) lane->Lead(submission);
   }
   if (!submission.error().ok()) return submission.error();
+  if (submission.departure().led != 0) last_departure = submission.departure();
   return submission.sent();
 }
 
@@ -233,11 +241,14 @@ void Lane::Lead(Submission& own) {
 }
 
 void Lane::SendBatch(Batch& batch) {
+  departure_.led = trace::Enabled() ? trace::Now() : 0;
   const bool sent = writer_ != nullptr && error_.ok() && SendOne(&batch).ok();
   for (Submission& submission : batch) {
     if (!IsHere(submission.port())) continue;  // tries again where it is now
     if (sent && !submission.port().migration_.draining()) {
       submission.Sent();
+      if (departure_.led != 0) [[unlikely]]
+        submission.set_departure(departure_);
       continue;
     }
     submission.Stop(error_);
@@ -342,6 +353,7 @@ absl::Status Lane::AnswerRenewal(bool granted) {
   MutexLock lock(&mu_);
   const auto answers = [](uint16_t word) { return word == wire::kGrant || word == wire::kDecline; };
   if (absl::c_any_of(words_, answers)) return absl::DataLossError("credits asked for before the last answer");
+  trace::Count(granted ? trace::Counter::kCreditsGranted : trace::Counter::kCreditsDeclined);
   peer_may_send_ = granted;
   words_.push_back(granted ? wire::kGrant : wire::kDecline);
   return absl::OkStatus();

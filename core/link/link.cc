@@ -13,11 +13,20 @@ absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Devic
   if (!queues.ok()) return queues.status();
   link->queues_ = *std::move(queues);
   if (absl::StatusOr<Lane*> lane = link->AddLane(); !lane.ok()) return lane.status();
+  Census::Get().Add(link.get());
   return link;
 }
 
 Link::~Link() {
+  Census::Get().Remove(this);
   if (sender_.has_value()) options_.shares->Leave(*sender_);
+}
+
+Traffic Link::traffic() const {
+  Traffic traffic;
+  const uint16_t made = lanes_made_.load(std::memory_order_acquire);
+  for (uint16_t i = 0; i < made; ++i) traffic += lanes_[i]->traffic();
+  return traffic;
 }
 
 absl::StatusOr<Lane*> Link::AddLane() {
@@ -33,6 +42,7 @@ absl::StatusOr<Lane*> Link::AddLane() {
   if (lane == nullptr) lane = std::make_unique<Lane>(*device_, *queues_, attention_, options);
   if (absl::Status status = lane->Open(); !status.ok()) return status;
   lane_count_.store(number + 1, std::memory_order_release);
+  if (number == lanes_made_.load(std::memory_order_relaxed)) lanes_made_.store(number + 1, std::memory_order_release);
   return lane.get();
 }
 

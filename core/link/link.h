@@ -25,6 +25,7 @@
 #include "core/fabric/fabric.h"
 #include "core/link/attention.h"
 #include "core/link/blocks.h"
+#include "core/link/census.h"
 #include "core/link/lane.h"
 #include "core/link/port.h"
 #include "core/link/pulls.h"
@@ -140,6 +141,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool attached() const;
 
   absl::string_view fabric_name() const { return device_->name(); }
+  // Since it was made. Any thread.
+  Traffic traffic() const;
   // Queue pairs that it has now.
   size_t lanes() const { return lane_count_.load(std::memory_order_acquire); }
   const std::shared_ptr<fabric::Device>& device() const { return device_; }
@@ -204,6 +207,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void AfterPlacing();
   absl::Status PollLane(Lane& lane, bool sends_completed, int& messages, bool& looked);
   absl::Status Read(Lane& lane, int& messages);
+  void NoteArrival(uint64_t stage_time);
   absl::Status Receive(Lane& lane, const ring::Message& message);
   absl::Status ReceiveOwn(Lane& lane, const wire::Item& item);
   absl::Status ReceiveHello(Lane& lane, absl::Span<const std::byte> payload);
@@ -227,6 +231,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // None goes before the link does: those from lane_count_ on are closed. Added by the owner of the polling, or before
   // the link is shared.
   std::array<std::unique_ptr<Lane>, kMaxLanes> lanes_;
+  std::atomic<uint16_t> lanes_made_ = 0;  // release after another one was; acquire by who counts their traffic
   std::atomic<uint16_t> lane_count_ = 0;  // release after a lane was opened; acquire by who looks at it
   std::optional<Shares::Sender> sender_;  // the peer, to the shares
   std::function<void()> on_flushed_;
@@ -248,6 +253,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   std::vector<std::function<void(const absl::Status&)>> flush_waiters_ ABSL_GUARDED_BY(flush_mu_);
 
   // The polling owner's.
+  Arrival arrival_;  // of the message that is being read
   std::vector<std::shared_ptr<Port>> touched_;
   std::vector<std::shared_ptr<Port>> untouched_;  // none: room for the next
   bool armed_ = false;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/received_bytes.h"
+#include "core/link/hop.h"
 #include "core/schedule/migration.h"
 #include "core/schedule/thread_scheduler.h"
 
@@ -50,6 +51,8 @@ class Port : public std::enable_shared_from_this<Port> {
   bool abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
 
  protected:
+  // During OnData and OnBlock: of the message that carried it, if it is traced.
+  const Arrival& arrival() const { return arrival_; }
   void set_abandoned() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -70,6 +73,7 @@ class Port : public std::enable_shared_from_this<Port> {
   bool waits_for_room_ = false;
   bool waits_for_block_ = false;  // under the lock of the link's blocks
   // Of the polling thread:
+  Arrival arrival_;
   uint32_t next_in_ = 0;
   bool touched_ = false;
   bool aborted_in_ = false;  // by the peer

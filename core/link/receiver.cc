@@ -5,6 +5,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/link/link.h"
+#include "core/trace/counters.h"
+#include "core/trace/tracer.h"
 #include "core/wire/bytes.h"
 
 namespace skein::link {
@@ -123,6 +125,7 @@ bool Link::PollOwned() {
   if (finished()) return false;
   const bool woken = woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_acquire);
   if (std::exchange(armed_, false) || woken) queues_->completions().AckEvents();
+  if (woken) trace::Count(trace::Counter::kWakeUps);
   // While messages come, the queues can wait a little: what rings for them is known already.
   bool sends_completed = false;
   if (!AnyReadable() || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way())) {
@@ -239,7 +242,17 @@ absl::Status Link::send_error() const {
   return absl::OkStatus();
 }
 
+// Who traces wants to know when it was answered, too.
+void Link::NoteArrival(uint64_t stage_time) {
+  attention_.peer_traces.store(wire::SenderTraces(stage_time), std::memory_order_relaxed);
+  const bool traced = stage_time != 0 || trace::Enabled();
+  arrival_ = traced ? Arrival{stage_time, trace::Now()} : Arrival{};
+}
+
 absl::Status Link::Receive(Lane& lane, const ring::Message& message) {
+  if ((message.header.stage_time | arrival_.arrived) != 0 || trace::Enabled()) [[unlikely]] {
+    NoteArrival(message.header.stage_time);
+  }
   for (wire::ItemWalk items = message.items(); !items.done();) {
     const absl::StatusOr<wire::Item> item = items.Next();
     if (!item.ok()) return item.status();
@@ -308,6 +321,8 @@ absl::Status Link::ReceiveForStream(const wire::Item& item) {
   if (item.header.kind != wire::ItemKind::kAbort && item.header.sequence != port->next_in_++) {
     return absl::DataLossError(absl::StrCat("stream ", item.header.stream, " skipped an item"));
   }
+  if (arrival_.arrived != port->arrival_.arrived) [[unlikely]]
+    port->arrival_ = arrival_;
   Touch(port);
   return block ? OnBlock(port.get(), item.payload) : Deliver(*port, item);
 }

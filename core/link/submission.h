@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/coalesce/combining_queue.h"
+#include "core/link/hop.h"
 #include "core/link/port.h"
 #include "core/wire/message.h"
 
@@ -56,6 +57,8 @@ class Submission : public coalesce::Entry<Submission> {
   }
   bool stopped() const { return stopped_; }
   const absl::Status& error() const { return error_; }  // if it is for good
+  void set_departure(const Departure& departure) { departure_ = departure; }
+  const Departure& departure() const { return departure_; }  // of the last of it, if it is traced
 
   // What a follower can do for its leader: copy what was taken to where the leader has said.
   void set_destination(std::byte* destination) { destination_ = destination; }
@@ -75,6 +78,7 @@ class Submission : public coalesce::Entry<Submission> {
   size_t taken_ = 0;
   size_t taken_items_ = 0;
   std::byte* destination_ = nullptr;
+  Departure departure_;
 };
 
 }  // namespace skein::link

@@ -2,7 +2,29 @@
 
 #include <sched.h>
 
+#include "core/trace/counters.h"
+
 namespace skein::progress {
+
+namespace {
+
+// Of the process. Beside the line that each wait's end writes anyway: trace::Count would cost as much again.
+constinit std::atomic<uint64_t> spins_hit = 0;
+constinit std::atomic<uint64_t> spins_missed = 0;
+
+bool TellCounters() {
+  trace::AddCounterSource([](trace::CounterSnapshot& counters) {
+    counters.values[trace::SlotOf(trace::Counter::kSpinsHit)] += spins_hit.load(std::memory_order_relaxed);
+    counters.values[trace::SlotOf(trace::Counter::kSpinsMissed)] += spins_missed.load(std::memory_order_relaxed);
+  });
+  return true;
+}
+
+}  // namespace
+
+SpinBudget::SpinBudget(const SpinPolicy& policy) : policy_(policy) {
+  [[maybe_unused]] static const bool told = TellCounters();
+}
 
 int Processors() {
   cpu_set_t mine;
@@ -19,6 +41,7 @@ absl::Duration SpinBudget::Begin(int runnable) {
 }
 
 void SpinBudget::Ended(bool came_while_spinning) {
+  (came_while_spinning ? spins_hit : spins_missed).fetch_add(1, std::memory_order_relaxed);
   const int target = came_while_spinning ? kAll : 0;
   const int hits = hits_.load(std::memory_order_relaxed);
   hits_.store(hits + (target - hits) / kWeight, std::memory_order_relaxed);

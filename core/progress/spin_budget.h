@@ -22,7 +22,7 @@ int Processors();
 // Of one waiter after the other, or of many alike. Any thread: its numbers are hints, and may miss a wait or two.
 class SpinBudget {
  public:
-  explicit SpinBudget(const SpinPolicy& policy) : policy_(policy) {}
+  explicit SpinBudget(const SpinPolicy& policy);
 
   // How long a wait that begins now is to spin; InfiniteDuration: until it is over. `runnable`: the threads that wait
   // and would spin without giving their processors up, this one included. More of them than processors, and each

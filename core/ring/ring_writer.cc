@@ -112,6 +112,7 @@ void RingWriter::Encode(absl::Span<OutItem> items, const Envelope& envelope) {
   header.items = static_cast<uint32_t>(items.size());
   header.flags = envelope.flags;
   header.head = envelope.head;
+  header.stage_time = envelope.stage_time;
   Append(&header, sizeof(header));
   size_t used = sizeof(header);
   for (OutItem& item : items) {

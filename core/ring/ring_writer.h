@@ -29,8 +29,9 @@ struct OutItem {
 
 // What a message says apart from its items.
 struct Envelope {
-  uint64_t head = 0;   // how much this end has consumed of its own ring
-  uint16_t flags = 0;  // wire::MessageFlags, but for kWrap
+  uint64_t head = 0;        // how much this end has consumed of its own ring
+  uint16_t flags = 0;       // wire::MessageFlags, but for kWrap
+  uint64_t stage_time = 0;  // when it was posted, if it is traced
 };
 
 // How a message is posted.

@@ -43,6 +43,7 @@ class BlockingStream {
   void Interrupt();
 
   std::string path() const { return stream_->path(); }
+  link::Arrival last_arrival() { return stream_->last_arrival(); }
 
  private:
   class Waits;

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/received_bytes.h"
+#include "core/link/hop.h"
 
 namespace skein::link {
 class Link;
@@ -82,6 +83,9 @@ class Stream {
   // Whether bytes are on their way that the peer has announced and this end pulls. OnReadable follows: they come, or
   // the link is lost.
   virtual bool Coming() = 0;
+
+  // Of the youngest bytes that have arrived (of large ones: that were announced), if their message is traced.
+  virtual link::Arrival last_arrival() = 0;
 };
 
 }  // namespace skein::stream

@@ -140,6 +140,18 @@ absl::Status StreamPort::TakeIn(size_t bytes) {
   return absl::OkStatus();
 }
 
+void StreamPort::NoteArrival() {
+  if (arrival().arrived == last_arrival_.arrived) [[likely]]
+    return;
+  last_arrival_ = arrival();
+  traced_.store(last_arrival_.arrived != 0, std::memory_order_relaxed);
+}
+
+link::Arrival StreamPort::LastArrival() const {
+  MutexLock lock(&mu_);
+  return last_arrival_;
+}
+
 absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
   MutexLock lock(&mu_);
   if (absl::Status status = TakeIn(size); !status.ok()) return status;
@@ -152,6 +164,7 @@ absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
   chunk.buffer.size = size;
   chunk.coming = true;
   arrived_.push_back(std::move(chunk));
+  NoteArrival();
   ++coming_;
   return true;
 }
@@ -183,6 +196,7 @@ absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
     CountAsRead(payload.size());
   } else {
     Append(payload);
+    NoteArrival();
   }
   return absl::OkStatus();
 }

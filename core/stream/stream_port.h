@@ -8,6 +8,7 @@
 #ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
 #define SKEIN_CORE_STREAM_STREAM_PORT_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,6 +39,9 @@ class StreamPort final : public link::Port {
   void CloseWrite();
   void Abort(const absl::Status& reason);
   bool Coming();
+  link::Arrival last_arrival() const {
+    return traced_.load(std::memory_order_relaxed) ? LastArrival() : link::Arrival{};
+  }
   // The owner is gone: aborts, unless this side is closed already; then what still arrives is dropped until the peer
   // has closed its side, too, so that the last words written here are not lost to an abort.
   void Abandon();
@@ -62,7 +66,9 @@ class StreamPort final : public link::Port {
     bool coming = false;  // announced: nothing but its size is here yet
   };
 
+  link::Arrival LastArrival() const;
   std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
+  void NoteArrival() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TakeIn(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void DropArrived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AddToSendWindow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -81,12 +87,14 @@ class StreamPort final : public link::Port {
 
   const std::function<void()> on_end_;
 
-  Mutex mu_;
+  std::atomic<bool> traced_ = false;  // relaxed: whether last_arrival_ says anything
+  mutable Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
   std::deque<Chunk> arrived_ ABSL_GUARDED_BY(mu_);
   size_t coming_ ABSL_GUARDED_BY(mu_) = 0;    // of these, chunks that are
   uint64_t may_arrive_ ABSL_GUARDED_BY(mu_);  // of the receive window
-  uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;    // not yet given back to the peer
+  link::Arrival last_arrival_ ABSL_GUARDED_BY(mu_);
+  uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;  // not yet given back to the peer
   uint64_t may_send_ ABSL_GUARDED_BY(mu_);
   bool opened_ ABSL_GUARDED_BY(mu_) = false;
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
@@ -115,6 +123,7 @@ class LinkStream final : public Stream {
     port_->link()->WhenFlushed(std::move(then));
   }
   bool Coming() override { return port_->Coming(); }
+  link::Arrival last_arrival() override { return port_->last_arrival(); }
   bool Drain() override { return port_->link()->Drain(); }
 
  private:

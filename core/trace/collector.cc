@@ -91,6 +91,7 @@ void Collector::Deliver(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   const size_t most = rings_.Drain([&](const Record& record) {
     aggregate_.Add(record);
+    recording_.Add(record);
     if (callback != nullptr) Call(*callback, record);
   });
   callback.reset();  // without the lock: its end is the user's, too

@@ -12,6 +12,7 @@
 
 #include "core/trace/aggregate.h"
 #include "core/trace/record.h"
+#include "core/trace/recording.h"
 #include "core/trace/ring_registry.h"
 
 namespace skein::trace {
@@ -21,8 +22,9 @@ class Collector {
  public:
   using Callback = std::function<void(const Record&)>;
 
-  // Both stay as long.
-  Collector(RingRegistry& rings, Aggregate& aggregate) : rings_(rings), aggregate_(aggregate) {}
+  // All stay as long.
+  Collector(RingRegistry& rings, Aggregate& aggregate, Recording& recording)
+      : rings_(rings), aggregate_(aggregate), recording_(recording) {}
 
   // False: no thread is to be had.
   bool Start();
@@ -44,6 +46,7 @@ class Collector {
 
   RingRegistry& rings_;
   Aggregate& aggregate_;
+  Recording& recording_;
   // The standard library's, for its condition, whose timeouts go by a clock that nobody sets.
   std::mutex mu_;  // guards all below
   std::condition_variable asked_changed_;

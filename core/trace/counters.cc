@@ -13,6 +13,10 @@ static_assert(TableIsInOrder(), "a counter's row is at its number");
 
 std::atomic<size_t> threads = 0;  // relaxed: which shard is the next thread's
 
+using Source = void (*)(CounterSnapshot& counters);
+// Filled from the front, each once. Release by who adds one, acquire by who reads.
+constinit std::array<std::atomic<Source>, kMostSources> sources{};
+
 }  // namespace
 
 namespace internal {
@@ -23,12 +27,22 @@ CounterShard* ChooseShard() { return &shards[threads.fetch_add(1, std::memory_or
 
 }  // namespace internal
 
+void AddCounterSource(Source add) {
+  for (std::atomic<Source>& place : sources) {
+    Source none = nullptr;
+    if (place.compare_exchange_strong(none, add, std::memory_order_release, std::memory_order_relaxed)) return;
+  }
+}
+
 CounterSnapshot ReadCounters() {
   CounterSnapshot snapshot;
   for (const internal::CounterShard& shard : internal::shards) {
     for (size_t slot = 0; slot < kSlots; ++slot) {
       snapshot.values[slot] += shard.values[slot].load(std::memory_order_relaxed);
     }
+  }
+  for (const std::atomic<Source>& source : sources) {
+    if (const Source add = source.load(std::memory_order_acquire); add != nullptr) add(snapshot);
   }
   return snapshot;
 }

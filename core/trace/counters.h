@@ -48,9 +48,9 @@ struct CounterSpec {
 
 inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
     {Counter::kBytesSent, "skein_bytes_sent_total", CounterType::kCounter, CounterLabel::kPath,
-     "Bytes of streams and calls that were sent."},
+     "Bytes of messages sent, headers included."},
     {Counter::kBytesReceived, "skein_bytes_received_total", CounterType::kCounter, CounterLabel::kPath,
-     "Bytes of streams and calls that were received."},
+     "Bytes of messages received, headers included."},
     {Counter::kMessagesSent, "skein_messages_sent_total", CounterType::kCounter, CounterLabel::kPath,
      "Messages posted, each by one WRITE."},
     {Counter::kMessagesReceived, "skein_messages_received_total", CounterType::kCounter, CounterLabel::kPath,
@@ -66,11 +66,11 @@ inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
     {Counter::kSpinsMissed, "skein_spins_missed_total", CounterType::kCounter, CounterLabel::kNone,
      "Waits that spun in vain, and slept."},
     {Counter::kWakeUps, "skein_wake_ups_total", CounterType::kCounter, CounterLabel::kNone,
-     "Sleeping peers that were woken: a doorbell was rung, or an event asked for."},
+     "Times that a sleeping thread of this process was woken by a link."},
     {Counter::kFallbacks, "skein_fallbacks_total", CounterType::kCounter, CounterLabel::kReason,
      "Connections that are not on a better path, by the reason."},
     {Counter::kQueuePairsActive, "skein_queue_pairs_active", CounterType::kGauge, CounterLabel::kNone,
-     "Queue pairs of peers that have credits now."},
+     "Queue pairs of live links now."},
     {Counter::kRegisteredBytes, "skein_registered_bytes", CounterType::kGauge, CounterLabel::kNone,
      "Memory registered with RDMA devices, or shared with peers, now."},
     {Counter::kRedoLogBytes, "skein_redo_log_bytes", CounterType::kGauge, CounterLabel::kNone,
@@ -129,7 +129,12 @@ inline void CountFallback(FallbackCode code) {
 // Of gauges.
 inline void Change(Counter gauge, int64_t by) { internal::AddTo(SlotOf(gauge), static_cast<uint64_t>(by)); }
 
-// All numbers; those that change meanwhile may be of different moments.
+// What is counted elsewhere, and read out when somebody asks: `add` adds its numbers. At most kMostSources; for ever.
+struct CounterSnapshot;
+inline constexpr size_t kMostSources = 4;
+void AddCounterSource(void (*add)(CounterSnapshot& counters));
+
+// All numbers, of sources too; those that change meanwhile may be of different moments.
 struct CounterSnapshot {
   std::array<uint64_t, kSlots> values{};
 

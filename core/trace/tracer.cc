@@ -18,8 +18,9 @@ struct Tracer {
   MethodTable methods;
   RingRegistry rings;
   Aggregate aggregate;
+  Recording recording;
   Mutex switching;  // so that sampling and the collector change together
-  Collector collector{rings, aggregate};
+  Collector collector{rings, aggregate, recording};
 };
 
 // Made by the first who needs it, by compare-and-swap: a lock might be held by another thread when this one forks.
@@ -112,6 +113,9 @@ void Push(const Record& record) {
 uint64_t dropped() { return ReadCounters().Value(Counter::kRecordsDropped); }
 
 void SetCallback(std::function<void(const Record&)> callback) { Get().collector.SetCallback(std::move(callback)); }
+
+void BeginRecording(size_t most) { Get().recording.Begin(most); }
+std::vector<Record> EndRecording() { return Get().recording.End(); }
 
 void Flush() { Get().collector.Flush(); }
 

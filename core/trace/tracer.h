@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <ctime>
 #include <functional>
+#include <vector>
 
 #include "core/trace/aggregate.h"
 #include "core/trace/method_table.h"
@@ -46,6 +47,9 @@ void SetSampling(uint32_t every);
 // thread's ring full, or more than RingRegistry::kMostRings threads, is dropped and counted.
 void Push(const Record& record);
 
+// One of how many is traced; 0: off.
+inline uint32_t SampledEvery() { return internal::sample_every.load(std::memory_order_relaxed); }
+
 // How many were dropped.
 uint64_t dropped();
 
@@ -59,6 +63,10 @@ inline uint64_t Now() {
 // Called with each record on the collector's thread, until another is set (an empty one: none). See Collector. It may
 // use nothing that the process destroys at its end.
 void SetCallback(std::function<void(const Record&)> callback);
+
+// Keeps the next `most` records, too, until they are taken; what was kept before is forgotten.
+void BeginRecording(size_t most);
+std::vector<Record> EndRecording();
 
 // Returns when all that was pushed before has been delivered; at once when tracing is off, or from the callback.
 void Flush();

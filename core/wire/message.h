@@ -36,6 +36,13 @@ struct MessageHeader {
 };
 static_assert(sizeof(MessageHeader) == 32);
 
+// A message's stage time: when it was posted, in ns of the sender's CLOCK_MONOTONIC; 0 if nobody traces. The lowest bit
+// says whether the sender traces, or does it for a receiver who does: or two would do it for each other for ever.
+constexpr uint64_t StageTime(uint64_t now, bool sender_traces) {
+  return (now & ~uint64_t{1}) | (sender_traces ? 1 : 0);
+}
+constexpr bool SenderTraces(uint64_t stage_time) { return (stage_time & 1) != 0; }
+
 enum class ItemKind : uint8_t {
   kHello = 1,
   kOpen,

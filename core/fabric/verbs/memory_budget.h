@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
+#include "core/trace/counters.h"
 
 namespace skein::fabric::verbs {
 
@@ -45,6 +46,7 @@ class MemoryBudget {
                                                        " are in use"));
     }
     used_ += bytes;
+    trace::Change(trace::Counter::kRegisteredBytes, static_cast<int64_t>(bytes));
     return Share(this, bytes);
   }
 
@@ -52,6 +54,7 @@ class MemoryBudget {
   void Give(uint64_t bytes) {
     MutexLock lock(&mu_);
     used_ -= bytes;
+    trace::Change(trace::Counter::kRegisteredBytes, -static_cast<int64_t>(bytes));
   }
 
   Mutex mu_;

@@ -1,0 +1,71 @@
+#include "core/link/census.h"
+
+#include "absl/strings/string_view.h"
+#include "core/link/link.h"
+
+namespace skein::link {
+namespace {
+
+// "rdma:mlx5_0" is of RDMA.
+trace::Path PathOf(absl::string_view device) {
+  const absl::string_view kind = device.substr(0, device.find(':'));
+  for (size_t path = 0; path < trace::kPaths; ++path) {
+    if (kind == trace::PathName(static_cast<trace::Path>(path))) return static_cast<trace::Path>(path);
+  }
+  return trace::Path::kSim;
+}
+
+size_t IndexOf(const Link& link) { return static_cast<size_t>(PathOf(link.fabric_name())); }
+
+}  // namespace
+
+Traffic& Traffic::operator+=(const Traffic& other) {
+  messages_sent += other.messages_sent;
+  messages_received += other.messages_received;
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+  coalesced += other.coalesced;
+  return *this;
+}
+
+Census& Census::Get() {
+  static auto* const census = [] {
+    trace::AddCounterSource([](trace::CounterSnapshot& counters) { Get().AddTo(counters); });
+    return new Census;
+  }();
+  return *census;
+}
+
+void Census::Add(const Link* link) {
+  MutexLock lock(&mu_);
+  links_.insert(link);
+}
+
+void Census::Remove(const Link* link) {
+  MutexLock lock(&mu_);
+  if (links_.erase(link) > 0) ended_[IndexOf(*link)] += link->traffic();
+}
+
+void Census::AddTo(trace::CounterSnapshot& counters) {
+  using trace::Counter;
+  MutexLock lock(&mu_);
+  std::array<Traffic, trace::kPaths> all = ended_;
+  uint64_t queue_pairs = 0;
+  for (const Link* link : links_) {
+    all[IndexOf(*link)] += link->traffic();
+    if (!link->finished()) queue_pairs += link->lanes();
+  }
+  const auto add = [&](Counter counter, size_t label, uint64_t value) {
+    counters.values[trace::SlotOf(counter) + label] += value;
+  };
+  for (size_t path = 0; path < all.size(); ++path) {
+    add(Counter::kMessagesSent, path, all[path].messages_sent);
+    add(Counter::kMessagesReceived, path, all[path].messages_received);
+    add(Counter::kBytesSent, path, all[path].bytes_sent);
+    add(Counter::kBytesReceived, path, all[path].bytes_received);
+    add(Counter::kCoalescedMessages, 0, all[path].coalesced);
+  }
+  add(Counter::kQueuePairsActive, 0, queue_pairs);
+}
+
+}  // namespace skein::link
