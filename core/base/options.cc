@@ -128,6 +128,11 @@ constexpr OptionSpec kTable[] = {
        options.spin_time = absl::Microseconds(number);
        return absl::OkStatus();
      }},
+    {"trace", "0", "0 .. 1000000", "calls",
+     "One call in so many is traced from the process's first connection on, whose setting counts for all; 0: none, "
+     "until "
+     "skein breakdown or the program asks for it.",
+     [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 1000000, 1, &options.trace); }},
     {"shm", "auto", "auto | off", "", "Whether shared memory is used where both ends are on one host.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm); }},
     {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",

@@ -49,6 +49,7 @@ struct Options {
   absl::Duration negative_cache = absl::Seconds(60);
   WaitMode wait_mode = WaitMode::kHybrid;
   absl::Duration spin_time = absl::Microseconds(50);
+  int64_t trace = 0;  // one call in so many; 0: none
   bool shm = true;
   RdmaOptions rdma;
 

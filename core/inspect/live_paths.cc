@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/inspect/control.h"
+#include "core/inspect/tracing.h"
 
 namespace skein::inspect {
 namespace {
@@ -18,6 +19,7 @@ constexpr size_t kFields = 7;
 LivePaths& LivePaths::Get() {
   static auto* const paths = [] {
     auto* const made = new LivePaths;
+    HandleTracing();
     Handle("paths", [made](absl::string_view) { return EncodePaths(made->List()); });
     return made;
   }();

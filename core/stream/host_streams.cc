@@ -1,6 +1,7 @@
 #include "core/stream/host_streams.h"
 
 #include "absl/algorithm/container.h"
+#include "core/inspect/tracing.h"
 #include "core/stream/host_fabrics.h"
 
 namespace skein::stream {
@@ -17,12 +18,14 @@ Options KeyOf(const Options& options) {
   key.negative_cache = defaults.negative_cache;
   key.wait_mode = defaults.wait_mode;
   key.spin_time = defaults.spin_time;
+  key.trace = defaults.trace;
   return key;
 }
 
 }  // namespace
 
 const Streams& HostStreams::For(const Options& options) {
+  inspect::TraceFromTheStart(options.trace);
   Options key = KeyOf(options);
   MutexLock lock(&mu_);
   const auto found = absl::c_find_if(streams_, [&](const auto& entry) { return entry.first == key; });

@@ -1,0 +1,69 @@
+// Figures of traced calls, from one process to another.
+#include "core/inspect/tracing.h"
+
+#include <unistd.h>
+
+#include "core/inspect/attachment.h"
+#include "core/trace/tracer.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace skein::inspect {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+trace::Record Call(uint64_t begin, uint64_t end) {
+  trace::Record record;
+  record.method = trace::Methods().Intern("/a.B/C\n\t\xff");
+  trace::At(record.times, trace::Stage::kSubmitted) = begin;
+  trace::At(record.times, trace::Stage::kQueued) = begin + 10;
+  trace::At(record.times, trace::Stage::kDelivered) = end;
+  return record;
+}
+
+TEST(TracingTest, FiguresAreReadAsTheyWereTold) {
+  trace::Aggregate aggregate;
+  aggregate.Add(Call(1000, 1100));
+  aggregate.Add(Call(1000, 1300));
+  const std::vector<SeriesFigures> told = FiguresOf(aggregate.Snapshot(), trace::Methods());
+  ASSERT_EQ(told.size(), 3u) << "two intervals and the whole";
+  const absl::StatusOr<std::vector<SeriesFigures>> read = DecodeSeries(EncodeSeries(told));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(*read, told);
+  uint64_t whole = 0;
+  uint64_t parts = 0;
+  for (const SeriesFigures& figures : *read) {
+    EXPECT_EQ(figures.count, 2u);
+    EXPECT_EQ(figures.method, "/a.B/C\n\t\xff");
+    (figures.whole ? whole : parts) += figures.sum;
+  }
+  EXPECT_EQ(whole, 400u);
+  EXPECT_EQ(parts, whole);
+}
+
+TEST(TracingTest, OtherTextIsNone) {
+  for (const char* text : {"x\n", "1\t1\t1\ta\tb\tc\td\t1\t2\t3\t4\t5\t6\t7\t8\t-9\n"}) {
+    EXPECT_EQ(DecodeSeries(text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
+}
+
+// As the command does it, with this process as the one that is asked.
+TEST(TracingTest, IsSwitchedByWhoAsks) {
+  HandleTracing();
+  EXPECT_EQ(*Ask(getpid(), "trace"), "0");
+  ASSERT_TRUE(Ask(getpid(), "trace 1").ok());
+  EXPECT_EQ(*Ask(getpid(), "trace"), "1");
+  trace::Push(Call(1000, 1100));
+  EXPECT_EQ(DecodeSeries(*Ask(getpid(), "series"))->size(), 3u);
+  EXPECT_THAT(*Ask(getpid(), "metrics"), HasSubstr("skein_call_seconds_count"));
+  ASSERT_TRUE(Ask(getpid(), "trace clear").ok());
+  EXPECT_THAT(*DecodeSeries(*Ask(getpid(), "series")), IsEmpty());
+  ASSERT_TRUE(Ask(getpid(), "trace 0").ok());
+  EXPECT_FALSE(trace::Enabled());
+  EXPECT_THAT(Ask(getpid(), "trace often").status().message(), HasSubstr("a number of calls"));
+}
+
+}  // namespace
+}  // namespace skein::inspect
