@@ -23,6 +23,8 @@
 #include "src/core/ext/filters/client_channel/client_channel.h"
 #include "src/core/lib/address_utils/parse_address.h"
 #include "src/core/lib/channel/channel_args.h"
+#include "src/core/lib/channel/channel_stack.h"
+#include "src/core/lib/channel/channel_stack_builder.h"
 #include "src/core/lib/config/core_configuration.h"
 #include "src/core/lib/event_engine/channel_args_endpoint_config.h"
 #include "src/core/lib/gprpp/ref_counted.h"
@@ -39,11 +41,14 @@
 #include "src/core/lib/resource_quota/resource_quota.h"
 #include "src/core/lib/security/security_connector/security_connector.h"
 #include "src/core/lib/slice/slice_internal.h"
+#include "src/core/lib/surface/channel_init.h"
 #include "src/core/lib/transport/handshaker.h"
 #include "src/core/lib/transport/handshaker_factory.h"
 #include "src/core/lib/transport/handshaker_registry.h"
 #include "src/core/lib/transport/http_connect_handshaker.h"
+#include "src/core/lib/transport/metadata_batch.h"
 #include "src/core/lib/transport/tcp_connect_handshaker.h"
+#include "src/core/lib/transport/transport.h"
 #include "src/core/lib/uri/uri_parser.h"
 
 namespace skein::grpc_transport {

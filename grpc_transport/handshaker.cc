@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/trace/counters.h"
 #include "grpc_transport/errors.h"
 #include "grpc_transport/skein_endpoint.h"
 #include "grpc_transport/tcp_endpoint.h"
@@ -142,7 +143,14 @@ ListedPath Handshaker::List(std::string path, std::string why) {
                    std::string(grpc_endpoint_get_peer(args_->endpoint)), std::move(path), std::move(why), secure()});
 }
 
+grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) {
+  auto trace = grpc_core::MakeRefCounted<ConnectionTrace>(path);
+  args_->args = args_->args.SetObject(trace);
+  return trace;
+}
+
 void Handshaker::FinishWithStream(stream::Outcome outcome) {
+  if (outcome.why.code != FallbackCode::kNone) trace::CountFallback(outcome.why.code);
   std::shared_ptr<stream::Stream> stream = std::move(outcome.stream);
   ListedPath entry = List(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
   std::function<void()> on_lost;
@@ -153,18 +161,22 @@ void Handshaker::FinishWithStream(stream::Outcome outcome) {
     };
   }
   Quota quota = QuotaOf(args_->args, absl::StrCat("skein:", grpc_endpoint_get_peer(args_->endpoint)));
-  args_->endpoint = NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_),
-                                     std::move(entry), std::move(quota), std::move(on_lost));
+  const bool shm = stream::FabricKind(stream->path()) == trace::PathName(trace::Path::kShm);
+  args_->endpoint =
+      NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_), std::move(entry),
+                       TraceAs(shm ? trace::Path::kShm : trace::Path::kRdma), std::move(quota), std::move(on_lost));
   Finish(absl::OkStatus());
 }
 
 void Handshaker::FinishWithTcp(const Fallback& why, bool preface_sent) {
+  trace::CountFallback(why.code);
   if (options_->mode == Mode::kRequire) {
     return Fail(Unavailable(absl::StrCat("skein.mode is require, and there is only tcp to ",
                                          grpc_endpoint_get_peer(args_->endpoint), ": ", ToString(why))));
   }
   ListedPath entry = List("tcp", ToString(why));
-  args_->endpoint = NewTcpEndpoint(args_->endpoint, std::move(reader_), preface_sent, std::move(entry));
+  args_->endpoint =
+      NewTcpEndpoint(args_->endpoint, std::move(reader_), preface_sent, std::move(entry), TraceAs(trace::Path::kTcp));
   Finish(absl::OkStatus());
 }
 

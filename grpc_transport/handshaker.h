@@ -15,6 +15,7 @@
 #include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/connector.h"
+#include "grpc_transport/connection_trace.h"
 #include "grpc_transport/grpc_internal.h"
 #include "grpc_transport/path_list.h"
 #include "grpc_transport/runtime.h"
@@ -86,6 +87,8 @@ class Handshaker : public grpc_core::Handshaker {
 
   void Finish(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool finished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return on_done_ == nullptr; }
+  // Where the connection's calls are traced from now on.
+  grpc_core::RefCountedPtr<ConnectionTrace> TraceAs(trace::Path path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   ListedPath List(std::string path, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Path::Role role_;

@@ -1,6 +1,7 @@
 #include <memory>
 #include <utility>
 
+#include "grpc_transport/call_filters.h"
 #include "grpc_transport/client_handshaker.h"
 #include "grpc_transport/runtime.h"
 #include "grpc_transport/server_handshaker.h"
@@ -66,6 +67,7 @@ absl::Status Register() {
     auto* registry = builder->handshaker_registry();
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_SERVER, std::make_unique<ServerFactory>());
+    RegisterCallFilters(builder);
   });
   return runtime.environment().status();
 }

@@ -32,11 +32,13 @@ grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was 
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
-                std::unique_ptr<Waiter::User> user, ListedPath path, Quota quota, std::function<void()> on_lost)
+                std::unique_ptr<Waiter::User> user, ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace,
+                Quota quota, std::function<void()> on_lost)
       : tcp_(tcp),
         reader_(std::move(reader)),
         user_(std::move(user)),
         path_(std::move(path)),
+        trace_(std::move(trace)),
         peer_(grpc_endpoint_get_peer(tcp)),
         local_address_(grpc_endpoint_get_local_address(tcp)),
         stream_(std::move(stream)),
@@ -108,6 +110,9 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       if (!tcp_error_.ok() && !coming) FinishRead(tcp_error_);
       return;
     }
+    const link::Arrival arrival = stream_->last_arrival();
+    if (arrival.arrived != 0 || trace_->peer_traces()) [[unlikely]]
+      trace_->Came(arrival);
     for (stream::Buffer& buffer : buffers) {
       grpc_slice_buffer_add(read_slices_, ReceivedSlice(std::move(buffer), quota_));
     }
@@ -124,7 +129,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       const grpc_slice& slice = write_slices_->slices[i];
       parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
     }
+    const bool traced = trace_->Writing();
     const absl::StatusOr<size_t> taken = stream_->Write(parts);
+    if (traced) [[unlikely]]
+      trace_->Wrote(trace::Enabled() ? link::last_departure : link::Departure{});
     if (busy_ != nullptr) user_->Use(busy_);  // an answer may come
     if (!taken.ok()) return FinishWrite(StreamEnded(taken.status()));
     DropFirst(*taken);
@@ -261,6 +269,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   const grpc_core::RefCountedPtr<TcpReader> reader_;
   std::unique_ptr<Waiter::User> user_;
   ListedPath path_;
+  const grpc_core::RefCountedPtr<ConnectionTrace> trace_;
   const std::string peer_;
   const std::string local_address_;
 
@@ -287,9 +296,11 @@ const grpc_endpoint_vtable SkeinEndpoint::kVtable = {
 
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                ListedPath path, Quota quota, std::function<void()> on_lost) {
-  auto endpoint = grpc_core::MakeRefCounted<SkeinEndpoint>(std::move(stream), tcp, std::move(reader), std::move(user),
-                                                           std::move(path), std::move(quota), std::move(on_lost));
+                                ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace, Quota quota,
+                                std::function<void()> on_lost) {
+  auto endpoint =
+      grpc_core::MakeRefCounted<SkeinEndpoint>(std::move(stream), tcp, std::move(reader), std::move(user),
+                                               std::move(path), std::move(trace), std::move(quota), std::move(on_lost));
   return endpoint.release()->Start();
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "core/stream/stream.h"
+#include "grpc_transport/connection_trace.h"
 #include "grpc_transport/grpc_internal.h"
 #include "grpc_transport/path_list.h"
 #include "grpc_transport/received_slice.h"
@@ -19,7 +20,8 @@ namespace skein::grpc_transport {
 // stream's link fails although the connection is well.
 grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp,
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
-                                ListedPath path, Quota quota, std::function<void()> on_lost);
+                                ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace, Quota quota,
+                                std::function<void()> on_lost);
 
 }  // namespace skein::grpc_transport
 

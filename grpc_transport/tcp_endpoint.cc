@@ -11,13 +11,16 @@ namespace {
 // Reads and writes never overlap their own kind (the endpoint contract), so the fields of each need no lock.
 class TcpEndpoint {
  public:
-  TcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent, ListedPath path)
+  TcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent, ListedPath path,
+              grpc_core::RefCountedPtr<ConnectionTrace> trace)
       : tcp_(tcp),
         reader_(std::move(reader)),
         path_(std::move(path)),
+        trace_(std::move(trace)),
         preface_left_(preface_sent ? kHttp2Preface.size() : 0) {
     base_.vtable = &kVtable;
     GRPC_CLOSURE_INIT(&on_adopted_, OnAdopted, this, nullptr);
+    GRPC_CLOSURE_INIT(&on_traced_, OnTraced, this, nullptr);
   }
   grpc_endpoint* base() { return &base_; }
 
@@ -29,6 +32,10 @@ class TcpEndpoint {
     TcpEndpoint* self = Of(endpoint);
     if (self->reader_ == nullptr || self->reader_->idle()) {
       self->reader_ = nullptr;
+      if (trace::Enabled()) {
+        self->read_done_ = std::exchange(done, &self->on_traced_);
+        self->held_.fetch_add(1, std::memory_order_relaxed);
+      }
       return grpc_endpoint_read(self->tcp_, slices, done, urgent, minimum);
     }
     grpc_slice_buffer_reset_and_unref(slices);
@@ -46,6 +53,13 @@ class TcpEndpoint {
     self->LetGo();
   }
 
+  static void OnTraced(void* arg, grpc_error_handle error) {
+    auto* self = static_cast<TcpEndpoint*>(arg);
+    self->trace_->Came({.arrived = trace::Now()});
+    grpc_core::Closure::Run(DEBUG_LOCATION, std::exchange(self->read_done_, nullptr), std::move(error));
+    self->LetGo();
+  }
+
   static void Write(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, void* arg, int max_frame) {
     TcpEndpoint* self = Of(endpoint);
     const size_t left_out = std::min(self->preface_left_, slices->length);
@@ -57,7 +71,10 @@ class TcpEndpoint {
       self->preface_left_ -= left_out;
     }
     if (slices->length == 0) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, done, absl::OkStatus());
+    if (!self->trace_->Writing()) return grpc_endpoint_write(self->tcp_, slices, done, arg, max_frame);
+    const grpc_core::RefCountedPtr<ConnectionTrace> trace = self->trace_;  // the write may be the endpoint's last
     grpc_endpoint_write(self->tcp_, slices, done, arg, max_frame);
+    trace->Wrote({.posted = trace::Now(), .degree = 1});
   }
 
   static void Destroy(grpc_endpoint* endpoint) {
@@ -89,8 +106,10 @@ class TcpEndpoint {
   grpc_endpoint* const tcp_;
   grpc_core::RefCountedPtr<TcpReader> reader_;  // until its read is used up
   ListedPath path_;
+  const grpc_core::RefCountedPtr<ConnectionTrace> trace_;
   size_t preface_left_;
   grpc_closure on_adopted_;
+  grpc_closure on_traced_;
   grpc_slice_buffer* read_slices_ = nullptr;
   grpc_closure* read_done_ = nullptr;
   std::atomic<int> held_{1};  // last decrement acquires what the others released
@@ -103,8 +122,8 @@ const grpc_endpoint_vtable TcpEndpoint::kVtable = {
 }  // namespace
 
 grpc_endpoint* NewTcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent,
-                              ListedPath path) {
-  return (new TcpEndpoint(tcp, std::move(reader), preface_sent, std::move(path)))->base();
+                              ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace) {
+  return (new TcpEndpoint(tcp, std::move(reader), preface_sent, std::move(path), std::move(trace)))->base();
 }
 
 }  // namespace skein::grpc_transport

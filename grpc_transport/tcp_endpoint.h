@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "grpc_transport/connection_trace.h"
 #include "grpc_transport/grpc_internal.h"
 #include "grpc_transport/path_list.h"
 #include "grpc_transport/tcp_reader.h"
@@ -14,7 +15,7 @@ namespace skein::grpc_transport {
 
 // Owns `tcp`. `reader` is its reader, idle or not.
 grpc_endpoint* NewTcpEndpoint(grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader, bool preface_sent,
-                              ListedPath path);
+                              ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace);
 
 }  // namespace skein::grpc_transport
 

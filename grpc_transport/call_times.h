@@ -1,0 +1,37 @@
+// What a server tells a client of a traced call's times there, in the call's trailing metadata; and how the client
+// asks.
+//
+// Neither is seen by the program at either end. A server without Skein ignores the question, a client without Skein
+// asks none. Pure functions; what they read is a peer's.
+#ifndef SKEIN_GRPC_TRANSPORT_CALL_TIMES_H_
+#define SKEIN_GRPC_TRANSPORT_CALL_TIMES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace skein::grpc_transport {
+
+inline constexpr absl::string_view kTraceKey = "skein-trace";
+inline constexpr absl::string_view kTraceWanted = "1";
+
+// ns of the server's CLOCK_MONOTONIC; 0: not known.
+struct ServerTimes {
+  uint64_t arrived = 0;
+  uint64_t dispatched = 0;
+  uint64_t handler_start = 0;
+  uint64_t handler_end = 0;
+
+  friend bool operator==(const ServerTimes&, const ServerTimes&) = default;
+};
+
+// "1f2e-3-1a-0": hexadecimal, the first a time and the others how much later than that, 0 for one not known.
+std::string EncodeTimes(const ServerTimes& times);
+// None if `text` is none of these.
+std::optional<ServerTimes> DecodeTimes(absl::string_view text);
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_CALL_TIMES_H_
