@@ -31,7 +31,10 @@ stream::ConstBytes BytesOf(const uint8_t* from, size_t size) {
 
 absl::Status Connection::Fill(Deadline deadline) {
   if (!arrived_.empty()) return absl::OkStatus();
-  return stream_->Read(Arrived::kMostTaken, arrived_.Refill(), deadline);
+  const absl::Status status = stream_->Read(Arrived::kMostTaken, arrived_.Refill(), deadline);
+  if (status.ok() && trace::Enabled()) [[unlikely]]
+    trace_.Came(stream_->last_arrival());
+  return status;
 }
 
 uint32_t Connection::Read(uint8_t* to, uint32_t size, int timeout_ms) {
@@ -49,7 +52,10 @@ bool Connection::Readable() { return !absl::IsDeadlineExceeded(Fill(Deadline::mi
 void Connection::Write(const uint8_t* from, uint32_t size, int timeout_ms) {
   if (written_.size() + size <= kMostGathered) {
     const stream::ConstBytes bytes = BytesOf(from, size);
-    if (written_.empty()) writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    if (written_.empty()) {
+      writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+      trace_.Gathers();
+    }
     written_.insert(written_.end(), bytes.begin(), bytes.end());
     return;
   }
@@ -64,7 +70,9 @@ void Connection::Flush(int timeout_ms) {
 }
 
 void Connection::Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms) {
+  trace_.Sends();
   const absl::Status status = stream_->Write(buffers, DeadlineOf(timeout_ms));
+  trace_.Sent(written_.size());
   written_.clear();
   writer_.store(std::thread::id(), std::memory_order_relaxed);
   if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);

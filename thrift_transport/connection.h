@@ -12,13 +12,15 @@
 
 #include "core/stream/blocking_stream.h"
 #include "thrift_transport/arrived.h"
+#include "thrift_transport/call_trace.h"
 
 namespace skein::thrift_transport {
 
 // One thread may read while another writes.
 class Connection {
  public:
-  explicit Connection(std::unique_ptr<stream::BlockingStream> stream) : stream_(std::move(stream)) {}
+  Connection(bool client, std::unique_ptr<stream::BlockingStream> stream)
+      : stream_(std::move(stream)), trace_(client, stream_->path()) {}
 
   // Timeouts are Thrift's: milliseconds, 0 for none. TTransportException: TIMED_OUT, INTERRUPTED.
   // 0 bytes: the peer has closed, or gone.
@@ -50,6 +52,7 @@ class Connection {
   void Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms);
 
   const std::unique_ptr<stream::BlockingStream> stream_;
+  CallTrace trace_;
 
   Arrived arrived_;  // the reader's
 

@@ -9,6 +9,7 @@
 #include "core/base/fallback.h"
 #include "core/base/tcp_address.h"
 #include "core/inspect/live_paths.h"
+#include "core/trace/counters.h"
 
 namespace skein::thrift_transport {
 
@@ -17,6 +18,7 @@ using ListedPath = std::unique_ptr<inspect::LivePaths::Entry>;
 
 // `tcp`: the connection that was negotiated on.
 inline ListedPath ListPath(bool client, int tcp, std::string path, const Fallback& why) {
+  if (why.code != FallbackCode::kNone) trace::CountFallback(why.code);
   return inspect::LivePaths::Get().Add({"thrift", client, AddressOf(tcp).value_or("?"),
                                         PeerAddressOf(tcp).value_or("?"), std::move(path),
                                         why.code == FallbackCode::kNone ? "" : ToString(why),

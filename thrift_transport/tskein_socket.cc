@@ -38,7 +38,7 @@ class TSkeinSocket::Skein {
     listed_ = ListPath(client_, tcp, greeted.stream == nullptr ? "tcp" : greeted.stream->path(), why_);
     if (greeted.stream == nullptr) return;
     stream::ThreadStreams& threads = Runtime::Get().WaitingAs(options()).threads;
-    connection_ = std::make_unique<Connection>(threads.Block(std::move(greeted.stream), tcp));
+    connection_ = std::make_unique<Connection>(client_, threads.Block(std::move(greeted.stream), tcp));
     if (interrupted_) connection_->stream().Interrupt();
   }
   void SettleOnTcp(Fallback why, int tcp) { Settle({nullptr, std::move(why)}, tcp); }

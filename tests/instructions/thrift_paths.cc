@@ -56,8 +56,8 @@ class OneSocketPair {
   const UniqueFd silent_{eventfd(0, EFD_CLOEXEC)};  // in place of the TCP connection
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm};
   stream::TwoEnds::Pair pair_ = ends_.Connect();
-  Connection client_{Block(pair_.client)};
-  Connection server_{Block(pair_.server)};
+  Connection client_{true, Block(pair_.client)};
+  Connection server_{false, Block(pair_.server)};
 };
 
 Operation RoundTrip() {
