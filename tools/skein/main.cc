@@ -5,9 +5,13 @@
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "tools/skein/breakdown.h"
 #include "tools/skein/doctor/doctor.h"
+#include "tools/skein/metrics.h"
 #include "tools/skein/options.h"
 #include "tools/skein/paths.h"
+#include "tools/skein/record.h"
+#include "tools/skein/top.h"
 
 namespace skein {
 namespace {
@@ -15,9 +19,13 @@ namespace {
 constexpr char kUsage[] =
     "usage: skein VERB [ARGUMENT...]\n"
     "\n"
-    "  doctor   what this machine can do for Skein, and which path leads to a server\n"
-    "  paths    what the connections of running processes use, and why not something better\n"
-    "  options  every option, its values and its default\n"
+    "  doctor     what this machine can do for Skein, and which path leads to a server\n"
+    "  paths      what the connections of running processes use, and why not something better\n"
+    "  top        what running processes send and receive, second by second\n"
+    "  breakdown  where the time of a process's calls goes, stage by stage\n"
+    "  record     a process's calls one by one, as a trace that viewers open\n"
+    "  metrics    a process's counters and durations, as Prometheus' text\n"
+    "  options    every option, its values and its default\n"
     "\n"
     "skein VERB --help says more.\n";
 
@@ -25,7 +33,9 @@ struct Verb {
   absl::string_view name;
   int (*run)(const std::vector<std::string>& arguments);
 };
-constexpr Verb kVerbs[] = {{"doctor", RunDoctor}, {"paths", RunPaths}, {"options", RunOptions}};
+constexpr Verb kVerbs[] = {{"doctor", RunDoctor},       {"paths", RunPaths},   {"top", RunTop},
+                           {"breakdown", RunBreakdown}, {"record", RunRecord}, {"metrics", RunMetrics},
+                           {"options", RunOptions}};
 
 int Run(const std::vector<std::string>& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {

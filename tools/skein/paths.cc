@@ -1,45 +1,26 @@
 #include "tools/skein/paths.h"
 
-#include <unistd.h>
-
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
+#include <optional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "core/inspect/attachment.h"
 #include "core/inspect/live_paths.h"
+#include "tools/skein/arguments.h"
+#include "tools/skein/processes.h"
 #include "tools/skein/table.h"
 
 namespace skein {
 namespace {
 
+constexpr char kVerb[] = "paths";
 constexpr char kUsage[] =
     "usage: skein paths [PID...]\n"
     "\n"
     "The connections of running processes that Skein has had a say in: over what they run, and why not over something\n"
     "better. Without a PID, of all processes of this user that have any.\n";
-
-std::string NameOf(pid_t process) {
-  std::string name;
-  std::getline(std::ifstream(absl::StrCat("/proc/", process, "/comm")), name);
-  return name;
-}
-
-std::vector<pid_t> AllProcesses() {
-  std::vector<pid_t> all;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    pid_t process = 0;
-    if (absl::SimpleAtoi(entry.path().filename().string(), &process)) all.push_back(process);
-  }
-  absl::c_sort(all);
-  return all;
-}
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -49,7 +30,7 @@ absl::Status AddPathsOf(pid_t process, Rows& rows) {
   const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::DecodePaths(*text);
   if (!paths.ok()) return paths.status();
   for (const inspect::LivePath& path : *paths) {
-    rows.push_back({absl::StrCat(process), NameOf(process), path.framework, path.client ? "client" : "server",
+    rows.push_back({absl::StrCat(process), ProcessName(process), path.framework, path.client ? "client" : "server",
                     path.local, path.peer, absl::StrCat(path.path, path.secure ? "+tls" : ""), path.why});
   }
   return absl::OkStatus();
@@ -59,12 +40,12 @@ absl::Status AddPathsOf(pid_t process, Rows& rows) {
 std::vector<pid_t> Processes(const std::vector<std::string>& arguments) {
   std::vector<pid_t> processes;
   for (const std::string& argument : arguments) {
-    pid_t process = 0;
-    if (!absl::SimpleAtoi(argument, &process) || process <= 0) {
-      std::fprintf(stderr, "skein paths: '%s' is no process number\n%s", argument.c_str(), kUsage);
+    const std::optional<pid_t> process = ProcessNumber(argument);
+    if (!process.has_value()) {
+      Misused(kVerb, absl::StrCat("'", argument, "' is no process number"), kUsage);
       return {};
     }
-    processes.push_back(process);
+    processes.push_back(*process);
   }
   return arguments.empty() ? AllProcesses() : processes;
 }
@@ -72,10 +53,7 @@ std::vector<pid_t> Processes(const std::vector<std::string>& arguments) {
 }  // namespace
 
 int RunPaths(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h")) {
-    std::fputs(kUsage, stdout);
-    return 0;
-  }
+  if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   const std::vector<pid_t> processes = Processes(arguments);
   if (processes.empty()) return 2;
   Rows rows = {{"PID", "NAME", "FOR", "ROLE", "LOCAL", "PEER", "PATH", "WHY NOT BETTER"}};
@@ -83,7 +61,7 @@ int RunPaths(const std::vector<std::string>& arguments) {
   for (const pid_t process : processes) {
     const absl::Status status = AddPathsOf(process, rows);
     if (status.ok() || arguments.empty()) continue;  // most processes of a machine have no Skein
-    std::fprintf(stderr, "skein paths: %s\n", std::string(status.message()).c_str());
+    Failed(kVerb, status);
     failed = true;
   }
   if (rows.size() > 1)

@@ -1,0 +1,65 @@
+"""skein breakdown, top and metrics: what they find in programs that know nothing of them."""
+
+import pathlib
+import re
+import subprocess
+
+import harness
+from processes import await_true
+
+
+def skein(*arguments):
+    command = harness.binary("probe_server").parents[2] / "tools/skein/skein"
+    return subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
+
+
+# Of a table's row: the stage's name, which has single spaces, and what follows.
+ROW = re.compile(r"^(\S+(?: \S+)*?)  +(?:(software|wire|handler|mixed) +)?(\d+) +([\d.]+) ", re.MULTILINE)
+
+
+class Breakdown(harness.ProcessTest):
+    def while_it_calls(self, **options):
+        server = self.server(**options)
+        client = self.client(server.address, **options)
+        client.ask("load", 2, 64)
+        return client, server
+
+    def test_the_stages_of_a_call_from_end_to_end(self):
+        client, server = self.while_it_calls()
+        picture = pathlib.Path(self.scratch()) / "calls.svg"
+        result = skein("breakdown", "--seconds=1", f"--svg={picture}", client.pid)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"/\S+ over shm, seen by the client")
+        rows = {name: (work, int(count), float(p50)) for name, work, count, p50 in ROW.findall(result.stdout)}
+        for stage in ("framework, client", "combining", "posting", "wire", "dispatch", "framework, server", "handler",
+                      "reply, wire", "reply, delivery", "from end to end"):  # fmt: skip
+            self.assertGreater(rows[stage][1], 10, stage)
+        self.assertIn("<svg", picture.read_text())
+        seen_by_server = skein("breakdown", "--seconds=1", server.pid)
+        self.assertRegex(seen_by_server.stdout, r"over shm, seen by the server")
+
+    def test_a_process_that_traces_already(self):
+        client, _ = self.while_it_calls(env={"SKEIN_TRACE": "1"})
+        await_true(lambda: "from end to end" in skein("breakdown", client.pid).stdout, 20)
+        self.assertRegex(skein("metrics", client.pid).stdout, r'skein_call_seconds_count\{path="shm",side="client"')
+
+    def test_programs_see_nothing_of_it(self):
+        server = self.server()
+        client = self.client(server.address, env={"SKEIN_TRACE": "1"})
+        self.assert_calls_succeed(client)
+
+    def test_top_counts_messages(self):
+        client, _ = self.while_it_calls()
+        result = skein("top", "--interval=0.5", "--rounds=1", client.pid)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        heading, row = result.stdout.splitlines()
+        self.assertIn("SENT/s", heading)
+        self.assertRegex(row, rf"^{client.pid} .* shm:1  +[1-9]")
+
+    def test_called_wrongly(self):
+        for wrong in (["breakdown"], ["breakdown", "x"], ["breakdown", "--seconds=x", "1"], ["top", "--interval=0"],
+                      ["metrics"], ["breakdown", "--evry=2", "1"]):  # fmt: skip
+            result = skein(*wrong)
+            self.assertEqual(result.returncode, 2, wrong)
+            self.assertIn("usage: skein", result.stderr)
+        self.assertEqual(skein("breakdown", 2**22 + 1).returncode, 1)

@@ -1,0 +1,39 @@
+// What the verbs' command lines have in common.
+#ifndef SKEIN_TOOLS_SKEIN_ARGUMENTS_H_
+#define SKEIN_TOOLS_SKEIN_ARGUMENTS_H_
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+
+namespace skein {
+
+inline bool AsksForHelp(absl::string_view argument) { return argument == "--help" || argument == "-h"; }
+
+// The number of a process; none if it is not one.
+inline std::optional<pid_t> ProcessNumber(absl::string_view argument) {
+  pid_t process = 0;
+  if (!absl::SimpleAtoi(argument, &process) || process <= 0) return std::nullopt;
+  return process;
+}
+
+// Called wrongly: what is wrong, then the usage. Gives the exit status for that.
+inline int Misused(absl::string_view verb, absl::string_view what, const char* usage) {
+  std::fprintf(stderr, "skein %s: %s\n%s", std::string(verb).c_str(), std::string(what).c_str(), usage);
+  return 2;
+}
+// It could not be done. Gives the exit status for that.
+inline int Failed(absl::string_view verb, const absl::Status& status) {
+  std::fprintf(stderr, "skein %s: %s\n", std::string(verb).c_str(), std::string(status.message()).c_str());
+  return 1;
+}
+
+}  // namespace skein
+
+#endif  // SKEIN_TOOLS_SKEIN_ARGUMENTS_H_

@@ -1,0 +1,87 @@
+#include "tools/skein/record.h"
+
+#include <cstdio>
+#include <fstream>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "tools/skein/arguments.h"
+#include "tools/skein/tracing.h"
+
+namespace skein {
+namespace {
+
+constexpr char kVerb[] = "record";
+constexpr char kUsage[] =
+    "usage: skein record [--seconds=S] [--every=N] [--most=N] -o FILE PID\n"
+    "\n"
+    "A process's calls one by one, with their stages, as trace events in JSON: for ui.perfetto.dev, chrome://tracing.\n"
+    "\n"
+    "  --seconds=S   for so long (default 1)\n"
+    "  --every=N     one call of N (default 1)\n"
+    "  --most=N      no more than so many, the first ones (default 10000)\n"
+    "  -o FILE       where to\n";
+
+struct CommandLine {
+  pid_t process = 0;
+  double seconds = 1;
+  uint32_t every = 1;
+  uint32_t most = 10000;
+  std::string file;
+};
+
+// INVALID_ARGUMENT: called wrongly.
+absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
+  CommandLine line;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    absl::string_view value = arguments[i];
+    absl::Status status;
+    if (value == "-o" && i + 1 < arguments.size()) {
+      line.file = arguments[++i];
+    } else if (absl::ConsumePrefix(&value, "--seconds=")) {
+      status = ParseSeconds(value, line.seconds);
+    } else if (absl::ConsumePrefix(&value, "--every=")) {
+      status = ParseCount("--every", value, line.every);
+    } else if (absl::ConsumePrefix(&value, "--most=")) {
+      status = ParseCount("--most", value, line.most);
+    } else if (absl::StartsWith(value, "-")) {
+      status = absl::InvalidArgumentError(absl::StrCat("unknown option '", value, "'"));
+    } else if (const std::optional<pid_t> process = ProcessNumber(value); process.has_value() && line.process == 0) {
+      line.process = *process;
+    } else {
+      status = absl::InvalidArgumentError(absl::StrCat("'", value, "' is no process number"));
+    }
+    if (!status.ok()) return status;
+  }
+  if (line.process == 0) return absl::InvalidArgumentError("of which process?");
+  if (line.file.empty()) return absl::InvalidArgumentError("where to? -o FILE");
+  return line;
+}
+
+absl::StatusOr<std::string> Record(const CommandLine& line) {
+  const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.most)).status();
+  if (!begun.ok()) return begun;
+  const TracingFor tracing(line.process, line.every);
+  if (!tracing.status().ok()) return tracing.status();
+  absl::SleepFor(absl::Seconds(line.seconds));
+  return inspect::Ask(line.process, "recorded");
+}
+
+}  // namespace
+
+int RunRecord(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
+  const absl::StatusOr<CommandLine> line = Parse(arguments);
+  if (!line.ok()) return Misused(kVerb, line.status().message(), kUsage);
+  const absl::StatusOr<std::string> events = Record(*line);
+  if (!events.ok()) return Failed(kVerb, events.status());
+  std::ofstream file(line->file);
+  file << *events;
+  file.close();
+  return file.good() ? 0 : Failed(kVerb, absl::UnavailableError(absl::StrCat("cannot write ", line->file)));
+}
+
+}  // namespace skein
