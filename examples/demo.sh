@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # demo.sh BUILD_DIR: the gRPC greeter over TCP, over Skein by preload, over Skein by channel argument; the Thrift calculator
-# over TCP, over Skein by its transport class. Of each, the server is killed and comes back. Exit status 0 only if every
-# call succeeded over the path it should have used.
+# over TCP, over Skein by its transport class. Of each, the server is killed and comes back. In the end, where the time of
+# the greeter's calls goes. Exit status 0 only if every call succeeded over the path it should have used.
 set -euo pipefail
 
 if [[ $# -ne 1 || ! -x $1/examples/greeter/greeter_server || ! -x $1/examples/calculator/calculator_server ]]; then
@@ -11,6 +11,7 @@ fi
 greeter=$1/examples/greeter/greeter
 calculator=$1/examples/calculator/calculator
 preload=$1/grpc_transport/libskein_grpc_preload.so
+skein=$1/tools/skein/skein
 scratch=$(mktemp -d)
 server_pid=
 client_pid=
@@ -115,6 +116,22 @@ recover() {  # recover WAY LOSS: SIGKILL the server under a calling client; it m
   server_pid=
 }
 
+break_down() {  # where the time of the greeter's calls goes, seen from outside
+  local fd line table
+  start_server preload 127.0.0.1:0
+  exec {fd}< <(run_as preload client "127.0.0.1:$port" --watch 2>"$scratch/watch-traced.log")
+  client_pid=$!
+  line=$(next_line "$fd" "the client") || exit 1
+  [[ $line == OK ]] || fail "the client said: $line"
+  table=$("$skein" breakdown --seconds=1 "$client_pid") || fail "skein breakdown failed"
+  [[ $table == *"over shm, seen by the client"*"from end to end"* ]] || fail "skein breakdown said: $table"
+  echo "$table"
+  stop "$client_pid" KILL
+  client_pid=
+  stop "$server_pid" TERM
+  server_pid=
+}
+
 export GRPC_VERBOSITY=info
 # glibc's defaults hand every freed megabyte back to the kernel; page faults would then be most of an echo's time.
 export MALLOC_MMAP_THRESHOLD_=67108864 MALLOC_TRIM_THRESHOLD_=268435456
@@ -136,3 +153,6 @@ recover preload UNAVAILABLE
 echo
 echo "Thrift's server dies and comes back (same client, same socket, opened again):"
 recover class TTransportException
+echo
+echo "Where the time of a gRPC call goes (skein breakdown, of a client that is running):"
+break_down
