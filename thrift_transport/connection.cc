@@ -31,7 +31,7 @@ stream::ConstBytes BytesOf(const uint8_t* from, size_t size) {
 
 absl::Status Connection::Fill(Deadline deadline) {
   if (!arrived_.empty()) return absl::OkStatus();
-  const absl::Status status = stream_->Read(Arrived::kMostTaken, arrived_.Refill(), deadline);
+  absl::Status status = stream_->Read(Arrived::kMostTaken, arrived_.Refill(), deadline);
   if (status.ok() && trace::Enabled()) [[unlikely]]
     trace_.Came(stream_->last_arrival());
   return status;

@@ -111,7 +111,8 @@ std::string EncodeSeries(const std::vector<SeriesFigures>& series) {
   std::string text;
   for (const SeriesFigures& figures : series) {
     std::vector<std::string> fields;
-    for (const auto flag : kFlags) fields.push_back(figures.*flag ? "1" : "0");
+    fields.reserve(kFields);
+    for (const auto flag : kFlags) fields.emplace_back(figures.*flag ? "1" : "0");
     for (const auto words : kTexts) fields.push_back(absl::CHexEscape(figures.*words));
     for (const auto number : kNumbers) fields.push_back(absl::StrCat(figures.*number));
     absl::StrAppend(&text, absl::StrJoin(fields, "\t"), "\n");

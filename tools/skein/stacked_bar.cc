@@ -65,7 +65,8 @@ std::string Draw(const StackedBar& bar, double y, double scale, const std::strin
     }
     x += width;
     const double column = kWidth / kColumns * static_cast<double>(i % kColumns);
-    const double line = y + kTitle + kHeight + 4 + kLine * static_cast<double>(i / kColumns);
+    const size_t row = i / kColumns;
+    const double line = y + kTitle + kHeight + 4 + kLine * static_cast<double>(row);
     absl::StrAppendFormat(&svg, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"%s\"/>\n",
                           kMargin + column, line + 2, ColorOf(part.work, i));
     svg += Text(kMargin + column + 15, line + 11, "start",

@@ -115,7 +115,8 @@ std::string Scaled(double number) {
   constexpr absl::string_view kUnits[] = {"", "k", "M", "G", "T"};
   size_t unit = 0;
   for (; number >= 10000 && unit + 1 < std::size(kUnits); ++unit) number /= 1000;
-  return absl::StrFormat(number < 100 && unit > 0 ? "%.1f%s" : "%.0f%s", number, kUnits[unit]);
+  const int digits = number < 100 && unit > 0 ? 1 : 0;
+  return absl::StrFormat("%.*f%s", digits, number, kUnits[unit]);
 }
 
 std::vector<std::string> Row(pid_t process, const Sample& before, const Sample& now) {
