@@ -130,8 +130,7 @@ constexpr OptionSpec kTable[] = {
      }},
     {"trace", "0", "0 .. 1000000", "calls",
      "One call in so many is traced from the process's first connection on, whose setting counts for all; 0: none, "
-     "until "
-     "skein breakdown or the program asks for it.",
+     "until skein breakdown or the program asks for it.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 1000000, 1, &options.trace); }},
     {"shm", "auto", "auto | off", "", "Whether shared memory is used where both ends are on one host.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm); }},

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/inspect/attachment.h"
 #include "core/inspect/control.h"
 #include "core/inspect/tracing.h"
 
@@ -73,6 +74,11 @@ absl::StatusOr<std::vector<LivePath>> DecodePaths(absl::string_view text) {
                      std::move(fields[4]), std::move(fields[6]), fields[5] == "secure"});
   }
   return paths;
+}
+
+absl::StatusOr<std::vector<LivePath>> AskPaths(pid_t process) {
+  const absl::StatusOr<std::string> text = Ask(process, "paths");
+  return text.ok() ? DecodePaths(*text) : text.status();
 }
 
 }  // namespace skein::inspect

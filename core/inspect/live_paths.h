@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_INSPECT_LIVE_PATHS_H_
 #define SKEIN_CORE_INSPECT_LIVE_PATHS_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -60,6 +62,8 @@ class LivePaths {
 // As one process tells them to another: a line each. Decode: DATA_LOSS if `text` is none of these.
 std::string EncodePaths(const std::vector<LivePath>& paths);
 absl::StatusOr<std::vector<LivePath>> DecodePaths(absl::string_view text);
+// Another process's; errors are Ask's.
+absl::StatusOr<std::vector<LivePath>> AskPaths(pid_t process);
 
 }  // namespace skein::inspect
 

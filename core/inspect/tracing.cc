@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/inspect/attachment.h"
 #include "core/inspect/control.h"
 #include "core/trace/chrome_trace.h"
 #include "core/trace/counters.h"
@@ -138,6 +139,11 @@ absl::StatusOr<std::vector<SeriesFigures>> DecodeSeries(absl::string_view text) 
     all.push_back(std::move(figures));
   }
   return all;
+}
+
+absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process) {
+  const absl::StatusOr<std::string> text = Ask(process, "series");
+  return text.ok() ? DecodeSeries(*text) : text.status();
 }
 
 }  // namespace skein::inspect

@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_INSPECT_TRACING_H_
 #define SKEIN_CORE_INSPECT_TRACING_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -55,6 +57,8 @@ std::vector<SeriesFigures> FiguresOf(const trace::AggregateSnapshot& snapshot, c
 // As one process tells them to another, a line each. Decode: DATA_LOSS if `text` is none of these.
 std::string EncodeSeries(const std::vector<SeriesFigures>& series);
 absl::StatusOr<std::vector<SeriesFigures>> DecodeSeries(absl::string_view text);
+// Another process's; errors are Ask's.
+absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process);
 
 }  // namespace skein::inspect
 

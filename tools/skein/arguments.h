@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace skein {
@@ -21,6 +22,22 @@ inline std::optional<pid_t> ProcessNumber(absl::string_view argument) {
   pid_t process = 0;
   if (!absl::SimpleAtoi(argument, &process) || process <= 0) return std::nullopt;
   return process;
+}
+
+// INVALID_ARGUMENT, as are what the next two give: says what is allowed.
+inline absl::Status NoProcessNumber(absl::string_view argument) {
+  return absl::InvalidArgumentError(absl::StrCat("'", argument, "' is no process number"));
+}
+inline absl::Status UnknownOption(absl::string_view argument) {
+  return absl::InvalidArgumentError(absl::StrCat("unknown option '", argument, "'"));
+}
+inline absl::Status ParseSeconds(absl::string_view value, double& seconds) {
+  if (absl::SimpleAtod(value, &seconds) && seconds >= 0 && seconds <= 3600) return absl::OkStatus();
+  return absl::InvalidArgumentError("--seconds is a number from 0 to 3600");
+}
+inline absl::Status ParseCount(absl::string_view option, absl::string_view value, uint32_t& count) {
+  if (absl::SimpleAtoi(value, &count) && count > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(option, " is a number of calls"));
 }
 
 // Called wrongly: what is wrong, then the usage. Gives the exit status for that.

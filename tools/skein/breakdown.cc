@@ -10,7 +10,6 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
@@ -58,10 +57,10 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
     } else if (absl::ConsumePrefix(&value, "--svg=")) {
       line.svg = std::string(value);
     } else if (absl::StartsWith(argument, "-")) {
-      status = absl::InvalidArgumentError(absl::StrCat("unknown option '", argument, "'"));
+      status = UnknownOption(argument);
     } else if (const std::optional<pid_t> process = ProcessNumber(argument);
                !process.has_value() || line.process != 0) {
-      status = absl::InvalidArgumentError(absl::StrCat("'", argument, "' is no process number"));
+      status = NoProcessNumber(argument);
     } else {
       line.process = *process;
     }
@@ -71,20 +70,23 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
   return line;
 }
 
-absl::StatusOr<std::vector<SeriesFigures>> Trace(const CommandLine& line) {
-  const absl::StatusOr<std::string> every = inspect::Ask(line.process, "trace");
+// For how long, if that is not said: who traces already has something to tell.
+absl::StatusOr<double> DefaultSeconds(pid_t process) {
+  const absl::StatusOr<std::string> every = inspect::Ask(process, "trace");
   if (!every.ok()) return every.status();
-  const bool traces = absl::c_any_of(*every, [](char digit) { return digit != '0'; });
-  const double seconds = line.seconds.value_or(traces ? 0 : 3);
+  return absl::c_any_of(*every, [](char digit) { return digit != '0'; }) ? 0 : 3;
+}
+
+absl::StatusOr<std::vector<SeriesFigures>> Trace(const CommandLine& line) {
+  const absl::StatusOr<double> seconds = line.seconds.has_value() ? *line.seconds : DefaultSeconds(line.process);
+  if (!seconds.ok()) return seconds.status();
   std::optional<TracingFor> tracing;
-  if (seconds > 0) {
+  if (*seconds > 0) {
     tracing.emplace(line.process, line.every);
     if (!tracing->status().ok()) return tracing->status();
-    absl::SleepFor(absl::Seconds(seconds));
+    absl::SleepFor(absl::Seconds(*seconds));
   }
-  const absl::StatusOr<std::string> text = inspect::Ask(line.process, "series");
-  if (!text.ok()) return text.status();
-  return inspect::DecodeSeries(*text);
+  return inspect::AskSeries(line.process);
 }
 
 std::string Micros(uint64_t ns) { return absl::StrFormat("%.2f", static_cast<double>(ns) / 1000); }

@@ -6,7 +6,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "core/inspect/attachment.h"
 #include "core/inspect/live_paths.h"
 #include "tools/skein/arguments.h"
 #include "tools/skein/processes.h"
@@ -25,9 +24,7 @@ constexpr char kUsage[] =
 using Rows = std::vector<std::vector<std::string>>;
 
 absl::Status AddPathsOf(pid_t process, Rows& rows) {
-  const absl::StatusOr<std::string> text = inspect::Ask(process, "paths");
-  if (!text.ok()) return text.status();
-  const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::DecodePaths(*text);
+  const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
   if (!paths.ok()) return paths.status();
   for (const inspect::LivePath& path : *paths) {
     rows.push_back({absl::StrCat(process), ProcessName(process), path.framework, path.client ? "client" : "server",
@@ -42,7 +39,7 @@ std::vector<pid_t> Processes(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     const std::optional<pid_t> process = ProcessNumber(argument);
     if (!process.has_value()) {
-      Misused(kVerb, absl::StrCat("'", argument, "' is no process number"), kUsage);
+      Misused(kVerb, NoProcessNumber(argument).message(), kUsage);
       return {};
     }
     processes.push_back(*process);
@@ -64,10 +61,11 @@ int RunPaths(const std::vector<std::string>& arguments) {
     Failed(kVerb, status);
     failed = true;
   }
-  if (rows.size() > 1)
+  if (rows.size() > 1) {
     std::fputs(Table(std::move(rows)).c_str(), stdout);
-  else if (!failed)
+  } else if (!failed) {
     std::puts("no connections");
+  }
   return failed ? 1 : 0;
 }
 

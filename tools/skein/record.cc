@@ -48,11 +48,11 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
     } else if (absl::ConsumePrefix(&value, "--most=")) {
       status = ParseCount("--most", value, line.most);
     } else if (absl::StartsWith(value, "-")) {
-      status = absl::InvalidArgumentError(absl::StrCat("unknown option '", value, "'"));
+      status = UnknownOption(value);
     } else if (const std::optional<pid_t> process = ProcessNumber(value); process.has_value() && line.process == 0) {
       line.process = *process;
     } else {
-      status = absl::InvalidArgumentError(absl::StrCat("'", value, "' is no process number"));
+      status = NoProcessNumber(value);
     }
     if (!status.ok()) return status;
   }

@@ -31,9 +31,8 @@ constexpr char kUsage[] =
     "usage: skein top [--interval=S] [--rounds=N] [PID...]\n"
     "\n"
     "What processes send and receive over Skein, again every S seconds (default 1), N times (default: until Ctrl-C).\n"
-    "Without a PID, all processes of this user that have any connections. Calls' p50 and p99 are of processes that "
-    "trace\n"
-    "(SKEIN_TRACE, skein breakdown).\n";
+    "Without a PID, all processes of this user that have any connections. Calls' p50 and p99 are of processes that\n"
+    "trace (SKEIN_TRACE, skein breakdown).\n";
 
 struct CommandLine {
   std::vector<pid_t> processes;
@@ -55,11 +54,11 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
         return absl::InvalidArgumentError("--rounds is a number");
       }
     } else if (absl::StartsWith(argument, "-")) {
-      return absl::InvalidArgumentError(absl::StrCat("unknown option '", argument, "'"));
+      return UnknownOption(argument);
     } else if (const std::optional<pid_t> process = ProcessNumber(argument)) {
       line.processes.push_back(*process);
     } else {
-      return absl::InvalidArgumentError(absl::StrCat("'", argument, "' is no process number"));
+      return NoProcessNumber(argument);
     }
   }
   return line;
@@ -88,17 +87,13 @@ std::map<std::string, double> CountersOf(absl::string_view text) {
 
 absl::StatusOr<Sample> Take(pid_t process) {
   Sample sample;
-  const absl::StatusOr<std::string> paths = inspect::Ask(process, "paths");
+  const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
   if (!paths.ok()) return paths.status();
-  const absl::StatusOr<std::vector<inspect::LivePath>> live = inspect::DecodePaths(*paths);
-  if (!live.ok()) return live.status();
-  for (const inspect::LivePath& path : *live) ++sample.connections[path.path.substr(0, path.path.find(':'))];
+  for (const inspect::LivePath& path : *paths) ++sample.connections[path.path.substr(0, path.path.find(':'))];
   const absl::StatusOr<std::string> metrics = inspect::Ask(process, "metrics");
   if (!metrics.ok()) return metrics.status();
   sample.counters = CountersOf(*metrics);
-  const absl::StatusOr<std::string> text = inspect::Ask(process, "series");
-  if (!text.ok()) return text.status();
-  const absl::StatusOr<std::vector<inspect::SeriesFigures>> series = inspect::DecodeSeries(*text);
+  const absl::StatusOr<std::vector<inspect::SeriesFigures>> series = inspect::AskSeries(process);
   if (!series.ok()) return series.status();
   uint64_t most = 0;
   for (const inspect::SeriesFigures& figures : *series) {

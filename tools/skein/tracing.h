@@ -8,9 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "core/inspect/attachment.h"
 
 namespace skein {
@@ -39,16 +37,6 @@ class TracingFor {
   absl::Status status_;
   std::string before_;
 };
-
-// Of command lines; INVALID_ARGUMENT says what is allowed.
-inline absl::Status ParseSeconds(absl::string_view value, double& seconds) {
-  if (absl::SimpleAtod(value, &seconds) && seconds >= 0 && seconds <= 3600) return absl::OkStatus();
-  return absl::InvalidArgumentError("--seconds is a number from 0 to 3600");
-}
-inline absl::Status ParseCount(absl::string_view option, absl::string_view value, uint32_t& count) {
-  if (absl::SimpleAtoi(value, &count) && count > 0) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(option, " is a number of calls"));
-}
 
 }  // namespace skein
 
