@@ -35,7 +35,10 @@ class TSkeinSocket::Skein {
     MutexLock lock(&mu_);
     why_ = std::move(greeted.why);
     settled_ = true;
-    listed_ = ListPath(client_, tcp, greeted.stream == nullptr ? "tcp" : greeted.stream->path(), why_);
+    // Off, it is as if Skein were not there: nobody counts it, and nothing is started to tell of it.
+    if (options().mode != Mode::kOff) {
+      listed_ = ListPath(client_, tcp, greeted.stream == nullptr ? "tcp" : greeted.stream->path(), why_);
+    }
     if (greeted.stream == nullptr) return;
     stream::ThreadStreams& threads = Runtime::Get().WaitingAs(options()).threads;
     connection_ = std::make_unique<Connection>(client_, threads.Block(std::move(greeted.stream), tcp));
