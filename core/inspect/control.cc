@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <map>
 #include <thread>
@@ -57,12 +59,18 @@ class Control {
     answers_.emplace(std::move(verb), std::move(answer));
     if (!std::exchange(begun_, true)) listening_ = Listen();
   }
+  void Later(std::chrono::milliseconds after, std::function<void()> what) {
+    later_ = Clock::now() + after;
+    what_later_ = std::move(what);
+  }
   absl::Status listening() const {
     MutexLock lock(&mu_);
     return listening_;
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   absl::Status Listen() {
     absl::StatusOr<UniqueFd> socket = absl::InternalError("none tried");
     for (int library = 0; !socket.ok() && library < kMaxLibraries; ++library) {
@@ -90,7 +98,8 @@ class Control {
     pthread_setname_np(pthread_self(), "skein-control");
     for (;;) {
       pollfd waited = {socket_.get(), POLLIN, 0};
-      if (poll(&waited, 1, -1) < 0 && errno != EINTR) return;
+      if (poll(&waited, 1, UntilLaterMs()) < 0 && errno != EINTR) return;
+      if (what_later_ != nullptr && Clock::now() >= later_) std::exchange(what_later_, nullptr)();
       UniqueFd asking = AcceptQueued(socket_.get());
       if (asking.valid()) {
         ServeOne(asking.get());
@@ -99,6 +108,13 @@ class Control {
         poll(nullptr, 0, kPatienceMs);
       }
     }
+  }
+
+  // As poll has it: -1 is for ever.
+  int UntilLaterMs() const {
+    if (what_later_ == nullptr) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(later_ - Clock::now()).count();
+    return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
   }
 
   void ServeOne(int fd) {
@@ -134,6 +150,9 @@ class Control {
   bool begun_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status listening_ ABSL_GUARDED_BY(mu_) = absl::FailedPreconditionError("nothing can be asked yet");
   UniqueFd socket_;  // constant once the thread runs
+  // The thread's own.
+  Clock::time_point later_;
+  std::function<void()> what_later_;
 };
 
 }  // namespace
@@ -144,6 +163,10 @@ absl::string_view Version() { return SKEIN_VERSION; }
 
 void Handle(std::string verb, Answer answer) {
   if (!InForkedChild()) Control::Get().Handle(std::move(verb), std::move(answer));
+}
+
+void Later(std::chrono::milliseconds after, std::function<void()> what) {
+  Control::Get().Later(after, std::move(what));
 }
 
 absl::Status Listening() { return Control::Get().listening(); }

@@ -12,6 +12,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -30,13 +31,15 @@ std::string ControlName(pid_t process, int library);
 // That both ends must be of.
 absl::string_view Version();
 
-// By a thread of ours, one after the other; must not block for long.
+// By one thread of ours, one after the other; must not block for long.
 using Answer = std::function<absl::StatusOr<std::string>(absl::string_view argument)>;
 
 // Any thread. Each verb once; the first one begins to listen: a process in which nothing of Skein has ever run has
 // neither socket nor thread. Not in a forked child, where this does nothing.
 // What goes wrong with the socket is nobody's error but the command's, who finds none: Listening() has it.
 void Handle(std::string verb, Answer answer);
+// From within an answer: that thread does `what` when `after` has passed. Said again, the last counts.
+void Later(std::chrono::milliseconds after, std::function<void()> what);
 absl::Status Listening();
 
 }  // namespace skein::inspect

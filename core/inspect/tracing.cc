@@ -1,6 +1,8 @@
 #include "core/inspect/tracing.h"
 
 #include <array>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -27,7 +29,44 @@ constexpr std::array<std::string SeriesFigures::*, 4> kTexts = {&SeriesFigures::
                                                                 &SeriesFigures::interval, &SeriesFigures::work};
 constexpr std::array<bool SeriesFigures::*, 3> kFlags = {&SeriesFigures::call, &SeriesFigures::client,
                                                          &SeriesFigures::whole};
+constexpr uint32_t kMostSeconds = 24 * 3600;
 constexpr size_t kFields = kFlags.size() + kTexts.size() + kNumbers.size();
+
+absl::Status SetEvery(uint32_t every) {
+  trace::SetSampling(every);
+  if (every != 0 && !trace::Enabled()) return absl::ResourceExhaustedError("the process has no thread left");
+  return absl::OkStatus();
+}
+
+// How many it was before somebody asked for another number for a while. Only the thread that answers uses it.
+std::optional<uint32_t> lent;
+
+void GoBack() {
+  if (lent.has_value()) trace::SetSampling(*std::exchange(lent, std::nullopt));
+}
+
+absl::Status SetEveryFor(uint32_t every, uint32_t seconds) {
+  if (!lent.has_value()) lent = trace::SampledEvery();
+  Later(std::chrono::seconds(seconds), GoBack);
+  return SetEvery(every);
+}
+
+absl::Status Switch(absl::string_view argument) {
+  const std::vector<absl::string_view> words = absl::StrSplit(argument, ' ');
+  uint32_t every = 0;
+  if (words.size() > 2 || !absl::SimpleAtoi(words[0], &every)) {
+    return absl::InvalidArgumentError("a number of calls, for how many seconds; or back, or clear");
+  }
+  if (words.size() == 1) {
+    lent.reset();
+    return SetEvery(every);
+  }
+  uint32_t seconds = 0;
+  if (!absl::SimpleAtoi(words[1], &seconds) || seconds > kMostSeconds) {
+    return absl::InvalidArgumentError(absl::StrCat("seconds are a number up to ", kMostSeconds));
+  }
+  return SetEveryFor(every, seconds);
+}
 
 absl::StatusOr<std::string> Trace(absl::string_view argument) {
   if (argument.empty()) return absl::StrCat(trace::SampledEvery());
@@ -36,10 +75,12 @@ absl::StatusOr<std::string> Trace(absl::string_view argument) {
     trace::ClearAggregate();
     return "";
   }
-  uint32_t every = 0;
-  if (!absl::SimpleAtoi(argument, &every)) return absl::InvalidArgumentError("a number of calls, or clear");
-  trace::SetSampling(every);
-  if (every != 0 && !trace::Enabled()) return absl::ResourceExhaustedError("the process has no thread left");
+  if (argument == "back") {
+    GoBack();
+    return "";
+  }
+  const absl::Status status = Switch(argument);
+  if (!status.ok()) return status;
   return "";
 }
 

@@ -19,6 +19,8 @@ namespace skein::inspect {
 //
 //     trace          how many calls there are for one that is traced; 0: off
 //     trace N        so many from now on, until it is said again
+//     trace N S      so many for S seconds, or until `trace back`; then as it was before: who asks may die meanwhile
+//     trace back
 //     trace clear    what was found so far is forgotten
 //     series         what was found so far: EncodeSeries
 //     record N       the next N traced calls are kept

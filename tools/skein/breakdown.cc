@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<SeriesFigures>> Trace(const CommandLine& line) {
   if (!seconds.ok()) return seconds.status();
   std::optional<TracingFor> tracing;
   if (*seconds > 0) {
-    tracing.emplace(line.process, line.every);
+    tracing.emplace(line.process, line.every, *seconds);
     if (!tracing->status().ok()) return tracing->status();
     absl::SleepFor(absl::Seconds(*seconds));
   }

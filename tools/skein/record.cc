@@ -64,7 +64,7 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
 absl::StatusOr<std::string> Record(const CommandLine& line) {
   const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.most)).status();
   if (!begun.ok()) return begun;
-  const TracingFor tracing(line.process, line.every);
+  const TracingFor tracing(line.process, line.every, line.seconds);
   if (!tracing.status().ok()) return tracing.status();
   absl::SleepFor(absl::Seconds(line.seconds));
   return inspect::Ask(line.process, "recorded");

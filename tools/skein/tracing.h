@@ -5,7 +5,6 @@
 #include <sys/types.h>
 
 #include <cstdint>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -13,29 +12,28 @@
 
 namespace skein {
 
-// What was traced before is forgotten, as is how; in the end it is as it was before.
+// What was traced before is forgotten, as is how; in the end it is as it was before, also if this command is killed.
 class TracingFor {
  public:
-  TracingFor(pid_t process, uint32_t every) : process_(process) {
-    const absl::StatusOr<std::string> before = inspect::Ask(process, "trace");
-    status_ = before.status();
-    if (status_.ok()) status_ = inspect::Ask(process, "trace clear").status();
-    if (status_.ok()) status_ = inspect::Ask(process, absl::StrCat("trace ", every)).status();
-    // Of the first library of the process, if it has several.
-    if (status_.ok()) before_ = before->substr(0, before->find_first_not_of("0123456789"));
+  TracingFor(pid_t process, uint32_t every, double seconds) : process_(process) {
+    status_ = inspect::Ask(process, "trace clear").status();
+    const auto at_most = static_cast<uint32_t>(seconds) + kSecondsToAskIn;
+    if (status_.ok()) status_ = inspect::Ask(process, absl::StrCat("trace ", every, " ", at_most)).status();
   }
   TracingFor(const TracingFor&) = delete;
   TracingFor& operator=(const TracingFor&) = delete;
   ~TracingFor() {
-    if (status_.ok()) inspect::Ask(process_, absl::StrCat("trace ", before_)).status().IgnoreError();
+    if (status_.ok()) inspect::Ask(process_, "trace back").status().IgnoreError();
   }
 
   const absl::Status& status() const { return status_; }
 
  private:
+  // For what comes before the seconds and after them.
+  static constexpr uint32_t kSecondsToAskIn = 10;
+
   const pid_t process_;
   absl::Status status_;
-  std::string before_;
 };
 
 }  // namespace skein

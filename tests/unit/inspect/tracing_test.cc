@@ -62,6 +62,21 @@ TEST(TracingTest, IsSwitchedByWhoAsks) {
   EXPECT_THAT(*DecodeSeries(*Ask(getpid(), "series")), IsEmpty());
   ASSERT_TRUE(Ask(getpid(), "trace 0").ok());
   EXPECT_FALSE(trace::Enabled());
+  // For a while.
+  ASSERT_TRUE(Ask(getpid(), "trace 3").ok());
+  ASSERT_TRUE(Ask(getpid(), "trace 1 60").ok());
+  ASSERT_TRUE(Ask(getpid(), "trace 2 60").ok());
+  EXPECT_EQ(*Ask(getpid(), "trace"), "2");
+  ASSERT_TRUE(Ask(getpid(), "trace back").ok());
+  EXPECT_EQ(*Ask(getpid(), "trace"), "3");
+  ASSERT_TRUE(Ask(getpid(), "trace 1 0").ok());  // over before the next question is heard
+  EXPECT_EQ(*Ask(getpid(), "trace"), "3");
+  ASSERT_TRUE(Ask(getpid(), "trace 1 60").ok());
+  ASSERT_TRUE(Ask(getpid(), "trace 0").ok());  // what is said without a time stays
+  ASSERT_TRUE(Ask(getpid(), "trace back").ok());
+  EXPECT_EQ(*Ask(getpid(), "trace"), "0");
+  EXPECT_THAT(Ask(getpid(), "trace 1 for ever").status().message(), HasSubstr("a number of calls"));
+  EXPECT_THAT(Ask(getpid(), "trace 1 x").status().message(), HasSubstr("seconds"));
   EXPECT_THAT(Ask(getpid(), "trace often").status().message(), HasSubstr("a number of calls"));
 }
 
