@@ -5,6 +5,7 @@
 
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+#include "core/trace/probes.h"
 #include "core/wire/immediate.h"
 
 namespace skein::link {
@@ -253,6 +254,7 @@ std::optional<uint16_t> Lane::TakeRenewal() {
 
 void Lane::Pop() {
   reader_->Pop();
+  trace::probes::Received(this, reader_->head() - read_head_.load(std::memory_order_relaxed));
   read_head_.store(reader_->head(), std::memory_order_release);
   messages_received_.store(messages_received_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }

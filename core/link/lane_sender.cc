@@ -4,6 +4,7 @@
 #include "absl/algorithm/container.h"
 #include "core/link/lane.h"
 #include "core/trace/counters.h"
+#include "core/trace/probes.h"
 #include "core/trace/tracer.h"
 #include "core/wire/block.h"
 #include "core/wire/bytes.h"
@@ -160,6 +161,7 @@ absl::Status Lane::SendOne(Batch* batch) {
     return status;
   }
   credits_.OnSent(degree);
+  trace::probes::Posted(this, outgoing_.bytes(), degree);
   departure_.degree = static_cast<uint16_t>(degree);
   outgoing_.MarkPosted(writer_->tail());
   CountMessage(degree);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/link/link.h"
 #include "core/trace/counters.h"
+#include "core/trace/probes.h"
 #include "core/trace/tracer.h"
 #include "core/wire/bytes.h"
 
@@ -125,7 +126,10 @@ bool Link::PollOwned() {
   if (finished()) return false;
   const bool woken = woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_acquire);
   if (std::exchange(armed_, false) || woken) queues_->completions().AckEvents();
-  if (woken) trace::Count(trace::Counter::kWakeUps);
+  if (woken) {
+    trace::Count(trace::Counter::kWakeUps);
+    trace::probes::Woken(this);
+  }
   // While messages come, the queues can wait a little: what rings for them is known already.
   bool sends_completed = false;
   if (!AnyReadable() || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way())) {

@@ -8,6 +8,7 @@
 #include "core/base/mutex.h"
 #include "core/trace/collector.h"
 #include "core/trace/counters.h"
+#include "core/trace/probes.h"
 #include "core/trace/ring_registry.h"
 
 namespace skein::trace {
@@ -103,6 +104,8 @@ void SetSampling(uint32_t every) {
 }
 
 void Push(const Record& record) {
+  // A std::string's: it ends with a 0.
+  probes::Recorded(record, Methods().Name(record.method).data());
   RecordRing* mine = ring;
   if (mine == nullptr) [[unlikely]]
     mine = ClaimRing();
