@@ -1,6 +1,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/trace/telling.h"
 #include "grpc_transport/call_filters.h"
 #include "grpc_transport/client_handshaker.h"
 #include "grpc_transport/runtime.h"
@@ -78,6 +79,8 @@ absl::Status Init() {
   static const auto* const status = new absl::Status(Register());
   return *status;
 }
+
+absl::Status TraceCalls(uint32_t every, OnTracedCall on_call) { return trace::TellCalls(every, std::move(on_call)); }
 
 }  // namespace grpc_transport
 

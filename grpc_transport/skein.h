@@ -2,10 +2,12 @@
 #ifndef SKEIN_GRPC_TRANSPORT_SKEIN_H_
 #define SKEIN_GRPC_TRANSPORT_SKEIN_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/trace/traced.h"
 
 #define SKEIN_EXPORT __attribute__((visibility("default")))
 
@@ -33,6 +35,11 @@ namespace grpc_transport {
 // works as if Skein were not there. INVALID_ARGUMENT: a SKEIN_* variable is wrong; every connection will fail and say
 // so. A second call gives the first one's status. Any thread.
 SKEIN_EXPORT absl::Status Init();
+
+// From now on `on_call` hears of one unary call of `every` of this process, at either end, over connections that Skein
+// has a say in; of none if `every` is 0 or there is none to hear. At any time; the last said counts. What a call costs
+// more is in docs/tracing.md. RESOURCE_EXHAUSTED: no thread is to be had. Any thread.
+SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace grpc_transport
 }  // namespace skein

@@ -7,12 +7,14 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
+#include "thrift_transport/tskein_tracing.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -45,6 +47,25 @@ class TSkeinSocketTest : public testing::Test {
     return socket;
   }
 };
+
+TEST_F(TSkeinSocketTest, TellsTheProgramOfItsCalls) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0, With("require")), Echo);
+  const auto client = Open(server);
+  std::vector<TracedCall> told;  // the telling thread's until there is none
+  TraceCalls(1, [&](const TracedCall& call) {
+    if (call.client) told.push_back(call);
+  });
+  for (int i = 0; i < 3; ++i) {
+    WriteText(*client, "hello");
+    client->flush();
+    EXPECT_EQ(ReadText(*client, 5), "hello");
+  }
+  client->close();
+  TraceCalls(0, nullptr);
+  ASSERT_GE(told.size(), 2);
+  EXPECT_EQ(told[0].path, "shm");
+  EXPECT_THAT(told[0].intervals, testing::Contains(testing::Field(&TracedInterval::work, "wire")));
+}
 
 TEST_F(TSkeinSocketTest, EchoesOverSharedMemory) {
   Accepting server(std::make_shared<TSkeinServerSocket>(0, With("require")), Echo);
