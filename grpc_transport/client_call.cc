@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "grpc_transport/call_origin.h"
+
 namespace skein::grpc_transport {
 
 using trace::At;
@@ -11,14 +13,23 @@ using trace::Stage;
 
 ClientCall::ClientCall(ConnectionTrace& connection, const grpc_call_element_args& args) : connection_(connection) {
   record_.path = connection.path();
+  At(record_.times, Stage::kSubmitted) = OriginOf(args.arena);
   record_.method = trace::Methods().Intern(grpc_core::StringViewFromSlice(args.path));
   GRPC_CLOSURE_INIT(&on_initial_, OnInitial, this, nullptr);
   GRPC_CLOSURE_INIT(&on_trailing_, OnTrailing, this, nullptr);
 }
 
+ClientCall::~ClientCall() {
+  connection_.Forget(&sent_);
+  if (!complete_) return;
+  At(record_.times, Stage::kReleased) = trace::Now();
+  trace::Push(record_);
+}
+
 void ClientCall::Start(grpc_transport_stream_op_batch* batch) {
   if (batch->send_initial_metadata) {
-    At(record_.times, Stage::kSubmitted) = trace::Now();
+    uint64_t& submitted = At(record_.times, Stage::kSubmitted);
+    if (submitted == 0) submitted = trace::Now();
     batch->payload->send_initial_metadata.send_initial_metadata->Append(
         kTraceKey, grpc_core::Slice::FromStaticString(kTraceWanted), [](absl::string_view, const grpc_core::Slice&) {});
     connection_.Awaits(&sent_);
@@ -45,7 +56,7 @@ void ClientCall::OnTrailing(void* arg, grpc_error_handle error) {
   auto* const self = static_cast<ClientCall*>(arg);
   At(self->record_.times, Stage::kDelivered) = trace::Now();
   const ServerTimes server = self->TakeServerTimes();
-  if (error.ok()) self->Push(server);
+  if (error.ok()) self->Complete(server);
   grpc_core::Closure::Run(DEBUG_LOCATION, self->trailing_ready_, std::move(error));
 }
 
@@ -59,7 +70,7 @@ ServerTimes ClientCall::TakeServerTimes() {
   return times.value_or(ServerTimes());
 }
 
-void ClientCall::Push(const ServerTimes& server) {
+void ClientCall::Complete(const ServerTimes& server) {
   connection_.Forget(&sent_);
   At(record_.times, Stage::kQueued) = sent_.queued;
   At(record_.times, Stage::kLed) = sent_.departure.led;
@@ -71,7 +82,7 @@ void ClientCall::Push(const ServerTimes& server) {
   } else {
     AddServerOfAnotherHost(server);
   }
-  trace::Push(record_);
+  complete_ = true;
 }
 
 void ClientCall::AddServer(const ServerTimes& server, uint64_t reply_posted) {

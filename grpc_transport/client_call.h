@@ -19,7 +19,8 @@ class ClientCall {
   ClientCall(ConnectionTrace& connection, const grpc_call_element_args& args);
   ClientCall(const ClientCall&) = delete;
   ClientCall& operator=(const ClientCall&) = delete;
-  ~ClientCall() { connection_.Forget(&sent_); }
+  // The program has let go of the call.
+  ~ClientCall();
 
   // Before the transport gets it.
   void Start(grpc_transport_stream_op_batch* batch);
@@ -28,12 +29,13 @@ class ClientCall {
   static void OnInitial(void* arg, grpc_error_handle error);
   static void OnTrailing(void* arg, grpc_error_handle error);
   ServerTimes TakeServerTimes();
-  void Push(const ServerTimes& server);
+  void Complete(const ServerTimes& server);
   void AddServer(const ServerTimes& server, uint64_t reply_posted);
   void AddServerOfAnotherHost(const ServerTimes& server);
 
   ConnectionTrace& connection_;
   trace::Record record_;
+  bool complete_ = false;  // a reply came, with its status
   SentTimes sent_;
   link::Arrival reply_;
   grpc_metadata_batch* trailing_ = nullptr;

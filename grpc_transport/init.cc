@@ -3,6 +3,7 @@
 
 #include "core/trace/telling.h"
 #include "grpc_transport/call_filters.h"
+#include "grpc_transport/call_origin.h"
 #include "grpc_transport/client_handshaker.h"
 #include "grpc_transport/runtime.h"
 #include "grpc_transport/server_handshaker.h"
@@ -69,6 +70,7 @@ absl::Status Register() {
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_SERVER, std::make_unique<ServerFactory>());
     RegisterCallFilters(builder);
+    RegisterCallOrigin(builder, [](const ChannelArgs& args) { return !IsOff(OptionsOf(args)); });
   });
   return runtime.environment().status();
 }

@@ -9,7 +9,7 @@
 namespace skein::trace {
 namespace {
 
-constexpr size_t kLast = static_cast<size_t>(Stage::kDelivered);
+constexpr size_t kLast = static_cast<size_t>(Stage::kReleased);
 
 struct Named {
   absl::string_view name;
@@ -29,6 +29,7 @@ constexpr std::array<Named, kLast> kNeighbours = {{
     {"reply, posting", Work::kSoftware},
     {"reply, wire", Work::kWire},
     {"reply, delivery", Work::kSoftware},
+    {"return", Work::kSoftware},
 }};
 
 size_t Index(Stage stage) { return static_cast<size_t>(stage); }

@@ -47,7 +47,7 @@ struct Lasted {
 };
 using Intervals = absl::InlinedVector<Lasted, kStages>;
 
-// From the first known stage to the last up to kDelivered, without gaps: they add up to exactly what lies between these
+// From the first known stage to the last up to kReleased, without gaps: they add up to exactly what lies between these
 // two. A time before its predecessor's or behind the last one's (the error of a converted clock) is moved to it, so
 // that an interval is 0 rather than negative.
 Intervals IntervalsOf(const StageTimes& times);

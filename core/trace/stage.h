@@ -12,7 +12,7 @@ namespace skein::trace {
 
 // A message on its own has those from kQueued to kDispatched.
 enum class Stage : uint8_t {
-  kSubmitted,     // the framework handed the call to the transport's filter or socket
+  kSubmitted,     // the program's call came to the framework's channel; of Thrift, to the socket
   kQueued,        // its bytes were handed to the stream
   kLed,           // a leader of the combining queue took them
   kPosted,        // the WRITE that carries them was posted
@@ -24,9 +24,10 @@ enum class Stage : uint8_t {
   kReplyPosted,   // the WRITE that carries them was posted
   kReplyArrived,  // the caller's poll saw the reply
   kDelivered,     // the caller's framework has it
+  kReleased,      // the program has let go of the call: a blocking stub's caller has its reply
   kPersisted,     // durable calls: the caller heard that the request is persistent; beside the others, in no order
 };
-inline constexpr size_t kStages = 13;
+inline constexpr size_t kStages = 14;
 
 // Nanoseconds of CLOCK_MONOTONIC by stage; 0: not known.
 using StageTimes = std::array<uint64_t, kStages>;

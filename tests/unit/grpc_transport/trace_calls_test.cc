@@ -4,8 +4,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -78,13 +80,22 @@ class TraceCallsTest : public testing::Test {
 
 TEST_F(TraceCallsTest, EachEndTellsItsSideOfTheCall) {
   ASSERT_TRUE(Call("/test.Echo/Warm").ok());
-  std::map<bool, TracedCall> told;  // by whether it is the client's; the telling thread's until there is none
-  ASSERT_TRUE(TraceCalls(1, [&](const TracedCall& call) { told[call.client] = call; }).ok());
+  std::mutex mu;
+  std::condition_variable both;
+  std::map<bool, TracedCall> told;  // by whether it is the client's
+  ASSERT_TRUE(TraceCalls(1, [&](const TracedCall& call) {
+                const std::lock_guard<std::mutex> lock(mu);
+                told[call.client] = call;
+                both.notify_one();
+              }).ok());
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_TRUE(Call("/test.Echo/Call").ok());
+  {
+    // Each end is told when gRPC there has let go of the call.
+    std::unique_lock<std::mutex> lock(mu);
+    both.wait_for(lock, std::chrono::seconds(20), [&] { return told.size() == 2; });
+  }
   const auto end = std::chrono::steady_clock::now();
-  // The server's end of the call is over when its own sending is.
-  server_->Shutdown();
   ASSERT_TRUE(TraceCalls(0, nullptr).ok());
 
   ASSERT_TRUE(told.contains(true));
@@ -94,7 +105,9 @@ TEST_F(TraceCallsTest, EachEndTellsItsSideOfTheCall) {
   EXPECT_GE(told[true].begin, begin);
   const TracedInterval& last = told[true].intervals.back();
   EXPECT_LE(told[true].begin + last.begin + last.length, end);
+  EXPECT_EQ(told[true].intervals.front().name, "framework, client");
   EXPECT_THAT(told[true].intervals, Contains(testing::Field(&TracedInterval::work, "wire")));
+  EXPECT_EQ(last.name, "return");
   ASSERT_TRUE(told.contains(false));
   EXPECT_EQ(told[false].method, "/test.Echo/Call");
   EXPECT_THAT(told[false].intervals, Contains(testing::Field(&TracedInterval::name, "handler")));

@@ -11,7 +11,7 @@
 namespace skein::trace {
 namespace {
 
-constexpr size_t kLast = static_cast<size_t>(Stage::kDelivered);
+constexpr size_t kLast = static_cast<size_t>(Stage::kReleased);
 
 Interval Between(size_t from, size_t to) { return {static_cast<Stage>(from), static_cast<Stage>(to)}; }
 
@@ -30,7 +30,7 @@ TEST(IntervalTest, NeighboursAreNamedByWhatIsDoneOthersByTheirEnds) {
   EXPECT_EQ(IntervalName({Stage::kQueued, Stage::kLed}), "combining");
   EXPECT_EQ(IntervalName({Stage::kReplyArrived, Stage::kDelivered}), "reply, delivery");
   EXPECT_EQ(IntervalName({Stage::kQueued, Stage::kPosted}), "queued to posted");
-  EXPECT_EQ(IntervalName({Stage::kDelivered, Stage::kPersisted}), "delivered to persisted");
+  EXPECT_EQ(IntervalName({Stage::kReleased, Stage::kPersisted}), "released to persisted");
 }
 
 TEST(IntervalTest, OverUnknownStagesTheWorkIsWhatAllOfThemAreOrMixed) {
@@ -54,7 +54,7 @@ void ExpectToCover(const Intervals& intervals, uint64_t start, uint64_t end) {
   EXPECT_EQ(at, end);
 }
 
-TEST(IntervalTest, WhateverIsUnknownTheyAddUpFromSubmittedToDelivered) {
+TEST(IntervalTest, WhateverIsUnknownTheyAddUpFromSubmittedToReleased) {
   ForEachSeed([](std::mt19937_64& random) {
     StageTimes all;
     uint64_t now = 1 + Draw(random, 1'000'000);
@@ -69,7 +69,7 @@ TEST(IntervalTest, WhateverIsUnknownTheyAddUpFromSubmittedToDelivered) {
       }
       const Intervals intervals = IntervalsOf(times);
       ASSERT_EQ(intervals.size(), kLast - unknown);
-      ExpectToCover(intervals, At(all, Stage::kSubmitted), At(all, Stage::kDelivered));
+      ExpectToCover(intervals, At(all, Stage::kSubmitted), At(all, Stage::kReleased));
     }
   });
 }
@@ -79,9 +79,9 @@ TEST(IntervalTest, ConvertedTimesThatAreWrongMakeNoneNegativeAndChangeNoSum) {
     StageTimes times;
     for (uint64_t& time : times) time = 1 + random();
     At(times, Stage::kSubmitted) = 1000;
-    At(times, Stage::kDelivered) = 9000;
+    At(times, Stage::kReleased) = 9000;
     ExpectToCover(IntervalsOf(times), 1000, 9000);
-    At(times, Stage::kDelivered) = 10;
+    At(times, Stage::kReleased) = 10;
     ExpectToCover(IntervalsOf(times), 1000, 1000);
   });
 }
