@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -24,7 +25,8 @@ struct Bar {
   uint64_t start_ns;
   uint64_t ns;
   Intervals below;
-  std::string name;  // in quotes
+  std::string name;    // in quotes
+  std::string stages;  // of the record's first bar, further arguments: the record's times
 };
 
 struct Lane {
@@ -61,16 +63,34 @@ std::string NameOf(const Record& record, const MethodTable& methods) {
   return Quoted(record.method == kNoMethod ? RecordKindName(record.kind) : methods.Name(record.method));
 }
 
+// All that is known, as it was before IntervalsOf put it in order.
+std::string StagesOf(const Record& record) {
+  std::string stages;
+  for (size_t stage = 0; stage < kStages; ++stage) {
+    if (record.times[stage] == 0) continue;
+    absl::StrAppend(&stages, stages.empty() ? "" : ",", Quoted(StageName(static_cast<Stage>(stage))), ":",
+                    record.times[stage]);
+  }
+  return absl::StrCat(",\"stages\":{", stages, "}");
+}
+
 void AddBars(std::vector<Bar>& bars, const Record& record, const MethodTable& methods) {
   const Intervals intervals = IntervalsOf(record.times);
+  std::string stages = StagesOf(record);
   if (!intervals.empty()) {
     const uint64_t start = intervals.front().start_ns;
     const uint64_t end = intervals.back().start_ns + intervals.back().ns;
-    bars.push_back({&record, start, end - start, intervals, NameOf(record, methods)});
+    bars.push_back({&record, start, end - start, intervals, NameOf(record, methods), std::move(stages)});
+    stages.clear();
   }
   const std::optional<Lasted> persisting = PersistingOf(record.times);
   if (persisting.has_value()) {
-    bars.push_back({&record, persisting->start_ns, persisting->ns, {}, Quoted(IntervalName(persisting->interval))});
+    bars.push_back({&record,
+                    persisting->start_ns,
+                    persisting->ns,
+                    {},
+                    Quoted(IntervalName(persisting->interval)),
+                    std::move(stages)});
   }
 }
 
@@ -83,15 +103,18 @@ void AppendEvent(std::string& json, absl::string_view name, absl::string_view ca
 
 std::string ArgumentsOf(const Record& record, const MethodTable& methods) {
   // The id as text: JSON's numbers are not exact to 64 bits.
-  return absl::StrCat("\"id\":\"", record.id, "\",\"method\":", Quoted(methods.Name(record.method)), ",\"path\":\"",
-                      PathName(record.path), "\",\"stream\":", record.stream, ",\"bytes\":", record.bytes,
-                      ",\"degree\":", record.degree, ",\"clock_error_ns\":", record.clock_error_ns);
+  return absl::StrCat("\"id\":\"", record.id, "\",\"kind\":\"", RecordKindName(record.kind),
+                      "\",\"method\":", Quoted(methods.Name(record.method)), ",\"side\":\"", SideName(record.side),
+                      "\",\"path\":\"", PathName(record.path), "\",\"stream\":", record.stream,
+                      ",\"bytes\":", record.bytes, ",\"degree\":", record.degree,
+                      ",\"clock_error_ns\":", record.clock_error_ns);
 }
 
 void AppendBar(std::string& json, const Bar& bar, Lane lane, const MethodTable& methods) {
   const Record& record = *bar.record;
   const std::string arguments = ArgumentsOf(record, methods);
-  AppendEvent(json, bar.name, RecordKindName(record.kind), lane, bar.start_ns, bar.ns, arguments);
+  AppendEvent(json, bar.name, RecordKindName(record.kind), lane, bar.start_ns, bar.ns,
+              absl::StrCat(arguments, bar.stages));
   for (const Lasted& each : bar.below) {
     AppendEvent(json, Quoted(IntervalName(each.interval)), WorkName(WorkOf(each.interval)), lane, each.start_ns,
                 each.ns, arguments);
@@ -104,7 +127,8 @@ std::string ChromeTrace(absl::Span<const Record> records, const MethodTable& met
   std::vector<Bar> bars;
   for (const Record& record : records) AddBars(bars, record, methods);
   absl::c_stable_sort(bars, [](const Bar& a, const Bar& b) { return a.start_ns < b.start_ns; });
-  std::string json = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n";
+  std::string json = absl::StrCat("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"writer\":\"", kTraceWriter,
+                                  "\",\"form\":", kTraceForm, "},\"traceEvents\":[\n");
   Lanes lanes;
   for (const Bar& bar : bars) AppendBar(json, bar, lanes.Take(bar), methods);
   for (const auto& [key, process] : lanes.processes()) {

@@ -56,9 +56,36 @@ class Breakdown(harness.ProcessTest):
         self.assertIn("SENT/s", heading)
         self.assertRegex(row, rf"^{client.pid} .* shm:1  +[1-9]")
 
+    def test_a_recorded_trace_gives_the_same_tables(self):
+        client, _ = self.while_it_calls()
+        trace = pathlib.Path(self.scratch()) / "calls.json"
+        recorded = skein("record", "--seconds=0.5", "--most=100", "-o", trace, client.pid)
+        self.assertEqual((recorded.returncode, recorded.stderr), (0, ""))
+        result = skein("breakdown", trace)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"/\S+ over shm, seen by the client")
+        counts = {name: int(count) for name, _, count, _ in ROW.findall(result.stdout)}
+        self.assertEqual(counts["from end to end"], 100)
+        self.assertEqual(counts["framework, client"], 100)
+        self.assertEqual(skein("breakdown", trace).stdout, result.stdout)
+
+    def test_what_is_no_trace(self):
+        folder = pathlib.Path(self.scratch())
+        for text, why in (("", "no JSON, or not to its end: at byte 1"), ('{"traceEvents":[', "at byte 17"),
+                          ('{"traceEvents":[{"ph":"X","ts":1}]}', "no trace that skein record wrote")):  # fmt: skip
+            (folder / "other.json").write_text(text)
+            result = skein("breakdown", folder / "other.json")
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertIn(why, result.stderr)
+        for name, why in (("none.json", "No such file or directory"), (".", "Is a directory")):
+            result = skein("breakdown", folder / name)
+            self.assertEqual((result.returncode, result.stdout), (1, ""))
+            self.assertRegex(result.stderr, f"cannot read {folder / name}: {why}")
+
     def test_called_wrongly(self):
-        for wrong in (["breakdown"], ["breakdown", "x"], ["breakdown", "--seconds=x", "1"], ["top", "--interval=0"],
-                      ["metrics"], ["breakdown", "--evry=2", "1"]):  # fmt: skip
+        for wrong in (["breakdown"], ["breakdown", "0"], ["breakdown", "--seconds=x", "1"], ["top", "--interval=0"],
+                      ["metrics"], ["breakdown", "--evry=2", "1"], ["breakdown", "1", "2"], ["breakdown", "a", "1"],
+                      ["breakdown", "--seconds=1", "calls.json"]):  # fmt: skip
             result = skein(*wrong)
             self.assertEqual(result.returncode, 2, wrong)
             self.assertIn("usage: skein", result.stderr)

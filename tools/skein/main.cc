@@ -22,7 +22,7 @@ constexpr char kUsage[] =
     "  doctor     what this machine can do for Skein, and which path leads to a server\n"
     "  paths      what the connections of running processes use, and why not something better\n"
     "  top        what running processes send and receive, second by second\n"
-    "  breakdown  where the time of a process's calls goes, stage by stage\n"
+    "  breakdown  where the time of a process's or a trace's calls goes, stage by stage\n"
     "  record     a process's calls one by one, as a trace that viewers open\n"
     "  metrics    a process's counters and durations, as Prometheus' text\n"
     "  options    every option, its values and its default\n"

@@ -18,7 +18,8 @@ constexpr char kVerb[] = "record";
 constexpr char kUsage[] =
     "usage: skein record [--seconds=S] [--every=N] [--most=N] -o FILE PID\n"
     "\n"
-    "A process's calls one by one, with their stages, as trace events in JSON: for ui.perfetto.dev, chrome://tracing.\n"
+    "A process's calls one by one, with their stages, as trace events in JSON: for ui.perfetto.dev, chrome://tracing\n"
+    "and skein breakdown.\n"
     "\n"
     "  --seconds=S   for so long (default 1)\n"
     "  --every=N     one call of N (default 1)\n"

@@ -4,19 +4,26 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 
 namespace skein {
 
-// The first row is the heading. What cannot be shown in a line (peers have a part in it) is shown as '?'.
+// What cannot be shown in a line (peers have a part in it) as '?'.
+inline std::string Printable(std::string text) {
+  for (char& letter : text) letter = letter < ' ' || letter > '~' ? '?' : letter;
+  return text;
+}
+
+// The first row is the heading. All of it is made printable.
 inline std::string Table(std::vector<std::vector<std::string>> rows) {
   std::vector<size_t> widths;
   for (std::vector<std::string>& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) {
-      for (char& letter : row[i]) letter = letter < ' ' || letter > '~' ? '?' : letter;
+      row[i] = Printable(std::move(row[i]));
       widths[i] = std::max(widths[i], row[i].size());
     }
   }

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/trace/record.h"
 #include "gmock/gmock.h"
@@ -15,8 +16,11 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
+constexpr char kHead[] =
+    "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"writer\":\"skein record\",\"form\":1},\"traceEvents\":[\n";
+
 TEST(ChromeTraceTest, WithoutRecordsItIsEmpty) {
-  EXPECT_EQ(ChromeTrace({}, MethodTable()), "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n]}\n");
+  EXPECT_EQ(ChromeTrace({}, MethodTable()), absl::StrCat(kHead, "]}\n"));
 }
 
 TEST(ChromeTraceTest, ARecordIsAnEventAndItsIntervalsBelow) {
@@ -33,17 +37,19 @@ TEST(ChromeTraceTest, ARecordIsAnEventAndItsIntervalsBelow) {
   At(record.times, Stage::kQueued) = 1'000'500;
   At(record.times, Stage::kDelivered) = 1'012'345;
   const std::string arguments =
-      R"("args":{"id":"18446744073709551615","method":"/greeter.Greeter/Say","path":"shm","stream":9,"bytes":64,)"
-      R"("degree":2,"clock_error_ns":250}})";
-  EXPECT_EQ(ChromeTrace({record}, methods),
-            "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"
-            R"({"ph":"X","name":"/greeter.Greeter/Say","cat":"call","pid":1,"tid":0,"ts":1000.001,"dur":12.344,)" +
-                arguments + ",\n" +
-                R"({"ph":"X","name":"framework, client","cat":"software","pid":1,"tid":0,"ts":1000.001,"dur":0.499,)" +
-                arguments + ",\n" +
-                R"({"ph":"X","name":"queued to delivered","cat":"mixed","pid":1,"tid":0,"ts":1000.500,"dur":11.845,)" +
-                arguments + ",\n" + R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"client, shm link 3"}})" +
-                "\n]}\n");
+      R"("args":{"id":"18446744073709551615","kind":"call","method":"/greeter.Greeter/Say","side":"client",)"
+      R"("path":"shm","stream":9,"bytes":64,"degree":2,"clock_error_ns":250)";
+  EXPECT_EQ(
+      ChromeTrace({record}, methods),
+      kHead +
+          std::string(
+              R"({"ph":"X","name":"/greeter.Greeter/Say","cat":"call","pid":1,"tid":0,"ts":1000.001,"dur":12.344,)") +
+          arguments + R"(,"stages":{"submitted":1000001,"queued":1000500,"delivered":1012345}}},)" + "\n" +
+          R"({"ph":"X","name":"framework, client","cat":"software","pid":1,"tid":0,"ts":1000.001,"dur":0.499,)" +
+          arguments + "}},\n" +
+          R"({"ph":"X","name":"queued to delivered","cat":"mixed","pid":1,"tid":0,"ts":1000.500,"dur":11.845,)" +
+          arguments + "}},\n" + R"({"ph":"M","name":"process_name","pid":1,"args":{"name":"client, shm link 3"}})" +
+          "\n]}\n");
 }
 
 TEST(ChromeTraceTest, RecordsThatOverlapAreOnLanesOfTheirOwn) {

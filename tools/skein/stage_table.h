@@ -1,0 +1,25 @@
+// Where the time of calls went, for people: as tables and as bars.
+#ifndef SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
+#define SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "core/inspect/tracing.h"
+#include "tools/skein/stacked_bar.h"
+
+namespace skein {
+
+// What is told of together: the calls of one method over one path at one side.
+using StageGroup = std::vector<inspect::SeriesFigures>;
+
+// Calls before messages; within a group the stages in order.
+std::vector<StageGroup> GroupsOf(const std::vector<inspect::SeriesFigures>& all);
+// A line for each stage, and the sums.
+std::string StageTable(const StageGroup& group);
+// The medians, us.
+StackedBar BarOf(const StageGroup& group);
+
+}  // namespace skein
+
+#endif  // SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
