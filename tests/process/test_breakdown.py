@@ -3,6 +3,7 @@
 import pathlib
 import re
 import subprocess
+from xml.etree import ElementTree
 
 import harness
 from processes import await_true
@@ -26,15 +27,17 @@ class Breakdown(harness.ProcessTest):
 
     def test_the_stages_of_a_call_from_end_to_end(self):
         client, server = self.while_it_calls()
-        picture = pathlib.Path(self.scratch()) / "calls.svg"
-        result = skein("breakdown", "--seconds=1", f"--svg={picture}", client.pid)
+        svg = pathlib.Path(self.scratch()) / "calls.svg"
+        png = svg.with_suffix(".png")
+        result = skein("breakdown", "--seconds=1", f"--svg={svg}", f"--png={png}", client.pid)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"/\S+ over shm, seen by the client")
         rows = {name: (work, int(count), float(p50)) for name, work, count, p50 in ROW.findall(result.stdout)}
         for stage in ("framework, client", "combining", "posting", "wire", "dispatch", "framework, server", "handler",
                       "reply, wire", "reply, delivery", "from end to end"):  # fmt: skip
             self.assertGreater(rows[stage][1], 10, stage)
-        self.assertIn("<svg", picture.read_text())
+        self.assertEqual(ElementTree.parse(svg).getroot().tag, "{http://www.w3.org/2000/svg}svg")
+        self.assertEqual(png.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         seen_by_server = skein("breakdown", "--seconds=1", server.pid)
         self.assertRegex(seen_by_server.stdout, r"over shm, seen by the server")
 
@@ -68,6 +71,9 @@ class Breakdown(harness.ProcessTest):
         self.assertEqual(counts["from end to end"], 100)
         self.assertEqual(counts["framework, client"], 100)
         self.assertEqual(skein("breakdown", trace).stdout, result.stdout)
+        not_drawn = skein("breakdown", "--png=/none/calls.png", trace)
+        self.assertEqual((not_drawn.returncode, not_drawn.stdout), (1, result.stdout))
+        self.assertIn("cannot write /none/calls.png", not_drawn.stderr)
 
     def test_what_is_no_trace(self):
         folder = pathlib.Path(self.scratch())

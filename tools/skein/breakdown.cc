@@ -17,6 +17,7 @@
 #include "core/inspect/attachment.h"
 #include "core/inspect/tracing.h"
 #include "tools/skein/arguments.h"
+#include "tools/skein/picture.h"
 #include "tools/skein/recorded_trace.h"
 #include "tools/skein/stacked_bar.h"
 #include "tools/skein/stage_table.h"
@@ -29,8 +30,8 @@ using inspect::SeriesFigures;
 
 constexpr char kVerb[] = "breakdown";
 constexpr char kUsage[] =
-    "usage: skein breakdown [--seconds=S] [--every=N] [--svg=FILE] PID\n"
-    "       skein breakdown [--svg=FILE] TRACE\n"
+    "usage: skein breakdown [--seconds=S] [--every=N] [--svg=FILE] [--png=FILE] PID\n"
+    "       skein breakdown [--svg=FILE] [--png=FILE] TRACE\n"
     "\n"
     "Where the time of a process's calls goes: a table for each path, side and method, a line for each stage. Of the\n"
     "calls in TRACE, a file that skein record wrote, the same figures (./ before a name that is a number).\n"
@@ -38,7 +39,8 @@ constexpr char kUsage[] =
     "  --seconds=S   traces for so long, then stops; 0: what has been traced until now (default: 3, or 0 where the\n"
     "                process traces already)\n"
     "  --every=N     traces one call of N (default 1)\n"
-    "  --svg=FILE    draws the medians as stacked bars, too\n";
+    "  --svg=FILE, --png=FILE\n"
+    "                draws the medians as stacked bars, too\n";
 
 struct CommandLine {
   std::optional<pid_t> process;
@@ -46,6 +48,7 @@ struct CommandLine {
   std::optional<double> seconds;
   std::optional<uint32_t> every;
   std::string svg;
+  std::string png;
 };
 
 // A number is a process's, all else a file's name.
@@ -73,6 +76,8 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
       status = ParseCount("--every", value, line.every.emplace());
     } else if (absl::ConsumePrefix(&value, "--svg=")) {
       line.svg = std::string(value);
+    } else if (absl::ConsumePrefix(&value, "--png=")) {
+      line.png = std::string(value);
     } else if (absl::StartsWith(argument, "-")) {
       status = UnknownOption(argument);
     } else {
@@ -117,14 +122,15 @@ absl::StatusOr<std::vector<SeriesFigures>> OfTrace(const std::string& name) {
   return absl::Status(figures.status().code(), absl::StrCat(name, ": ", figures.status().message()));
 }
 
-absl::Status Draw(const std::vector<StageGroup>& groups, const std::string& name) {
+absl::Status Draw(const std::vector<StageGroup>& groups, const CommandLine& line) {
   std::vector<StackedBar> bars;
   bars.reserve(groups.size());
   for (const StageGroup& group : groups) bars.push_back(BarOf(group));
-  std::ofstream file(name);
-  file << DrawStackedBars(bars, "us, medians");
-  file.close();
-  return file.good() ? absl::OkStatus() : absl::UnavailableError(absl::StrCat("cannot write ", name));
+  const Picture picture = DrawStackedBars(bars, "us, medians");
+  if (!line.svg.empty()) {
+    if (absl::Status status = picture.SaveAsSvg(line.svg); !status.ok()) return status;
+  }
+  return line.png.empty() ? absl::OkStatus() : picture.SaveAsPng(line.png);
 }
 
 }  // namespace
@@ -141,8 +147,8 @@ int RunBreakdown(const std::vector<std::string>& arguments) {
   if (groups.empty()) {
     std::puts("nothing was traced: no call came or went over a connection of Skein's");
   }
-  if (line->svg.empty()) return 0;
-  const absl::Status drawn = Draw(groups, line->svg);
+  if (line->svg.empty() && line->png.empty()) return 0;
+  const absl::Status drawn = Draw(groups, *line);
   return drawn.ok() ? 0 : Failed(kVerb, drawn);
 }
 

@@ -2,38 +2,40 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
 
 namespace skein {
 namespace {
 
-constexpr double kWidth = 960;
-constexpr double kHeight = 26;
-constexpr double kTitle = 20;
-constexpr double kLine = 16;
 constexpr double kMargin = 14;
-constexpr double kNarrowest = 46;  // that has room for a number
-constexpr size_t kColumns = 3;     // of the legend
+constexpr double kWidth = 960;  // of the longest bar
+constexpr double kHeight = 26;  // of each
+constexpr double kLine = 18;
+constexpr double kBaseline = 13;  // of a line's text, below its upper edge
+constexpr double kSample = 10;    // a colour in the legend
+constexpr double kGap = 5;        // between what belongs together
+constexpr double kSpace = 20;     // between what does not
 
-// A shade of its colour for each part, so that neighbours can be told apart.
-std::string ColorOf(const std::string& work, size_t number) {
-  constexpr std::array<std::pair<const char*, int>, 4> kHues = {
-      {{"software", 212}, {"wire", 32}, {"handler", 130}, {"mixed", 280}}};
-  int hue = 0;
-  for (const auto& [name, its] : kHues) {
-    if (work == name) hue = its;
+struct Hue {
+  absl::string_view work;
+  Color color;
+};
+constexpr std::array<Hue, 4> kHues = {{{"software", {0.30, 0.52, 0.80}},
+                                       {"wire", {0.85, 0.52, 0.18}},
+                                       {"handler", {0.25, 0.64, 0.33}},
+                                       {"mixed", {0.58, 0.40, 0.74}}}};
+
+// A shade of its work's colour for each part, so that neighbours can be told apart.
+Color ColorOf(const std::string& work, size_t number) {
+  Color color = {0.5, 0.5, 0.5};
+  for (const Hue& hue : kHues) {
+    if (work == hue.work) color = hue.color;
   }
-  return absl::StrFormat("hsl(%d,60%%,%d%%)", hue, 48 + 14 * static_cast<int>(number % 3));
-}
-
-// Methods have any bytes.
-std::string Escaped(std::string text) {
-  for (char& letter : text) letter = letter < ' ' || letter > '~' ? '?' : letter;
-  return absl::StrReplaceAll(text, {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}});
+  const double white = 0.22 * static_cast<double>(number % 3);
+  const auto mixed = [white](double part) { return part + (1 - part) * white; };
+  return {mixed(color.red), mixed(color.green), mixed(color.blue)};
 }
 
 double LengthOf(const StackedBar& bar) {
@@ -42,58 +44,59 @@ double LengthOf(const StackedBar& bar) {
   return length;
 }
 
-std::string Text(double x, double y, const char* anchor, const std::string& text) {
-  return absl::StrFormat("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, Escaped(text));
+// Each gives the height at which what comes next begins.
+double DrawTitle(Picture& picture, const StackedBar& bar, double y, const std::string& unit) {
+  const std::string length = absl::StrFormat(": %.2f %s", LengthOf(bar), unit);
+  const std::string title = picture.Fitted(bar.title, kWidth - picture.WidthOf(length));
+  picture.Write(kMargin, y + kBaseline, title + length);
+  return y + kLine;
 }
 
-double HeightOf(const StackedBar& bar) {
-  const size_t lines = (bar.parts.size() + kColumns - 1) / kColumns;
-  return kTitle + kHeight + 4 + kLine * static_cast<double>(lines) + kMargin;
+double DrawParts(Picture& picture, const StackedBar& bar, double y, double scale) {
+  double x = kMargin;
+  for (size_t i = 0; i < bar.parts.size(); ++i) {
+    const double width = bar.parts[i].length * scale;
+    picture.Fill({x, y, width, kHeight}, ColorOf(bar.parts[i].work, i));
+    const std::string length = absl::StrFormat("%.2f", bar.parts[i].length);
+    const double text = picture.WidthOf(length);
+    if (text + 2 * kGap <= width) picture.Write(x + (width - text) / 2, y + (kHeight - kLine) / 2 + kBaseline, length);
+    x += width;
+  }
+  return y + kHeight + kGap;
 }
 
-std::string Draw(const StackedBar& bar, double y, double scale, const std::string& unit) {
-  std::string svg =
-      Text(kMargin, y + kTitle - 6, "start", absl::StrFormat("%s: %.2f %s", bar.title, LengthOf(bar), unit));
+double DrawLegend(Picture& picture, const StackedBar& bar, double y) {
   double x = kMargin;
   for (size_t i = 0; i < bar.parts.size(); ++i) {
     const StackedBar::Part& part = bar.parts[i];
-    const double width = part.length * scale;
-    absl::StrAppendFormat(&svg, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"/>\n", x,
-                          y + kTitle, width, kHeight, ColorOf(part.work, i));
-    if (width >= kNarrowest) {
-      svg += Text(x + width / 2, y + kTitle + kHeight - 8, "middle", absl::StrFormat("%.2f", part.length));
+    const std::string text =
+        picture.Fitted(absl::StrFormat("%s (%s) %.2f", part.name, part.work, part.length), kWidth - kSample - kGap);
+    const double width = kSample + kGap + picture.WidthOf(text);
+    if (x > kMargin && x + width > kMargin + kWidth) {
+      x = kMargin;
+      y += kLine;
     }
-    x += width;
-    const double column = kWidth / kColumns * static_cast<double>(i % kColumns);
-    const size_t row = i / kColumns;
-    const double line = y + kTitle + kHeight + 4 + kLine * static_cast<double>(row);
-    absl::StrAppendFormat(&svg, "<rect x=\"%.1f\" y=\"%.1f\" width=\"10\" height=\"10\" fill=\"%s\"/>\n",
-                          kMargin + column, line + 2, ColorOf(part.work, i));
-    svg += Text(kMargin + column + 15, line + 11, "start",
-                absl::StrFormat("%s (%s) %.2f", part.name, part.work, part.length));
+    picture.Fill({x, y + (kLine - kSample) / 2, kSample, kSample}, ColorOf(part.work, i));
+    picture.Write(x + kSample + kGap, y + kBaseline, text);
+    x += width + kSpace;
   }
-  return svg;
+  return y + kLine;
 }
 
 }  // namespace
 
-std::string DrawStackedBars(const std::vector<StackedBar>& bars, const std::string& unit) {
+Picture DrawStackedBars(const std::vector<StackedBar>& bars, const std::string& unit) {
   double longest = 0;
-  double height = kMargin;
+  for (const StackedBar& bar : bars) longest = std::max(longest, LengthOf(bar));
+  Picture picture(kWidth + 2 * kMargin);
+  double y = kMargin;
   for (const StackedBar& bar : bars) {
-    longest = std::max(longest, LengthOf(bar));
-    height += HeightOf(bar);
+    y = DrawTitle(picture, bar, y, unit);
+    y = DrawParts(picture, bar, y, longest > 0 ? kWidth / longest : 0);
+    y = DrawLegend(picture, bar, y) + kMargin;
   }
-  std::string svg = absl::StrFormat(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
-      kWidth + 2 * kMargin, height);
-  double y = kMargin / 2;
-  for (const StackedBar& bar : bars) {
-    svg += Draw(bar, y, longest > 0 ? kWidth / longest : 0, unit);
-    y += HeightOf(bar);
-  }
-  return svg + "</svg>\n";
+  picture.set_height(std::max(y, 2 * kMargin));
+  return picture;
 }
 
 }  // namespace skein

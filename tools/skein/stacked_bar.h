@@ -1,9 +1,11 @@
-// Bars of parts one behind the other, as SVG.
+// Bars of parts one behind the other.
 #ifndef SKEIN_TOOLS_SKEIN_STACKED_BAR_H_
 #define SKEIN_TOOLS_SKEIN_STACKED_BAR_H_
 
 #include <string>
 #include <vector>
+
+#include "tools/skein/picture.h"
 
 namespace skein {
 
@@ -17,8 +19,8 @@ struct StackedBar {
   std::vector<Part> parts;
 };
 
-// All to one scale; `unit` says of what.
-std::string DrawStackedBars(const std::vector<StackedBar>& bars, const std::string& unit);
+// All to one scale; `unit` says of what. Nothing is wider than the picture: long titles are cut, legends are broken.
+Picture DrawStackedBars(const std::vector<StackedBar>& bars, const std::string& unit);
 
 }  // namespace skein
 

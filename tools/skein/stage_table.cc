@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "tools/skein/printable.h"
 #include "tools/skein/table.h"
 
 namespace skein {

@@ -8,14 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tools/skein/printable.h"
 
 namespace skein {
-
-// What cannot be shown in a line (peers have a part in it) as '?'.
-inline std::string Printable(std::string text) {
-  for (char& letter : text) letter = letter < ' ' || letter > '~' ? '?' : letter;
-  return text;
-}
 
 // The first row is the heading. All of it is made printable.
 inline std::string Table(std::vector<std::vector<std::string>> rows) {
