@@ -18,12 +18,12 @@ if [[ ${1:--} != -* ]]; then
   shift
 fi
 case $name in
-  report | quick | vm) program=(macro/harness.py "$name") ;;
+  report | quick | trace | vm) program=(macro/harness.py "$name") ;;
   thrift) program=(macro/harness.py report --only='^thrift' --out="$build/../bench_thrift.json") ;;
   core) program=(micro/core.py) ;;
   large) program=(micro/large_payloads.py) ;;
   rdma) program=(micro/soft_roce.py) ;;
   flock-sim) program=(sim/flock_sim.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick thrift vm core large rdma flock-sim" ;;
+  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

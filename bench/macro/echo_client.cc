@@ -6,12 +6,14 @@
 #include <grpcpp/grpcpp.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -99,6 +101,12 @@ absl::StatusOr<ProcessorTimes> TakeProcessorTimes() {
   return times;
 }
 
+absl::Duration MedianOf(std::vector<absl::Duration>& durations) {
+  const auto middle = durations.begin() + static_cast<ptrdiff_t>(durations.size() / 2);
+  std::nth_element(durations.begin(), middle, durations.end());
+  return *middle;
+}
+
 absl::Status MeasureLoad(const Stubs& stubs) {
   Run* const run = RunOf(absl::GetFlag(FLAGS_style));
   Load load = {absl::GetFlag(FLAGS_callers), static_cast<size_t>(absl::GetFlag(FLAGS_bytes)),
@@ -107,14 +115,23 @@ absl::Status MeasureLoad(const Stubs& stubs) {
   load.duration = absl::GetFlag(FLAGS_duration);
   const absl::StatusOr<ProcessorTimes> before = TakeProcessorTimes();
   if (!before.ok()) return before.status();
+  BeginStages();
   absl::StatusOr<Outcome> outcome = run(stubs, load);
   if (!outcome.ok()) return outcome.status();
+  std::vector<absl::Duration> stages = EndStages();
   const absl::StatusOr<ProcessorTimes> after = TakeProcessorTimes();
   if (!after.ok()) return after.status();
   if (outcome->latencies.empty()) return absl::InvalidArgumentError("no call was due within --duration");
   std::optional<double> used;
   if (after->server.has_value()) used = after->client - before->client + *after->server - *before->server;
-  std::cout << LoadFigures(std::move(outcome->latencies), outcome->elapsed, load.bytes, used) << std::endl;
+  std::string figures = LoadFigures(outcome->latencies, outcome->elapsed, load.bytes, used);
+  if (!stages.empty()) {
+    const absl::Duration sum = MedianOf(stages);
+    figures.pop_back();
+    absl::StrAppendFormat(&figures, R"(, "stages_us": %.2f, "stages_share": %.2f})", absl::ToDoubleMicroseconds(sum),
+                          100 * absl::FDivDuration(sum, MedianOf(outcome->latencies)));
+  }
+  std::cout << figures << std::endl;
   return absl::OkStatus();
 }
 

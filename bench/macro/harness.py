@@ -1,8 +1,8 @@
-"""harness.py report|quick|vm --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
+"""harness.py report|quick|trace|vm --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
 in-process transport and Skein; or from one virtual machine to another over TCP, rsockets, SMC-R and Skein's RDMA.
 
 report measures everything that docs/performance.md tells of one host (half an hour), quick what a user asks first (two
-minutes), vm what two virtual machines can do (twenty minutes).
+minutes), trace what tracing costs (five minutes), vm what two virtual machines can do (twenty minutes).
 Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
 drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
 laptop) favours none; the rounds of all scenarios are shuffled, too."""
@@ -37,6 +37,7 @@ class Plan:
 PLANS = {
     "report": Plan(plan.report, "bench.json"),
     "quick": Plan(plan.quick, "bench_quick.json"),
+    "trace": Plan(plan.trace, "bench_trace.json"),
     "vm": Plan(plan.vm, "bench_vm.json", duration=2, guests=True),
 }
 GUESTS = "bench_services"  # the script that they run
@@ -132,7 +133,7 @@ class Series:
         if self._scenario.load.measure == "idle":
             return {}
         bases = {base.name: [round_[base.name].get(figure) for round_ in self._rounds]
-                 for base in plan.BASES if base in self._transports}  # fmt: skip
+                 for base in self._scenario.bases if base in self._transports}  # fmt: skip
         return {
             name: [float(f"{ratio:.4g}") for ratio in statistics_of.ratios(values, base)]
             for name, base in bases.items()

@@ -4,6 +4,10 @@ namespace skein::bench {
 
 void InitTransport() {}
 
+void BeginStages() {}
+
+std::vector<absl::Duration> EndStages() { return {}; }
+
 const char* SkeinMode() { return nullptr; }
 
 }  // namespace skein::bench

@@ -30,6 +30,14 @@ IN_PROCESS = Transport("in-process", "in-process", listen=None)
 SKEIN = Transport("skein", "Skein", skein_client=True, skein_server=True, path="shm")
 SKEIN_BLOCK = dataclasses.replace(SKEIN, name="skein block", title="Skein, mode block", wait_mode="block")
 
+SAMPLED, TRACED = (
+    dataclasses.replace(SKEIN, name=f"skein traced 1/{every}", title=title, environment=(("SKEIN_TRACE", str(every)),))
+    for every, title in ((100, "Skein, one call of 100 traced"), (1, "Skein, every call traced"))
+)
+# The client compares what it measures itself with what it is told of its calls.
+TOLD = dataclasses.replace(SKEIN, name="skein told", title="Skein, told of every call",
+                           environment=(("BENCH_STAGES", "1"),))  # fmt: skip
+
 FALLBACK = Transport("fallback", "Skein, plain server", skein_client=True, path="tcp: peer does not speak Skein")
 TLS_TCP = Transport("tls tcp", "TLS", tls=True)
 TLS_SKEIN = dataclasses.replace(SKEIN, name="tls skein", title="Skein, TLS", tls=True)
@@ -118,6 +126,7 @@ class Scenario:
     load: Load
     transports: tuple
     rounds: int
+    bases: tuple = BASES
     together: bool = False  # whether its rounds follow each other; else they are scattered over the whole run
 
     @property
@@ -197,3 +206,11 @@ def vm():
     small = [Load(api, callers=callers) for api in ("sync", "callback", "stream", "thrift") for callers in (1, 8)]
     large = [Load(api, size=REMOTE_LARGE, callers=callers) for api in ("sync", "thrift") for callers in (1, 8)]
     return [Scenario(load, REMOTE, FEW) for load in small + large]
+
+
+def trace():
+    """What tracing costs, and whether its stages add up to what a caller measures. Five minutes."""
+    loads = [Load(api, callers=callers) for api in ("sync", "callback", "thrift") for callers in (1, 8)]
+    for load in loads:
+        told = (TOLD,) if load == Load() else ()
+        yield Scenario(load, (SKEIN, SAMPLED, TRACED, *told), 2 * MANY, bases=(SKEIN,))

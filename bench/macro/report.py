@@ -17,6 +17,7 @@ from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, TCP, Load
 
 BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
 BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.py, do not edit -->"
+BEGIN_TRACE = "<!-- figures of tracing: written by bench/macro/report.py, do not edit -->"
 FOLDER = "performance"  # of the plots, beside the page
 
 # figure: (how it is called, how it is written)
@@ -27,6 +28,8 @@ FIGURES = {
     "p999_us": ("p99.9, us", "{:,.1f}"),
     "calls_per_s": ("calls/s", "{:,.0f}"),
     "mb_per_s": ("MB/s each way", "{:,.1f}"),
+    "stages_us": ("sum of a call's stages, p50, us", "{:,.1f}"),
+    "stages_share": ("of the p50 that the caller measures, %", "{:,.1f}"),
     "cpu_us": ("processor time a call, both ends, us", "{:,.1f}"),
     "client_cpu_percent": ("client's processor time, %", "{:.3f}"),
     "server_cpu_percent": ("server's processor time, %", "{:.3f}"),
@@ -43,7 +46,7 @@ class Part:
     holds: typing.Callable
 
 
-SMALL = ("p50_us", "p99_us", "p999_us", "calls_per_s", "cpu_us")
+SMALL = ("p50_us", "p99_us", "p999_us", "calls_per_s", "cpu_us", "stages_us", "stages_share")
 CROWD = ("p50_us", "p99_us", "calls_per_s", "cpu_us")
 LARGE = ("p50_us", "mb_per_s", "cpu_us")
 LARGE_SIZES = (REMOTE_LARGE, MIB, 16 * MIB)
@@ -124,11 +127,13 @@ class Section:
     wanted: bool = False
     curves: tuple = ()
     rare: tuple = ()  # figures that so few calls cannot have
+    base: str = "TCP (or TLS)"
 
 
 SECTIONS = {
     "report": Section(BEGIN, wanted=True, curves=CURVES),
     "quick": Section(BEGIN, curves=CURVES),
+    "trace": Section(BEGIN_TRACE, rare=("p999_us",), base="Skein without tracing"),
     "vm": Section(BEGIN_VM, rare=("p999_us",)),
 }
 
@@ -214,7 +219,7 @@ def about(results):
         f" {on['memory_gib']} GiB of memory, Linux {on['kernel']}, gRPC {on['grpc']}; load average {loads};"
         f" {results['minutes']:g} minutes. {min(rounds, default=0)} to {max(rounds, default=0)} rounds of"
         f" {settings['duration']:g} s a figure; seed {settings['seed']}. Medians"
-        " (lowest..highest round), and the median of the ratios to TCP (or TLS) in the same round."
+        f" (lowest..highest round), and the median of the ratios to {section_of(results).base} in the same round."
     )
     return words + (f" **Not a whole run: {', '.join(limits)}.**" if limits else "")
 

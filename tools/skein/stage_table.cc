@@ -8,6 +8,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/trace/stage.h"
 #include "tools/skein/printable.h"
 #include "tools/skein/table.h"
 
@@ -23,6 +24,12 @@ std::string Share(double part, double all) { return all > 0 ? absl::StrFormat("%
 double Mean(const SeriesFigures& figures) {
   return figures.count == 0 ? 0 : static_cast<double>(figures.sum) / static_cast<double>(figures.count);
 }
+
+// What the program does when it has the reply: not the call's own time, and beside its sum.
+bool IsAfterwards(const SeriesFigures& figures) {
+  return !figures.whole && figures.from_stage >= static_cast<uint64_t>(trace::Stage::kDelivered);
+}
+bool IsPart(const SeriesFigures& figures) { return !figures.whole && !IsAfterwards(figures); }
 
 std::string TitleOf(const SeriesFigures& figures) {
   return absl::StrCat(figures.method.empty() ? (figures.call ? "calls" : "messages") : figures.method, " over ",
@@ -67,13 +74,16 @@ std::string StageTable(const StageGroup& group) {
   uint64_t medians = 0;
   std::map<std::string, double> by_work;
   for (const SeriesFigures& figures : group) {
-    if (figures.whole) continue;
+    if (!IsPart(figures)) continue;
     rows.push_back(Row(figures.interval, figures, whole));
     medians += figures.p50;
     by_work[figures.work] += Mean(figures) * static_cast<double>(figures.count);
   }
   for (const SeriesFigures& figures : group) {
     if (figures.whole) rows.push_back(Row("from end to end", figures, whole));
+  }
+  for (const SeriesFigures& figures : group) {
+    if (IsAfterwards(figures)) rows.push_back(Row(figures.interval, figures, whole));
   }
   std::string text = absl::StrCat(Printable(TitleOf(group.front())), "\n", Table(std::move(rows)),
                                   "sum of the stages' medians: ", Micros(medians), " us");
@@ -88,7 +98,7 @@ std::string StageTable(const StageGroup& group) {
 StackedBar BarOf(const StageGroup& group) {
   StackedBar bar{TitleOf(group.front()), {}};
   for (const SeriesFigures& figures : group) {
-    if (!figures.whole) bar.parts.push_back({figures.interval, figures.work, static_cast<double>(figures.p50) / 1000});
+    if (IsPart(figures)) bar.parts.push_back({figures.interval, figures.work, static_cast<double>(figures.p50) / 1000});
   }
   return bar;
 }

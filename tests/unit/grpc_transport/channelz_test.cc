@@ -1,0 +1,64 @@
+// What gRPC's channelz tells of connections that Skein carries: what it tells of others.
+#include <grpc/grpc.h>
+#include <grpc/support/alloc.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "grpc_transport/skein.h"
+#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/two_ends.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using ChannelzTest = TwoEnds;
+using nlohmann::json;
+
+json Told(char* text) {
+  const std::unique_ptr<char, void (*)(void*)> owned(text, gpr_free);
+  return owned == nullptr ? json() : json::parse(owned.get());
+}
+
+intptr_t Number(const json& reference, const char* name) { return std::stol(reference.at(name).get<std::string>()); }
+
+json ClientSocket() {
+  const json channel = Told(grpc_channelz_get_top_channels(0)).at("channel").at(0);
+  const json subchannel =
+      Told(grpc_channelz_get_subchannel(Number(channel.at("subchannelRef").at(0), "subchannelId"))).at("subchannel");
+  return Told(grpc_channelz_get_socket(Number(subchannel.at("socketRef").at(0), "socketId"))).at("socket");
+}
+
+json ServerSocket() {
+  const json server = Told(grpc_channelz_get_servers(0)).at("server").at(0);
+  const json sockets = Told(grpc_channelz_get_server_sockets(Number(server.at("ref"), "serverId"), 0, 0));
+  return Told(grpc_channelz_get_socket(Number(sockets.at("socketRef").at(0), "socketId"))).at("socket");
+}
+
+TEST_F(ChannelzTest, BothEndsHaveASocketWithAddressesAndCounts) {
+  ASSERT_EQ(Paths().size(), 0);
+  ASSERT_TRUE(Call("/test.Echo/Call").ok());
+  ASSERT_TRUE(Call("/test.Echo/Call").ok());
+  ASSERT_EQ(Paths().at(0).path, "shm");
+
+  const json client = ClientSocket();
+  EXPECT_EQ(client.at("remote").at("tcpip_address").at("port"), port_);
+  EXPECT_TRUE(client.at("local").contains("tcpip_address"));
+  EXPECT_EQ(client.at("data").at("streamsStarted"), "2");
+  EXPECT_EQ(client.at("data").at("messagesSent"), "2");
+  EXPECT_EQ(client.at("data").at("messagesReceived"), "2");
+  const json server = ServerSocket();
+  EXPECT_EQ(server.at("remote"), client.at("local")) << "one connection, seen from its two ends";
+  EXPECT_EQ(server.at("data").at("streamsStarted"), "2");
+  EXPECT_EQ(server.at("data").at("messagesReceived"), "2");
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!skein::grpc_transport::Init().ok()) return 1;
+  return RUN_ALL_TESTS();
+}
