@@ -94,11 +94,12 @@ void AddBars(std::vector<Bar>& bars, const Record& record, const MethodTable& me
   }
 }
 
-void AppendEvent(std::string& json, absl::string_view name, absl::string_view category, Lane lane, uint64_t start_ns,
-                 uint64_t ns, absl::string_view arguments) {
-  absl::StrAppend(&json, "{\"ph\":\"X\",\"name\":", name, ",\"cat\":\"", category, "\",\"pid\":", lane.process,
-                  ",\"tid\":", lane.lane, ",\"ts\":", Microseconds(start_ns), ",\"dur\":", Microseconds(ns),
-                  ",\"args\":{", arguments, "}},\n");
+// Begins and ends rather than complete events: with these, viewers add a duration to a time in floating point, and may
+// find that neighbours overlap. Named both: some pair them by that.
+void AppendEvent(std::string& json, char phase, absl::string_view name, Lane lane, uint64_t ns,
+                 absl::string_view more = "") {
+  absl::StrAppend(&json, "{\"ph\":\"", absl::string_view(&phase, 1), "\",\"name\":", name, ",\"pid\":", lane.process,
+                  ",\"tid\":", lane.lane, ",\"ts\":", Microseconds(ns), more, "},\n");
 }
 
 std::string ArgumentsOf(const Record& record, const MethodTable& methods) {
@@ -112,13 +113,16 @@ std::string ArgumentsOf(const Record& record, const MethodTable& methods) {
 
 void AppendBar(std::string& json, const Bar& bar, Lane lane, const MethodTable& methods) {
   const Record& record = *bar.record;
-  const std::string arguments = ArgumentsOf(record, methods);
-  AppendEvent(json, bar.name, RecordKindName(record.kind), lane, bar.start_ns, bar.ns,
-              absl::StrCat(arguments, bar.stages));
+  AppendEvent(json, 'B', bar.name, lane, bar.start_ns,
+              absl::StrCat(",\"cat\":\"", RecordKindName(record.kind), "\",\"args\":{", ArgumentsOf(record, methods),
+                           bar.stages, "}"));
   for (const Lasted& each : bar.below) {
-    AppendEvent(json, Quoted(IntervalName(each.interval)), WorkName(WorkOf(each.interval)), lane, each.start_ns,
-                each.ns, arguments);
+    const std::string name = Quoted(IntervalName(each.interval));
+    AppendEvent(json, 'B', name, lane, each.start_ns,
+                absl::StrCat(",\"cat\":\"", WorkName(WorkOf(each.interval)), "\""));
+    AppendEvent(json, 'E', name, lane, each.start_ns + each.ns);
   }
+  AppendEvent(json, 'E', bar.name, lane, bar.start_ns + bar.ns);
 }
 
 }  // namespace
