@@ -21,7 +21,8 @@ class QuietSource final : public progress::Source {
  public:
   bool Poll() override {
     MutexLock lock(&mu_);
-    if (pollers_.insert(std::this_thread::get_id()).second && pollers_.size() == 1) polled.Notify();
+    pollers_.insert(std::this_thread::get_id());
+    if (!polled.HasBeenNotified()) polled.Notify();
     return false;
   }
   bool Arm() override { return true; }
@@ -33,7 +34,11 @@ class QuietSource final : public progress::Source {
     MutexLock lock(&mu_);
     return pollers_;
   }
-  absl::Notification polled;
+  void Forget() {
+    MutexLock lock(&mu_);
+    pollers_.clear();
+  }
+  absl::Notification polled;  // for the first time
 
  private:
   mutable Mutex mu_;
