@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <set>
 #include <utility>
-#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/base/abstract_socket.h"
@@ -45,7 +47,7 @@ absl::StatusOr<std::string> Receive(int fd, pid_t process) {
   while (text.size() < kMaxAnswerBytes) {
     pollfd waited = {fd, POLLIN, 0};
     if (poll(&waited, 1, kPatienceMs) <= 0) {
-      return absl::UnavailableError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
+      return absl::DeadlineExceededError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
     }
     const ssize_t size = recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
     if (size < 0) return absl::UnavailableError(ErrnoStatus(errno, "hear the answer").message());
@@ -72,33 +74,54 @@ absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
 
 }  // namespace
 
-absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question) {
+absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question) {
   const absl::StatusOr<uid_t> user = UserOf(process);
   if (!user.ok()) return user.status();
   if (*user != geteuid() && geteuid() != 0) {
     return absl::PermissionDeniedError(
         absl::StrCat("process ", process, " runs as user ", *user, "; ask as that user or as root"));
   }
-  std::string answers;
-  bool any = false;
+  std::vector<LibraryAnswer> answers;
   for (int library = 0; library < kMaxLibraries; ++library) {
     const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(process, library));
     if (!socket.ok()) continue;
-    any = true;
     if (absl::Status status = CheckListener(socket->get(), process, *user); !status.ok()) return status;
     // An answer comes even if the question cannot be sent: that it is not allowed.
     send(socket->get(), question.data(), std::min(question.size(), kMaxQuestionBytes), MSG_NOSIGNAL);
     const absl::StatusOr<std::string> text = Receive(socket->get(), process);
     if (!text.ok()) return text.status();
-    const absl::StatusOr<std::string> answer = Understand(*text, process);
+    absl::StatusOr<std::string> answer = Understand(*text, process);
     if (!answer.ok()) return answer.status();
-    answers += *answer;
+    answers.push_back({library, *std::move(answer)});
   }
-  if (any) return answers;
+  if (!answers.empty()) return answers;
   return absl::UnavailableError(
       absl::StrCat("process ", process,
                    " has no Skein to ask: it has made no connection for which Skein is on, or is in another network "
                    "namespace (then run skein there)"));
+}
+
+absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question) {
+  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, question);
+  if (!answers.ok()) return answers.status();
+  std::string text;
+  for (const LibraryAnswer& answer : *answers) text += answer.text;
+  return text;
+}
+
+std::vector<pid_t> ProcessesToAsk() {
+  // Each line ends with the name of a socket, an abstract one with '@' before it.
+  std::ifstream sockets("/proc/net/unix");
+  std::set<pid_t> processes;
+  for (std::string line; std::getline(sockets, line);) {
+    const size_t name = line.rfind(absl::StrCat("@", kControlPrefix));
+    if (name == std::string::npos) continue;
+    const std::vector<absl::string_view> numbers =
+        absl::StrSplit(absl::string_view(line).substr(name + 1 + kControlPrefix.size()), '-');
+    pid_t process = 0;
+    if (numbers.size() == 2 && absl::SimpleAtoi(numbers[0], &process) && process > 0) processes.insert(process);
+  }
+  return {processes.begin(), processes.end()};
 }
 
 }  // namespace skein::inspect

@@ -5,16 +5,29 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace skein::inspect {
 
-// What `process` answers to `question`, all its libraries one after the other; blocks for seconds at most. NOT_FOUND:
-// no such process. PERMISSION_DENIED: another user's. UNAVAILABLE: it has nothing of Skein, or does not answer.
-// FAILED_PRECONDITION: it has another version. Otherwise what the process says is wrong. The messages say what to do.
+// What one library of a process has answered.
+struct LibraryAnswer {
+  int library = 0;  // as in ControlName
+  std::string text;
+};
+
+// What `process` answers to `question`, each of its libraries; blocks for seconds at most. NOT_FOUND: no such process.
+// PERMISSION_DENIED: another user's. UNAVAILABLE: it has nothing of Skein, or ends. DEADLINE_EXCEEDED: it does not
+// answer. FAILED_PRECONDITION: it has another version. Otherwise what the process says is wrong. The messages say what
+// to do.
+absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question);
+// The same, one after the other: for answers that are lines.
 absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question);
+
+// Who can be asked, by number: processes of this network namespace that have Skein, other users' too.
+std::vector<pid_t> ProcessesToAsk();
 
 }  // namespace skein::inspect
 

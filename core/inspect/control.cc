@@ -157,7 +157,7 @@ class Control {
 
 }  // namespace
 
-std::string ControlName(pid_t process, int library) { return absl::StrCat("skein-control-", process, "-", library); }
+std::string ControlName(pid_t process, int library) { return absl::StrCat(kControlPrefix, process, "-", library); }
 
 absl::string_view Version() { return SKEIN_VERSION; }
 

@@ -27,6 +27,7 @@ inline constexpr absl::string_view kProtocol = "skein";
 
 // A process may have several libraries with Skein in them, for gRPC and for Thrift: each answers for itself.
 inline constexpr int kMaxLibraries = 4;
+inline constexpr absl::string_view kControlPrefix = "skein-control-";
 std::string ControlName(pid_t process, int library);
 // That both ends must be of.
 absl::string_view Version();

@@ -14,6 +14,7 @@
 #include "core/inspect/control.h"
 #include "core/trace/chrome_trace.h"
 #include "core/trace/counters.h"
+#include "core/trace/metrics.h"
 #include "core/trace/prometheus.h"
 #include "core/trace/tracer.h"
 
@@ -110,7 +111,7 @@ void HandleTracing() {
   Handle("series", [](absl::string_view) { return EncodeSeries(Figures()); });
   Handle("metrics", [](absl::string_view) {
     trace::Flush();
-    return trace::PrometheusText(trace::ReadCounters(), trace::Snapshot(), trace::Methods());
+    return trace::PrometheusText(trace::MetricsOf(trace::ReadCounters(), trace::Snapshot(), trace::Methods()));
   });
 }
 
@@ -185,6 +186,19 @@ absl::StatusOr<std::vector<SeriesFigures>> DecodeSeries(absl::string_view text) 
 absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process) {
   const absl::StatusOr<std::string> text = Ask(process, "series");
   return text.ok() ? DecodeSeries(*text) : text.status();
+}
+
+absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process) {
+  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, "metrics");
+  if (!answers.ok()) return answers.status();
+  trace::MetricFamilies all;
+  for (const LibraryAnswer& answer : *answers) {
+    absl::StatusOr<trace::MetricFamilies> families = trace::ParsePrometheusText(answer.text);
+    if (!families.ok()) return families.status();
+    trace::AddLabel(*families, "library", absl::StrCat(answer.library));
+    trace::Merge(all, *std::move(families));
+  }
+  return all;
 }
 
 }  // namespace skein::inspect

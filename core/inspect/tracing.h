@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "core/trace/aggregate.h"
 #include "core/trace/method_table.h"
+#include "core/trace/metric_family.h"
 
 namespace skein::inspect {
 
@@ -61,6 +62,9 @@ std::string EncodeSeries(const std::vector<SeriesFigures>& series);
 absl::StatusOr<std::vector<SeriesFigures>> DecodeSeries(absl::string_view text);
 // Another process's; errors are Ask's.
 absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process);
+
+// What each library of another process counts and measures; the label "library" tells them apart. Errors are Ask's.
+absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process);
 
 }  // namespace skein::inspect
 

@@ -1,130 +1,182 @@
 #include "core/trace/prometheus.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "core/trace/quoted.h"
 
 namespace skein::trace {
 namespace {
 
-// Durations, each a summary and a gauge of the longest, NAME_max.
-struct Durations {
-  absl::string_view name;
-  absl::string_view labels;  // for the page
-  absl::string_view help;
-  bool (*has)(const SeriesKey& key);
-};
+using Labels = std::vector<std::pair<std::string, std::string>>;
 
-constexpr std::array<Durations, 3> kDurations = {{
-    {"skein_call_seconds", "path, side, method",
-     "Traced calls: at the client from the framework's submission to its delivery, at the server from arrival to the "
-     "reply's WRITE.",
-     [](const SeriesKey& key) { return key.whole && key.kind == RecordKind::kCall; }},
-    {"skein_message_seconds", "path, side", "Traced messages: from the stream to the peer's framework.",
-     [](const SeriesKey& key) { return key.whole && key.kind == RecordKind::kMessage; }},
-    {"skein_interval_seconds", "path, side, method, kind, interval, work",
-     "Parts of traced calls and messages, between two stages that are known one after the other.",
-     [](const SeriesKey& key) { return !key.whole; }},
-}};
-constexpr absl::string_view kLongest = "The longest of them.";
+constexpr std::array<absl::string_view, 3> kTypes = {"counter", "gauge", "summary"};
+constexpr absl::string_view kQuantile = "quantile";
 
-struct Quantile {
-  absl::string_view name;
-  double percent;
-};
-constexpr std::array<Quantile, 4> kQuantiles = {{{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"0.999", 99.9}}};
+absl::string_view TypeName(MetricType type) { return kTypes[static_cast<size_t>(type)]; }
 
-absl::string_view TypeName(CounterType type) { return type == CounterType::kGauge ? "gauge" : "counter"; }
-
-void AppendHead(std::string& text, absl::string_view name, absl::string_view type, absl::string_view help) {
-  absl::StrAppend(&text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
+std::string TextOf(const Labels& labels) {
+  if (labels.empty()) return "";
+  std::string text;
+  for (const auto& [name, value] : labels) {
+    absl::StrAppend(&text, text.empty() ? "{" : ",", name, "=", InQuotes(value));
+  }
+  return text + "}";
 }
 
-std::string Seconds(uint64_t ns) { return absl::StrFormat("%d.%09d", ns / 1'000'000'000, ns % 1'000'000'000); }
+void AppendSummary(std::string& text, const std::string& name, const Metric& metric) {
+  Labels labels = metric.labels;
+  labels.emplace_back(kQuantile, "");
+  for (const auto& [quantile, value] : metric.quantiles) {
+    labels.back().second = quantile;
+    absl::StrAppend(&text, name, TextOf(labels), " ", value, "\n");
+  }
+  const std::string common = TextOf(metric.labels);
+  absl::StrAppend(&text, name, "_sum", common, " ", metric.sum, "\n", name, "_count", common, " ", metric.count, "\n");
+}
 
-void AppendCounter(std::string& text, const CounterSpec& spec, const CounterSnapshot& counters) {
-  AppendHead(text, spec.name, TypeName(spec.type), spec.help);
-  for (size_t label = 0; label < ValuesOf(spec.label); ++label) {
-    const uint64_t value = counters.Value(spec.counter, label);
-    if (spec.label == CounterLabel::kReason && value == 0) continue;
-    absl::StrAppend(&text, spec.name);
-    if (spec.label != CounterLabel::kNone) {
-      absl::StrAppend(&text, "{", LabelName(spec.label), "=", Quoted(LabelValue(spec.label, label)), "}");
+// A line "NAME{LABELS} VALUE".
+struct Sample {
+  absl::string_view name;
+  Labels labels;
+  std::string value;
+};
+
+// The text between quotes that `text` begins with, which are taken off it.
+std::optional<std::string> TakeQuoted(absl::string_view& text) {
+  if (!absl::ConsumePrefix(&text, "\"")) return std::nullopt;
+  std::string value;
+  while (!text.empty() && text[0] != '"') {
+    absl::ConsumePrefix(&text, "\\");
+    if (text.empty()) return std::nullopt;
+    value += text[0];
+    text.remove_prefix(1);
+  }
+  return absl::ConsumePrefix(&text, "\"") ? std::optional(std::move(value)) : std::nullopt;
+}
+
+// "{a="1",b="2"}" at the beginning of `text`, or nothing, which is taken off it.
+std::optional<Labels> TakeLabels(absl::string_view& text) {
+  Labels labels;
+  if (!absl::ConsumePrefix(&text, "{")) return labels;
+  do {
+    const size_t equals = text.find('=');
+    if (equals == absl::string_view::npos) return std::nullopt;
+    std::string name(text.substr(0, equals));
+    text.remove_prefix(equals + 1);
+    std::optional<std::string> value = TakeQuoted(text);
+    if (!value.has_value()) return std::nullopt;
+    labels.emplace_back(std::move(name), *std::move(value));
+  } while (absl::ConsumePrefix(&text, ","));
+  return absl::ConsumePrefix(&text, "}") ? std::optional(std::move(labels)) : std::nullopt;
+}
+
+std::optional<Sample> SampleOf(absl::string_view line) {
+  Sample sample;
+  sample.name = line.substr(0, line.find_first_of("{ "));
+  line.remove_prefix(sample.name.size());
+  std::optional<Labels> labels = TakeLabels(line);
+  double number = 0;
+  if (!labels.has_value() || !absl::ConsumePrefix(&line, " ") || !absl::SimpleAtod(line, &number)) return std::nullopt;
+  sample.labels = *std::move(labels);
+  sample.value = std::string(line);
+  return sample;
+}
+
+// Puts the lines of a summary together: its quantiles, the sum, the count.
+bool AddToSummaries(MetricFamily& family, Sample sample) {
+  if (sample.name == family.name) {
+    if (sample.labels.empty() || sample.labels.back().first != kQuantile) return false;
+    std::string quantile = std::move(sample.labels.back().second);
+    sample.labels.pop_back();
+    if (family.metrics.empty() || !family.metrics.back().sum.empty()) {
+      family.metrics.emplace_back().labels = std::move(sample.labels);
+    } else if (family.metrics.back().labels != sample.labels) {
+      return false;
     }
-    // A gauge read while it changes may be below 0 for a moment.
-    absl::StrAppend(&text, " ", static_cast<int64_t>(value), "\n");
+    family.metrics.back().quantiles.emplace_back(std::move(quantile), std::move(sample.value));
+    return true;
   }
+  if (!absl::ConsumePrefix(&sample.name, family.name) || family.metrics.empty()) return false;
+  Metric& last = family.metrics.back();
+  std::string* const part = sample.name == "_sum" ? &last.sum : sample.name == "_count" ? &last.count : nullptr;
+  uint64_t count = 0;
+  if (part == nullptr || !part->empty() || last.labels != sample.labels) return false;
+  if (part == &last.count && (last.sum.empty() || !absl::SimpleAtoi(sample.value, &count))) return false;
+  *part = std::move(sample.value);
+  return true;
 }
 
-std::string LabelsOf(const SeriesKey& key, const MethodTable& methods) {
-  std::string labels = absl::StrCat("path=\"", PathName(key.path), "\",side=\"", SideName(key.side), "\"");
-  if (key.method != kNoMethod) absl::StrAppend(&labels, ",method=", Quoted(methods.Name(key.method)));
-  if (key.whole) return labels;
-  absl::StrAppend(&labels, ",kind=\"", RecordKindName(key.kind), "\",interval=", Quoted(IntervalName(key.interval)),
-                  ",work=\"", WorkName(WorkOf(key.interval)), "\"");
-  return labels;
+// Of the lines "# HELP NAME WHAT" and "# TYPE NAME TYPE".
+std::optional<MetricFamily> FamilyOf(absl::string_view help, absl::string_view type) {
+  const std::vector<absl::string_view> helps = absl::StrSplit(help, absl::MaxSplits(' ', 3));
+  const std::vector<absl::string_view> types = absl::StrSplit(type, ' ');
+  if (helps.size() != 4 || helps[0] != "#" || helps[1] != "HELP") return std::nullopt;
+  if (types.size() != 4 || types[0] != "#" || types[1] != "TYPE" || types[2] != helps[2]) return std::nullopt;
+  const auto known = absl::c_find(kTypes, types[3]);
+  if (known == kTypes.end()) return std::nullopt;
+  return MetricFamily{
+      std::string(helps[2]), std::string(helps[3]), static_cast<MetricType>(known - kTypes.begin()), {}};
 }
 
-void AppendSummary(std::string& text, absl::string_view name, absl::string_view labels, const Histogram& histogram) {
-  for (const Quantile& quantile : kQuantiles) {
-    absl::StrAppend(&text, name, "{", labels, ",quantile=\"", quantile.name, "\"} ",
-                    Seconds(histogram.Percentile(quantile.percent)), "\n");
-  }
-  absl::StrAppend(&text, name, "_sum{", labels, "} ", Seconds(histogram.Sum()), "\n");
-  absl::StrAppend(&text, name, "_count{", labels, "} ", histogram.Count(), "\n");
-}
-
-void AppendDurations(std::string& text, const Durations& durations, const AggregateSnapshot& aggregate,
-                     const MethodTable& methods) {
-  std::string longest;
-  const std::string max_name = absl::StrCat(durations.name, "_max");
-  AppendHead(text, durations.name, "summary", durations.help);
-  AppendHead(longest, max_name, "gauge", kLongest);
-  for (const Series& series : aggregate) {
-    if (!durations.has(series.key)) continue;
-    const std::string labels = LabelsOf(series.key, methods);
-    AppendSummary(text, durations.name, labels, series.histogram);
-    absl::StrAppend(&longest, max_name, "{", labels, "} ", Seconds(series.histogram.Max()), "\n");
-  }
-  text += longest;
-}
-
-void AppendRow(std::string& page, absl::string_view name, absl::string_view type, absl::string_view labels,
-               absl::string_view help) {
-  absl::StrAppend(&page, "| `", name, "` | ", type, " | ", labels, " | ", help, " |\n");
+bool AddSample(MetricFamilies& families, absl::string_view line) {
+  std::optional<Sample> sample = SampleOf(line);
+  if (!sample.has_value() || families.empty()) return false;
+  MetricFamily& family = families.back();
+  if (family.type == MetricType::kSummary) return AddToSummaries(family, *std::move(sample));
+  if (sample->name != family.name) return false;
+  family.metrics.push_back({std::move(sample->labels), std::move(sample->value), {}, "", ""});
+  return true;
 }
 
 }  // namespace
 
-std::string PrometheusText(const CounterSnapshot& counters, const AggregateSnapshot& aggregate,
-                           const MethodTable& methods) {
+std::string PrometheusText(const MetricFamilies& families) {
   std::string text;
-  for (const CounterSpec& spec : kCounterTable) AppendCounter(text, spec, counters);
-  for (const Durations& durations : kDurations) AppendDurations(text, durations, aggregate, methods);
+  for (const MetricFamily& family : families) {
+    absl::StrAppend(&text, "# HELP ", family.name, " ", family.help, "\n# TYPE ", family.name, " ",
+                    TypeName(family.type), "\n");
+    for (const Metric& metric : family.metrics) {
+      if (family.type == MetricType::kSummary) {
+        AppendSummary(text, family.name, metric);
+      } else {
+        absl::StrAppend(&text, family.name, TextOf(metric.labels), " ", metric.value, "\n");
+      }
+    }
+  }
   return text;
 }
 
-std::string MetricsMarkdown() {
-  std::string page =
-      "# Metrics\n\n"
-      "Written from the tables in core/trace/counters.h and core/trace/prometheus.cc; change these, then run "
-      "`skein_write_metrics docs/metrics.md` (in the build's core/trace).\n\n"
-      "Counters count always. Durations are those of traced calls and messages: summaries with the quantiles 0.5, 0.9, "
-      "0.99 and 0.999 since tracing was begun, each off by 1/64 at most, and of what is longer than 73 minutes as "
-      "that.\n\n"
-      "| metric | type | labels | meaning |\n|---|---|---|---|\n";
-  for (const CounterSpec& spec : kCounterTable) {
-    AppendRow(page, spec.name, TypeName(spec.type), LabelName(spec.label), spec.help);
+absl::StatusOr<MetricFamilies> ParsePrometheusText(absl::string_view text) {
+  const absl::Status other = absl::DataLossError("metrics of another form");
+  MetricFamilies families;
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  if (!lines.back().empty()) return other;
+  lines.pop_back();
+  for (auto line = lines.begin(); line != lines.end(); ++line) {
+    if (!absl::StartsWith(*line, "#")) {
+      if (!AddSample(families, *line)) return other;
+      continue;
+    }
+    const absl::string_view help = *line++;
+    std::optional<MetricFamily> family = line == lines.end() ? std::nullopt : FamilyOf(help, *line);
+    if (!family.has_value()) return other;
+    families.push_back(*std::move(family));
   }
-  for (const Durations& durations : kDurations) {
-    AppendRow(page, durations.name, "summary", durations.labels, durations.help);
-    AppendRow(page, absl::StrCat(durations.name, "_max"), "gauge", durations.labels, kLongest);
+  const auto cut = [](const Metric& summary) { return summary.count.empty(); };
+  for (const MetricFamily& family : families) {
+    if (family.type == MetricType::kSummary && absl::c_any_of(family.metrics, cut)) return other;
   }
-  return page;
+  return families;
 }
 
 }  // namespace skein::trace

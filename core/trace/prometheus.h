@@ -1,23 +1,19 @@
-// All metrics as Prometheus' text (version 0.0.4), and the page that describes them.
+// Metrics as Prometheus' text (version 0.0.4).
 #ifndef SKEIN_CORE_TRACE_PROMETHEUS_H_
 #define SKEIN_CORE_TRACE_PROMETHEUS_H_
 
 #include <string>
 
-#include "core/trace/aggregate.h"
-#include "core/trace/counters.h"
-#include "core/trace/method_table.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "core/trace/metric_family.h"
 
 namespace skein::trace {
 
-// Counters and gauges as they are (reasons that never were are left out); of each series of the aggregate a summary of
-// its quantiles, since tracing began, and a gauge of its longest. Method names may be any bytes. For HTTP:
-// "text/plain; version=0.0.4".
-std::string PrometheusText(const CounterSnapshot& counters, const AggregateSnapshot& aggregate,
-                           const MethodTable& methods);
-
-// docs/metrics.md
-std::string MetricsMarkdown();
+// For HTTP: "text/plain; version=0.0.4".
+std::string PrometheusText(const MetricFamilies& families);
+// From one process to another: what PrometheusText was given. DATA_LOSS for any other text, other programs' too.
+absl::StatusOr<MetricFamilies> ParsePrometheusText(absl::string_view text);
 
 }  // namespace skein::trace
 

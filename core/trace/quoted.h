@@ -11,12 +11,14 @@
 
 namespace skein::trace {
 
-// What is not printable ASCII reads as C's escapes ("\xff"), so that different names stay different. Both formats then
-// ask for the same two escapes.
-inline std::string Quoted(absl::string_view name) {
-  const std::string printable = absl::CHexEscape(name);
+// What is not printable ASCII reads as C's escapes ("\xff"), so that different names stay different.
+inline std::string Printable(absl::string_view name) { return absl::CHexEscape(name); }
+
+// Of what is printable. Both formats ask for the same two escapes.
+inline std::string InQuotes(absl::string_view printable) {
   return absl::StrCat("\"", absl::StrReplaceAll(printable, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
 }
+inline std::string Quoted(absl::string_view name) { return InQuotes(Printable(name)); }
 
 }  // namespace skein::trace
 

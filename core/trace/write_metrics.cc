@@ -2,7 +2,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "core/trace/prometheus.h"
+#include "core/trace/metrics.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

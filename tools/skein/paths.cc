@@ -6,9 +6,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/inspect/attachment.h"
 #include "core/inspect/live_paths.h"
 #include "tools/skein/arguments.h"
-#include "tools/skein/processes.h"
+#include "tools/skein/process_name.h"
 #include "tools/skein/table.h"
 
 namespace skein {
@@ -44,7 +45,7 @@ std::vector<pid_t> Processes(const std::vector<std::string>& arguments) {
     }
     processes.push_back(*process);
   }
-  return arguments.empty() ? AllProcesses() : processes;
+  return arguments.empty() ? inspect::ProcessesToAsk() : processes;
 }
 
 }  // namespace
@@ -52,7 +53,7 @@ std::vector<pid_t> Processes(const std::vector<std::string>& arguments) {
 int RunPaths(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   const std::vector<pid_t> processes = Processes(arguments);
-  if (processes.empty()) return 2;
+  if (processes.empty() && !arguments.empty()) return 2;
   Rows rows = {{"PID", "NAME", "FOR", "ROLE", "LOCAL", "PEER", "PATH", "WHY NOT BETTER"}};
   bool failed = false;
   for (const pid_t process : processes) {

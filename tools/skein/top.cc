@@ -12,7 +12,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -20,7 +19,7 @@
 #include "core/inspect/live_paths.h"
 #include "core/inspect/tracing.h"
 #include "tools/skein/arguments.h"
-#include "tools/skein/processes.h"
+#include "tools/skein/process_name.h"
 #include "tools/skein/table.h"
 
 namespace skein {
@@ -73,14 +72,13 @@ struct Sample {
   uint64_t p99 = 0;
 };
 
-std::map<std::string, double> CountersOf(absl::string_view text) {
+std::map<std::string, double> CountersOf(const trace::MetricFamilies& families) {
   std::map<std::string, double> counters;
-  for (absl::string_view line : absl::StrSplit(text, '\n')) {
-    const size_t name = line.find_first_of(" {");
-    const size_t value = line.rfind(' ');
-    double number = 0;
-    if (name == absl::string_view::npos || absl::StartsWith(line, "#")) continue;
-    if (absl::SimpleAtod(line.substr(value + 1), &number)) counters[std::string(line.substr(0, name))] += number;
+  for (const trace::MetricFamily& family : families) {
+    for (const trace::Metric& metric : family.metrics) {
+      double number = 0;
+      if (absl::SimpleAtod(metric.value, &number)) counters[family.name] += number;
+    }
   }
   return counters;
 }
@@ -90,7 +88,7 @@ absl::StatusOr<Sample> Take(pid_t process) {
   const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
   if (!paths.ok()) return paths.status();
   for (const inspect::LivePath& path : *paths) ++sample.connections[path.path.substr(0, path.path.find(':'))];
-  const absl::StatusOr<std::string> metrics = inspect::Ask(process, "metrics");
+  const absl::StatusOr<trace::MetricFamilies> metrics = inspect::AskMetrics(process);
   if (!metrics.ok()) return metrics.status();
   sample.counters = CountersOf(*metrics);
   const absl::StatusOr<std::vector<inspect::SeriesFigures>> series = inspect::AskSeries(process);
@@ -150,7 +148,7 @@ std::vector<std::string> Row(pid_t process, const Sample& before, const Sample& 
 // All that can be asked; of those that were named, what is wrong with the others goes to `wrong`.
 std::map<pid_t, Sample> TakeAll(const std::vector<pid_t>& named, std::string& wrong) {
   std::map<pid_t, Sample> samples;
-  for (const pid_t process : named.empty() ? AllProcesses() : named) {
+  for (const pid_t process : named.empty() ? inspect::ProcessesToAsk() : named) {
     absl::StatusOr<Sample> sample = Take(process);
     if (sample.ok()) {
       samples[process] = *std::move(sample);

@@ -16,7 +16,9 @@
 namespace skein::inspect {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class ControlTest : public ::testing::Test {
  protected:
@@ -55,6 +57,11 @@ TEST_F(ControlTest, OutlivesWhoDoesNotGoOn) {
   ASSERT_TRUE(silent.ok() && deaf.ok());
   ASSERT_EQ(send(deaf->get(), "long", 4, MSG_NOSIGNAL), 4);
   EXPECT_EQ(*Ask(getpid(), "echo still"), "still");
+}
+
+TEST_F(ControlTest, IsFoundAmongTheProcessesToAsk) {
+  EXPECT_THAT(ProcessesToAsk(), Contains(getpid()));
+  EXPECT_THAT(ProcessesToAsk(), Not(Contains(getppid())));
 }
 
 // A listener as of another version, in another process's name.

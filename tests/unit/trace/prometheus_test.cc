@@ -1,12 +1,13 @@
 #include "core/trace/prometheus.h"
 
-#include <fstream>
-#include <sstream>
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_split.h"
 #include "core/base/fallback.h"
 #include "core/trace/method_table.h"
+#include "core/trace/metrics.h"
 #include "core/trace/record.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -17,11 +18,12 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 std::vector<std::string> Lines(const CounterSnapshot& counters, Aggregate& aggregate, const MethodTable& methods) {
-  return absl::StrSplit(PrometheusText(counters, aggregate.Snapshot(), methods), '\n');
+  return absl::StrSplit(PrometheusText(MetricsOf(counters, aggregate.Snapshot(), methods)), '\n');
 }
 
 TEST(PrometheusTest, CountersAreThereBeforeTheyCountButReasonsOnlyIfTheyWere) {
@@ -79,11 +81,71 @@ TEST(PrometheusTest, MethodsOfHostilePeersAddNoLines) {
   EXPECT_THAT(Lines({}, aggregate, methods), Contains(HasSubstr(R"(method="\\\"} 1\\nskein_forged 1\\n")")));
 }
 
-TEST(PrometheusTest, ReferencePageIsInStep) {
-  std::ifstream file(SKEIN_METRICS_PAGE);
-  std::stringstream page;
-  page << file.rdbuf();
-  EXPECT_EQ(page.str(), MetricsMarkdown()) << "run skein_write_metrics docs/metrics.md";
+// Of what write_samples makes, too: every byte in a name.
+MetricFamilies Samples() {
+  MethodTable methods;
+  Aggregate aggregate;
+  for (const std::string& name : HostileNames()) aggregate.Add(CompleteCall(methods.Intern(name), 5));
+  CounterSnapshot counters;
+  for (size_t slot = 0; slot < kSlots; ++slot) counters.values[slot] = ~slot;
+  return MetricsOf(counters, aggregate.Snapshot(), methods);
+}
+
+TEST(PrometheusTest, IsReadAsItWasWritten) {
+  const MetricFamilies written = Samples();
+  const absl::StatusOr<MetricFamilies> read = ParsePrometheusText(PrometheusText(written));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(*read == written);
+  EXPECT_THAT(*ParsePrometheusText(""), IsEmpty());
+}
+
+TEST(PrometheusTest, WhatIsCutWithinALineOrASummaryIsNoText) {
+  MethodTable methods;
+  Aggregate aggregate;
+  aggregate.Add(CompleteCall(methods.Intern("a\"b"), 5));
+  const std::string whole = PrometheusText(MetricsOf({}, aggregate.Snapshot(), methods));
+  size_t read = 0;
+  for (size_t size = 0; size < whole.size(); ++size) {
+    const absl::StatusOr<MetricFamilies> families = ParsePrometheusText(whole.substr(0, size));
+    if (!families.ok()) continue;
+    ++read;
+    EXPECT_EQ(PrometheusText(*families), whole.substr(0, size));
+  }
+  EXPECT_GT(read, 10u) << "behind each counter";
+  EXPECT_LT(read, static_cast<size_t>(std::count(whole.begin(), whole.end(), '\n')));
+}
+
+TEST(PrometheusTest, OtherTextIsNone) {
+  const std::string head = "# HELP a b\n# TYPE a counter\n";
+  const std::string summary = "# HELP s b\n# TYPE s summary\n";
+  for (const std::string& text : {std::string("a 1\n"),
+                                  std::string("\n"),
+                                  std::string("# HELP a b\n"),
+                                  std::string("# HELP a\n# TYPE a counter\n"),
+                                  std::string("# TYPE a counter\n# HELP a b\n"),
+                                  std::string("# HELP a b\n# TYPE c counter\n"),
+                                  std::string("# HELP a b\n# TYPE a histogram\n"),
+                                  head + "b 1\n",
+                                  head + "a\n",
+                                  head + "a x\n",
+                                  head + "a 1 2\n",
+                                  head + "a{} 1\n",
+                                  head + "a{b} 1\n",
+                                  head + "a{b=\"c} 1\n",
+                                  head + "a{b=\"c\\\"} 1\n",
+                                  head + "a{b=\"c\"1\n",
+                                  head + "a{b=\"c\",} 1\n",
+                                  head + "a{b=\"c\\",
+                                  summary + "s 1\n",
+                                  summary + "s_sum 1\n",
+                                  summary + "s_count 1\n",
+                                  summary + "s{quantile=\"0.5\"} 1\n",
+                                  summary + "s{quantile=\"0.5\"} 1\ns_count 1\n",
+                                  summary + "s{quantile=\"0.5\"} 1\ns_sum 1\ns_count 1.5\n",
+                                  summary + "s{quantile=\"0.5\"} 1\ns_sum{a=\"b\"} 1\ns_count{a=\"b\"} 1\n",
+                                  summary + "s{quantile=\"0.5\"} 1\ns_sum 1\ns_sum 1\ns_count 1\n"}) {
+    EXPECT_EQ(ParsePrometheusText(text).status().code(), absl::StatusCode::kDataLoss) << text;
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/trace/chrome_trace.h"
 #include "core/trace/counters.h"
 #include "core/trace/method_table.h"
+#include "core/trace/metrics.h"
 #include "core/trace/prometheus.h"
 #include "tests/unit/trace/samples.h"
 
@@ -27,7 +28,7 @@ int Write(std::string_view format) {
   CounterSnapshot counters;
   for (size_t slot = 0; slot < kSlots; ++slot) counters.values[slot] = slot + 1;
   if (format == "prometheus") {
-    std::cout << PrometheusText(counters, aggregate.Snapshot(), methods);
+    std::cout << PrometheusText(MetricsOf(counters, aggregate.Snapshot(), methods));
   } else if (format == "chrome") {
     std::cout << ChromeTrace(records, methods);
   } else {

@@ -1,0 +1,155 @@
+#include "core/trace/metrics.h"
+
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "core/trace/quoted.h"
+
+namespace skein::trace {
+namespace {
+
+// Durations, each a summary and a gauge of the longest, NAME_max.
+struct Durations {
+  absl::string_view name;
+  absl::string_view labels;  // for the page
+  absl::string_view help;
+  bool (*has)(const SeriesKey& key);
+};
+
+constexpr std::array<Durations, 3> kDurations = {{
+    {"skein_call_seconds", "path, side, method",
+     "Traced calls: at the client from the framework's submission to its delivery, at the server from arrival to the "
+     "reply's WRITE.",
+     [](const SeriesKey& key) { return key.whole && key.kind == RecordKind::kCall; }},
+    {"skein_message_seconds", "path, side", "Traced messages: from the stream to the peer's framework.",
+     [](const SeriesKey& key) { return key.whole && key.kind == RecordKind::kMessage; }},
+    {"skein_interval_seconds", "path, side, method, kind, interval, work",
+     "Parts of traced calls and messages, between two stages that are known one after the other.",
+     [](const SeriesKey& key) { return !key.whole; }},
+}};
+constexpr absl::string_view kLongest = "The longest of them.";
+
+struct Quantile {
+  absl::string_view name;
+  double percent;
+};
+constexpr std::array<Quantile, 4> kQuantiles = {{{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"0.999", 99.9}}};
+
+absl::string_view TypeName(CounterType type) { return type == CounterType::kGauge ? "gauge" : "counter"; }
+
+std::string Seconds(uint64_t ns) { return absl::StrFormat("%d.%09d", ns / 1'000'000'000, ns % 1'000'000'000); }
+
+MetricFamily CounterOf(const CounterSpec& spec, const CounterSnapshot& counters) {
+  MetricFamily family{std::string(spec.name),
+                      std::string(spec.help),
+                      spec.type == CounterType::kGauge ? MetricType::kGauge : MetricType::kCounter,
+                      {}};
+  for (size_t label = 0; label < ValuesOf(spec.label); ++label) {
+    const uint64_t value = counters.Value(spec.counter, label);
+    if (spec.label == CounterLabel::kReason && value == 0) continue;
+    Metric& metric = family.metrics.emplace_back();
+    if (spec.label != CounterLabel::kNone) {
+      metric.labels.emplace_back(LabelName(spec.label), Printable(LabelValue(spec.label, label)));
+    }
+    // A gauge read while it changes may be below 0 for a moment.
+    metric.value = absl::StrCat(static_cast<int64_t>(value));
+  }
+  return family;
+}
+
+Metric LabelledBy(const SeriesKey& key, const MethodTable& methods) {
+  Metric metric;
+  metric.labels.emplace_back("path", PathName(key.path));
+  metric.labels.emplace_back("side", SideName(key.side));
+  if (key.method != kNoMethod) metric.labels.emplace_back("method", Printable(methods.Name(key.method)));
+  if (key.whole) return metric;
+  metric.labels.emplace_back("kind", RecordKindName(key.kind));
+  metric.labels.emplace_back("interval", IntervalName(key.interval));
+  metric.labels.emplace_back("work", WorkName(WorkOf(key.interval)));
+  return metric;
+}
+
+Metric SummaryOf(const Series& series, const MethodTable& methods) {
+  Metric summary = LabelledBy(series.key, methods);
+  for (const Quantile& quantile : kQuantiles) {
+    summary.quantiles.emplace_back(quantile.name, Seconds(series.histogram.Percentile(quantile.percent)));
+  }
+  summary.sum = Seconds(series.histogram.Sum());
+  summary.count = absl::StrCat(series.histogram.Count());
+  return summary;
+}
+
+void AddDurations(MetricFamilies& families, const Durations& durations, const AggregateSnapshot& aggregate,
+                  const MethodTable& methods) {
+  MetricFamily summaries{std::string(durations.name), std::string(durations.help), MetricType::kSummary, {}};
+  MetricFamily longest{absl::StrCat(durations.name, "_max"), std::string(kLongest), MetricType::kGauge, {}};
+  for (const Series& series : aggregate) {
+    if (!durations.has(series.key)) continue;
+    summaries.metrics.push_back(SummaryOf(series, methods));
+    longest.metrics.push_back(LabelledBy(series.key, methods));
+    longest.metrics.back().value = Seconds(series.histogram.Max());
+  }
+  families.push_back(std::move(summaries));
+  families.push_back(std::move(longest));
+}
+
+void AppendRow(std::string& page, absl::string_view name, absl::string_view type, absl::string_view labels,
+               absl::string_view help) {
+  absl::StrAppend(&page, "| `", name, "` | ", type, " | ", labels, " | ", help, " |\n");
+}
+
+}  // namespace
+
+MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapshot& aggregate,
+                         const MethodTable& methods) {
+  MetricFamilies families;
+  for (const CounterSpec& spec : kCounterTable) families.push_back(CounterOf(spec, counters));
+  for (const Durations& durations : kDurations) AddDurations(families, durations, aggregate, methods);
+  return families;
+}
+
+void AddLabel(MetricFamilies& families, absl::string_view name, absl::string_view value) {
+  for (MetricFamily& family : families) {
+    for (Metric& metric : family.metrics) metric.labels.emplace_back(name, Printable(value));
+  }
+}
+
+void Merge(MetricFamilies& families, MetricFamilies more) {
+  for (MetricFamily& family : more) {
+    const auto known = absl::c_find_if(families, [&](const MetricFamily& each) { return each.name == family.name; });
+    if (known == families.end()) {
+      families.push_back(std::move(family));
+    } else if (known->type == family.type) {
+      absl::c_move(family.metrics, std::back_inserter(known->metrics));
+    }
+  }
+}
+
+std::string MetricsMarkdown() {
+  std::string page =
+      "# Metrics\n\n"
+      "Written from the tables in core/trace/counters.h and core/trace/metrics.cc; change these, then run "
+      "`skein_write_metrics docs/metrics.md` (in the build's core/trace).\n\n"
+      "Counters count always. Durations are those of traced calls and messages: summaries with the quantiles 0.5, 0.9, "
+      "0.99 and 0.999 since tracing was begun, each off by 1/64 at most, and of what is longer than 73 minutes as "
+      "that.\n\n"
+      "`skein metrics PID` prints them. A process with two libraries, for gRPC and for Thrift, has all of them twice: "
+      "they are told apart by one more label, `library`, which is 0 or 1 and always there.\n\n"
+      "| metric | type | labels | meaning |\n|---|---|---|---|\n";
+  for (const CounterSpec& spec : kCounterTable) {
+    AppendRow(page, spec.name, TypeName(spec.type), LabelName(spec.label), spec.help);
+  }
+  for (const Durations& durations : kDurations) {
+    AppendRow(page, durations.name, "summary", durations.labels, durations.help);
+    AppendRow(page, absl::StrCat(durations.name, "_max"), "gauge", durations.labels, kLongest);
+  }
+  return page;
+}
+
+}  // namespace skein::trace

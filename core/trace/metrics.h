@@ -1,0 +1,30 @@
+// All that the process counts and measures, as metrics, and the page that describes them.
+#ifndef SKEIN_CORE_TRACE_METRICS_H_
+#define SKEIN_CORE_TRACE_METRICS_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "core/trace/aggregate.h"
+#include "core/trace/counters.h"
+#include "core/trace/method_table.h"
+#include "core/trace/metric_family.h"
+
+namespace skein::trace {
+
+// Counters and gauges as they are (reasons that never were are left out); of each series of the aggregate a summary of
+// its quantiles, since tracing began, and a gauge of its longest. Method names may be any bytes.
+MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapshot& aggregate,
+                         const MethodTable& methods);
+
+// Says of each metric where it is from. The label is behind those that it has.
+void AddLabel(MetricFamilies& families, absl::string_view name, absl::string_view value);
+// `more` as well, each family once. They have different labels.
+void Merge(MetricFamilies& families, MetricFamilies more);
+
+// docs/metrics.md
+std::string MetricsMarkdown();
+
+}  // namespace skein::trace
+
+#endif  // SKEIN_CORE_TRACE_METRICS_H_
