@@ -140,7 +140,11 @@ std::string MetricsMarkdown() {
       "0.99 and 0.999 since tracing was begun, each off by 1/64 at most, and of what is longer than 73 minutes as "
       "that.\n\n"
       "`skein metrics PID` prints them. A process with two libraries, for gRPC and for Thrift, has all of them twice: "
-      "they are told apart by one more label, `library`, which is 0 or 1 and always there.\n\n"
+      "they are told apart by one more label, `library`, which is 0 or 1 and always there. `skein exporter` serves "
+      "those of a host's processes to Prometheus "
+      "([tracing.md](tracing.md#for-prometheus)), with the labels `process`, its number, and `program`, its name, and "
+      "with "
+      "a gauge `skein_up`: 1 if the process has answered, 0 if it has not.\n\n"
       "| metric | type | labels | meaning |\n|---|---|---|---|\n";
   for (const CounterSpec& spec : kCounterTable) {
     AppendRow(page, spec.name, TypeName(spec.type), LabelName(spec.label), spec.help);

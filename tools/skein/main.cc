@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "tools/skein/breakdown.h"
 #include "tools/skein/doctor/doctor.h"
+#include "tools/skein/exporter.h"
 #include "tools/skein/metrics.h"
 #include "tools/skein/options.h"
 #include "tools/skein/paths.h"
@@ -25,6 +26,7 @@ constexpr char kUsage[] =
     "  breakdown  where the time of a process's or a trace's calls goes, stage by stage\n"
     "  record     a process's calls one by one, as a trace that viewers open\n"
     "  metrics    a process's counters and durations, as Prometheus' text\n"
+    "  exporter   the same of all processes over HTTP, for Prometheus\n"
     "  options    every option, its values and its default\n"
     "\n"
     "skein VERB --help says more.\n";
@@ -33,9 +35,9 @@ struct Verb {
   absl::string_view name;
   int (*run)(const std::vector<std::string>& arguments);
 };
-constexpr Verb kVerbs[] = {{"doctor", RunDoctor},       {"paths", RunPaths},   {"top", RunTop},
-                           {"breakdown", RunBreakdown}, {"record", RunRecord}, {"metrics", RunMetrics},
-                           {"options", RunOptions}};
+constexpr Verb kVerbs[] = {{"doctor", RunDoctor},       {"paths", RunPaths},    {"top", RunTop},
+                           {"breakdown", RunBreakdown}, {"record", RunRecord},  {"metrics", RunMetrics},
+                           {"exporter", RunExporter},   {"options", RunOptions}};
 
 int Run(const std::vector<std::string>& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {

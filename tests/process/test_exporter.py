@@ -1,0 +1,225 @@
+"""skein exporter: what Prometheus gets of programs that know nothing of it."""
+
+import contextlib
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import unittest
+import urllib.error
+import urllib.request
+
+import harness
+from processes import await_true
+
+# The distribution's; this may be another Python.
+sys.path.append("/usr/lib/python3/dist-packages")
+from prometheus_client.parser import text_string_to_metric_families  # noqa: E402
+
+
+def command():
+    return harness.binary("probe_server").parents[2] / "tools/skein/skein"
+
+
+def run(*arguments):
+    return subprocess.run([command(), *map(str, arguments)], capture_output=True, text=True, timeout=30, check=False)
+
+
+class Scrape:
+    """The samples of a text, and that it is a valid one."""
+
+    def __init__(self, test, text):
+        families = [family for family in text_string_to_metric_families(text) if family.name.startswith("skein_")]
+        test.assertEqual(len(families), len({family.name for family in families}), "each family once")
+        self.samples = [sample for family in families for sample in family.samples]
+        series = [(sample.name, tuple(sorted(sample.labels.items()))) for sample in self.samples]
+        test.assertEqual(len(series), len(set(series)), "each series once")
+
+    def of(self, name, **labels):
+        return [sample for sample in self.samples
+                if sample.name == name and labels.items() <= sample.labels.items()]  # fmt: skip
+
+    def up(self):
+        return {int(sample.labels["process"]): sample.value for sample in self.of("skein_up")}
+
+
+class TwoLibraries:
+    """This process, as if it had two libraries with Skein: what they answer is what two other processes do."""
+
+    def __init__(self, pids):
+        self._listening = []
+        for library, pid in enumerate(pids):
+            listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            listening.bind(f"\0skein-control-{os.getpid()}-{library}")
+            listening.listen()
+            self._listening.append((listening, pid))
+        self._end, self._ended = socket.socketpair()
+        self._thread = threading.Thread(target=self._serve)
+        self._thread.start()
+
+    def close(self):
+        self._end.close()
+        self._thread.join()
+        for each in (self._ended, *(listening for listening, _ in self._listening)):
+            each.close()
+
+    def _serve(self):
+        while True:
+            ready = select.select([self._ended, *(listening for listening, _ in self._listening)], [], [])[0]
+            if self._ended in ready:
+                return
+            for listening, pid in self._listening:
+                if listening in ready:
+                    self._pass_on(listening.accept()[0], pid)
+
+    @staticmethod
+    def _pass_on(asking, pid):
+        with asking, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as answering:
+            answering.connect(f"\0skein-control-{pid}-0")
+            answering.send(asking.recv(256))
+            while piece := answering.recv(1 << 16):
+                asking.send(piece)
+
+
+@contextlib.contextmanager
+def called(name):
+    """This process under another name."""
+    file = pathlib.Path(f"/proc/{os.getpid()}/comm")
+    before = file.read_bytes()
+    file.write_bytes(name)
+    try:
+        yield
+    finally:
+        file.write_bytes(before)
+
+
+class Exporter(harness.ProcessTest):
+    def exporter(self, *arguments, user=None, program=None):
+        """The process and the URL that it prints once it is ready."""
+        process = subprocess.Popen([program or command(), "exporter", "--listen=127.0.0.1:0", *map(str, arguments)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=user)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        url = process.stdout.readline().strip()
+        self.assertRegex(url, r"^http://127\.0\.0\.1:\d+/metrics$")
+        return process, url
+
+    def scrape(self, url):
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            self.assertTrue(answer.headers["Content-Type"].startswith("text/plain"))
+            return Scrape(self, answer.read().decode("ascii"))
+
+    def pair_that_traces(self):
+        server = self.server()
+        client = self.client(server.address, env={"SKEIN_TRACE": "1"})
+        self.assert_calls_succeed(client)
+        return server, client
+
+    def test_each_process_is_asked_when_it_is_scraped(self):
+        server, client = self.pair_that_traces()
+        _, url = self.exporter(server.pid, client.pid)
+        self.assertTrue(await_true(lambda: self.scrape(url).of("skein_call_seconds_count"), 10))
+        before = self.scrape(url)
+        self.assertEqual(before.up(), {server.pid: 1, client.pid: 1})
+        self.assert_calls_succeed(client, count=100)
+        after = self.scrape(url)
+        for program in (server, client):
+            labels = {"process": str(program.pid), "path": "shm", "library": "0"}
+            (sent,), (more,) = (scrape.of("skein_messages_sent_total", **labels) for scrape in (before, after))
+            self.assertGreaterEqual(more.value, sent.value + 100)
+            self.assertEqual(sent.labels["program"], pathlib.Path(f"/proc/{program.pid}/comm").read_text().strip())
+        counts = after.of("skein_call_seconds_count", process=str(client.pid), side="client")
+        self.assertEqual(len(after.of("skein_call_seconds", process=str(client.pid), side="client")), 4 * len(counts))
+
+    def test_without_numbers_all_that_have_skein_are_asked(self):
+        _, url = self.exporter()
+        server, client = self.pair_that_traces()
+        up = self.scrape(url).up()
+        self.assertEqual((up[server.pid], up[client.pid]), (1, 1))
+        self.assertNotIn(os.getpid(), up)
+        client.close()
+        self.assertNotIn(client.pid, self.scrape(url).up())
+
+    def test_a_process_that_does_not_answer_fails_no_scrape(self):
+        server, client = self.pair_that_traces()
+        for arguments in ((), (server.pid, client.pid)):
+            _, url = self.exporter(*arguments)
+            server.signal(signal.SIGSTOP)
+            scrape = self.scrape(url)
+            server.signal(signal.SIGCONT)
+            up = scrape.up()
+            self.assertEqual((up[server.pid], up[client.pid]), (0, 1))
+            self.assertFalse(scrape.of("skein_messages_sent_total", process=str(server.pid)))
+            self.assertTrue(scrape.of("skein_messages_sent_total", process=str(client.pid)))
+
+    def test_it_ends_with_the_last_of_those_that_were_named(self):
+        server, client = self.pair_that_traces()
+        process, url = self.exporter(server.pid, client.pid)
+        client.kill()
+        self.assertEqual(self.scrape(url).up(), {server.pid: 1})
+        server.kill()
+        self.assertEqual(process.wait(10), 0)
+        self.assertEqual(process.stderr.read(), "skein exporter: the processes have ended\n")
+
+    def test_it_ends_when_it_is_told(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            process, url = self.exporter()
+            self.scrape(url)
+            process.send_signal(number)
+            self.assertEqual((process.wait(10), process.stderr.read()), (0, ""))
+            with self.assertRaises(urllib.error.URLError):
+                self.scrape(url)
+
+    def test_two_libraries_in_a_process_of_any_name(self):
+        server, client = self.pair_that_traces()
+        both = TwoLibraries([server.pid, client.pid])
+        self.addCleanup(both.close)
+        with called(b'a"\\\xff'):
+            _, url = self.exporter(os.getpid())
+            scrape = self.scrape(url)
+            sent = scrape.of("skein_messages_sent_total", process=str(os.getpid()), path="shm")
+        self.assertEqual([sample.labels["library"] for sample in sent], ["0", "1"])
+        self.assertEqual({sample.labels["program"] for sample in sent}, {'a\\"\\\\\\xff'})
+        printed = Scrape(self, run("metrics", os.getpid()).stdout)
+        self.assertEqual({sample.labels["library"] for sample in printed.of("skein_wake_ups_total")}, {"0", "1"})
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can ask as somebody else")
+    def test_another_users_processes_are_not_shown(self):
+        server, _ = self.pair_that_traces()
+        folder = self.scratch()
+        folder.chmod(0o755)
+        program = shutil.copy(command(), folder)
+        _, url = self.exporter(user=harness.NOBODY, program=program)
+        self.assertNotIn(server.pid, self.scrape(url).up())
+        refused = subprocess.run([program, "exporter", str(server.pid)], capture_output=True, text=True, timeout=30,
+                                 user=harness.NOBODY, check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn(f"process {server.pid} runs as user 0", refused.stderr)
+
+    def test_why_it_does_not_begin(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            for arguments, status, why in (
+                ([f"--listen={address}"], 1, f"cannot listen on {address}: Address already in use"),
+                (["--listen=192.0.2.1:80"], 1, "cannot listen on 192.0.2.1:80: Cannot assign requested address"),
+                (["--listen=[::1]:0"], 1, "only on addresses of IPv4"),
+                (["--listen=7534"], 2, "'7534' is not HOST:PORT"),
+                (["--listen=127.0.0.1:65536"], 2, "is not HOST:PORT"),
+                (["--lisen=127.0.0.1:0"], 2, "unknown option '--lisen=127.0.0.1:0'"),
+                (["first"], 2, "'first' is no process number"),
+                ([2**22 + 1], 1, "there is no process 4194305"),
+            ):
+                result = run("exporter", *arguments)
+                self.assertEqual((result.returncode, result.stdout), (status, ""), arguments)
+                self.assertIn(f"skein exporter: {why}" if status == 1 and "IPv4" not in why else why, result.stderr)
+                self.assertEqual("usage: skein exporter" in result.stderr, status == 2)
+        self.assertEqual(run("exporter", "--help").returncode, 0)
