@@ -1,5 +1,6 @@
 """skein breakdown, top and metrics: what they find in programs that know nothing of them."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -7,6 +8,7 @@ from xml.etree import ElementTree
 
 import harness
 from processes import await_true
+from two_libraries import TwoLibraries
 
 
 def skein(*arguments):
@@ -74,6 +76,17 @@ class Breakdown(harness.ProcessTest):
         not_drawn = skein("breakdown", "--png=/none/calls.png", trace)
         self.assertEqual((not_drawn.returncode, not_drawn.stdout), (1, result.stdout))
         self.assertIn("cannot write /none/calls.png", not_drawn.stderr)
+
+    def test_the_trace_of_two_libraries_is_one(self):
+        client, server = self.while_it_calls()
+        both = TwoLibraries([server.pid, client.pid])
+        self.addCleanup(both.close)
+        trace = pathlib.Path(self.scratch()) / "calls.json"
+        recorded = skein("record", "--seconds=0.5", "--most=100", "-o", trace, os.getpid())
+        self.assertEqual((recorded.returncode, recorded.stderr), (0, ""))
+        result = skein("breakdown", trace)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertRegex(result.stdout, r"(?s)seen by the client.*seen by the server")
 
     def test_what_is_no_trace(self):
         folder = pathlib.Path(self.scratch())

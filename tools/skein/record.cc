@@ -3,12 +3,15 @@
 #include <cstdio>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "core/inspect/attachment.h"
 #include "tools/skein/arguments.h"
+#include "tools/skein/merged_trace.h"
 #include "tools/skein/tracing.h"
 
 namespace skein {
@@ -68,7 +71,12 @@ absl::StatusOr<std::string> Record(const CommandLine& line) {
   const TracingFor tracing(line.process, line.every, line.seconds);
   if (!tracing.status().ok()) return tracing.status();
   absl::SleepFor(absl::Seconds(line.seconds));
-  return inspect::Ask(line.process, "recorded");
+  absl::StatusOr<std::vector<inspect::LibraryAnswer>> answers = inspect::AskEach(line.process, "recorded");
+  if (!answers.ok()) return answers.status();
+  std::vector<std::string> traces;
+  traces.reserve(answers->size());
+  for (inspect::LibraryAnswer& answer : *answers) traces.push_back(std::move(answer.text));
+  return MergedTrace(std::move(traces));
 }
 
 }  // namespace
