@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_TRACE_AGGREGATE_H_
 #define SKEIN_CORE_TRACE_AGGREGATE_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,10 +31,6 @@ struct SeriesKey {
   auto AsTuple() const { return std::tie(kind, path, side, method, whole, interval); }
   friend bool operator==(const SeriesKey&, const SeriesKey&) = default;
   friend bool operator<(const SeriesKey& a, const SeriesKey& b) { return a.AsTuple() < b.AsTuple(); }
-  template <typename H>
-  friend H AbslHashValue(H hash, const SeriesKey& key) {
-    return H::combine(std::move(hash), key.AsTuple());
-  }
 };
 
 struct Series {
@@ -56,10 +53,21 @@ class Aggregate {
   void Clear() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  void AddTo(SeriesKey key, uint64_t ns, int64_t clock_error_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // All series of one method at one side of a path: by the whole and by intervals' ends, so that a record is looked up
+  // once. Not owned; where there was no room for one, it is the other methods'.
+  struct Row {
+    SeriesKey key;  // of none of them
+    Series* whole = nullptr;
+    std::array<std::array<Series*, kStages>, kStages> parts{};
+  };
+  using RowKey = std::tuple<RecordKind, Path, Side, uint32_t>;
+
+  Row& RowOf(SeriesKey key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Series& SeriesOf(Row& row, bool whole, Interval interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
-  absl::flat_hash_map<SeriesKey, std::unique_ptr<Series>> series_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<Series>> series_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<RowKey, std::unique_ptr<Row>> rows_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace skein::trace

@@ -17,13 +17,14 @@ namespace {
 
 constexpr char kMethod[] = "/instructions.Echo/Echo";
 
-enum class Over { kSkein, kInProcess };
+enum class Over { kSkein, kSkeinTraced, kInProcess };
 
 class OneChannel {
  public:
   explicit OneChannel(Over over) {
     setenv("SKEIN_GRPC", "require", 1);
     Require(grpc_transport::Init().ok(), "Init");
+    if (over == Over::kSkeinTraced) Require(grpc_transport::TraceCalls(1, nullptr).ok(), "tracing");
     int port = 0;
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -102,6 +103,7 @@ Operation UnaryCall() {
 
 std::vector<HotPath> GrpcPaths() {
   return {{"grpc.unary_call", 128, UnaryCall<Over::kSkein>},
+          {"grpc.unary_call_traced", 128, UnaryCall<Over::kSkeinTraced>},
           {"grpc.unary_call_in_process", 128, UnaryCall<Over::kInProcess>}};
 }
 
