@@ -6,6 +6,10 @@ SKEIN_SANITIZER_HOOK __asan_default_options() {  // NOLINT(bugprone-reserved-ide
   return "detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1";
 }
 
+// fontconfig keeps its patterns behind pointers that are encoded, which LeakSanitizer does not follow.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+SKEIN_SANITIZER_HOOK __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
+
 SKEIN_SANITIZER_HOOK __ubsan_default_options() { return "print_stacktrace=1"; }  // NOLINT(bugprone-reserved-identifier)
 
 SKEIN_SANITIZER_HOOK __tsan_default_options() {  // NOLINT(bugprone-reserved-identifier)

@@ -23,34 +23,32 @@ absl::Status Saved(cairo_status_t status, const std::string& file) {
 
 Picture::Picture(double width)
     : width_(width),
-      kept_(cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, nullptr)),
-      context_(cairo_create(kept_.get())) {
-  cairo_select_font_face(context_.get(), "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
-  cairo_set_font_size(context_.get(), kFontSize);
+      unseen_(cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, nullptr)),
+      measuring_(ContextOn(unseen_.get())) {}
+
+Picture::Context Picture::ContextOn(cairo_surface_t* surface) {
+  Context context(cairo_create(surface));
+  cairo_select_font_face(context.get(), "sans-serif", CAIRO_FONT_SLANT_NORMAL, CAIRO_FONT_WEIGHT_NORMAL);
+  cairo_set_font_size(context.get(), kFontSize);
   // Unhinted, letters are as wide at one scale as at another: what fits here, fits there.
   cairo_font_options_t* const options = cairo_font_options_create();
   cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
   cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-  cairo_set_font_options(context_.get(), options);
+  cairo_set_font_options(context.get(), options);
   cairo_font_options_destroy(options);
+  return context;
 }
 
-void Picture::Fill(const Area& area, const Color& color) {
-  cairo_set_source_rgb(context_.get(), color.red, color.green, color.blue);
-  cairo_rectangle(context_.get(), area.x, area.y, area.width, area.height);
-  cairo_fill(context_.get());
-}
+void Picture::Fill(const Area& area, const Color& color) { shapes_.push_back({area, color, ""}); }
 
 // cairo takes valid UTF-8, and draws nothing any more once it got anything else.
 void Picture::Write(double x, double baseline, const std::string& text) {
-  cairo_set_source_rgb(context_.get(), 0, 0, 0);
-  cairo_move_to(context_.get(), x, baseline);
-  cairo_show_text(context_.get(), Printable(text).c_str());
+  shapes_.push_back({{x, baseline, 0, 0}, {0, 0, 0}, Printable(text)});
 }
 
 double Picture::WidthOf(const std::string& text) const {
   cairo_text_extents_t extents;
-  cairo_text_extents(context_.get(), Printable(text).c_str(), &extents);
+  cairo_text_extents(measuring_.get(), Printable(text).c_str(), &extents);
   return extents.x_advance;
 }
 
@@ -69,20 +67,33 @@ std::string Picture::Fitted(const std::string& text, double width) const {
 }
 
 Area Picture::Drawn() const {
+  const Surface surface(cairo_recording_surface_create(CAIRO_CONTENT_COLOR_ALPHA, nullptr));
+  PaintShapes(ContextOn(surface.get()).get());
   Area area;
-  cairo_recording_surface_ink_extents(kept_.get(), &area.x, &area.y, &area.width, &area.height);
+  cairo_recording_surface_ink_extents(surface.get(), &area.x, &area.y, &area.width, &area.height);
   return area;
 }
 
+void Picture::PaintShapes(cairo_t* context) const {
+  for (const Shape& shape : shapes_) {
+    cairo_set_source_rgb(context, shape.color.red, shape.color.green, shape.color.blue);
+    if (shape.text.empty()) {
+      cairo_rectangle(context, shape.area.x, shape.area.y, shape.area.width, shape.area.height);
+      cairo_fill(context);
+    } else {
+      cairo_move_to(context, shape.area.x, shape.area.y);
+      cairo_show_text(context, shape.text.c_str());
+    }
+  }
+}
+
 cairo_status_t Picture::PaintOn(cairo_surface_t* surface, double scale) const {
-  const Context context(cairo_create(surface));
+  const Context context = ContextOn(surface);
   cairo_set_source_rgb(context.get(), 1, 1, 1);
   cairo_paint(context.get());
   cairo_scale(context.get(), scale, scale);
-  cairo_set_source_surface(context.get(), kept_.get(), 0, 0);
-  cairo_paint(context.get());
-  const cairo_status_t drawn = cairo_status(context_.get());
-  return drawn == CAIRO_STATUS_SUCCESS ? cairo_status(context.get()) : drawn;
+  PaintShapes(context.get());
+  return cairo_status(context.get());
 }
 
 absl::Status Picture::SaveAsSvg(const std::string& file) const {

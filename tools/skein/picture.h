@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -24,7 +25,7 @@ struct Area {
   double height;
 };
 
-// Is drawn once and kept, then painted on whatever is asked for: all look the same. In pixels of 1/96 inch, from the
+// Is put together once, then painted on whatever is asked for: all look the same. In pixels of 1/96 inch, from the
 // upper left corner. Text may be any bytes.
 class Picture {
  public:
@@ -56,12 +57,23 @@ class Picture {
   using Surface = std::unique_ptr<cairo_surface_t, Destroy>;
   using Context = std::unique_ptr<cairo_t, Destroy>;
 
+  // A line of text from the area's corner on, or else the area in its colour. Kept here: cairo 1.16 has surfaces that
+  // keep what is drawn on them, and loses them when they become an SVG.
+  struct Shape {
+    Area area;
+    Color color;
+    std::string text;
+  };
+
+  static Context ContextOn(cairo_surface_t* surface);
   cairo_status_t PaintOn(cairo_surface_t* surface, double scale) const;
+  void PaintShapes(cairo_t* context) const;
 
   double width_;
   double height_ = 0;
-  Surface kept_;
-  Context context_;
+  std::vector<Shape> shapes_;
+  Surface unseen_;
+  Context measuring_;  // text, on unseen_
 };
 
 }  // namespace skein
