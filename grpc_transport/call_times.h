@@ -27,7 +27,7 @@ struct ServerTimes {
   friend bool operator==(const ServerTimes&, const ServerTimes&) = default;
 };
 
-// "1f2e-3-1a-0": hexadecimal, the first a time and the others how much later than that, 0 for one not known.
+// 16 hexadecimal digits each, since metadata are text.
 std::string EncodeTimes(const ServerTimes& times);
 // None if `text` is none of these.
 std::optional<ServerTimes> DecodeTimes(absl::string_view text);
