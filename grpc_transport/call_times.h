@@ -14,7 +14,7 @@
 
 namespace skein::grpc_transport {
 
-inline constexpr absl::string_view kTraceKey = "skein-trace";
+inline constexpr absl::string_view kTraceKey = "skein-trace-bin";
 inline constexpr absl::string_view kTraceWanted = "1";
 
 // ns of the server's CLOCK_MONOTONIC; 0: not known.
@@ -27,10 +27,10 @@ struct ServerTimes {
   friend bool operator==(const ServerTimes&, const ServerTimes&) = default;
 };
 
-// 16 hexadecimal digits each, since metadata are text.
+// In the order above, little-endian.
 std::string EncodeTimes(const ServerTimes& times);
-// None if `text` is none of these.
-std::optional<ServerTimes> DecodeTimes(absl::string_view text);
+// None if `bytes` are none of these.
+std::optional<ServerTimes> DecodeTimes(absl::string_view bytes);
 
 }  // namespace skein::grpc_transport
 
