@@ -1,5 +1,6 @@
 #include "thrift_transport/acceptor.h"
 
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "core/base/errno_status.h"
+#include "core/base/signals_blocked.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -40,6 +42,7 @@ absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(int listener, Accept a
   if (!made || !acceptor->Watch(acceptor->stop_.get()) || !acceptor->Watch(tell) || !acceptor->Watch(listener)) {
     return ErrnoStatus(errno, "make the descriptors to accept with");
   }
+  const SignalsBlocked blocked;
   try {
     acceptor->thread_ = std::thread([a = acceptor.get()] { a->Run(); });
   } catch (const std::system_error& error) {
@@ -72,6 +75,7 @@ bool Acceptor::Watch(int fd) {
 }
 
 void Acceptor::Run() {
+  pthread_setname_np(pthread_self(), "skein-acceptor");
   std::array<epoll_event, 32> events;
   for (;;) {
     const int ready = epoll_wait(epoll_.get(), events.data(), events.size(), TimeoutMs());

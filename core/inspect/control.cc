@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <map>
 #include <thread>
 #include <utility>
@@ -20,6 +19,7 @@
 #include "core/base/errno_status.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
+#include "core/base/signals_blocked.h"
 
 namespace skein::inspect {
 namespace {
@@ -78,20 +78,14 @@ class Control {
     }
     if (!socket.ok()) return socket.status();
     socket_ = *std::move(socket);
-    // Signals are for the program's own threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    absl::Status started;
+    const SignalsBlocked blocked;
     try {
       std::thread([this] { Serve(); }).detach();
     } catch (const std::system_error& error) {
-      started = absl::ResourceExhaustedError(absl::StrCat("start a thread: ", error.what()));
       socket_.Reset();
+      return absl::ResourceExhaustedError(absl::StrCat("start a thread: ", error.what()));
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return started;
+    return absl::OkStatus();
   }
 
   void Serve() {

@@ -1,6 +1,7 @@
 #include "core/progress/caretaker.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "core/base/deadline.h"
 #include "core/base/mutex.h"
+#include "core/base/signals_blocked.h"
 #include "core/base/unique_fd.h"
 #include "core/progress/pace.h"
 #include "core/progress/spin.h"
@@ -70,6 +72,7 @@ void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
   MutexLock lock(&changed_mu);
   changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!changed.valid()) return;
+  const SignalsBlocked blocked;
   try {
     std::thread([self] { self->Run(); }).detach();
     running = true;
@@ -90,6 +93,7 @@ void Caretaker::Shared::Wake() {
 }
 
 void Caretaker::Shared::Run() {
+  pthread_setname_np(pthread_self(), "skein-caretaker");
   std::vector<pollfd> descriptors;
   int timeout_ms = 0;
   for (Deadline look = Deadline::min();;) {

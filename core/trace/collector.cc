@@ -1,8 +1,12 @@
 #include "core/trace/collector.h"
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <system_error>
 #include <utility>
+
+#include "core/base/signals_blocked.h"
 
 namespace skein::trace {
 namespace {
@@ -25,6 +29,7 @@ bool Collector::Start() {
   std::unique_lock<std::mutex> lock(mu_);
   stopping_ = false;
   if (running_) return true;
+  const SignalsBlocked blocked;
   try {
     std::thread([this] { Run(); }).detach();
     running_ = true;
@@ -70,6 +75,7 @@ void Collector::SetCallback(Callback callback) {
 }
 
 void Collector::Run() {
+  pthread_setname_np(pthread_self(), "skein-trace");
   std::unique_lock<std::mutex> lock(mu_);
   thread_ = std::this_thread::get_id();
   for (;;) {

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 from xml.etree import ElementTree
 
@@ -47,6 +48,17 @@ class Breakdown(harness.ProcessTest):
         client, _ = self.while_it_calls(env={"SKEIN_TRACE": "1"})
         await_true(lambda: "from end to end" in skein("breakdown", client.pid).stdout, 20)
         self.assertRegex(skein("metrics", client.pid).stdout, r'skein_call_seconds_count\{path="shm",side="client"')
+
+    def test_threads_of_skein_leave_signals_to_the_program(self):
+        client, _ = self.while_it_calls(env={"SKEIN_TRACE": "1"})
+        await_true(lambda: "from end to end" in skein("breakdown", client.pid).stdout, 20)
+        threads = {}
+        for task in pathlib.Path(f"/proc/{client.pid}/task").iterdir():
+            blocked = int(re.search(r"^SigBlk:\s+(\w+)", (task / "status").read_text(), re.MULTILINE)[1], 16)
+            threads[(task / "comm").read_text().strip()] = blocked
+        for name in ("skein-control", "skein-trace"):
+            self.assertTrue(threads[name] >> (signal.SIGTERM - 1) & 1, name)
+            self.assertTrue(threads[name] >> (signal.SIGCHLD - 1) & 1, name)
 
     def test_programs_see_nothing_of_it(self):
         server = self.server()
