@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::array<absl::string_view, kStages> kNames = {
     "submitted",   "queued",       "led",          "posted",        "arrived",   "dispatched", "handler start",
-    "handler end", "reply queued", "reply posted", "reply arrived", "delivered", "released", "persisted"};
+    "handler end", "reply queued", "reply posted", "reply arrived", "delivered", "released",   "persisted"};
 
 }  // namespace
 
