@@ -31,6 +31,10 @@ IMPURE_INCLUDE = re.compile(
     r"|absl/(random|synchronization|time)/|core/(?!base/|schedule/)"
 )
 
+# The state behind durable calls is on storage only, whatever brings the calls. Top to bottom, as LAYERS.
+DURABLE_STATE = ["core/durable/ledger", "core/durable/log", "core/durable/sim", "core/durable/storage"]
+BELOW_DURABLE_STATE = ("core/trace", "core/base")
+
 
 class Tree:
     """A source tree on disk."""
@@ -114,6 +118,15 @@ def policies_are_pure(tree):
                 yield f"{file}:{number}: a policy is data in, decisions out; it does not include {included}"
 
 
+def durable_state_knows_no_fabric(tree):
+    for number_of_part, part in enumerate(DURABLE_STATE):
+        may = tuple(f"{folder}/" for folder in (*DURABLE_STATE[number_of_part:], *BELOW_DURABLE_STATE))
+        for file in tree.cxx(part):
+            for number, included in tree.includes(file):
+                if included.startswith("core/") and not included.startswith(may):
+                    yield f"{file}:{number}: {part} must not include {included}"
+
+
 def files_stay_short(tree):
     for file in (*tree.sources(*SOURCE_FOLDERS), "run"):
         if (tree.root / file).is_file() and len(tree.lines(file)) > MAX_LINES:
@@ -122,5 +135,5 @@ def files_stay_short(tree):
 
 RULES = [
     every_folder_is_a_layer, includes_point_downwards, core_knows_no_framework, one_file_sees_grpc_internals,
-    own_includes_start_at_the_root, policies_are_pure, files_stay_short,
+    own_includes_start_at_the_root, policies_are_pure, durable_state_knows_no_fabric, files_stay_short,
 ]  # fmt: skip

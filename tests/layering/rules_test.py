@@ -65,6 +65,16 @@ class MadeUpTree(unittest.TestCase):
                      "core/link/a.cc": f"#include {header}\n"}
             self.assertEqual(self.broken(rules.policies_are_pure, files), ["core/schedule/a.cc:3"], header)
 
+    def test_durable_state_knows_no_fabric(self):
+        files = {
+            "core/durable/log/log.h": '#include "core/durable/storage/a.h"\n#include "core/base/a.h"\n#include <string>\n',
+            "core/durable/log/up.h": '#include "core/trace/counters.h"\n#include "core/durable/ledger/ledger.h"\n',
+            "core/durable/storage/rdma.cc": '#include "core/fabric/fabric.h"\n',
+            "core/durable/flush/rdma.cc": '#include "core/fabric/fabric.h"\n',
+        }
+        self.assertEqual(self.broken(rules.durable_state_knows_no_fabric, files),
+                         ["core/durable/log/up.h:2", "core/durable/storage/rdma.cc:1"])
+
     def test_files_stay_short(self):
         limit = rules.MAX_LINES
         files = {"core/base/long.cc": "//\n" * (limit + 1), "core/base/full.cc": "//\n" * limit,

@@ -1,0 +1,29 @@
+// The file below a storage: whose it is, that it is ours alone while it is open, and that its space is there.
+#ifndef SKEIN_CORE_DURABLE_STORAGE_LOG_FILE_H_
+#define SKEIN_CORE_DURABLE_STORAGE_LOG_FILE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/base/unique_fd.h"
+#include "core/durable/storage/persistence.h"
+
+namespace skein::durable {
+
+struct LogFile {
+  UniqueFd fd;
+  uint64_t size = 0;
+  // What fdatasync achieves there: emulated unless the file system is known to write through to a disk.
+  Persistence level = Persistence::kEmulated;
+};
+
+// A regular file of exactly `size` bytes that belongs to this user, who alone may read it; made if there is none, with
+// all its blocks and its name safe. Locked until it is closed.
+// FAILED_PRECONDITION: in use by another process, or another size; nothing was changed. PERMISSION_DENIED: others could
+// read or replace it. RESOURCE_EXHAUSTED: the disk has no room, and no file is left behind.
+absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size);
+
+}  // namespace skein::durable
+
+#endif  // SKEIN_CORE_DURABLE_STORAGE_LOG_FILE_H_

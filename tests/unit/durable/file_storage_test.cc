@@ -1,0 +1,105 @@
+// Files below a log: who may open them, how large they are, and what is said of where they lie.
+#include "core/durable/storage/file_storage.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include "core/durable/storage/pmem_storage.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/durable/temporary_folder.h"
+
+namespace skein::durable {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr uint64_t kSize = 16384;
+
+class FileStorageTest : public testing::Test {
+ protected:
+  TemporaryFolder folder_;
+  const std::string path_ = folder_.File("log");
+};
+
+TEST_F(FileStorageTest, IsMadeWithItsSpaceForItsOwnerOnly) {
+  ASSERT_TRUE(FileStorage::Open(path_, kSize).ok());
+  struct stat what = {};
+  ASSERT_EQ(stat(path_.c_str(), &what), 0);
+  EXPECT_EQ(what.st_mode & 07777, 0600u);
+  EXPECT_EQ(what.st_size, static_cast<off_t>(kSize));
+  EXPECT_GE(what.st_blocks * 512, static_cast<blkcnt_t>(kSize));
+}
+
+TEST_F(FileStorageTest, HasOneUserAtATime) {
+  auto first = FileStorage::Open(path_, kSize);
+  ASSERT_TRUE(first.ok());
+  const auto second = FileStorage::Open(path_, kSize);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(second.status().message(), HasSubstr("in use"));
+  EXPECT_EQ(PmemStorage::Open(path_, kSize).status().code(), absl::StatusCode::kFailedPrecondition);
+  first->reset();
+  EXPECT_TRUE(FileStorage::Open(path_, kSize).ok());
+}
+
+TEST_F(FileStorageTest, IsNotOpenedWithAnotherSize) {
+  ASSERT_TRUE(FileStorage::Open(path_, kSize).ok());
+  const auto larger = FileStorage::Open(path_, 2 * kSize);
+  EXPECT_EQ(larger.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(larger.status().message(), HasSubstr("16384 bytes, not 32768"));
+}
+
+TEST_F(FileStorageTest, IsNotOpenedThroughALinkNorWhereOthersMayLook) {
+  ASSERT_TRUE(FileStorage::Open(path_, kSize).ok());
+  ASSERT_EQ(symlink(path_.c_str(), folder_.File("link").c_str()), 0);
+  EXPECT_THAT(FileStorage::Open(folder_.File("link"), kSize).status().message(), HasSubstr("symbolic link"));
+  ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
+  const auto open_to_others = FileStorage::Open(path_, kSize);
+  EXPECT_EQ(open_to_others.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(open_to_others.status().message(), HasSubstr("chmod 600"));
+  EXPECT_FALSE(FileStorage::Open(folder_.File(""), kSize).ok());
+  EXPECT_FALSE(FileStorage::Open("/dev/null", kSize).ok());
+  EXPECT_FALSE(FileStorage::Open(folder_.File("no/such/folder"), kSize).ok());
+}
+
+TEST_F(FileStorageTest, AFullDiskShowsWhenItIsOpened) {
+  const auto storage = FileStorage::Open(path_, uint64_t{1} << 43);
+  EXPECT_EQ(storage.status().code(), absl::StatusCode::kResourceExhausted) << storage.status();
+  EXPECT_NE(access(path_.c_str(), F_OK), 0) << "a file is left";
+}
+
+TEST_F(FileStorageTest, AFileThatIsShorterNowIsAnError) {
+  auto storage = FileStorage::Open(path_, kSize);
+  ASSERT_TRUE(storage.ok());
+  ASSERT_EQ(truncate(path_.c_str(), 100), 0);
+  std::string bytes(200, '?');
+  EXPECT_EQ((*storage)->Read(0, absl::MakeSpan(bytes)).code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(FileStorageTest, ClaimsNothingOfMemory) {
+  const TemporaryFolder memory("/dev/shm");
+  const auto file = FileStorage::Open(memory.File("file"), kSize);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ((*file)->persistence(), Persistence::kEmulated);
+  const auto mapped = PmemStorage::Open(memory.File("mapped"), kSize);
+  ASSERT_TRUE(mapped.ok()) << mapped.status();
+  EXPECT_EQ((*mapped)->persistence(), Persistence::kEmulated);
+  EXPECT_FALSE((*mapped)->fine_grained());
+}
+
+TEST_F(FileStorageTest, ClaimsNothingWhereLibpmemIsToldWhatToBelieve) {
+  setenv("PMEM_IS_PMEM_FORCE", "1", 1);
+  const auto mapped = PmemStorage::Open(path_, kSize);
+  unsetenv("PMEM_IS_PMEM_FORCE");
+  ASSERT_TRUE(mapped.ok()) << mapped.status();
+  EXPECT_EQ((*mapped)->persistence(), Persistence::kEmulated);
+}
+
+}  // namespace
+}  // namespace skein::durable
