@@ -76,7 +76,7 @@ SimulatedMedium::SimulatedMedium(std::string bytes, Granule granule, uint64_t se
 
 std::unique_ptr<Storage> SimulatedMedium::Open() {
   const MutexLock lock(&mu_);
-  Revive();
+  ++generation_;
   return std::make_unique<SimulatedStorage>(shared_from_this(), cache_.size(), generation_);
 }
 
@@ -120,6 +120,10 @@ void SimulatedMedium::LosePower() {
 
 void SimulatedMedium::LoseProcess() {
   const MutexLock lock(&mu_);
+  // Still not persisted, but no longer what a word of the next process could be ahead of.
+  for (uint64_t granule = 0; granule < states_.size(); ++granule) {
+    if (states_[granule] == State::kData) Mark(granule, State::kWord);
+  }
   Revive();
 }
 
@@ -165,6 +169,7 @@ void SimulatedMedium::Persist(const Extent& extent, Fate fate) {
 }
 
 void SimulatedMedium::NoticeWord(uint64_t offset) {
+  if (granule_ != static_cast<uint64_t>(Granule::kWord)) return;
   const uint64_t own = states_[offset / granule_] == State::kData ? 1 : 0;
   if (data_granules_ > own) ++words_ahead_;
 }

@@ -34,7 +34,7 @@ class SimulatedMedium : public std::enable_shared_from_this<SimulatedMedium> {
   std::unique_ptr<Storage> Open() ABSL_LOCKS_EXCLUDED(mu_);
 
   // The crash comes instead of the step-th Write, WriteWord or Persist from now, 0 being the next; torn: in its midst.
-  // That call and all later ones are ABORTED, until the next Open.
+  // That call and all later ones are ABORTED, until one of the losses below.
   void CrashAt(uint64_t step, bool torn) ABSL_LOCKS_EXCLUDED(mu_);
   bool crashed() const ABSL_LOCKS_EXCLUDED(mu_);
   // Writes, WriteWords and Persists so far.
@@ -45,8 +45,8 @@ class SimulatedMedium : public std::enable_shared_from_this<SimulatedMedium> {
   // Only the process dies: what it wrote is still to be read, and still not persisted.
   void LoseProcess() ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Words that were written while other bytes were not persisted: as by a log that does not put data before the word
-  // which vouches for it.
+  // Words that were written while other bytes of the same process were not persisted: as by a log that does not put
+  // data before the word which vouches for it. 0 with sectors, where a word is no more than other bytes.
   uint64_t words_ahead_of_data() const ABSL_LOCKS_EXCLUDED(mu_);
   // What is read now.
   std::string bytes() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -1,0 +1,142 @@
+// RedoLog's leader: one thread persists what all have appended.
+#include <algorithm>
+#include <utility>
+
+#include "core/durable/log/checksum.h"
+#include "core/durable/log/redo_log.h"
+
+namespace skein::durable {
+namespace {
+
+// The head is persisted along with entries whenever it has gone so far, and otherwise when its space is needed.
+constexpr uint64_t kHeadsEachLap = 16;
+
+// skein::Mutex as the standard library wants a lock.
+struct Lockable {
+  Mutex& mu;
+  void lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu.Lock(); }
+  void unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu.Unlock(); }
+};
+
+}  // namespace
+
+absl::Status RedoLog::Persist() {
+  const MutexLock lock(&mu_);
+  Lockable lockable{mu_};
+  const uint64_t target = space_.tail();
+  ++persisting_;
+  while (told_ < target && (leading_ || HasWork())) {
+    if (leading_) {
+      changed_.wait(lockable);
+    } else {
+      Lead();
+    }
+  }
+  --persisting_;
+  const absl::Status result = persisted_ >= target ? absl::OkStatus() : failure_;
+  LeadForOthers();
+  return result;
+}
+
+void RedoLog::Flush() {
+  const MutexLock lock(&mu_);
+  if (leading_) {
+    flush_again_ = true;
+    return;
+  }
+  if (HasWork()) Lead();
+  LeadForOthers();
+}
+
+// For who came to Flush while there was a leader, and left it to that one. Who still waits in Persist sees to it later.
+void RedoLog::LeadForOthers() {
+  while (persisting_ == 0 && !leading_ && HasWork() && (flush_again_ || WantsSlot())) Lead();
+}
+
+bool RedoLog::HasWork() const {
+  if (!failure_.ok()) return !waiting_.empty();
+  return persisted_ < space_.tail() || WantsSlot();
+}
+
+bool RedoLog::WantsSlot() const {
+  if (!failure_.ok()) return false;
+  const uint64_t head = std::min(space_.head(), persisted_);
+  return (head > slot_.head && head - slot_.head >= ring_bytes_ / kHeadsEachLap) ||
+         (room_wanted_ && space_.limit() < head);
+}
+
+// Releases mu_ while it works.
+void RedoLog::Lead() {
+  leading_ = true;
+  flush_again_ = false;
+  Batch batch = TakeBatch();
+  absl::Status status = failure_;
+  mu_.Unlock();
+  if (status.ok()) status = Commit(batch);
+  mu_.Lock();
+  EndBatch(batch, status);
+  status = status.ok() ? status : failure_;
+  mu_.Unlock();
+  for (Persisted& done : batch.done) {
+    if (done) done(status);
+  }
+  mu_.Lock();
+  if (status.ok()) told_ = batch.end;
+  leading_ = false;
+  changed_.notify_all();
+}
+
+RedoLog::Batch RedoLog::TakeBatch() {
+  Batch batch;
+  batch.begin = persisted_;
+  batch.end = space_.tail();
+  batch.words.swap(words_);
+  batch.done.swap(waiting_);
+  if (WantsSlot()) {
+    batch.slot = MakeHeadSlot(
+        identity_, {.number = slot_.number + 1, .head = std::min(space_.head(), persisted_), .epoch = epoch_});
+  }
+  return batch;
+}
+
+void RedoLog::EndBatch(const Batch& batch, const absl::Status& status) {
+  if (!status.ok()) {
+    Fail(status);
+    return;
+  }
+  persisted_ = batch.end;
+  if (!batch.slot) return;
+  // Should the new slot rot away, the one before it is what recovery begins from: it keeps its space until the next.
+  space_.SetLimit(slot_.head);
+  slot_ = *batch.slot;
+  if (space_.limit() == slot_.head) room_wanted_ = false;
+}
+
+absl::Status RedoLog::Commit(const Batch& batch) {
+  std::vector<Extent> extents = ExtentsOf(batch.begin, batch.end);
+  if (batch.slot) {
+    const uint64_t place = SlotOffset(batch.slot->number);
+    if (absl::Status written = storage_->Write(place, BytesOf(*batch.slot)); !written.ok()) return written;
+    extents.push_back({place, sizeof(HeadSlot)});
+  }
+  if (absl::Status persisted = storage_->Persist(extents); !persisted.ok()) return persisted;
+  if (batch.words.empty()) return absl::OkStatus();
+  extents.clear();
+  for (const Word& word : batch.words) {
+    if (absl::Status written = storage_->WriteWord(word.place, word.value); !written.ok()) return written;
+    extents.push_back({word.place, sizeof(word.value)});
+  }
+  return storage_->Persist(extents);
+}
+
+std::vector<Extent> RedoLog::ExtentsOf(uint64_t begin, uint64_t end) const {
+  std::vector<Extent> extents;
+  while (begin < end) {
+    const uint64_t length = std::min(end - begin, ring_bytes_ - begin % ring_bytes_);
+    extents.push_back({PlaceOf(begin, ring_bytes_), length});
+    begin += length;
+  }
+  return extents;
+}
+
+}  // namespace skein::durable

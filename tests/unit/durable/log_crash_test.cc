@@ -1,0 +1,176 @@
+// The log's host crashes at every step; and what would be taken for an entry, and is none.
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/durable/log/checksum.h"
+#include "core/durable/log/redo_log.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/durable/logged.h"
+
+namespace skein::durable {
+namespace {
+
+using testing::ElementsAre;
+
+// Appends entries 1, 2, ..., and releases them when there are more than a few; crashes, and goes on.
+class LogUnderCrashes {
+ public:
+  LogUnderCrashes(sim::Granule granule, uint64_t seed)
+      : random_(seed), medium_(std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, granule, seed)) {}
+
+  // Until the crash, or `entries` more.
+  void Run(uint64_t entries) {
+    Logged logged = OpenLog(medium_->Open());
+    if (!logged.status.ok()) {
+      EXPECT_TRUE(medium_->crashed()) << logged.status;
+      return;
+    }
+    Check(logged);
+    for (uint64_t i = 0; i < entries && logged.log->health().ok(); ++i) Step(*logged.log);
+    EXPECT_EQ(medium_->words_ahead_of_data(), 0u);
+  }
+  sim::SimulatedMedium& medium() { return *medium_; }
+  uint64_t safe() const { return safe_; }
+
+ private:
+  void Check(const Logged& logged) {
+    uint64_t before = logged.sequences.empty() ? safe_ : logged.sequences.front() - 1;
+    EXPECT_LE(before, released_) << "an entry is missing at the head";
+    for (size_t i = 0; i < logged.sequences.size(); ++i) {
+      EXPECT_EQ(logged.sequences[i], ++before) << "not the next one";
+      EXPECT_EQ(logged.payloads[i], PayloadOf(logged.sequences[i]));
+    }
+    EXPECT_GE(before, safe_) << "a safe entry is lost";
+    EXPECT_LE(before, next_ - 1);
+    // What was shown is safe from now on.
+    safe_ = before;
+    next_ = before + 1;
+    wanted_ = logged.positions;
+    released_ = before - wanted_.size();
+  }
+
+  void Step(RedoLog& log) {
+    const uint64_t sequence = next_;
+    const absl::StatusOr<uint64_t> position =
+        Append(log, sequence, PayloadOf(sequence), [this, sequence](auto& status) {
+          if (status.ok()) safe_ = sequence;
+        });
+    ++next_;
+    if (!position.ok()) return;
+    wanted_.push_back(*position);
+    if (random_() % 3 != 0) log.Flush();
+    const uint64_t keep = 3 + random_() % 5;
+    while (wanted_.size() > keep && released_ < safe_) {
+      log.Release(wanted_.front());
+      wanted_.erase(wanted_.begin());
+      ++released_;
+    }
+  }
+
+  std::mt19937_64 random_;
+  const std::shared_ptr<sim::SimulatedMedium> medium_;
+  std::vector<uint64_t> wanted_;  // positions of entries released_ + 1, ...
+  uint64_t next_ = 1;
+  uint64_t safe_ = 0;
+  uint64_t released_ = 0;
+};
+
+class LogCrashTest : public testing::TestWithParam<sim::Granule> {};
+
+TEST_P(LogCrashTest, AtEveryStepTwice) {
+  constexpr uint64_t kEntries = 60;
+  int crashes = 0;
+  for (uint64_t step = 0;; ++step) {
+    for (const bool torn : {false, true}) {
+      const uint64_t seed = step * 2 + (torn ? 1 : 0);
+      LogUnderCrashes log(GetParam(), seed);
+      log.medium().CrashAt(step, torn);
+      log.Run(kEntries);
+      if (!log.medium().crashed()) {
+        EXPECT_GT(crashes, 200);
+        return;
+      }
+      for (int again = 0; again < 3; ++again) {
+        if (seed % 3 == 0) {
+          log.medium().LoseProcess();
+        } else {
+          log.medium().LosePower();
+        }
+        log.medium().CrashAt((seed * 7 + again * 13) % 40, again % 2 == 0);
+        log.Run(kEntries);
+        ++crashes;
+        ASSERT_FALSE(testing::Test::HasFailure()) << "step " << step << (torn ? " torn" : "");
+      }
+    }
+  }
+}
+
+// Two entries get lost; but of the second everything, and of the first its end, has reached the medium. Then another
+// first one is written. The second one still has the right stamp for what is now the next position.
+TEST_P(LogCrashTest, AnEntryBehindATornOneDoesNotComeBackWhenItsPlaceIsReached) {
+  auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  Logged logged = OpenLog(medium->Open());
+  const uint64_t first = *Append(*logged.log, 1, "first");
+  EXPECT_TRUE(Append(*logged.log, 2, "ghost").ok());
+  EXPECT_TRUE(logged.log->Persist().ok());
+  logged.log.reset();
+  std::string bytes = medium->bytes();
+  bytes[kRingOffset + first] ^= 1;
+  medium = std::make_shared<sim::SimulatedMedium>(bytes, GetParam(), 1);
+  logged = OpenLog(medium->Open());
+  EXPECT_THAT(logged.sequences, ElementsAre());
+  EXPECT_TRUE(Append(*logged.log, 3, "third").ok());
+  EXPECT_TRUE(logged.log->Persist().ok());
+  logged.log.reset();
+  logged = OpenLog(medium->Open());
+  EXPECT_THAT(logged.sequences, ElementsAre(3));
+}
+
+// After a lap, the place where the log ends holds a whole entry of the lap before.
+TEST_P(LogCrashTest, AnEntryOfAnEarlierLapIsNoneOfThisOne) {
+  auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  Logged logged = OpenLog(medium->Open());
+  const std::string payload(200, 'x');  // 16 to the lap
+  for (uint64_t sequence = 1; sequence <= 24; ++sequence) {
+    const absl::StatusOr<uint64_t> position = Append(*logged.log, sequence, payload);
+    ASSERT_TRUE(position.ok());
+    EXPECT_TRUE(logged.log->Persist().ok());
+    logged.log->Release(*position);
+    logged.log->Flush();
+  }
+  logged.log.reset();
+  logged = OpenLog(medium->Open());
+  for (const uint64_t sequence : logged.sequences) EXPECT_GT(sequence, 16u);
+}
+
+// A client sends bytes that are an entry for some place of the ring: in a payload that has been there.
+TEST_P(LogCrashTest, BytesThatAClientSentAreNoEntry) {
+  auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  Logged logged = OpenLog(medium->Open());
+  const LogId guess = {1, 2, 3};
+  for (uint64_t lap = 0; lap < 4; ++lap) {
+    for (uint64_t at = 0; at < 4096; at += 512) {
+      std::string payload(400, '\0');
+      const uint64_t next = (lap + 1) * 4096 + at + 64;
+      const EntryHeader header = MakeEntryHeader(guess, 0, 1, {.position = next, .kind = kTestKind, .payload = {}});
+      payload.replace(64 - sizeof(EntryHeader), sizeof(header), std::string(BytesOf(header)));
+      const absl::StatusOr<uint64_t> position = Append(*logged.log, 1, payload);
+      ASSERT_TRUE(position.ok());
+      EXPECT_TRUE(logged.log->Persist().ok());
+      logged.log->Release(*position);
+      logged.log->Flush();
+    }
+    logged.log.reset();
+    logged = OpenLog(medium->Open());
+    for (const std::string& payload : logged.payloads) EXPECT_EQ(payload.size(), 400u);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(On, LogCrashTest, testing::Values(sim::Granule::kWord, sim::Granule::kSector),
+                         [](const auto& info) { return info.param == sim::Granule::kWord ? "Words" : "Sectors"; });
+
+}  // namespace
+}  // namespace skein::durable
