@@ -8,8 +8,10 @@
 namespace skein::durable {
 namespace {
 
-// The head is persisted along with entries whenever it has gone so far, and otherwise when its space is needed.
+// The head is persisted along with entries when a 16th of the ring could be written over, and without any when it is a
+// quarter, or somebody has found no place.
 constexpr uint64_t kHeadsEachLap = 16;
+constexpr uint64_t kTooMuchNeedless = 4;
 
 // skein::Mutex as the standard library wants a lock.
 struct Lockable {
@@ -33,7 +35,7 @@ absl::Status RedoLog::Persist() {
     }
   }
   --persisting_;
-  const absl::Status result = persisted_ >= target ? absl::OkStatus() : failure_;
+  absl::Status result = persisted_ >= target ? absl::OkStatus() : failure_;
   LeadForOthers();
   return result;
 }
@@ -50,19 +52,17 @@ void RedoLog::Flush() {
 
 // For who came to Flush while there was a leader, and left it to that one. Who still waits in Persist sees to it later.
 void RedoLog::LeadForOthers() {
-  while (persisting_ == 0 && !leading_ && HasWork() && (flush_again_ || WantsSlot())) Lead();
+  while (persisting_ == 0 && !leading_ && HasWork() && (flush_again_ || NeedsSlot())) Lead();
 }
 
 bool RedoLog::HasWork() const {
   if (!failure_.ok()) return !waiting_.empty();
-  return persisted_ < space_.tail() || WantsSlot();
+  return persisted_ < space_.tail() || NeedsSlot();
 }
 
-bool RedoLog::WantsSlot() const {
-  if (!failure_.ok()) return false;
-  const uint64_t head = std::min(space_.head(), persisted_);
-  return (head > slot_.head && head - slot_.head >= ring_bytes_ / kHeadsEachLap) ||
-         (room_wanted_ && space_.limit() < head);
+bool RedoLog::NeedsSlot() const {
+  const uint64_t needless = std::min(space_.head(), persisted_) - space_.limit();
+  return failure_.ok() && (needless >= ring_bytes_ / kTooMuchNeedless || (needless > 0 && room_wanted_));
 }
 
 // Releases mu_ while it works.
@@ -92,9 +92,9 @@ RedoLog::Batch RedoLog::TakeBatch() {
   batch.end = space_.tail();
   batch.words.swap(words_);
   batch.done.swap(waiting_);
-  if (WantsSlot()) {
-    batch.slot = MakeHeadSlot(
-        identity_, {.number = slot_.number + 1, .head = std::min(space_.head(), persisted_), .epoch = epoch_});
+  const uint64_t head = std::min(space_.head(), persisted_);
+  if (NeedsSlot() || head - space_.limit() >= ring_bytes_ / kHeadsEachLap) {
+    batch.slot = MakeHeadSlot(identity_, {.number = slot_.number + 1, .head = head, .epoch = epoch_});
   }
   return batch;
 }

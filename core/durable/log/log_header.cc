@@ -47,7 +47,7 @@ absl::StatusOr<bool> IsBlank(const Storage& storage) {
   if (absl::Status read = storage.Read(0, MutableBytesOf(magic)); !read.ok()) return read;
   if (magic == kMakingMagic) return true;
   if (magic == kLogMagic) return false;
-  const absl::StatusOr<bool> zeros = AllZeros(storage);
+  absl::StatusOr<bool> zeros = AllZeros(storage);
   if (!zeros.ok() || *zeros) return zeros;
   return absl::FailedPreconditionError(
       "what is there is no redo log, and was left as it is; name another place, or clear it");

@@ -101,7 +101,7 @@ class RedoLog {
   void Fail(const absl::Status& cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool WantsSlot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool NeedsSlot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Lead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LeadForOthers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Batch TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

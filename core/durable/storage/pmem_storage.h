@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "core/durable/storage/pmem_library.h"
 #include "core/durable/storage/log_file.h"
+#include "core/durable/storage/pmem_library.h"
 #include "core/durable/storage/storage.h"
 
 namespace skein::durable {

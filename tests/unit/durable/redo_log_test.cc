@@ -52,6 +52,15 @@ TEST_P(RedoLogTest, KeepsWhatIsPersisted) {
   EXPECT_EQ(medium_->words_ahead_of_data(), 0u);
 }
 
+TEST_P(RedoLogTest, APayloadThatIsNowhereIsEmpty) {
+  {
+    const Logged logged = Open();
+    EXPECT_TRUE(Append(*logged.log, 1, absl::string_view()).ok());
+    EXPECT_TRUE(logged.log->Persist().ok());
+  }
+  EXPECT_THAT(Open().sequences, ElementsAre(1));
+}
+
 TEST_P(RedoLogTest, ManyLapsWithReleasedEntries) {
   Logged logged = Open();
   std::vector<uint64_t> wanted;

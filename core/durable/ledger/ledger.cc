@@ -1,0 +1,213 @@
+#include "core/durable/ledger/ledger.h"
+
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "core/durable/ledger/kinds.h"
+#include "core/trace/counters.h"
+
+namespace skein::durable {
+
+Ledger::~Ledger() {
+  log_.reset();
+  const MutexLock lock(&mu_);
+  CountUnfinished(0, -static_cast<int64_t>(unfinished_bytes_));
+}
+
+ClientRecord* Ledger::FindClient(const ClientId& client) {
+  const auto found = clients_.find(client);
+  return found == clients_.end() ? nullptr : found->second.get();
+}
+
+void Ledger::CountUnfinished(int64_t requests, int64_t bytes) {
+  unfinished_ += static_cast<uint64_t>(requests);
+  unfinished_bytes_ += static_cast<uint64_t>(bytes);
+  trace::Change(trace::Counter::kRedoLogBytes, bytes);
+}
+
+absl::Status Ledger::Accept(const ClientId& client, uint64_t sequence, absl::string_view request, Accepted done) {
+  Acceptance duplicate{.level = persistence(), .duplicate = true};
+  {
+    const MutexLock lock(&mu_);
+    const absl::StatusOr<ClientRecord*> admitted = Admit(client, sequence);
+    if (!admitted.ok()) return admitted.status();
+    ClientRecord& record = **admitted;
+    record.heard = options_.now();
+    if (sequence == record.last + 1) return AppendRequest(client, record, sequence, request, std::move(done));
+    if (sequence > record.persisted) {
+      record.Find(sequence)->waiting.push_back(std::move(done));
+      return absl::OkStatus();
+    }
+    duplicate.finished = record.IsFinished(sequence);
+  }
+  done(duplicate);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ClientRecord*> Ledger::Admit(const ClientId& client, uint64_t sequence) {
+  if (sequence == 0) return absl::InvalidArgumentError("a client's sequences begin with 1");
+  if (ClientRecord* const known = FindClient(client)) {
+    if (sequence > known->last + 1) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("sequence ", sequence, " comes before ", known->last + 1, "; send that one first"));
+    }
+    return known;
+  }
+  if (sequence > 1) {
+    return absl::NotFoundError(absl::StrCat(
+        "sequence ", sequence, " of a client that is not known, or no more; begin anew, as another client"));
+  }
+  if (clients_.size() >= options_.clients) {
+    if (absl::Status place = MakePlace(); !place.ok()) return place;
+  }
+  return clients_.emplace(client, std::make_unique<ClientRecord>()).first->second.get();
+}
+
+absl::Status Ledger::AppendRequest(const ClientId& id, ClientRecord& client, uint64_t sequence,
+                                   absl::string_view request, Accepted done) {
+  absl::StatusOr<uint64_t> position = absl::ResourceExhaustedError(
+      absl::StrCat("sequence ", sequence, " is ", options_.client_window, " ahead of one that is not finished"));
+  if (sequence - client.mark <= options_.client_window) {
+    Trim();
+    position =
+        Append({.kind = kRequest, .client = id, .sequence = sequence, .payload = request}, Reserved() + RoomOfOne(),
+               [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
+  }
+  if (!position.ok()) {
+    if (client.last == 0) clients_.erase(id);
+    return position.status();
+  }
+  client.last = sequence;
+  RequestRecord& record = client.requests[sequence];
+  record.request = *position;
+  record.request_bytes = EntryBytes(request.size());
+  record.waiting.push_back(std::move(done));
+  CountUnfinished(1, static_cast<int64_t>(record.request_bytes));
+  return absl::OkStatus();
+}
+
+void Ledger::OnAccepted(const ClientId& id, uint64_t sequence, const absl::Status& status) {
+  std::vector<Accepted> waiting;
+  {
+    const MutexLock lock(&mu_);
+    ClientRecord& client = *FindClient(id);
+    RequestRecord& record = *client.Find(sequence);
+    waiting.swap(record.waiting);
+    if (status.ok()) {
+      record.stage = Stage::kReady;
+      client.persisted = sequence;
+      MakeReady(id, client);
+    }
+  }
+  bool duplicate = false;
+  for (Accepted& done : waiting) {
+    if (status.ok()) {
+      done(Acceptance{.level = persistence(), .duplicate = duplicate});
+    } else {
+      done(status);
+    }
+    duplicate = true;
+  }
+}
+
+// Offers the next of this client's, if it may run now.
+void Ledger::MakeReady(const ClientId& id, ClientRecord& client) {
+  while (client.queued < client.persisted && (client.active == 0 || options_.overlap)) {
+    const uint64_t sequence = ++client.queued;
+    if (client.IsFinished(sequence)) continue;  // before a crash
+    ++client.active;
+    ready_.emplace(*client.Find(sequence)->request, std::make_pair(id, sequence));
+  }
+}
+
+absl::StatusOr<std::optional<Ledger::Request>> Ledger::Take() {
+  Request request;
+  uint64_t position = 0;
+  {
+    const MutexLock lock(&mu_);
+    if (ready_.empty()) return std::nullopt;
+    position = ready_.begin()->first;
+    std::tie(request.client, request.sequence) = ready_.begin()->second;
+    ready_.erase(ready_.begin());
+    FindClient(request.client)->Find(request.sequence)->stage = Stage::kRunning;
+  }
+  // Its entry stays until it is finished, which is up to who has taken it.
+  if (absl::StatusOr<Entry> entry = log_->Read(position, request.bytes); !entry.ok()) return entry.status();
+  return request;
+}
+
+absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done) {
+  const MutexLock lock(&mu_);
+  ClientRecord* const known = FindClient(client);
+  RequestRecord* const record = known == nullptr ? nullptr : known->Find(sequence);
+  if (record == nullptr || record->stage != Stage::kRunning) {
+    return absl::FailedPreconditionError(absl::StrCat("sequence ", sequence, " of this client is not being executed"));
+  }
+  Trim();
+  // What was set aside for it is its own; a larger one must leave what was set aside for the others.
+  const bool has_room = outcome.size() <= options_.outcome_room;
+  const absl::StatusOr<uint64_t> position =
+      Append({.kind = kOutcome, .client = client, .sequence = sequence, .payload = outcome}, has_room ? 0 : Reserved(),
+             [this, client, sequence, done = std::move(done)](const absl::Status& status) mutable {
+               OnFinished(client, sequence, status, done);
+             });
+  if (!position.ok()) return position.status();
+  record->stage = Stage::kFinishing;
+  record->outcome = *position;
+  record->outcome_bytes = EntryBytes(outcome.size());
+  --known->active;
+  MakeReady(client, *known);
+  return absl::OkStatus();
+}
+
+void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done) {
+  uint64_t position = 0;
+  if (status.ok()) {
+    const MutexLock lock(&mu_);
+    ClientRecord& client = *FindClient(id);
+    RequestRecord& record = *client.Find(sequence);
+    position = *record.outcome;
+    record.stage = Stage::kFinished;
+    Release(record.request);
+    CountUnfinished(-1, -static_cast<int64_t>(record.request_bytes));
+    ++out_of_order_;
+    out_of_order_ -= client.AdvanceMark();
+    Keep(id, sequence, record);
+    LetGoOfTooMany();
+    Trim();
+  }
+  if (!done) return;
+  if (status.ok()) {
+    done(position);
+  } else {
+    done(status);
+  }
+}
+
+Ledger::Standing Ledger::Known(const ClientId& client) {
+  const MutexLock lock(&mu_);
+  ClientRecord* const known = FindClient(client);
+  if (known == nullptr) return {};
+  known->heard = options_.now();
+  Standing standing{.persisted = known->persisted, .mark = known->mark, .finished = {}};
+  for (auto next = known->requests.upper_bound(known->mark); next != known->requests.end(); ++next) {
+    if (next->second.stage == Stage::kFinished) standing.finished.push_back(next->first);
+  }
+  return standing;
+}
+
+Ledger::Load Ledger::load() const {
+  const RedoLog::Usage usage = log_->usage();
+  const MutexLock lock(&mu_);
+  Load load{.unfinished = unfinished_,
+            .unfinished_bytes = unfinished_bytes_,
+            .log_used = usage.used,
+            .log_capacity = usage.capacity,
+            .slow_down = false};
+  load.slow_down = unfinished_ > options_.slow_requests ||
+                   unfinished_bytes_ > usage.capacity / 100 * options_.slow_percent ||
+                   usage.used + Reserved() > usage.capacity / 4 * 3;
+  return load;
+}
+
+}  // namespace skein::durable

@@ -1,0 +1,193 @@
+// Requests that are executed exactly once, as far as anybody can see in the log: accepted, executed in order, finished
+// with an outcome, over crashes.
+#ifndef SKEIN_CORE_DURABLE_LEDGER_LEDGER_H_
+#define SKEIN_CORE_DURABLE_LEDGER_LEDGER_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/mutex.h"
+#include "core/durable/ledger/client_record.h"
+#include "core/durable/ledger/ledger_options.h"
+#include "core/durable/log/redo_log.h"
+
+namespace skein::durable {
+
+// Any thread. As with the log, what is accepted and finished becomes safe when somebody calls Persist or Flush, and
+// callbacks are called by who does, without locks; they may call anything here but Persist.
+class Ledger {
+ public:
+  struct Request {
+    ClientId client{};
+    uint64_t sequence = 0;
+    std::string bytes;
+  };
+  // With the position of its outcome in the log, which is greater than that of any before.
+  using Finished = absl::AnyInvocable<void(const absl::StatusOr<uint64_t>& position)>;
+
+  // What was accepted and not finished is there to be taken, in the log's order. Errors: RedoLog::Open's, DATA_LOSS if
+  // the entries contradict one another, INVALID_ARGUMENT if the storage is too small for the options.
+  static absl::StatusOr<std::unique_ptr<Ledger>> Open(std::unique_ptr<Storage> storage, const LedgerOptions& options);
+  // Nobody is in any call. What is not safe is told CANCELLED.
+  ~Ledger();
+
+  // A client's sequences are 1, 2, and so on. Calls `done` exactly once, when the request is safe; at once for a
+  // duplicate of one that is. Errors, upon which it is not called: RESOURCE_EXHAUSTED when the log, the client's window
+  // or the table of clients is full; FAILED_PRECONDITION if the sequence is not the next one; NOT_FOUND if it is not
+  // the first and the client is not known, or no more; the log's.
+  absl::Status Accept(const ClientId& client, uint64_t sequence, absl::string_view request, Accepted done)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  // The next request to be executed, in the log's order; of each client one at a time (but options.overlap). None:
+  // there is none now. Each once in each opening: it must be finished.
+  absl::StatusOr<std::optional<Request>> Take() ABSL_LOCKS_EXCLUDED(mu_);
+
+  // The request was taken, and executed. When `done` says OK it will not be taken again, and the client may be told the
+  // outcome. Errors, upon which it is not called: RESOURCE_EXHAUSTED for an outcome larger than options.outcome_room;
+  // try again, or with a smaller one. FAILED_PRECONDITION: it is not being executed. The log's.
+  absl::Status Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done)
+      ABSL_LOCKS_EXCLUDED(mu_);
+
+  absl::Status Persist() { return log_->Persist(); }
+  void Flush() { log_->Flush(); }
+
+  // For a client that comes back: what it need not send again.
+  struct Standing {
+    uint64_t persisted = 0;          // all up to here are safe
+    uint64_t mark = 0;               // all up to here are finished
+    std::vector<uint64_t> finished;  // and these beyond
+  };
+  Standing Known(const ClientId& client) ABSL_LOCKS_EXCLUDED(mu_);
+  // NOT_FOUND: it is not finished, or its outcome is not kept any more; which of them is said.
+  absl::StatusOr<std::string> Outcome(const ClientId& client, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
+  // The client has these outcomes: they need not be kept. Forgotten in a crash, which does no harm.
+  void Acknowledge(const ClientId& client, uint64_t up_to) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // With options.hold_outcomes. Shows the outcomes that are safe, first to last as they were finished, from behind
+  // `position` on; and lets those up to `position` go, whose effects the service has safe elsewhere.
+  struct Held {
+    uint64_t position = 0;
+    ClientId client{};
+    uint64_t sequence = 0;
+    absl::string_view outcome;
+  };
+  absl::Status ForEachOutcome(uint64_t position, absl::FunctionRef<void(const Held& outcome)> visit)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  void Checkpoint(uint64_t position) ABSL_LOCKS_EXCLUDED(mu_);
+
+  struct Load {
+    uint64_t unfinished = 0;
+    uint64_t unfinished_bytes = 0;
+    uint64_t log_used = 0;
+    uint64_t log_capacity = 0;
+    bool slow_down = false;  // clients should
+  };
+  Load load() const ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status health() const { return log_->health(); }
+  Persistence persistence() const { return log_->persistence(); }
+
+ private:
+  // Whose an entry in the log is that is still wanted.
+  struct Wanted {
+    ClientId client;
+    uint64_t sequence;
+    EntryKind kind;
+  };
+  struct Kept {
+    ClientId client;
+    uint64_t sequence;
+    absl::Time since;
+  };
+  // Entries that go when the second one is safe.
+  struct Forgetting {
+    std::optional<uint64_t> mark;
+    std::optional<uint64_t> forget;
+  };
+  using Clients = absl::flat_hash_map<ClientId, std::unique_ptr<ClientRecord>>;
+
+  explicit Ledger(const LedgerOptions& options) : options_(options) {}
+
+  // Opening (open_ledger.cc).
+  absl::Status CheckOptions(uint64_t storage_bytes) const;
+  absl::Status OnRecovered(const Entry& entry) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status OnRecoveredRequest(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnRecoveredOutcome(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnRecoveredMark(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnRecoveredForget(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Start() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status StartClient(ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  ClientRecord& RecoveredClient(const ClientId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Requests (ledger.cc).
+  ClientRecord* FindClient(const ClientId& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<ClientRecord*> Admit(const ClientId& client, uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status AppendRequest(const ClientId& id, ClientRecord& client, uint64_t sequence, absl::string_view request,
+                             Accepted done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnAccepted(const ClientId& id, uint64_t sequence, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  void MakeReady(const ClientId& id, ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CountUnfinished(int64_t requests, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Clients that come and go (clients.cc).
+  absl::Status MakePlace() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Forget(Clients::iterator client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnForgotten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // Outcomes (outcomes.cc).
+  void Keep(const ClientId& id, uint64_t sequence, RequestRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LetGo(ClientRecord& client, uint64_t sequence, RequestRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LetGoOfTooMany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Releases the outcome's entry and forgets the record, if nothing needs them.
+  void ReleaseIfNeedless(ClientRecord& client, uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool IsHeld(uint64_t position) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // The ring's space (trimming.cc).
+  uint64_t RoomOfOne() const;
+  uint64_t Reserved() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<uint64_t> Append(const Entry& entry, uint64_t keep_free, RedoLog::Persisted done)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Release(std::optional<uint64_t>& position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Trim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // That an entry may be written over; false: not now.
+  bool MakeNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MakeMarkNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MakeOutcomeNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool WriteMark(const ClientId& id, ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnMark(const ClientId& id) ABSL_LOCKS_EXCLUDED(mu_);
+  bool Rewrite(const Wanted& wanted, RequestRecord& record, EntryKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnRewritten(const ClientId& id, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const LedgerOptions options_;
+  mutable Mutex mu_;  // before the log's
+  Clients clients_ ABSL_GUARDED_BY(mu_);
+  absl::btree_map<uint64_t, Wanted> wanted_ ABSL_GUARDED_BY(mu_);                        // by position
+  absl::btree_map<uint64_t, std::pair<ClientId, uint64_t>> ready_ ABSL_GUARDED_BY(mu_);  // by position
+  absl::btree_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);                            // by age
+  uint64_t next_kept_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t unfinished_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t unfinished_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t out_of_order_ ABSL_GUARDED_BY(mu_) = 0;          // finished, behind one that is not
+  std::deque<Forgetting> forgetting_ ABSL_GUARDED_BY(mu_);  // in the log's order
+  uint64_t trimmed_to_ ABSL_GUARDED_BY(mu_) = 0;  // entries before this are needless, or will be when others are safe
+  uint64_t checkpoint_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<uint64_t> needless_ ABSL_GUARDED_BY(mu_);  // while opening: to be released at the end of it
+  std::unique_ptr<RedoLog> log_;                         // the last: its end calls back
+};
+
+}  // namespace skein::durable
+
+#endif  // SKEIN_CORE_DURABLE_LEDGER_LEDGER_H_
