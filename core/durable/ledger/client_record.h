@@ -58,6 +58,7 @@ struct ClientRecord {
   uint64_t active = 0;  // of these, not finished
   absl::Time heard;
 
+  // Good until a request is added or erased.
   RequestRecord* Find(uint64_t sequence) {
     const auto found = requests.find(sequence);
     return found == requests.end() ? nullptr : &found->second;

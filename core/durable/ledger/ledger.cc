@@ -138,12 +138,12 @@ absl::StatusOr<std::optional<Ledger::Request>> Ledger::Take() {
 
 absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done) {
   const MutexLock lock(&mu_);
+  Trim();  // first: it moves records
   ClientRecord* const known = FindClient(client);
   RequestRecord* const record = known == nullptr ? nullptr : known->Find(sequence);
   if (record == nullptr || record->stage != Stage::kRunning) {
     return absl::FailedPreconditionError(absl::StrCat("sequence ", sequence, " of this client is not being executed"));
   }
-  Trim();
   // What was set aside for it is its own; a larger one must leave what was set aside for the others.
   const bool has_room = outcome.size() <= options_.outcome_room;
   const absl::StatusOr<uint64_t> position =

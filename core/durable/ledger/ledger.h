@@ -40,7 +40,7 @@ class Ledger {
   // What was accepted and not finished is there to be taken, in the log's order. Errors: RedoLog::Open's, DATA_LOSS if
   // the entries contradict one another, INVALID_ARGUMENT if the storage is too small for the options.
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(std::unique_ptr<Storage> storage, const LedgerOptions& options);
-  // Nobody is in any call. What is not safe is told CANCELLED.
+  // Nobody is in any call. What is not safe is told CANCELLED, by callbacks that call nothing here.
   ~Ledger();
 
   // A client's sequences are 1, 2, and so on. Calls `done` exactly once, when the request is safe; at once for a

@@ -13,8 +13,12 @@ RedoLog::RedoLog(std::unique_ptr<Storage> storage, const LogId& identity, LogSpa
     : storage_(std::move(storage)), identity_(identity), ring_bytes_(space.ring_bytes()), space_(std::move(space)) {}
 
 RedoLog::~RedoLog() {
-  const MutexLock lock(&mu_);
-  for (Persisted& done : waiting_) {
+  std::vector<Persisted> waiting;
+  {
+    const MutexLock lock(&mu_);
+    waiting.swap(waiting_);
+  }
+  for (Persisted& done : waiting) {
     if (done) done(absl::CancelledError("the redo log was closed before this was persisted"));
   }
 }

@@ -44,7 +44,7 @@ class RedoLog {
   // storage's; FAILED_PRECONDITION for another identity.
   static absl::StatusOr<std::unique_ptr<RedoLog>> Open(std::unique_ptr<Storage> storage, const RedoLogOptions& options,
                                                        EntryVisitor visit);
-  // Nobody is in any call, and callbacks of what was never persisted are called: CANCELLED.
+  // Nobody is in any call. Callbacks of what was never persisted are called, with CANCELLED, and call nothing here.
   ~RedoLog();
 
   // Returns the position, greater than any before, by which the entry is released or read later. entry.position is not

@@ -85,6 +85,8 @@ TEST(DamageTest, AnyBitTurned) {
   const std::string log = SomeLog();
   uint64_t refused = 0;
   for (uint64_t bit = 0; bit < kSize * 8; ++bit) {
+    // Most of the pages before the ring mean nothing.
+    if (bit / 8 < kRingOffset && bit / 8 % kLogPage >= sizeof(LogHeader) && bit % 97 != 0) continue;
     std::string bytes = log;
     bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
     const Logged logged = OpenBytes(bytes);
@@ -113,14 +115,14 @@ TEST(DamageTest, ASlotThatRotsLosesNothingThoughTheRingHasGoneOn) {
     ASSERT_TRUE(position.ok()) << position.status();
     positions.push_back(*position);
     EXPECT_TRUE(logged.log->Persist().ok());
-    if (sequence > 12) logged.log->Release(positions[sequence - 13]);
+    if (sequence > 18) logged.log->Release(positions[sequence - 19]);
     for (const uint64_t slot : {0, 1}) {
       std::string bytes = medium->bytes();
       bytes[SlotOffset(slot) + 9] ^= 1;
       const Logged other = OpenBytes(bytes);
       ASSERT_TRUE(other.status.ok()) << other.status;
       ASSERT_EQ(other.sequences.back(), sequence);
-      ASSERT_LE(other.sequences.front(), sequence > 12 ? sequence - 11 : 1);
+      ASSERT_LE(other.sequences.front(), sequence > 18 ? sequence - 17 : 1);
     }
   }
 }

@@ -336,6 +336,30 @@ TEST_F(LedgerTest, AForgottenClientThatBeginsAnewIsNotTakenForItsFormerSelf) {
   EXPECT_EQ(Take(), "its first");
 }
 
+TEST_F(LedgerTest, AForgottenClientsNewBeginningSurvivesACrashBesideItsFormerMark) {
+  options_.clients = 3;
+  options_.kept_for = absl::ZeroDuration();
+  Open();
+  const ClientId carl = ClientNumber(3);
+  const ClientId dave = ClientNumber(4);
+  for (uint64_t sequence = 1; sequence <= 3; ++sequence) Execute(kAnn, sequence);
+  now_ += absl::Seconds(1);
+  Execute(carl, 1);
+  now_ += absl::Seconds(1);
+  uint64_t bobs = 0;
+  // So long that proof of what Ann and Carl have done is in marks, which are young.
+  while (ledger_->load().log_used + 256 < ledger_->load().log_capacity / 2 || bobs < 100) Execute(kBob, ++bobs);
+  now_ += options_.client_expiry;
+  EXPECT_TRUE(Accept(kBob, bobs, "request")->finished);
+  EXPECT_TRUE(Accept(dave, 1, "Dave's").ok());
+  EXPECT_TRUE(Accept(kAnn, 1, "Ann's first").ok());
+  EXPECT_EQ(Accept(carl, 2, "x").status().code(), absl::StatusCode::kNotFound);
+  Crash();
+  EXPECT_EQ(Take(), "Dave's");
+  EXPECT_EQ(Take(), "Ann's first");
+  EXPECT_EQ(ledger_->Known(kAnn).persisted, 1u);
+}
+
 TEST_F(LedgerTest, AFailedDiskIsSaidToAll) {
   Open();
   EXPECT_TRUE(Accept(kAnn, 1, "kept").ok());
