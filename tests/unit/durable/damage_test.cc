@@ -48,7 +48,7 @@ TEST(DamageTest, AFileCutAtAnyByte) {
   const std::string path = folder.File("log");
   const std::string log = SomeLog();
   uint64_t before = 0;
-  for (uint64_t cut = 0; cut <= kSize; ++cut) {
+  for (uint64_t cut = 0; cut <= kSize; cut += kFewer) {
     {
       absl::StatusOr<std::unique_ptr<FileStorage>> file = FileStorage::Open(path, kSize);
       ASSERT_TRUE(file.ok()) << file.status();
@@ -84,7 +84,7 @@ TEST(DamageTest, AFileThatIsShorterIsAnErrorAndStaysAsItIs) {
 TEST(DamageTest, AnyBitTurned) {
   const std::string log = SomeLog();
   uint64_t refused = 0;
-  for (uint64_t bit = 0; bit < kSize * 8; ++bit) {
+  for (uint64_t bit = 0; bit < kSize * 8; bit += kFewer) {
     // Most of the pages before the ring mean nothing.
     if (bit / 8 < kRingOffset && bit / 8 % kLogPage >= sizeof(LogHeader) && bit % 97 != 0) continue;
     std::string bytes = log;
@@ -98,7 +98,7 @@ TEST(DamageTest, AnyBitTurned) {
       ASSERT_FALSE(logged.status.message().empty());
     }
   }
-  EXPECT_GT(refused, 2000u);
+  EXPECT_GT(refused, 2000u / kFewer);
 }
 
 TEST(DamageTest, ASlotThatRotsLosesNothingThoughTheRingHasGoneOn) {

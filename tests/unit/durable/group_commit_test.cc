@@ -40,6 +40,7 @@ TEST_P(GroupCommitTest, ThreadsThatWaitAndThreadsThatDoNot) {
   std::atomic<uint64_t> told = 0;
   std::atomic<uint64_t> failed = 0;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([&, thread] {
       for (uint64_t i = 0; i < kEach; ++i) {
@@ -71,6 +72,7 @@ TEST_P(GroupCommitTest, CallbacksOfAllThreadsComeInTheLogsOrder) {
   Mutex mu;                    // so that appending and knowing the number are one
   uint64_t next = 0;
   std::vector<std::thread> threads;
+  threads.reserve(3);
   for (int thread = 0; thread < 3; ++thread) {
     threads.emplace_back([&] {
       for (int i = 0; i < 200; ++i) {

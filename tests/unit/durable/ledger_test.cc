@@ -50,7 +50,7 @@ class LedgerTest : public testing::Test {
   // Until it is safe.
   absl::StatusOr<Acceptance> Accept(const ClientId& client, uint64_t sequence, const std::string& request) {
     absl::StatusOr<Acceptance> result = absl::UnknownError("not told");
-    const absl::Status status =
+    absl::Status status =
         ledger_->Accept(client, sequence, request, [&result](const auto& acceptance) { result = acceptance; });
     if (!status.ok()) return status;
     ledger_->Flush();
@@ -58,7 +58,7 @@ class LedgerTest : public testing::Test {
   }
   absl::Status Finish(const ClientId& client, uint64_t sequence, const std::string& outcome) {
     absl::Status result = absl::UnknownError("not told");
-    const absl::Status status =
+    absl::Status status =
         ledger_->Finish(client, sequence, outcome, [&result](const auto& position) { result = position.status(); });
     if (!status.ok()) return status;
     ledger_->Flush();

@@ -93,7 +93,7 @@ TEST_P(LogCrashTest, AtEveryStepTwice) {
         EXPECT_GT(crashes, 200);
         return;
       }
-      for (int again = 0; again < 3; ++again) {
+      for (uint64_t again = 0; again < 3; ++again) {
         if (seed % 3 == 0) {
           log.medium().LoseProcess();
         } else {

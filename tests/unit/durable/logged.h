@@ -15,6 +15,13 @@ namespace skein::durable {
 
 inline constexpr EntryKind kTestKind = 9;
 
+// Sanitizers look for something else than the many turns of these tests do, and take 10 to 30 times as long over each.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr int kFewer = 10;
+#else
+inline constexpr int kFewer = 1;
+#endif
+
 inline ClientId ClientNumber(uint8_t number) { return ClientId{number}; }
 
 struct Logged {
