@@ -1,6 +1,7 @@
 #include "grpc_transport/call_origin.h"
 
 #include <new>
+#include <utility>
 
 #include "core/trace/tracer.h"
 
@@ -9,10 +10,12 @@ namespace {
 
 struct Origin {
   const grpc_core::Arena* arena = nullptr;
+  grpc_core::Timestamp deadline;
   uint64_t began = 0;
 };
 
-// The last that this thread passed on. A call has the same arena at its channel and at its connection.
+// The last that this thread passed on. A call has the same arena and deadline at its channel and at its connection;
+// another one that gets both after its end would have to be picked up here after it was begun elsewhere.
 constinit thread_local Origin passed_on;
 
 struct CallOrigin {
@@ -21,7 +24,7 @@ struct CallOrigin {
   static grpc_error_handle InitCall(grpc_call_element* elem, const grpc_call_element_args* args) {
     new (elem->call_data) Origin;
     if (trace::Enabled()) [[unlikely]]
-      Of(elem) = {args->arena, trace::Now()};
+      Of(elem) = {args->arena, args->deadline, trace::Now()};
     return absl::OkStatus();
   }
   static void StartBatch(grpc_call_element* elem, grpc_transport_stream_op_batch* batch) {
@@ -29,7 +32,9 @@ struct CallOrigin {
       passed_on = Of(elem);
     grpc_call_next_op(elem, batch);
   }
-  static void DestroyCall(grpc_call_element* /*elem*/, const grpc_call_final_info* /*info*/, grpc_closure* /*none*/) {}
+  static void DestroyCall(grpc_call_element* elem, const grpc_call_final_info* /*info*/, grpc_closure* /*none*/) {
+    if (Of(elem).began != 0 && passed_on.arena == Of(elem).arena) passed_on = {};
+  }
   static grpc_error_handle InitChannel(grpc_channel_element* /*elem*/, grpc_channel_element_args* /*args*/) {
     return absl::OkStatus();
   }
@@ -64,6 +69,9 @@ void RegisterCallOrigin(grpc_core::CoreConfiguration::Builder* builder,
                                          });
 }
 
-uint64_t OriginOf(const grpc_core::Arena* arena) { return passed_on.arena == arena ? passed_on.began : 0; }
+uint64_t OriginOf(const grpc_call_element_args& call) {
+  const Origin last = std::exchange(passed_on, {});
+  return last.arena == call.arena && last.deadline == call.deadline ? last.began : 0;
+}
 
 }  // namespace skein::grpc_transport

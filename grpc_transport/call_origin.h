@@ -13,9 +13,9 @@ namespace skein::grpc_transport {
 void RegisterCallOrigin(grpc_core::CoreConfiguration::Builder* builder,
                         bool (*wanted)(const grpc_core::ChannelArgs& arguments));
 
-// Of the call that this thread is handing to a connection, by its arena; ns of CLOCK_MONOTONIC. 0: not known, since
-// tracing was off, or another thread began it (the call had to wait for a connection).
-uint64_t OriginOf(const grpc_core::Arena* arena);
+// Of the call that this thread is handing to a connection, once; ns of CLOCK_MONOTONIC. 0: not known, since tracing was
+// off, or another thread began it (the call had to wait for a connection).
+uint64_t OriginOf(const grpc_call_element_args& call);
 
 }  // namespace skein::grpc_transport
 

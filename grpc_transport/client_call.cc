@@ -13,7 +13,7 @@ using trace::Stage;
 
 ClientCall::ClientCall(ConnectionTrace& connection, const grpc_call_element_args& args) : connection_(connection) {
   record_.path = connection.path();
-  At(record_.times, Stage::kSubmitted) = OriginOf(args.arena);
+  At(record_.times, Stage::kSubmitted) = OriginOf(args);
   record_.method = trace::Methods().Intern(grpc_core::StringViewFromSlice(args.path));
   GRPC_CLOSURE_INIT(&on_initial_, OnInitial, this, nullptr);
   GRPC_CLOSURE_INIT(&on_trailing_, OnTrailing, this, nullptr);

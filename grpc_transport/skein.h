@@ -38,7 +38,8 @@ SKEIN_EXPORT absl::Status Init();
 
 // From now on `on_call` hears of one unary call of `every` of this process, at either end, over connections that Skein
 // has a say in; of none if `every` is 0 or there is none to hear. At any time; the last said counts. What a call costs
-// more is in docs/tracing.md. RESOURCE_EXHAUSTED: no thread is to be had. Any thread.
+// more is in docs/tracing.md. RESOURCE_EXHAUSTED: no thread is to be had. Any thread, one at
+// a time.
 SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace grpc_transport

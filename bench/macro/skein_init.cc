@@ -25,7 +25,8 @@ void InitTransport() {
 void BeginStages() {
   if (std::getenv("BENCH_STAGES") == nullptr) return;
   const absl::Status status = grpc_transport::TraceCalls(1, [](const TracedCall& call) {
-    if (call.client) sums.push_back(absl::FromChrono(call.intervals.back().begin + call.intervals.back().length));
+    if (call.client && !call.intervals.empty())
+      sums.push_back(absl::FromChrono(call.intervals.back().begin + call.intervals.back().length));
   });
   if (!status.ok()) std::cerr << "TraceCalls: " << status << std::endl;
 }

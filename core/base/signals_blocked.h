@@ -1,4 +1,4 @@
-// For the start of threads of ours, which inherit it: signals are for the program's own.
+// For the start of threads of ours, which inherit it: signals from elsewhere are for the program's own.
 #ifndef SKEIN_CORE_BASE_SIGNALS_BLOCKED_H_
 #define SKEIN_CORE_BASE_SIGNALS_BLOCKED_H_
 
@@ -14,6 +14,8 @@ class SignalsBlocked {
   SignalsBlocked() {
     sigset_t all;
     sigfillset(&all);
+    // What a thread does itself kills the process while it is blocked, past the program's handler.
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   SignalsBlocked(const SignalsBlocked&) = delete;

@@ -13,6 +13,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/errno_status.h"
 #include "core/inspect/control.h"
@@ -21,7 +23,8 @@ namespace skein::inspect {
 namespace {
 
 constexpr int kPatienceMs = 5000;
-constexpr size_t kMaxAnswerBytes = size_t{256} << 20;
+// Of a whole answer.
+constexpr absl::Duration kMostTime = absl::Seconds(15);
 
 // The user that the kernel says `process` runs as.
 absl::StatusOr<uid_t> UserOf(pid_t process) {
@@ -41,12 +44,13 @@ absl::Status CheckListener(int socket, pid_t process, uid_t user) {
       absl::StrCat("user ", listener->uid, " listens in the name of process ", process, ", which is not theirs"));
 }
 
-absl::StatusOr<std::string> Receive(int fd, pid_t process) {
+absl::StatusOr<std::string> Receive(int fd, pid_t process, size_t most) {
+  const absl::Time end = absl::Now() + kMostTime;
   std::string text;
   std::vector<char> piece(size_t{64} << 10);
-  while (text.size() < kMaxAnswerBytes) {
+  while (text.size() <= most) {
     pollfd waited = {fd, POLLIN, 0};
-    if (poll(&waited, 1, kPatienceMs) <= 0) {
+    if (absl::Now() > end || poll(&waited, 1, kPatienceMs) <= 0) {
       return absl::DeadlineExceededError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
     }
     const ssize_t size = recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
@@ -74,7 +78,7 @@ absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question) {
+absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question, size_t most_bytes) {
   const absl::StatusOr<uid_t> user = UserOf(process);
   if (!user.ok()) return user.status();
   if (*user != geteuid() && geteuid() != 0) {
@@ -82,19 +86,24 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
         absl::StrCat("process ", process, " runs as user ", *user, "; ask as that user or as root"));
   }
   std::vector<LibraryAnswer> answers;
+  absl::Status squatted;
   for (int library = 0; library < kMaxLibraries; ++library) {
     const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(process, library));
     if (!socket.ok()) continue;
-    if (absl::Status status = CheckListener(socket->get(), process, *user); !status.ok()) return status;
+    if (absl::Status status = CheckListener(socket->get(), process, *user); !status.ok()) {
+      squatted = status;  // which hides no library that is
+      continue;
+    }
     // An answer comes even if the question cannot be sent: that it is not allowed.
     send(socket->get(), question.data(), std::min(question.size(), kMaxQuestionBytes), MSG_NOSIGNAL);
-    const absl::StatusOr<std::string> text = Receive(socket->get(), process);
+    const absl::StatusOr<std::string> text = Receive(socket->get(), process, most_bytes);
     if (!text.ok()) return text.status();
     absl::StatusOr<std::string> answer = Understand(*text, process);
     if (!answer.ok()) return answer.status();
     answers.push_back({library, *std::move(answer)});
   }
   if (!answers.empty()) return answers;
+  if (!squatted.ok()) return squatted;
   return absl::UnavailableError(
       absl::StrCat("process ", process,
                    " has no Skein to ask: it has made no connection for which Skein is on, or is in another network "

@@ -30,6 +30,8 @@ constexpr std::array<std::string SeriesFigures::*, 4> kTexts = {&SeriesFigures::
                                                                 &SeriesFigures::interval, &SeriesFigures::work};
 constexpr std::array<bool SeriesFigures::*, 3> kFlags = {&SeriesFigures::call, &SeriesFigures::client,
                                                          &SeriesFigures::whole};
+// More than all series that a process may have.
+constexpr size_t kMostMetricsBytes = size_t{16} << 20;
 constexpr uint32_t kMostSeconds = 24 * 3600;
 constexpr size_t kFields = kFlags.size() + kTexts.size() + kNumbers.size();
 
@@ -40,16 +42,25 @@ absl::Status SetEvery(uint32_t every) {
 }
 
 // How many it was before somebody asked for another number for a while. Only the thread that answers uses it.
-std::optional<uint32_t> lent;
+struct Lent {
+  uint32_t before = 0;
+  uint64_t switches = 0;  // up to then
+};
+std::optional<Lent> lent;
 
+// Unless the program itself has said something meanwhile.
 void GoBack() {
-  if (lent.has_value()) trace::SetSampling(*std::exchange(lent, std::nullopt));
+  if (lent.has_value() && lent->switches == trace::Switches()) trace::SetSampling(lent->before);
+  lent.reset();
 }
 
 absl::Status SetEveryFor(uint32_t every, uint32_t seconds) {
-  if (!lent.has_value()) lent = trace::SampledEvery();
+  const bool still_lent = lent.has_value() && lent->switches == trace::Switches();
+  const uint32_t before = still_lent ? lent->before : trace::SampledEvery();
+  const absl::Status status = SetEvery(every);
+  lent = Lent{before, trace::Switches()};
   Later(std::chrono::seconds(seconds), GoBack);
-  return SetEvery(every);
+  return status;
 }
 
 absl::Status Switch(absl::string_view argument) {
@@ -189,12 +200,13 @@ absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process) {
 }
 
 absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process) {
-  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, "metrics");
+  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, "metrics", kMostMetricsBytes);
   if (!answers.ok()) return answers.status();
   trace::MetricFamilies all;
   for (const LibraryAnswer& answer : *answers) {
     absl::StatusOr<trace::MetricFamilies> families = trace::ParsePrometheusText(answer.text);
     if (!families.ok()) return families.status();
+    if (absl::Status status = trace::CheckMetrics(*families); !status.ok()) return status;
     trace::AddLabel(*families, "library", absl::StrCat(answer.library));
     trace::Merge(all, *std::move(families));
   }

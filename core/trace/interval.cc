@@ -79,9 +79,12 @@ Intervals IntervalsOf(const StageTimes& times) {
   const size_t last = LastKnown(times);
   uint64_t at = times[from];
   const uint64_t end = std::max(at, times[last]);
+  // Both are this host's own times: what the other side says must move neither.
+  const uint64_t delivered = At(times, Stage::kDelivered) == 0 ? end : std::max(at, At(times, Stage::kDelivered));
   for (size_t to = from + 1; to <= last; ++to) {
     if (times[to] == 0) continue;
-    const uint64_t next = std::clamp(times[to], at, end);
+    const uint64_t most = static_cast<Stage>(to) <= Stage::kDelivered ? delivered : std::max(end, delivered);
+    const uint64_t next = std::clamp(times[to], at, most);
     intervals.push_back({{static_cast<Stage>(from), static_cast<Stage>(to)}, at, next - at});
     from = to;
     at = next;

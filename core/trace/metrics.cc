@@ -114,6 +114,22 @@ MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapsho
   return families;
 }
 
+absl::Status CheckMetrics(const MetricFamilies& families) {
+  static const MetricFamilies* const ours =
+      new MetricFamilies(MetricsOf(CounterSnapshot(), AggregateSnapshot(), MethodTable()));
+  constexpr std::array<absl::string_view, 7> kLabels = {"path", "side", "method", "kind", "interval", "work", "reason"};
+  const auto is_label = [&](const auto& label) { return absl::c_linear_search(kLabels, label.first); };
+  for (const MetricFamily& family : families) {
+    const auto known = absl::c_find_if(*ours, [&](const MetricFamily& each) { return each.name == family.name; });
+    const bool labelled =
+        absl::c_all_of(family.metrics, [&](const Metric& metric) { return absl::c_all_of(metric.labels, is_label); });
+    if (known == ours->end() || known->type != family.type || !labelled) {
+      return absl::DataLossError("metrics that are none of Skein's");
+    }
+  }
+  return absl::OkStatus();
+}
+
 void AddLabel(MetricFamilies& families, absl::string_view name, absl::string_view value) {
   for (MetricFamily& family : families) {
     for (Metric& metric : family.metrics) metric.labels.emplace_back(name, Printable(value));

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/trace/aggregate.h"
 #include "core/trace/counters.h"
@@ -16,6 +17,9 @@ namespace skein::trace {
 // its quantiles, since tracing began, and a gauge of its longest. Method names may be any bytes.
 MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapshot& aggregate,
                          const MethodTable& methods);
+
+// DATA_LOSS: what another process has told has a family or a label that MetricsOf has not, or another type of one.
+absl::Status CheckMetrics(const MetricFamilies& families);
 
 // Says of each metric where it is from. The label is behind those that it has.
 void AddLabel(MetricFamilies& families, absl::string_view name, absl::string_view value);

@@ -32,7 +32,7 @@ struct Record {
   int64_t clock_error_ns = 0;
   StageTimes times{};  // by this host's clock, the other side's too
 };
-static_assert(std::is_trivially_copyable_v<Record>);
+static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) == 152);
 
 // From where to where a record's time counts as a whole: a call at its caller from kSubmitted to kDelivered, at the
 // server from kArrived to kReplyPosted; a message from kQueued to kDispatched.

@@ -16,7 +16,7 @@ namespace skein::trace {
 // Any thread, but for Drain.
 class RingRegistry {
  public:
-  static constexpr size_t kMostRings = 256;  // 38 MB
+  static constexpr size_t kMostRings = 256;  // 40 MB
 
   // A ring for a thread, until it gives it back; valid as long as the registry. What the one before left in it is still
   // collected. nullptr: there are as many as there may be, or no memory.

@@ -20,7 +20,8 @@ struct Tracer {
   RingRegistry rings;
   Aggregate aggregate;
   Recording recording;
-  Mutex switching;  // so that sampling and the collector change together
+  std::atomic<uint64_t> switches = 0;  // relaxed: changed under `switching`, read by who has just changed it
+  Mutex switching;                     // so that sampling and the collector change together
   Collector collector{rings, aggregate, recording};
 };
 
@@ -95,6 +96,7 @@ void SetSampling(uint32_t every) {
   Tracer& tracer = Get();
   {
     MutexLock lock(&tracer.switching);
+    tracer.switches.fetch_add(1, std::memory_order_relaxed);
     if (every != 0 && !tracer.collector.Start()) every = 0;
     internal::sample_every.store(every, std::memory_order_relaxed);
     if (every != 0) return;
@@ -102,6 +104,8 @@ void SetSampling(uint32_t every) {
   }
   tracer.collector.WaitUntilStopped();  // without the lock: its callback may switch, too
 }
+
+uint64_t Switches() { return Get().switches.load(std::memory_order_relaxed); }
 
 void Push(const Record& record) {
   // A std::string's: it ends with a 0.

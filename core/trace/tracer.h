@@ -43,6 +43,9 @@ inline bool Sampled() {
 // callback); what is pushed later waits for tracing to be switched on again. Stays off if no thread is to be had.
 void SetSampling(uint32_t every);
 
+// How often that was called: who wants to undo it sees whether somebody else was there meanwhile.
+uint64_t Switches();
+
 // The calling thread's next record. Neither locks nor allocates, but for a thread's first. A record that finds the
 // thread's ring full, or more than RingRegistry::kMostRings threads, is dropped and counted.
 void Push(const Record& record);

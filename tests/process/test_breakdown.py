@@ -1,5 +1,6 @@
 """skein breakdown, top and metrics: what they find in programs that know nothing of them."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -54,11 +55,13 @@ class Breakdown(harness.ProcessTest):
         await_true(lambda: "from end to end" in skein("breakdown", client.pid).stdout, 20)
         threads = {}
         for task in pathlib.Path(f"/proc/{client.pid}/task").iterdir():
-            blocked = int(re.search(r"^SigBlk:\s+(\w+)", (task / "status").read_text(), re.MULTILINE)[1], 16)
-            threads[(task / "comm").read_text().strip()] = blocked
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # gRPC's come and go
+                blocked = int(re.search(r"^SigBlk:\s+(\w+)", (task / "status").read_text(), re.MULTILINE)[1], 16)
+                threads[(task / "comm").read_text().strip()] = blocked
         for name in ("skein-control", "skein-trace"):
             self.assertTrue(threads[name] >> (signal.SIGTERM - 1) & 1, name)
             self.assertTrue(threads[name] >> (signal.SIGCHLD - 1) & 1, name)
+            self.assertFalse(threads[name] >> (signal.SIGSEGV - 1) & 1, name)
 
     def test_programs_see_nothing_of_it(self):
         server = self.server()
@@ -76,14 +79,15 @@ class Breakdown(harness.ProcessTest):
     def test_a_recorded_trace_gives_the_same_tables(self):
         client, _ = self.while_it_calls()
         trace = pathlib.Path(self.scratch()) / "calls.json"
-        recorded = skein("record", "--seconds=0.5", "--most=100", "-o", trace, client.pid)
+        recorded = skein("record", "--seconds=1", "--most=100", "-o", trace, client.pid)
         self.assertEqual((recorded.returncode, recorded.stderr), (0, ""))
+        calls = trace.read_text().count('"stages":')
+        self.assertGreater(calls, 10)
         result = skein("breakdown", trace)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         self.assertRegex(result.stdout, r"/\S+ over shm, seen by the client")
         counts = {name: int(count) for name, _, count, _ in ROW.findall(result.stdout)}
-        self.assertEqual(counts["from end to end"], 100)
-        self.assertEqual(counts["framework, client"], 100)
+        self.assertEqual(counts["from end to end"], calls)
         self.assertEqual(skein("breakdown", trace).stdout, result.stdout)
         not_drawn = skein("breakdown", "--png=/none/calls.png", trace)
         self.assertEqual((not_drawn.returncode, not_drawn.stdout), (1, result.stdout))

@@ -66,10 +66,10 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
 }
 
 absl::StatusOr<std::string> Record(const CommandLine& line) {
-  const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.most)).status();
-  if (!begun.ok()) return begun;
   const TracingFor tracing(line.process, line.every, line.seconds);
   if (!tracing.status().ok()) return tracing.status();
+  const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.most)).status();
+  if (!begun.ok()) return begun;
   absl::SleepFor(absl::Seconds(line.seconds));
   absl::StatusOr<std::vector<inspect::LibraryAnswer>> answers = inspect::AskEach(line.process, "recorded");
   if (!answers.ok()) return answers.status();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "core/trace/stage.h"
@@ -25,9 +26,10 @@ double Mean(const SeriesFigures& figures) {
   return figures.count == 0 ? 0 : static_cast<double>(figures.sum) / static_cast<double>(figures.count);
 }
 
-// What the program does when it has the reply: not the call's own time, and beside its sum.
+// What the program does when it has the reply, and until when the request was persistent: beside the sum.
 bool IsAfterwards(const SeriesFigures& figures) {
-  return !figures.whole && figures.from_stage >= static_cast<uint64_t>(trace::Stage::kDelivered);
+  return !figures.whole && (figures.from_stage >= static_cast<uint64_t>(trace::Stage::kDelivered) ||
+                            absl::EndsWith(figures.interval, " to persisted"));
 }
 bool IsPart(const SeriesFigures& figures) { return !figures.whole && !IsAfterwards(figures); }
 

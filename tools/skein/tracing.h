@@ -16,14 +16,16 @@ namespace skein {
 class TracingFor {
  public:
   TracingFor(pid_t process, uint32_t every, double seconds) : process_(process) {
-    status_ = inspect::Ask(process, "trace clear").status();
     const auto at_most = static_cast<uint32_t>(seconds) + kSecondsToAskIn;
-    if (status_.ok()) status_ = inspect::Ask(process, absl::StrCat("trace ", every, " ", at_most)).status();
+    status_ = inspect::Ask(process, absl::StrCat("trace ", every, " ", at_most)).status();
+    // Now: what calls of earlier times have left, too.
+    if (status_.ok()) status_ = inspect::Ask(process, "trace clear").status();
   }
   TracingFor(const TracingFor&) = delete;
   TracingFor& operator=(const TracingFor&) = delete;
   ~TracingFor() {
-    if (status_.ok()) inspect::Ask(process_, "trace back").status().IgnoreError();
+    // Also when it went wrong: one of the process's libraries may have begun.
+    inspect::Ask(process_, "trace back").status().IgnoreError();
   }
 
   const absl::Status& status() const { return status_; }

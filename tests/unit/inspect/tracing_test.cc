@@ -83,6 +83,12 @@ TEST(TracingTest, IsSwitchedByWhoAsks) {
   ASSERT_TRUE(Ask(getpid(), "trace 0").ok());  // what is said without a time stays
   ASSERT_TRUE(Ask(getpid(), "trace back").ok());
   EXPECT_EQ(*Ask(getpid(), "trace"), "0");
+  // What the program says meanwhile stays, too.
+  ASSERT_TRUE(Ask(getpid(), "trace 1 60").ok());
+  trace::SetSampling(5);
+  ASSERT_TRUE(Ask(getpid(), "trace back").ok());
+  EXPECT_EQ(*Ask(getpid(), "trace"), "5");
+  ASSERT_TRUE(Ask(getpid(), "trace 0").ok());
   EXPECT_THAT(Ask(getpid(), "trace 1 for ever").status().message(), HasSubstr("a number of calls"));
   EXPECT_THAT(Ask(getpid(), "trace 1 x").status().message(), HasSubstr("seconds"));
   EXPECT_THAT(Ask(getpid(), "trace often").status().message(), HasSubstr("a number of calls"));

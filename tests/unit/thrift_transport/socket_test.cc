@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
@@ -52,6 +53,7 @@ TEST_F(TSkeinSocketTest, TellsTheProgramOfItsCalls) {
   Accepting server(std::make_shared<TSkeinServerSocket>(0, With("require")), Echo);
   const auto client = Open(server);
   std::vector<TracedCall> told;  // the telling thread's until there is none
+  const absl::Cleanup none_later = [] { TraceCalls(0, nullptr); };
   TraceCalls(1, [&](const TracedCall& call) {
     if (call.client) told.push_back(call);
   });

@@ -79,10 +79,24 @@ TEST(IntervalTest, ConvertedTimesThatAreWrongMakeNoneNegativeAndChangeNoSum) {
     StageTimes times;
     for (uint64_t& time : times) time = 1 + random();
     At(times, Stage::kSubmitted) = 1000;
-    At(times, Stage::kReleased) = 9000;
+    At(times, Stage::kDelivered) = At(times, Stage::kReleased) = 9000;
     ExpectToCover(IntervalsOf(times), 1000, 9000);
-    At(times, Stage::kReleased) = 10;
+    At(times, Stage::kDelivered) = At(times, Stage::kReleased) = 10;
     ExpectToCover(IntervalsOf(times), 1000, 1000);
+  });
+}
+
+TEST(IntervalTest, WhatThePeerSaysMovesNoTimeOfThisHosts) {
+  ForEachSeed([](std::mt19937_64& random) {
+    StageTimes times;
+    for (uint64_t& time : times) time = 1 + Draw(random, 40'000);
+    At(times, Stage::kSubmitted) = 1000;
+    At(times, Stage::kDelivered) = 9000;
+    At(times, Stage::kReleased) = 20'000;
+    const Intervals intervals = IntervalsOf(times);
+    ExpectToCover(intervals, 1000, 20'000);
+    EXPECT_EQ(IntervalName(intervals.back().interval), "return");
+    EXPECT_EQ(intervals.back().start_ns, 9000);
   });
 }
 

@@ -36,6 +36,20 @@ TEST(MetricsTest, AFamilyIsOfOneType) {
   EXPECT_EQ(all, Requests("1"));
 }
 
+TEST(MetricsTest, WhatAnotherProcessTellsIsOursOrNone) {
+  const MetricFamilies ours = MetricsOf(ReadCounters(), {}, MethodTable());
+  EXPECT_TRUE(CheckMetrics(ours).ok());
+  EXPECT_FALSE(CheckMetrics(Requests("1")).ok()) << "another name";
+  MetricFamilies other = ours;
+  other[0].type = MetricType::kGauge;
+  EXPECT_FALSE(CheckMetrics(other).ok()) << "another type";
+  for (const char* label : {"process", "library", "a b{", ""}) {
+    other = ours;
+    AddLabel(other, label, "1");
+    EXPECT_FALSE(CheckMetrics(other).ok()) << label;
+  }
+}
+
 TEST(MetricsTest, ReferencePageIsInStep) {
   std::ifstream file(SKEIN_METRICS_PAGE);
   std::stringstream page;
