@@ -57,7 +57,7 @@ void GoBack() {
 absl::Status SetEveryFor(uint32_t every, uint32_t seconds) {
   const bool still_lent = lent.has_value() && lent->switches == trace::Switches();
   const uint32_t before = still_lent ? lent->before : trace::SampledEvery();
-  const absl::Status status = SetEvery(every);
+  absl::Status status = SetEvery(every);
   lent = Lent{before, trace::Switches()};
   Later(std::chrono::seconds(seconds), GoBack);
   return status;
