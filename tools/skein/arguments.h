@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -24,9 +25,15 @@ inline std::optional<pid_t> ProcessNumber(absl::string_view argument) {
   return process;
 }
 
-// INVALID_ARGUMENT, as are what the next two give: says what is allowed.
+// INVALID_ARGUMENT, as are what the next ones give: says what is allowed.
 inline absl::Status NoProcessNumber(absl::string_view argument) {
   return absl::InvalidArgumentError(absl::StrCat("'", argument, "' is no process number"));
+}
+inline absl::Status AddProcess(absl::string_view argument, std::vector<pid_t>& processes) {
+  const std::optional<pid_t> process = ProcessNumber(argument);
+  if (!process.has_value()) return NoProcessNumber(argument);
+  processes.push_back(*process);
+  return absl::OkStatus();
 }
 inline absl::Status UnknownOption(absl::string_view argument) {
   return absl::InvalidArgumentError(absl::StrCat("unknown option '", argument, "'"));

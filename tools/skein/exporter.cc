@@ -10,7 +10,6 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 
 #include "absl/status/statusor.h"
@@ -55,10 +54,8 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
       line.listen = std::string(value);
     } else if (absl::StartsWith(argument, "-")) {
       return UnknownOption(argument);
-    } else if (const std::optional<pid_t> process = ProcessNumber(argument)) {
-      line.processes.push_back(*process);
-    } else {
-      return NoProcessNumber(argument);
+    } else if (absl::Status status = AddProcess(argument, line.processes); !status.ok()) {
+      return status;
     }
   }
   return line;

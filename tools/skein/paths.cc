@@ -1,7 +1,6 @@
 #include "tools/skein/paths.h"
 
 #include <cstdio>
-#include <optional>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -38,12 +37,10 @@ absl::Status AddPathsOf(pid_t process, Rows& rows) {
 std::vector<pid_t> Processes(const std::vector<std::string>& arguments) {
   std::vector<pid_t> processes;
   for (const std::string& argument : arguments) {
-    const std::optional<pid_t> process = ProcessNumber(argument);
-    if (!process.has_value()) {
-      Misused(kVerb, NoProcessNumber(argument).message(), kUsage);
+    if (const absl::Status status = AddProcess(argument, processes); !status.ok()) {
+      Misused(kVerb, status.message(), kUsage);
       return {};
     }
-    processes.push_back(*process);
   }
   return arguments.empty() ? inspect::ProcessesToAsk() : processes;
 }

@@ -4,7 +4,6 @@
 
 #include <cstdio>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -54,10 +53,8 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
       }
     } else if (absl::StartsWith(argument, "-")) {
       return UnknownOption(argument);
-    } else if (const std::optional<pid_t> process = ProcessNumber(argument)) {
-      line.processes.push_back(*process);
-    } else {
-      return NoProcessNumber(argument);
+    } else if (absl::Status status = AddProcess(argument, line.processes); !status.ok()) {
+      return status;
     }
   }
   return line;

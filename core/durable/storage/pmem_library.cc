@@ -3,17 +3,12 @@
 #include <dlfcn.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/library_function.h"
 
 namespace skein::durable {
 namespace {
 
 constexpr absl::string_view kAdvice = "; install libpmem1, or keep the log in an ordinary file";
-
-template <typename Function>
-bool Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 absl::StatusOr<const Libpmem*> Load() {
   void* const library = dlopen("libpmem.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -21,7 +16,7 @@ absl::StatusOr<const Libpmem*> Load() {
   auto* const functions = new Libpmem;
   absl::string_view missing;
 #define SKEIN_FIND(name) \
-  if (!Find(library, "pmem_" #name, functions->name)) missing = #name;
+  if (!FindFunction(library, "pmem_" #name, functions->name)) missing = #name;
   SKEIN_LIBPMEM_FUNCTIONS(SKEIN_FIND)
 #undef SKEIN_FIND
   if (missing.empty()) return functions;

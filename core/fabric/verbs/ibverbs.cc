@@ -3,17 +3,12 @@
 #include <dlfcn.h>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/library_function.h"
 
 namespace skein::fabric::verbs {
 namespace {
 
 constexpr absl::string_view kAdvice = "; install rdma-core, libibverbs1 and ibverbs-providers";
-
-template <typename Function>
-bool Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 absl::StatusOr<const Ibverbs*> Load() {
   void* const library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -21,10 +16,10 @@ absl::StatusOr<const Ibverbs*> Load() {
   auto* const functions = new Ibverbs;
   absl::string_view missing;
 #define SKEIN_FIND(name) \
-  if (!Find(library, "ibv_" #name, functions->name)) missing = #name;
+  if (!FindFunction(library, "ibv_" #name, functions->name)) missing = #name;
   SKEIN_IBVERBS_FUNCTIONS(SKEIN_FIND)
 #undef SKEIN_FIND
-  if (!Find(library, "_ibv_query_gid_table", functions->query_gid_table)) missing = "query_gid_table";
+  if (!FindFunction(library, "_ibv_query_gid_table", functions->query_gid_table)) missing = "query_gid_table";
   if (missing.empty()) return functions;
   delete functions;
   return absl::UnavailableError(absl::StrCat("RDMA is off: libibverbs.so.1 has no ibv_", missing, kAdvice));
