@@ -23,17 +23,17 @@ class BlockingStream::Waits final : public StreamObserver {
   void OnReadable() override { room_->Bring(readable_); }
   void OnWritable() override { room_->Bring(writable_); }
 
-  // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought.
+  // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought. As poll() looks once more when its
+  // time is over, so does this: what came while the whole process stood still is in time.
   absl::Status Await(link::Ticket& ticket, Deadline deadline, Attempt attempt) {
-    for (;;) {
+    for (bool last = false;;) {
       ticket.Begin();
       const std::optional<absl::Status> status = attempt();
-      const bool brought = !status.has_value() && room_->Wait(ticket, deadline);
+      const bool brought = !status.has_value() && !last && room_->Wait(ticket, deadline);
       if (brought || !ticket.Cancel()) ticket.Forget();
       if (status.has_value()) return *status;
-      if (!brought && deadline != Deadline::max() && Clock::now() >= deadline) {
-        return absl::DeadlineExceededError("nothing in time");
-      }
+      if (last) return absl::DeadlineExceededError("nothing in time");
+      last = !brought && deadline != Deadline::max() && Clock::now() >= deadline;
     }
   }
   link::Ticket& readable() { return readable_; }
