@@ -32,6 +32,13 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mu_;
 };
 
+// A locked Mutex as std::condition_variable_any wants it.
+struct Lockable {
+  Mutex& mu;
+  void lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu.Lock(); }
+  void unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu.Unlock(); }
+};
+
 }  // namespace skein
 
 #endif  // SKEIN_CORE_BASE_MUTEX_H_

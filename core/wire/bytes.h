@@ -48,6 +48,7 @@ class FieldReader {
     rest_.remove_prefix(size);
     return field;
   }
+  absl::string_view TakeRest() { return TakeBytes(rest_.size()); }
   bool ok() const { return ok_; }
   // All fields were there and nothing is left.
   bool done() const { return ok_ && rest_.empty(); }

@@ -96,6 +96,7 @@ class Ledger {
   };
   Load load() const ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status health() const { return log_->health(); }
+  uint64_t largest_request() const { return log_->largest_payload(); }
   Persistence persistence() const { return log_->persistence(); }
 
  private:

@@ -13,13 +13,6 @@ namespace {
 constexpr uint64_t kHeadsEachLap = 16;
 constexpr uint64_t kTooMuchNeedless = 4;
 
-// skein::Mutex as the standard library wants a lock.
-struct Lockable {
-  Mutex& mu;
-  void lock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu.Lock(); }
-  void unlock() ABSL_NO_THREAD_SAFETY_ANALYSIS { mu.Unlock(); }
-};
-
 }  // namespace
 
 absl::Status RedoLog::Persist() {

@@ -33,4 +33,10 @@ std::optional<Persistence> PersistenceOf(absl::string_view name) {
   return std::nullopt;
 }
 
+bool Gives(Persistence level, Persistence wanted) {
+  if (level == Persistence::kEmulated || wanted == Persistence::kEmulated)
+    return level == wanted || wanted == Persistence::kVisible;
+  return level >= wanted;
+}
+
 }  // namespace skein::durable

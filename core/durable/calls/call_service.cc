@@ -1,0 +1,230 @@
+#include "core/durable/calls/call_service.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/signals_blocked.h"
+#include "core/durable/calls/outcome.h"
+
+namespace skein::durable {
+
+absl::StatusOr<std::unique_ptr<CallService>> CallService::Open(std::unique_ptr<Storage> storage,
+                                                               const CallServiceOptions& options, Execute execute) {
+  const bool persists_at_once = storage->fine_grained();
+  absl::StatusOr<std::unique_ptr<Ledger>> ledger = Ledger::Open(std::move(storage), options.ledger);
+  if (!ledger.ok()) return ledger.status();
+  return std::unique_ptr<CallService>(
+      new CallService(*std::move(ledger), persists_at_once, options, std::move(execute)));
+}
+
+CallService::CallService(std::unique_ptr<Ledger> ledger, bool persists_at_once, const CallServiceOptions& options,
+                         Execute execute)
+    : execute_(std::move(execute)),
+      executors_(options.threads),
+      persists_at_once_(persists_at_once),
+      ledger_(std::move(ledger)) {
+  const SignalsBlocked blocked;
+  persister_ = std::thread([this] {
+    pthread_setname_np(pthread_self(), "skein-persist");
+    RunPersister();
+  });
+}
+
+CallService::~CallService() { Stop(); }
+
+void CallService::Start() {
+  const SignalsBlocked blocked;
+  for (int i = 0; i < executors_; ++i) {
+    threads_.emplace_back([this] {
+      pthread_setname_np(pthread_self(), "skein-execute");
+      RunExecutor();
+    });
+  }
+}
+
+void CallService::Stop() {
+  {
+    const MutexLock lock(&mu_);
+    stopped_ = true;
+  }
+  executors_wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+  {
+    const MutexLock lock(&mu_);
+    finished_ = true;
+  }
+  persister_wakes_.notify_all();
+  if (persister_.joinable()) persister_.join();
+  absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions;
+  {
+    const MutexLock lock(&mu_);
+    sessions.swap(sessions_);
+  }
+  for (const auto& [client, session] : sessions) session->End();
+}
+
+absl::Status CallService::health() const {
+  const absl::Status status = ledger_->health();
+  if (status.ok()) return status;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the server's redo log takes nothing more; what it has acknowledged is executed when it is opened "
+                   "again on a healthy disk: ",
+                   status.message()));
+}
+
+std::shared_ptr<CallSession> CallService::Connect(CallSession::Send send, CallSession::OnEnd on_end) {
+  return std::make_shared<CallSession>(*this, std::move(send), std::move(on_end));
+}
+
+void CallService::Register(const std::shared_ptr<CallSession>& session) {
+  std::shared_ptr<CallSession> former;
+  {
+    const MutexLock lock(&mu_);
+    former = std::exchange(sessions_[session->client_], session);
+  }
+  if (former != nullptr) former->End();
+}
+
+void CallService::Leave(CallSession& session) {
+  std::shared_ptr<CallSession> last;
+  const MutexLock lock(&mu_);
+  std::erase_if(wait_for_room_, [&session](const auto& waiting) { return waiting.get() == &session; });
+  const auto found = sessions_.find(session.client_);
+  if (found == sessions_.end() || found->second.get() != &session) return;
+  last = std::move(found->second);
+  sessions_.erase(found);
+}
+
+void CallService::Persist() {
+  if (persists_at_once_) return PersistOnce();
+  {
+    const MutexLock lock(&mu_);
+    if (std::exchange(dirty_, true)) return;
+  }
+  persister_wakes_.notify_one();
+}
+
+void CallService::HasPersisted(std::shared_ptr<CallSession> session) {
+  const MutexLock lock(&mu_);
+  if (have_persisted_.empty() || have_persisted_.back() != session) have_persisted_.push_back(std::move(session));
+}
+
+// At once: what has been released meanwhile may be room. Else when something has been finished.
+void CallService::WaitsForRoom(std::shared_ptr<CallSession> session, bool at_once) {
+  {
+    const MutexLock lock(&mu_);
+    wait_for_room_.push_back(std::move(session));
+    room_came_ |= at_once;
+  }
+  if (!at_once && ledger_->load().unfinished == 0) {
+    const MutexLock lock(&mu_);
+    room_came_ = true;
+  }
+  Persist();
+}
+
+void CallService::RunPersister() {
+  for (;;) {
+    bool last = false;
+    {
+      const MutexLock lock(&mu_);
+      Lockable lockable{mu_};
+      while (!dirty_ && !finished_) persister_wakes_.wait(lockable);
+      dirty_ = false;
+      last = finished_;
+    }
+    PersistOnce();
+    if (last) return;
+  }
+}
+
+void CallService::PersistOnce() {
+  persists_at_once_ ? ledger_->Flush() : ledger_->Persist().IgnoreError();  // who waits has been told
+  const bool slow_down = ledger_->load().slow_down;
+  Sessions have_persisted;
+  Sessions may_have_room;
+  {
+    const MutexLock lock(&mu_);
+    have_persisted.swap(have_persisted_);
+    if (std::exchange(room_came_, false)) may_have_room.swap(wait_for_room_);
+  }
+  for (const auto& session : have_persisted) session->TellPersisted(slow_down);
+  for (const auto& session : may_have_room) session->Resume();
+  if (const absl::Status status = health(); !status.ok()) RefuseAll(status);
+}
+
+void CallService::RefuseAll(const absl::Status& why) {
+  absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions;
+  {
+    const MutexLock lock(&mu_);
+    sessions.swap(sessions_);
+  }
+  for (const auto& [client, session] : sessions) session->Refuse(0, /*final=*/true, why);
+}
+
+void CallService::WakeExecutor() {
+  {
+    const MutexLock lock(&mu_);
+    ++arrivals_;
+  }
+  executors_wake_.notify_one();
+}
+
+void CallService::RunExecutor() {
+  for (;;) {
+    uint64_t seen = 0;
+    {
+      const MutexLock lock(&mu_);
+      if (stopped_) return;
+      seen = arrivals_;
+    }
+    const absl::StatusOr<std::optional<Ledger::Request>> taken = ledger_->Take();
+    if (!taken.ok()) return;  // nothing can be read any more; the next opening says so
+    if (taken->has_value()) {
+      ExecuteOne(**taken);
+      continue;
+    }
+    const MutexLock lock(&mu_);
+    Lockable lockable{mu_};
+    while (!stopped_ && arrivals_ == seen) executors_wake_.wait(lockable);
+  }
+}
+
+void CallService::ExecuteOne(const Ledger::Request& request) {
+  std::string outcome;
+  if (!IsVoid(request.bytes)) {
+    outcome =
+        execute_({.client = request.client, .sequence = request.sequence, .request = RequestBytes(request.bytes)});
+  }
+  absl::Status status = Finish(request, KeepOutcome(outcome), outcome);
+  if (absl::IsResourceExhausted(status)) {
+    // Large, and the log is full of what may go as soon as it is persisted.
+    ledger_->Persist().IgnoreError();
+    status = Finish(request, KeepOutcome(outcome), outcome);
+  }
+  if (!status.ok()) status = Finish(request, OutcomeNotKept(), outcome);  // too large for now, or for ever
+  Persist();  // if it could not be finished, the log has failed: that is told, too
+}
+
+absl::Status CallService::Finish(const Ledger::Request& request, const std::string& kept, const std::string& outcome) {
+  return ledger_->Finish(
+      request.client, request.sequence, kept,
+      [this, client = request.client, sequence = request.sequence, outcome](const absl::StatusOr<uint64_t>& position) {
+        if (position.ok()) OnFinished(client, sequence, outcome);
+      });
+}
+
+void CallService::OnFinished(const ClientId& client, uint64_t sequence, absl::string_view outcome) {
+  std::shared_ptr<CallSession> session;
+  {
+    const MutexLock lock(&mu_);
+    room_came_ = true;
+    if (const auto found = sessions_.find(client); found != sessions_.end()) session = found->second;
+  }
+  if (session != nullptr) session->Reply(sequence, ledger_->load().slow_down, outcome);
+}
+
+}  // namespace skein::durable

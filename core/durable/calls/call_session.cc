@@ -1,0 +1,145 @@
+#include "core/durable/calls/call_session.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "core/durable/calls/call_service.h"
+#include "core/durable/calls/outcome.h"
+
+namespace skein::durable {
+namespace {
+
+// What the ledger would never have room for.
+constexpr int kMostVainTries = 3;
+
+}  // namespace
+
+absl::Status CallSession::OnMessage(absl::string_view message) {
+  const absl::StatusOr<ClientMessage> decoded = DecodeClientMessage(message);
+  if (!decoded.ok()) return decoded.status();
+  if ((decoded->kind == ClientMessageKind::kHello) == greeted_)
+    return absl::InvalidArgumentError("durable calls: a message out of turn");
+  if (!greeted_) return OnHello(*decoded);
+  return decoded->kind == ClientMessageKind::kCall ? OnCall(*decoded) : OnAsk(decoded->sequence);
+}
+
+absl::Status CallSession::OnHello(const ClientMessage& message) {
+  greeted_ = true;
+  client_ = message.client;
+  absl::Status status = service_->health();
+  const Persistence level = service_->persistence();
+  if (status.ok() && message.wanted.has_value() && !Gives(level, *message.wanted)) {
+    status = absl::FailedPreconditionError(
+        absl::StrCat("the server's redo log is ", PersistenceName(level), ", not ", PersistenceName(*message.wanted),
+                     ": put it on a volume that keeps what is flushed, or ask for less"));
+  }
+  if (!status.ok()) {
+    Refuse(0, /*final=*/true, status);
+    return absl::OkStatus();
+  }
+  // First what is known, then the place where news come to: what is new in between, the client asks for.
+  Put(StandingMessage(level, service_->ledger_->Known(client_).persisted, service_->ledger_->largest_request()));
+  service_->Register(shared_from_this());
+  return absl::OkStatus();
+}
+
+absl::Status CallSession::OnCall(const ClientMessage& message) {
+  {
+    const MutexLock lock(&mu_);
+    if (!send_ || (refused_ != 0 && message.sequence != refused_)) return absl::OkStatus();
+    refused_ = 0;
+  }
+  const auto self = shared_from_this();
+  if (message.acknowledged != 0) service_->ledger_->Acknowledge(client_, message.acknowledged);
+  const absl::Status status =
+      service_->ledger_->Accept(client_, message.sequence, message.request,
+                                [self, sequence = message.sequence](const absl::StatusOr<Acceptance>& acceptance) {
+                                  self->OnAccepted(sequence, acceptance);
+                                });
+  if (status.ok()) {
+    refusals_ = 0;
+    service_->Persist();
+    return absl::OkStatus();
+  }
+  // Where nothing is unfinished, nothing will make room.
+  const bool stuck = service_->load().unfinished == 0;
+  const bool final = !absl::IsResourceExhausted(status) || (stuck && refusals_ >= kMostVainTries);
+  Refuse(message.sequence, final, final && !service_->health().ok() ? service_->health() : status);
+  if (!final) service_->WaitsForRoom(self, /*at_once=*/refusals_++ == 0 || stuck);
+  return absl::OkStatus();
+}
+
+absl::Status CallSession::OnAsk(uint64_t sequence) {
+  const Ledger::Standing standing = service_->ledger_->Known(client_);
+  if (sequence > standing.persisted) return absl::InvalidArgumentError("durable calls: asks for what is not");
+  const bool finished = sequence <= standing.mark || absl::c_linear_search(standing.finished, sequence);
+  if (!finished) return absl::OkStatus();  // it comes
+  const absl::StatusOr<std::string> outcome = service_->ledger_->Outcome(client_, sequence);
+  const bool slow = service_->load().slow_down;
+  if (outcome.ok() && KeptOutcome(*outcome)) {
+    Reply(sequence, slow, OutcomeBytes(*outcome));
+  } else {
+    Put(ErrorMessage(sequence, slow, absl::NotFoundError("executed; but its reply is not kept any more")));
+  }
+  return absl::OkStatus();
+}
+
+void CallSession::OnAccepted(uint64_t sequence, const absl::StatusOr<Acceptance>& acceptance) {
+  if (!acceptance.ok()) return Refuse(sequence, /*final=*/true, service_->health());
+  {
+    const MutexLock lock(&mu_);
+    persisted_ = std::max(persisted_, sequence);
+  }
+  if (!acceptance->duplicate) service_->WakeExecutor();
+  service_->HasPersisted(shared_from_this());
+  // Of one that had been executed before it came again, nobody else tells.
+  if (acceptance->finished) OnAsk(sequence).IgnoreError();
+}
+
+void CallSession::TellPersisted(bool slow_down) {
+  const MutexLock lock(&mu_);
+  if (!send_ || told_ == persisted_) return;
+  told_ = persisted_;
+  send_(PersistedMessage(told_, service_->persistence(), slow_down));
+}
+
+void CallSession::Reply(uint64_t sequence, bool slow_down, absl::string_view bytes) {
+  Put(ReplyMessage(sequence, slow_down, bytes));
+}
+
+void CallSession::Refuse(uint64_t sequence, bool final, const absl::Status& error) {
+  const MutexLock lock(&mu_);
+  if (!send_) return;
+  send_(RefusedMessage(sequence, final, error));
+  refused_ = sequence;
+  if (final) EndLocked();
+}
+
+void CallSession::Resume() { Put(ResumeMessage()); }
+
+void CallSession::Put(std::string message) {
+  const MutexLock lock(&mu_);
+  if (send_) send_(std::move(message));
+}
+
+void CallSession::End() {
+  const MutexLock lock(&mu_);
+  EndLocked();
+}
+
+void CallSession::EndLocked() {
+  send_ = nullptr;
+  if (on_end_) std::exchange(on_end_, nullptr)();
+}
+
+void CallSession::Disconnected() {
+  {
+    const MutexLock lock(&mu_);
+    send_ = nullptr;
+    on_end_ = nullptr;
+  }
+  service_->Leave(*this);
+}
+
+}  // namespace skein::durable
