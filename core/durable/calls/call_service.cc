@@ -22,6 +22,7 @@ absl::StatusOr<std::unique_ptr<CallService>> CallService::Open(std::unique_ptr<S
 CallService::CallService(std::unique_ptr<Ledger> ledger, bool persists_at_once, const CallServiceOptions& options,
                          Execute execute)
     : execute_(std::move(execute)),
+      on_outcome_(options.on_outcome),
       executors_(options.threads),
       persists_at_once_(persists_at_once),
       ledger_(std::move(ledger)) {
@@ -58,12 +59,13 @@ void CallService::Stop() {
   }
   persister_wakes_.notify_all();
   if (persister_.joinable()) persister_.join();
-  absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions;
+  absl::flat_hash_set<std::shared_ptr<CallSession>> sessions;
   {
     const MutexLock lock(&mu_);
-    sessions.swap(sessions_);
+    sessions_.clear();
+    sessions.swap(connected_);
   }
-  for (const auto& [client, session] : sessions) session->End();
+  for (const auto& session : sessions) session->End();
 }
 
 absl::Status CallService::health() const {
@@ -76,7 +78,15 @@ absl::Status CallService::health() const {
 }
 
 std::shared_ptr<CallSession> CallService::Connect(CallSession::Send send, CallSession::OnEnd on_end) {
-  return std::make_shared<CallSession>(*this, std::move(send), std::move(on_end));
+  auto session = std::make_shared<CallSession>(*this, std::move(send), std::move(on_end));
+  bool over = false;
+  {
+    const MutexLock lock(&mu_);
+    over = finished_;
+    if (!over) connected_.insert(session);
+  }
+  if (over) session->End();
+  return session;
 }
 
 void CallService::Register(const std::shared_ptr<CallSession>& session) {
@@ -89,12 +99,12 @@ void CallService::Register(const std::shared_ptr<CallSession>& session) {
 }
 
 void CallService::Leave(CallSession& session) {
-  std::shared_ptr<CallSession> last;
+  const auto self = session.shared_from_this();
   const MutexLock lock(&mu_);
+  connected_.erase(self);
   std::erase_if(wait_for_room_, [&session](const auto& waiting) { return waiting.get() == &session; });
   const auto found = sessions_.find(session.client_);
   if (found == sessions_.end() || found->second.get() != &session) return;
-  last = std::move(found->second);
   sessions_.erase(found);
 }
 
@@ -213,18 +223,42 @@ absl::Status CallService::Finish(const Ledger::Request& request, const std::stri
   return ledger_->Finish(
       request.client, request.sequence, kept,
       [this, client = request.client, sequence = request.sequence, outcome](const absl::StatusOr<uint64_t>& position) {
-        if (position.ok()) OnFinished(client, sequence, outcome);
+        if (!position.ok()) return;
+        OnFinished({.position = *position, .client = client, .sequence = sequence, .reply = outcome});
       });
 }
 
-void CallService::OnFinished(const ClientId& client, uint64_t sequence, absl::string_view outcome) {
+void CallService::OnFinished(const DurableOutcome& outcome) {
+  if (on_outcome_) on_outcome_(outcome);
   std::shared_ptr<CallSession> session;
   {
     const MutexLock lock(&mu_);
     room_came_ = true;
-    if (const auto found = sessions_.find(client); found != sessions_.end()) session = found->second;
+    if (const auto found = sessions_.find(outcome.client); found != sessions_.end()) session = found->second;
   }
-  if (session != nullptr) session->Reply(sequence, ledger_->load().slow_down, outcome);
+  if (session != nullptr) session->Reply(outcome.sequence, ledger_->load().slow_down, outcome.reply);
+}
+
+// By a callback that persists, too: so the round after this one tells who waits for room.
+void CallService::Checkpoint(uint64_t position) {
+  ledger_->Checkpoint(position);
+  {
+    const MutexLock lock(&mu_);
+    room_came_ = true;
+    dirty_ = true;
+  }
+  persister_wakes_.notify_one();
+}
+
+absl::Status CallService::ForEachOutcome(uint64_t position,
+                                         absl::FunctionRef<void(const DurableOutcome& outcome)> visit) {
+  return ledger_->ForEachOutcome(position, [&visit](const Ledger::Held& held) {
+    if (!KeptOutcome(held.outcome)) return;
+    visit({.position = held.position,
+           .client = held.client,
+           .sequence = held.sequence,
+           .reply = OutcomeBytes(held.outcome)});
+  });
 }
 
 }  // namespace skein::durable

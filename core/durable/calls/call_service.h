@@ -17,6 +17,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -27,16 +29,27 @@
 
 namespace skein::durable {
 
-struct CallServiceOptions {
-  LedgerOptions ledger;
-  int threads = 4;  // that execute; of one client, one request at a time
-};
-
 // What is executed: `sequence` of `client` is the same whenever it is executed again after a crash.
 struct DurableCall {
   ClientId client{};
   uint64_t sequence = 0;
   absl::string_view request;
+};
+
+// What is safe of one: by position, which is greater than that of any before.
+struct DurableOutcome {
+  uint64_t position = 0;
+  ClientId client{};
+  uint64_t sequence = 0;
+  absl::string_view reply;
+};
+
+struct CallServiceOptions {
+  LedgerOptions ledger;
+  int threads = 4;  // that execute; of one client, one request at a time
+  // With ledger.hold_outcomes, for services whose state is made of them: each as it is safe, on a thread that persists,
+  // before its client hears of it. A void call's is empty.
+  std::function<void(const DurableOutcome& outcome)> on_outcome;
 };
 
 // Any thread. One thread of its own persists, for all who wait; `threads` execute.
@@ -57,7 +70,12 @@ class CallService {
   // next opening. Idempotent.
   void Stop() ABSL_LOCKS_EXCLUDED(mu_);
 
-  std::shared_ptr<CallSession> Connect(CallSession::Send send, CallSession::OnEnd on_end);
+  // After Stop, it is at its end when this returns. Disconnected must come.
+  std::shared_ptr<CallSession> Connect(CallSession::Send send, CallSession::OnEnd on_end) ABSL_LOCKS_EXCLUDED(mu_);
+
+  // With ledger.hold_outcomes: those that are safe, from behind `position` on; and that those up to it may go.
+  absl::Status ForEachOutcome(uint64_t position, absl::FunctionRef<void(const DurableOutcome& outcome)> visit);
+  void Checkpoint(uint64_t position) ABSL_LOCKS_EXCLUDED(mu_);
 
   Ledger::Load load() const { return ledger_->load(); }
   Persistence persistence() const { return ledger_->persistence(); }
@@ -86,10 +104,11 @@ class CallService {
   void RunExecutor() ABSL_LOCKS_EXCLUDED(mu_);
   void ExecuteOne(const Ledger::Request& request) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Finish(const Ledger::Request& request, const std::string& kept, const std::string& outcome);
-  void OnFinished(const ClientId& client, uint64_t sequence, absl::string_view outcome) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnFinished(const DurableOutcome& outcome) ABSL_LOCKS_EXCLUDED(mu_);
   void RefuseAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   const Execute execute_;
+  const std::function<void(const DurableOutcome&)> on_outcome_;
   const int executors_;
   const bool persists_at_once_;  // it costs no trip to a disk: whoever has something to persist does
   const std::unique_ptr<Ledger> ledger_;
@@ -102,7 +121,8 @@ class CallService {
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;    // for the executors
   bool finished_ ABSL_GUARDED_BY(mu_) = false;   // for the persister, after them
   bool room_came_ ABSL_GUARDED_BY(mu_) = false;  // since the last who waited for room were told
-  absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<std::shared_ptr<CallSession>> connected_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions_ ABSL_GUARDED_BY(mu_);  // that have said Hello
   Sessions have_persisted_ ABSL_GUARDED_BY(mu_);
   Sessions wait_for_room_ ABSL_GUARDED_BY(mu_);
   std::vector<std::thread> threads_;

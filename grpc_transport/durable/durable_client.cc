@@ -1,0 +1,115 @@
+#include "grpc_transport/durable/durable_client.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/support/client_callback.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "grpc_transport/durable/durable_call.h"
+#include "grpc_transport/durable/write_queue.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kFirstPause{10};
+constexpr milliseconds kLongestPause{1000};
+
+}  // namespace
+
+// One stream. gRPC's hold on it ends when nothing can be written any more, its life after OnDone.
+class DurableClient::Stream final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+ public:
+  explicit Stream(std::shared_ptr<DurableClient> client) : client_(std::move(client)) {
+    context_.set_wait_for_ready(true);
+  }
+  void Open() {
+    client_->stub_.PrepareBidiStreamingCall(&context_, kSessionMethod, {}, this);
+    AddHold();
+    StartRead(&arrived_);
+    client_->outbox_.Connected([this](const std::string& message) { writes_.Put(message); });
+    StartCall();
+  }
+  void Cancel() { context_.TryCancel(); }
+
+  void OnReadDone(bool ok) override {
+    if (ok) why_ = client_->OnMessage(arrived_);
+    if (ok && why_.ok()) return StartRead(&arrived_);
+    client_->outbox_.Disconnected();
+    context_.TryCancel();
+    RemoveHold();
+  }
+  void OnWriteDone(bool ok) override { writes_.Written(ok); }
+  void OnDone(const grpc::Status& status) override {
+    client_->OnEnd(status, why_);
+    delete this;
+  }
+
+ private:
+  const std::shared_ptr<DurableClient> client_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer arrived_;
+  absl::Status why_;  // this end has ended it
+  WriteQueue<Stream> writes_{*this};
+};
+
+DurableClient::DurableClient(std::shared_ptr<grpc::Channel> channel, const durable::OutboxOptions& options)
+    : channel_(std::move(channel)), stub_(channel_), outbox_(options) {}
+
+void DurableClient::Open() {
+  Stream* stream = nullptr;
+  {
+    const MutexLock lock(&mu_);
+    if (closed_) return;
+    stream = stream_ = new Stream(shared_from_this());
+  }
+  stream->Open();
+}
+
+void DurableClient::Close() {
+  {
+    const MutexLock lock(&mu_);
+    closed_ = true;
+    if (stream_ != nullptr) stream_->Cancel();
+    if (alarm_ != nullptr) alarm_->Cancel();
+  }
+  outbox_.FailAll(absl::CancelledError("the channel is gone"));
+}
+
+absl::Status DurableClient::OnMessage(const grpc::ByteBuffer& message) {
+  absl::Status status = outbox_.OnMessage(BytesOf(message));
+  if (status.ok()) {
+    const MutexLock lock(&mu_);
+    pause_ = milliseconds(0);
+  }
+  return status;
+}
+
+void DurableClient::OnEnd(const grpc::Status& status, const absl::Status& why) {
+  // A server without durable calls, or one that wants none of this client's: to wait for it would be in vain.
+  if (why.ok() && (status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
+                   status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
+                   status.error_code() == grpc::StatusCode::UNAUTHENTICATED)) {
+    outbox_.FailAll(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
+  }
+  milliseconds pause{0};
+  {
+    const MutexLock lock(&mu_);
+    stream_ = nullptr;
+    pause = pause_;
+    pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
+  }
+  pause == milliseconds(0) ? Open() : OpenLater(pause);
+}
+
+void DurableClient::OpenLater(milliseconds pause) {
+  std::unique_ptr<grpc::Alarm> former;
+  const MutexLock lock(&mu_);
+  if (closed_) return;
+  former = std::exchange(alarm_, std::make_unique<grpc::Alarm>());
+  alarm_->Set(std::chrono::system_clock::now() + pause, [self = shared_from_this()](bool) { self->Open(); });
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,51 @@
+// The client's stream of durable calls, over any number of connections of its channel.
+#ifndef SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_CLIENT_H_
+#define SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_CLIENT_H_
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/channel.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <chrono>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "core/base/mutex.h"
+#include "core/durable/calls/outbox.h"
+
+namespace skein::grpc_transport {
+
+// Where the stream is found, at the server as at the client.
+inline constexpr char kSessionMethod[] = "/skein.Durable/Session";
+
+// Any thread. As soon as a stream has ended, there is another: at once, or after a while if it brought nothing.
+class DurableClient : public std::enable_shared_from_this<DurableClient> {
+ public:
+  DurableClient(std::shared_ptr<grpc::Channel> channel, const durable::OutboxOptions& options);
+  // After the constructor.
+  void Open() ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls without an answer fail with CANCELLED. Must come before the destructor.
+  void Close() ABSL_LOCKS_EXCLUDED(mu_);
+  durable::Outbox& outbox() { return outbox_; }
+
+ private:
+  class Stream;
+
+  absl::Status OnMessage(const grpc::ByteBuffer& message) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnEnd(const grpc::Status& status, const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
+  void OpenLater(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const std::shared_ptr<grpc::Channel> channel_;
+  grpc::GenericStub stub_;
+  durable::Outbox outbox_;
+  Mutex mu_;
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  Stream* stream_ ABSL_GUARDED_BY(mu_) = nullptr;  // deletes itself, after OnEnd
+  std::chrono::milliseconds pause_ ABSL_GUARDED_BY(mu_){0};
+  std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_CLIENT_H_

@@ -1,0 +1,163 @@
+#include "grpc_transport/durable/durable_interceptor.h"
+
+#include <grpcpp/alarm.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/durable/durable_call.h"
+#include "grpc_transport/durable/marks.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using grpc::experimental::InterceptionHookPoints;
+using grpc::experimental::InterceptorBatchMethods;
+
+// One call: how it ends, and the batch of operations that waits for that. Shared by the interceptor, which goes with
+// the call, the outbox and the deadline's alarm.
+class Ending {
+ public:
+  // The first counts.
+  void Is(LoggedEnd end) ABSL_LOCKS_EXCLUDED(mu_) {
+    InterceptorBatchMethods* batch = nullptr;
+    {
+      const MutexLock lock(&mu_);
+      if (over_) return;
+      over_ = true;
+      end_ = std::move(end);
+      std::swap(batch, waiting_);
+    }
+    if (batch != nullptr) Give(*batch);
+  }
+  // The batch wants message and status.
+  void GiveTo(InterceptorBatchMethods& batch) ABSL_LOCKS_EXCLUDED(mu_) {
+    {
+      const MutexLock lock(&mu_);
+      if (!over_) {
+        waiting_ = &batch;
+        return;
+      }
+    }
+    Give(batch);
+  }
+
+ private:
+  void Give(InterceptorBatchMethods& batch) {
+    const MutexLock lock(&mu_);
+    if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
+      grpc::ByteBuffer bytes = BufferOf(end_.message);
+      auto* const message = static_cast<grpc::protobuf::MessageLite*>(batch.GetRecvMessage());
+      if (end_.status.ok() && message != nullptr) {
+        end_.status = grpc::SerializationTraits<grpc::protobuf::MessageLite>::Deserialize(&bytes, message);
+      }
+      if (!end_.status.ok()) batch.FailHijackedRecvMessage();
+    }
+    if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_STATUS)) {
+      if (auto* const trailing = batch.GetRecvTrailingMetadata()) {
+        for (const auto& [name, value] : end_.trailing) trailing->emplace(name, value);
+      }
+      *batch.GetRecvStatus() = end_.status;
+    }
+    batch.Proceed();
+  }
+
+  Mutex mu_;
+  bool over_ ABSL_GUARDED_BY(mu_) = false;
+  LoggedEnd end_ ABSL_GUARDED_BY(mu_);
+  InterceptorBatchMethods* waiting_ ABSL_GUARDED_BY(mu_) = nullptr;
+};
+
+LoggedEnd EndOf(const grpc::Status& status) { return {.method = {}, .status = status, .trailing = {}, .message = {}}; }
+
+LoggedEnd EndOf(const absl::StatusOr<std::string>& reply) {
+  if (!reply.ok()) return EndOf(GrpcStatusOf(reply.status()));
+  absl::StatusOr<LoggedEnd> end = DecodeEnd(*reply);
+  return end.ok() ? *std::move(end) : EndOf(GrpcStatusOf(end.status()));
+}
+
+class DurableInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  DurableInterceptor(std::shared_ptr<DurableClient> client, bool every_call, const std::vector<std::string>& metadata,
+                     grpc::experimental::ClientRpcInfo& info)
+      : client_(std::move(client)), every_call_(every_call), metadata_(metadata), info_(info) {}
+
+  void Intercept(InterceptorBatchMethods* batch) override {
+    const auto at = [batch](InterceptionHookPoints point) { return batch->QueryInterceptionHookPoint(point); };
+    if (at(InterceptionHookPoints::PRE_SEND_CANCEL)) {
+      if (ending_ != nullptr) ending_->Is(EndOf(grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED")));
+      return;
+    }
+    if (at(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA) && IsDurable(*batch->GetSendInitialMetadata())) {
+      Begin(*batch);
+      return batch->Hijack();
+    }
+    const bool ends = at(InterceptionHookPoints::PRE_RECV_MESSAGE) || at(InterceptionHookPoints::PRE_RECV_STATUS);
+    if (ending_ != nullptr && ends) return ending_->GiveTo(*batch);
+    batch->Proceed();
+  }
+
+ private:
+  bool IsDurable(std::multimap<std::string, std::string>& metadata) {
+    const auto mark = metadata.find(kMarkMetadata);
+    if (mark == metadata.end()) return every_call_;
+    on_persisted_ = TakeMark(mark->second);
+    metadata.erase(mark);
+    return true;
+  }
+
+  // Of a stub's unary call, message and metadata come in one batch.
+  void Begin(InterceptorBatchMethods& batch) {
+    ending_ = std::make_shared<Ending>();
+    LoggedCall call{.method = info_.method(), .metadata = {}, .message = BytesOf(*batch.GetSerializedSendMessage())};
+    for (const auto& [name, value] : *batch.GetSendInitialMetadata()) {
+      if (absl::c_linear_search(metadata_, name)) call.metadata.emplace_back(name, value);
+    }
+    SetDeadline();
+    durable::Outbox::Persisted persisted = nullptr;
+    if (on_persisted_) {
+      persisted = [tell = on_persisted_](const absl::StatusOr<durable::Persistence>& level) {
+        level.ok() ? tell(std::string(durable::PersistenceName(*level))) : tell(level.status());
+      };
+    }
+    const absl::Status status =
+        client_->outbox().Start(Encode(call), std::move(persisted),
+                                [ending = ending_, alarm = alarm_](const absl::StatusOr<std::string>& reply) {
+                                  ending->Is(EndOf(reply));
+                                  if (alarm != nullptr) alarm->Cancel();
+                                });
+    if (status.ok()) return;
+    if (on_persisted_) on_persisted_(status);
+    ending_->Is(EndOf(GrpcStatusOf(status)));
+  }
+
+  void SetDeadline() {
+    const std::chrono::system_clock::time_point deadline = info_.client_context()->deadline();
+    if (deadline == std::chrono::system_clock::time_point::max()) return;
+    alarm_ = std::make_shared<grpc::Alarm>();
+    alarm_->Set(deadline, [ending = ending_](bool over) {
+      if (!over) return;
+      ending->Is(EndOf(
+          grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded; what is durable may be executed yet")));
+    });
+  }
+
+  const std::shared_ptr<DurableClient> client_;
+  const bool every_call_;
+  const std::vector<std::string>& metadata_;  // the factory's, which outlives the channel's calls
+  grpc::experimental::ClientRpcInfo& info_;
+  OnPersisted on_persisted_;
+  std::shared_ptr<Ending> ending_;  // null: the call is an ordinary one
+  std::shared_ptr<grpc::Alarm> alarm_;
+};
+
+}  // namespace
+
+grpc::experimental::Interceptor* DurableInterceptorFactory::CreateClientInterceptor(
+    grpc::experimental::ClientRpcInfo* info) {
+  if (info->type() != grpc::experimental::ClientRpcInfo::Type::UNARY) return nullptr;
+  return new DurableInterceptor(client_, every_call_, metadata_, *info);
+}
+
+}  // namespace skein::grpc_transport

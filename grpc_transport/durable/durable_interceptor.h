@@ -1,0 +1,33 @@
+// Takes unary calls off their channel and makes them durable ones.
+#ifndef SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_INTERCEPTOR_H_
+#define SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_INTERCEPTOR_H_
+
+#include <grpcpp/support/client_interceptor.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "grpc_transport/durable/durable_client.h"
+#include "grpc_transport/durable/skein_durable.h"
+
+namespace skein::grpc_transport {
+
+// The channel's: with it, the client ends.
+class DurableInterceptorFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
+ public:
+  DurableInterceptorFactory(std::shared_ptr<DurableClient> client, bool every_call, std::vector<std::string> metadata)
+      : client_(std::move(client)), every_call_(every_call), metadata_(std::move(metadata)) {}
+  ~DurableInterceptorFactory() override { client_->Close(); }
+  grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo* info) override;
+
+ private:
+  const std::shared_ptr<DurableClient> client_;
+  const bool every_call_;
+  const std::vector<std::string> metadata_;
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_INTERCEPTOR_H_

@@ -1,0 +1,152 @@
+// Durable calls of gRPC: unary calls that are safe in the server's redo log before they are executed, and are executed
+// once, over crashes of the server. Over any transport, Skein's or not; of gRPC, only its public interface is used.
+//
+//   // the server: its services stay as they are
+//   auto durable = skein::grpc_transport::DurableService::Open({.path = "/var/lib/counter/redo.log"});
+//   builder.RegisterService(&counter).RegisterService((*durable)->service());
+//   auto server = builder.BuildAndStart();
+//   (*durable)->Start(*server);      // executes what a crash left unfinished, then what comes
+//   ...
+//   (*durable)->Stop();              // before server->Shutdown()
+//
+//   // the client: its stubs stay as they are
+//   auto channel = skein::grpc_transport::CreateDurableChannel(target, credentials, arguments, {});
+//   auto stub = Counter::NewStub(channel);
+//   stub->Add(&context, request, &reply);
+#ifndef SKEIN_GRPC_TRANSPORT_DURABLE_SKEIN_DURABLE_H_
+#define SKEIN_GRPC_TRANSPORT_DURABLE_SKEIN_DURABLE_H_
+
+#include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
+#include <grpcpp/impl/service_type.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+#ifndef SKEIN_EXPORT
+#define SKEIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+namespace skein::grpc_transport {
+
+// A call that was executed, and whose reply is safe.
+struct DurableReply {
+  uint64_t position = 0;  // in the log; greater than that of any before
+  std::string client;     // 16 bytes
+  uint64_t sequence = 0;  // of its calls, from 1
+  std::string method;     // "/package.Service/Method"
+  std::string message;    // the reply's bytes
+};
+
+struct DurableServiceOptions {
+  // The redo log: persistent memory where the file lies in some, else an ordinary disk. One process at a time.
+  std::string path;
+  uint64_t bytes = uint64_t{64} << 20;  // all taken when it is made; of an existing log, its size
+  // That execute; of one client, one call at a time, in their order. With more than one, a call may see the effects of
+  // another client's whose reply is not safe yet: in a crash that one is executed again, behind it.
+  int threads = 4;
+  uint64_t slow_calls = 1024;    // with more that are not finished, clients are asked to send fewer at a time
+  uint64_t kept_replies = 4096;  // for clients that come back, at most; a quarter of the log at most
+  std::chrono::seconds kept_for{600};
+  uint64_t clients = 1024;  // that are known at a time
+  // Whether who has connected may make durable calls: these reach the services without their own authentication, over
+  // the server's in-process channel. Empty: whoever can connect.
+  std::function<bool(const grpc::CallbackServerContext& context)> admit;
+  // For services whose state is made of their replies: each as it is safe, in the order of positions, before its client
+  // hears of it; by a thread that persists. Then the log keeps all replies until Checkpoint, and a reply must fit into
+  // it. Calls that fail have none.
+  std::function<void(const DurableReply& reply)> on_reply;
+};
+
+// Any thread. As every service, it outlives its server.
+class SKEIN_EXPORT DurableService {
+ public:
+  // Opens the log, or makes it. FAILED_PRECONDITION: it is another process's, or of another size; PERMISSION_DENIED:
+  // others could read it; RESOURCE_EXHAUSTED: the disk is full; INVALID_ARGUMENT: it is too small; DATA_LOSS: it is
+  // damaged.
+  static absl::StatusOr<std::unique_ptr<DurableService>> Open(const DurableServiceOptions& options);
+  // Stops. Its server is no more.
+  ~DurableService();
+
+  grpc::Service* service();
+  // When `server` has been built with the service: calls its services for what was not finished, then for what comes.
+  // Their handlers see the metadata that clients send along, and kDurableClient, kDurableSequence.
+  void Start(grpc::Server& server);
+  // Ends the clients' streams, waits for handlers that run. What is not executed waits for the next opening. Before the
+  // server's Shutdown, which would cut handlers off. Idempotent.
+  void Stop();
+
+  // With options.on_reply. Before Start: the replies that are safe, behind `position`, as they were given. Checkpoint:
+  // what those up to `position` have brought about is safe elsewhere, and the log need not keep them.
+  absl::Status ForEachReply(uint64_t position, const std::function<void(const DurableReply& reply)>& visit);
+  void Checkpoint(uint64_t position);
+
+  // "persistent", "emulated": what acknowledgements claim.
+  std::string level() const;
+  // OK, or why nothing more is taken.
+  absl::Status health() const;
+  uint64_t unfinished() const;
+
+ private:
+  class Impl;
+  explicit DurableService(std::unique_ptr<Impl> impl);
+  const std::unique_ptr<Impl> impl_;
+};
+
+// Metadata that a handler sees: who has called, by 16 bytes; and which of its calls, from 1. A call that is executed
+// again after a crash has the same: by these a handler can make its own effects happen once.
+inline constexpr char kDurableClient[] = "skein-durable-client-bin";
+inline constexpr char kDurableSequence[] = "skein-durable-sequence";
+
+struct DurableChannelOptions {
+  // Every unary call. False: only those that are marked (DurableMark).
+  bool every_call = true;
+  // What acknowledgements must claim at least: "visible", "cpu-flushed", "flushed", "persistent", or "emulated". Empty:
+  // whatever the server has. If it has not: FAILED_PRECONDITION.
+  std::string level;
+  // Names of metadata that are logged and replayed with a call. Others of a durable call go nowhere.
+  std::vector<std::string> metadata;
+  // Calls not answered, and bytes of their requests: with more, RESOURCE_EXHAUSTED.
+  uint64_t most_calls = 4096;
+  uint64_t most_bytes = uint64_t{64} << 20;
+};
+
+// A channel whose unary calls, by stubs of protobuf messages, are durable. They travel in one stream, in the order in
+// which they were started. A call whose server is lost waits for it to come back, and then goes on: what had been
+// persisted is not sent again, what had not, is. Without a deadline it waits for ever; at its deadline the caller is
+// told DEADLINE_EXCEEDED, and what had been started may be executed yet. INVALID_ARGUMENT: no such level.
+SKEIN_EXPORT absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateDurableChannel(
+    const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    const grpc::ChannelArguments& arguments, const DurableChannelOptions& options);
+
+// Called once, before the reply is given, by a thread of gRPC's: the level, "persistent" say; or why it will not be
+// persisted.
+using OnPersisted = std::function<void(const absl::StatusOr<std::string>& level)>;
+
+// Makes the call that `context` is for durable on such a channel, and hears when it is persisted. Lives until the call
+// has been started.
+class SKEIN_EXPORT DurableMark {
+ public:
+  DurableMark(grpc::ClientContext& context, OnPersisted on_persisted);
+  ~DurableMark();
+  DurableMark(const DurableMark&) = delete;
+  DurableMark& operator=(const DurableMark&) = delete;
+
+ private:
+  const uint64_t number_;
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_DURABLE_SKEIN_DURABLE_H_

@@ -1,0 +1,359 @@
+// Durable calls by unchanged stubs and services, over TCP and over shared memory.
+#include <grpcpp/grpcpp.h>
+#include <stdlib.h>
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "examples/counter/counter.grpc.pb.h"
+#include "grpc_transport/durable/skein_durable.h"
+#include "grpc_transport/skein.h"
+#include "gtest/gtest.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using counter::AddReply;
+using counter::AddRequest;
+
+class CounterService final : public counter::Counter::Service {
+ public:
+  grpc::Status Add(grpc::ServerContext* context, const AddRequest* request, AddReply* reply) override {
+    if (gate.valid()) gate.wait();
+    for (const char* name : {"tenant", "secret", kDurableSequence}) {
+      const auto found = context->client_metadata().find(name);
+      if (found == context->client_metadata().end()) continue;
+      seen.push_back(absl::StrCat(name, "=", absl::string_view(found->second.data(), found->second.size())));
+    }
+    context->AddTrailingMetadata("served-by", "counter");
+    if (request->amount() < 0) return {grpc::StatusCode::OUT_OF_RANGE, "it only grows", "details"};
+    total += request->amount();
+    reply->set_amount(request->amount());
+    reply->set_total(total);
+    return grpc::Status::OK;
+  }
+  std::shared_future<void> gate;
+  std::vector<std::string> seen;  // of what one thread executes
+  int64_t total = 0;
+};
+
+// By the mode of Skein: "off" is TCP.
+class DurableCallsTest : public testing::TestWithParam<const char*> {
+ protected:
+  DurableCallsTest() {
+    char folder[] = "/tmp/skein-durable-XXXXXX";
+    folder_ = mkdtemp(folder);
+    options_.path = folder_ + "/log";
+    options_.bytes = 1 << 20;
+    options_.threads = 1;
+    arguments_.SetString("skein.mode", GetParam());
+    arguments_.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
+    arguments_.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
+    arguments_.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
+  }
+  ~DurableCallsTest() override {
+    stub_.reset();
+    CloseServer();
+    unlink(options_.path.c_str());
+    rmdir(folder_.c_str());
+  }
+
+  void OpenServer() {
+    auto durable = DurableService::Open(options_);
+    ASSERT_TRUE(durable.ok()) << durable.status();
+    durable_ = *std::move(durable);
+    counter_ = std::make_unique<CounterService>();
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(), &port_);
+    builder.AddChannelArgument("skein.mode", GetParam());
+    builder.RegisterService(counter_.get());
+    builder.RegisterService(durable_->service());
+    server_ = builder.BuildAndStart();
+    ASSERT_NE(server_, nullptr);
+  }
+  void CloseServer() {
+    if (server_ == nullptr) return;
+    durable_->Stop();
+    server_->Shutdown();
+    server_.reset();
+    durable_.reset();
+  }
+  void OpenClient(const DurableChannelOptions& options = {}) {
+    auto channel = CreateDurableChannel(absl::StrCat("127.0.0.1:", port_), grpc::InsecureChannelCredentials(),
+                                        arguments_, options);
+    ASSERT_TRUE(channel.ok()) << channel.status();
+    stub_ = counter::Counter::NewStub(*channel);
+  }
+  static void SetDeadline(grpc::ClientContext& context, int seconds = 20) {
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
+  }
+  grpc::Status Add(int64_t amount, AddReply* reply) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    AddRequest request;
+    request.set_amount(amount);
+    return stub_->Add(&context, request, reply);
+  }
+
+  std::string folder_;
+  DurableServiceOptions options_;
+  grpc::ChannelArguments arguments_;
+  int port_ = 0;
+  std::unique_ptr<CounterService> counter_;
+  std::unique_ptr<DurableService> durable_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<counter::Counter::Stub> stub_;
+};
+
+// A call under way, and what is told of it.
+struct Marked {
+  grpc::ClientContext context;
+  AddRequest request;
+  AddReply reply;
+  std::promise<absl::StatusOr<std::string>> persisted;
+  std::promise<grpc::Status> ended;
+
+  void Start(counter::Counter::Stub& stub, int64_t amount) {
+    request.set_amount(amount);
+    const DurableMark mark(context, [this](const auto& level) { persisted.set_value(level); });
+    stub.async()->Add(&context, &request, &reply, [this](grpc::Status status) { ended.set_value(std::move(status)); });
+  }
+};
+
+TEST_P(DurableCallsTest, AStubsCallsAreAnsweredAsEver) {
+  OpenServer();
+  durable_->Start(*server_);
+  OpenClient();
+  AddReply reply;
+  for (int i = 1; i <= 20; ++i) {
+    const grpc::Status status = Add(i, &reply);
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(reply.total(), i * (i + 1) / 2);
+  }
+  EXPECT_EQ(durable_->unfinished(), 0U);
+}
+
+TEST_P(DurableCallsTest, AnErrorIsTheAnswerToo) {
+  OpenServer();
+  durable_->Start(*server_);
+  OpenClient();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  AddRequest request;
+  request.set_amount(-1);
+  AddReply reply;
+  const grpc::Status status = stub_->Add(&context, request, &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::OUT_OF_RANGE);
+  EXPECT_EQ(status.error_message(), "it only grows");
+  EXPECT_EQ(status.error_details(), "details");
+  const auto& trailing = context.GetServerTrailingMetadata();
+  ASSERT_EQ(trailing.count("served-by"), 1U);
+  EXPECT_EQ(trailing.find("served-by")->second, "counter");
+}
+
+TEST_P(DurableCallsTest, PersistedIsToldWhileTheHandlerRuns) {
+  OpenServer();
+  std::promise<void> let_go;
+  counter_->gate = let_go.get_future().share();
+  durable_->Start(*server_);
+  OpenClient();
+  Marked call;
+  call.Start(*stub_, 7);
+  EXPECT_EQ(call.persisted.get_future().get().value(), durable_->level());
+  std::future<grpc::Status> ended = call.ended.get_future();
+  EXPECT_EQ(ended.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  let_go.set_value();
+  EXPECT_TRUE(ended.get().ok());
+  EXPECT_EQ(call.reply.total(), 7);
+}
+
+TEST_P(DurableCallsTest, AQueuesCallsToo) {
+  OpenServer();
+  durable_->Start(*server_);
+  OpenClient();
+  grpc::CompletionQueue queue;
+  grpc::ClientContext context;
+  SetDeadline(context);
+  AddRequest request;
+  request.set_amount(3);
+  AddReply reply;
+  grpc::Status status;
+  const auto call = stub_->AsyncAdd(&context, request, &queue);
+  call->Finish(&reply, &status, &reply);
+  void* tag = nullptr;
+  bool ok = false;
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  EXPECT_EQ(tag, &reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(reply.total(), 3);
+}
+
+TEST_P(DurableCallsTest, WhatTheServerHadNotExecutedItExecutesWhenItIsBack) {
+  OpenServer();  // and takes calls, but executes none
+  OpenClient({.every_call = true, .level = {}, .metadata = {"tenant"}, .most_calls = 100, .most_bytes = 1 << 20});
+  std::vector<std::unique_ptr<Marked>> calls;
+  for (int i = 1; i <= 10; ++i) {
+    calls.push_back(std::make_unique<Marked>());
+    calls.back()->context.AddMetadata("tenant", absl::StrCat("t", i));
+    calls.back()->context.AddMetadata("secret", "s");
+    calls.back()->Start(*stub_, i);
+  }
+  for (const auto& call : calls) ASSERT_TRUE(call->persisted.get_future().get().ok());
+  EXPECT_EQ(durable_->unfinished(), 10U);
+  CloseServer();
+  OpenServer();
+  durable_->Start(*server_);
+  int64_t total = 0;
+  for (int i = 1; i <= 10; ++i) {
+    const grpc::Status status = calls[i - 1]->ended.get_future().get();
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    EXPECT_EQ(calls[i - 1]->reply.total(), total += i);
+  }
+  std::vector<std::string> expected;
+  for (int i = 1; i <= 10; ++i) {
+    expected.push_back(absl::StrCat("tenant=t", i));
+    expected.push_back(absl::StrCat("skein-durable-sequence=", i));
+  }
+  EXPECT_EQ(counter_->seen, expected);
+}
+
+TEST_P(DurableCallsTest, AtItsDeadlineTheCallerIsToldAndTheCallGoesOn) {
+  OpenServer();
+  OpenClient();
+  Marked call;
+  SetDeadline(call.context, 1);
+  call.Start(*stub_, 5);
+  ASSERT_TRUE(call.persisted.get_future().get().ok());
+  EXPECT_EQ(call.ended.get_future().get().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  durable_->Start(*server_);
+  AddReply reply;
+  ASSERT_TRUE(Add(1, &reply).ok());
+  EXPECT_EQ(reply.total(), 6);
+}
+
+TEST_P(DurableCallsTest, ACancelledCallEndsAtOnce) {
+  OpenServer();
+  OpenClient();
+  Marked call;
+  call.Start(*stub_, 5);
+  ASSERT_TRUE(call.persisted.get_future().get().ok());
+  call.context.TryCancel();
+  EXPECT_EQ(call.ended.get_future().get().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_P(DurableCallsTest, OnlyMarkedCallsWhereThatIsAsked) {
+  OpenServer();
+  durable_->Start(*server_);
+  DurableChannelOptions options;
+  options.every_call = false;
+  OpenClient(options);
+  AddReply reply;
+  ASSERT_TRUE(Add(1, &reply).ok());
+  EXPECT_TRUE(counter_->seen.empty());  // an ordinary call has no sequence
+  Marked call;
+  call.Start(*stub_, 1);
+  EXPECT_TRUE(call.persisted.get_future().get().ok());
+  EXPECT_TRUE(call.ended.get_future().get().ok());
+  EXPECT_EQ(counter_->seen, std::vector<std::string>{"skein-durable-sequence=1"});
+}
+
+TEST_P(DurableCallsTest, AServerWithoutDurableCallsSaysSo) {
+  grpc::ServerBuilder builder;
+  CounterService counter;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+  builder.AddChannelArgument("skein.mode", GetParam());
+  builder.RegisterService(&counter);
+  const auto server = builder.BuildAndStart();
+  OpenClient();
+  AddReply reply;
+  EXPECT_EQ(Add(1, &reply).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  stub_.reset();
+  server->Shutdown();
+}
+
+TEST_P(DurableCallsTest, WhoIsNotAdmittedIsToldSo) {
+  options_.admit = [](const grpc::CallbackServerContext&) { return false; };
+  OpenServer();
+  durable_->Start(*server_);
+  OpenClient();
+  AddReply reply;
+  EXPECT_EQ(Add(1, &reply).error_code(), grpc::StatusCode::PERMISSION_DENIED);
+}
+
+TEST_P(DurableCallsTest, ALevelThatTheLogHasNotIsAnError) {
+  OpenServer();
+  durable_->Start(*server_);
+  DurableChannelOptions options;
+  options.level = durable_->level() == "emulated" ? "persistent" : "emulated";
+  OpenClient(options);
+  AddReply reply;
+  const grpc::Status status = Add(1, &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << status.error_message();
+  EXPECT_FALSE(
+      CreateDurableChannel("x", grpc::InsecureChannelCredentials(), arguments_,
+                           {.every_call = true, .level = "solid", .metadata = {}, .most_calls = 1, .most_bytes = 1})
+          .ok());
+}
+
+TEST_P(DurableCallsTest, TooManyAreRefusedAtOnce) {
+  OpenServer();
+  DurableChannelOptions options;
+  options.most_calls = 1;
+  OpenClient(options);
+  Marked call;
+  call.Start(*stub_, 5);
+  ASSERT_TRUE(call.persisted.get_future().get().ok());
+  AddReply reply;
+  EXPECT_EQ(Add(1, &reply).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  durable_->Start(*server_);
+  EXPECT_TRUE(call.ended.get_future().get().ok());
+}
+
+TEST_P(DurableCallsTest, WithTheChannelItsCallsEnd) {
+  OpenServer();
+  OpenClient();
+  Marked call;
+  call.Start(*stub_, 5);
+  ASSERT_TRUE(call.persisted.get_future().get().ok());
+  call.context.TryCancel();
+  call.ended.get_future().wait();
+  stub_.reset();  // nothing is left that the server would wait for
+}
+
+TEST_P(DurableCallsTest, StateThatIsMadeOfRepliesComesBack) {
+  std::atomic<int64_t> safe = 0;
+  const auto amount = [](const DurableReply& reply) {
+    AddReply added;
+    EXPECT_TRUE(added.ParseFromString(reply.message));
+    EXPECT_EQ(reply.method, "/counter.Counter/Add");
+    return added.amount();
+  };
+  options_.on_reply = [&safe, &amount](const DurableReply& reply) { safe += amount(reply); };
+  OpenServer();
+  durable_->Start(*server_);
+  OpenClient();
+  AddReply reply;
+  for (int i = 1; i <= 100; ++i) ASSERT_TRUE(Add(i, &reply).ok());
+  EXPECT_EQ(safe, 5050);
+  CloseServer();
+  OpenServer();
+  int64_t restored = 0;
+  ASSERT_TRUE(durable_->ForEachReply(0, [&](const DurableReply& safe_reply) { restored += amount(safe_reply); }).ok());
+  EXPECT_EQ(restored, 5050);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, DurableCallsTest, testing::Values("off", "require"),
+                         [](const auto& info) { return std::string(info.param); });
+
+}  // namespace
+}  // namespace skein::grpc_transport
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (const absl::Status status = skein::grpc_transport::Init(); !status.ok()) return 2;
+  return RUN_ALL_TESTS();
+}
