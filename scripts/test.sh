@@ -70,6 +70,15 @@ test_instructions() {
   python3 "$ROOT/tests/instructions/run_instructions.py" --build "$BUILD/dev" "$@"
 }
 
+# Durable calls, and what they stand on; then a server that is killed 500 times, in three minutes.
+test_durable() {
+  local status=0
+  build_preset dev || die "the build failed"
+  run_ctest dev --label-regex durable || status=1
+  python3 "$ROOT/tests/process/durable_kills.py" --build "$BUILD/dev" --kills 500 || status=1
+  return $status
+}
+
 # In virtual machines, whose kernel has an RDMA device whatever this machine has.
 test_vm() {
   install_packages "$ROOT/tests/vm/packages.txt" || return
@@ -86,10 +95,10 @@ test_tidy() {
 verb_test() {
   local what=${1:-quick}
   if [[ "$*" != 'instructions --update' ]] && (($# > 1)); then
-    usage_error "test takes one argument: --all, interop, thrift, vm, instructions, tidy or a regular expression of test names"
+    usage_error "test takes one argument: --all, durable, interop, thrift, vm, instructions, tidy or a regular expression of test names"
   fi
   case $what in
-    quick | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
+    quick | durable | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac
