@@ -70,12 +70,15 @@ test_instructions() {
   python3 "$ROOT/tests/instructions/run_instructions.py" --build "$BUILD/dev" "$@"
 }
 
-# Durable calls, and what they stand on; then a server that is killed 500 times, in three minutes.
+# Durable calls, and what they stand on; then a server that is killed 500 times, in three minutes; then a machine whose
+# power is cut five times, in as many.
 test_durable() {
   local status=0
+  install_packages "$ROOT/tests/vm/packages.txt" || return
   build_preset dev || die "the build failed"
   run_ctest dev --label-regex durable || status=1
   python3 "$ROOT/tests/process/durable_kills.py" --build "$BUILD/dev" --kills 500 || status=1
+  python3 "$ROOT/tests/vm/power_loss.py" --build "$BUILD/dev" --cuts 5 || status=1
   return $status
 }
 

@@ -1,9 +1,11 @@
-// counter_client ADDRESS CALLS [UNDER_WAY]: adds 1 so many times, with durable calls, so many under way at once (32);
-// says how far it has come. The server may be killed and come back as often as it likes.
+// counter_client ADDRESS CALLS [UNDER_WAY [JOURNAL]]: adds 1 so many times, with durable calls, so many under way at
+// once (32). The server may be killed and come back as often as it likes. JOURNAL gets a line for each call that is
+// persisted: how many have been started, and how many are persisted.
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -21,6 +23,7 @@ namespace {
 struct Progress {
   std::mutex mu;
   std::condition_variable changed;
+  FILE* journal = nullptr;
   int under_way = 0;
   int persisted = 0;
   int answered = 0;
@@ -57,6 +60,9 @@ void Start(counter::Counter::Stub& stub, Progress& progress, size_t number) {
     const std::lock_guard lock(progress.mu);
     call->persisted = level.ok();
     ++progress.persisted;
+    if (progress.journal == nullptr) return;
+    std::fprintf(progress.journal, "%d\n", progress.persisted);
+    std::fflush(progress.journal);
   });
   stub.async()->Add(&call->context, &call->request, &call->reply,
                     [call, &progress](const grpc::Status& status) { OnReply(progress, *call, status); });
@@ -66,7 +72,7 @@ bool IsIncreasing(const std::vector<int64_t>& totals) {
   return std::adjacent_find(totals.begin(), totals.end(), std::greater_equal<>()) == totals.end();
 }
 
-int Count(const std::string& address, int calls, int most_under_way) {
+int Count(const std::string& address, int calls, int most_under_way, FILE* journal) {
   grpc::ChannelArguments arguments;
   arguments.SetString("skein.mode", "prefer");
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
@@ -80,6 +86,7 @@ int Count(const std::string& address, int calls, int most_under_way) {
   }
   const auto stub = counter::Counter::NewStub(*channel);
   Progress progress;
+  progress.journal = journal;
   progress.totals.resize(calls);
   std::unique_lock lock(progress.mu);
   for (int i = 0; i < calls && progress.wrong.empty(); ++i) {
@@ -102,10 +109,15 @@ int Count(const std::string& address, int calls, int most_under_way) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3 || argc > 4) {
-    std::cerr << "usage: " << argv[0] << " ADDRESS CALLS [UNDER_WAY]" << std::endl;
+  if (argc < 3 || argc > 5) {
+    std::cerr << "usage: " << argv[0] << " ADDRESS CALLS [UNDER_WAY [JOURNAL]]" << std::endl;
     return 2;
   }
+  FILE* const journal = argc > 4 ? std::fopen(argv[4], "we") : nullptr;
+  if (argc > 4 && journal == nullptr) {
+    std::perror(argv[4]);
+    return 1;
+  }
   if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status << std::endl;
-  return Count(argv[1], std::stoi(argv[2]), argc > 3 ? std::stoi(argv[3]) : 32);
+  return Count(argv[1], std::stoi(argv[2]), argc > 3 ? std::stoi(argv[3]) : 32, journal);
 }

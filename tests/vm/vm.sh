@@ -7,6 +7,7 @@
 #   -n NAME      of the log build/vm/logs/NAME.log and of the folder build/vm/results/NAME (default: guest)
 #   -m MEBIBYTES of memory of each guest (2048)
 #   -c CPUS      of each guest (2)
+#   -d FILE      a disk image, /dev/vda of the guest (of the server, where there are two), which is kept
 #   -t SECONDS   limit of the whole run (300)
 #   -q           prints nothing unless it fails; otherwise the client's console
 #
@@ -33,13 +34,14 @@ no_guest() {
   exit 125
 }
 
-name=guest memory=2048 cpus=2 limit=300 server='' quiet=
-while getopts s:n:m:c:t:q option; do
+name=guest memory=2048 cpus=2 limit=300 server='' disk='' quiet=
+while getopts s:n:m:c:d:t:q option; do
   case $option in
     s) server=$OPTARG ;;
     n) name=$OPTARG ;;
     m) memory=$OPTARG ;;
     c) cpus=$OPTARG ;;
+    d) disk=$(realpath "$OPTARG") ;;
     t) limit=$OPTARG ;;
     q) quiet=yes ;;
     *) usage ;;
@@ -127,13 +129,14 @@ link_options() {
 }
 
 start_guests() {
-  local options
+  local options with_disk=()
+  [[ -z $disk ]] || with_disk=(-drive "file=${disk//,/,,},if=virtio,format=raw")
   if [[ -z $server ]]; then
-    start_guest alone 1 1 "$command" "$logs/$name.log"
+    start_guest alone 1 1 "$command" "$logs/$name.log" "${with_disk[@]}"
     return
   fi
   mapfile -t options < <(link_options server client 1)
-  start_guest server 1 2 "$server" "$logs/$name-server.log" "${options[@]}"
+  start_guest server 1 2 "$server" "$logs/$name-server.log" "${options[@]}" "${with_disk[@]}"
   mapfile -t options < <(link_options client server 2)
   start_guest client 2 1 "$command" "$logs/$name.log" "${options[@]}"
 }
