@@ -23,8 +23,8 @@ class BlockingStream::Waits final : public StreamObserver {
   void OnReadable() override { room_->Bring(readable_); }
   void OnWritable() override { room_->Bring(writable_); }
 
-  // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought. As poll() looks once more when its
-  // time is over, so does this: what came while the whole process stood still is in time.
+  // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought. As poll() looks once more when
+  // its time is over, so does this: what came while the whole process stood still is in time.
   absl::Status Await(link::Ticket& ticket, Deadline deadline, Attempt attempt) {
     for (bool last = false;;) {
       ticket.Begin();

@@ -42,8 +42,8 @@ inline int Make(int* ends) {
   uint8_t first = 0;
   accepted->readAll(&first, 1);
   opener.join();
-  // The test does this to the End, which is not what sends, with 100 ms. The one thread here writes and then reads; where
-  // a write waits for the reader's credits, another thread returns them, and needs a processor to do it.
+  // The test does this to the End, which is not what sends, with 100 ms. The one thread here writes and then reads;
+  // where a write waits for the reader's credits, another thread returns them, and needs a processor to do it.
   client->setSendTimeout(1000);
   Made() = {accepted, client};
   ends[0] = 0;

@@ -69,7 +69,7 @@ void CallService::Stop() {
 }
 
 absl::Status CallService::health() const {
-  const absl::Status status = ledger_->health();
+  absl::Status status = ledger_->health();
   if (status.ok()) return status;
   return absl::ResourceExhaustedError(
       absl::StrCat("the server's redo log takes nothing more; what it has acknowledged is executed when it is opened "
