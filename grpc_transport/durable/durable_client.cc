@@ -26,7 +26,7 @@ class DurableClient::Stream final : public grpc::ClientBidiReactor<grpc::ByteBuf
     context_.set_wait_for_ready(true);
   }
   void Open() {
-    client_->stub_.PrepareBidiStreamingCall(&context_, kSessionMethod, {}, this);
+    client_->stub_->PrepareBidiStreamingCall(&context_, kSessionMethod, {}, this);
     AddHold();
     StartRead(&arrived_);
     client_->outbox_.Connected([this](const std::string& message) { writes_.Put(message); });
@@ -43,8 +43,11 @@ class DurableClient::Stream final : public grpc::ClientBidiReactor<grpc::ByteBuf
   }
   void OnWriteDone(bool ok) override { writes_.Written(ok); }
   void OnDone(const grpc::Status& status) override {
-    client_->OnEnd(status, why_);
-    delete this;
+    const std::shared_ptr<DurableClient> client = client_;
+    const absl::Status why = why_;
+    client->OnEnding();
+    delete this;  // before the client hears: its context has a share in the channel
+    client->OnEnd(status, why);
   }
 
  private:
@@ -55,8 +58,8 @@ class DurableClient::Stream final : public grpc::ClientBidiReactor<grpc::ByteBuf
   WriteQueue<Stream> writes_{*this};
 };
 
-DurableClient::DurableClient(std::shared_ptr<grpc::Channel> channel, const durable::OutboxOptions& options)
-    : channel_(std::move(channel)), stub_(channel_), outbox_(options) {}
+DurableClient::DurableClient(const std::shared_ptr<grpc::Channel>& channel, const durable::OutboxOptions& options)
+    : stub_(channel), outbox_(options) {}
 
 void DurableClient::Open() {
   Stream* stream = nullptr;
@@ -64,6 +67,7 @@ void DurableClient::Open() {
     const MutexLock lock(&mu_);
     if (closed_) return;
     stream = stream_ = new Stream(shared_from_this());
+    streams_ = true;
   }
   stream->Open();
 }
@@ -74,7 +78,10 @@ void DurableClient::Close() {
     closed_ = true;
     if (stream_ != nullptr) stream_->Cancel();
     if (alarm_ != nullptr) alarm_->Cancel();
+    Lockable lockable{mu_};
+    while (streams_) ended_.wait(lockable);
   }
+  stub_.reset();
   outbox_.FailAll(absl::CancelledError("the channel is gone"));
 }
 
@@ -87,6 +94,11 @@ absl::Status DurableClient::OnMessage(const grpc::ByteBuffer& message) {
   return status;
 }
 
+void DurableClient::OnEnding() {
+  const MutexLock lock(&mu_);
+  stream_ = nullptr;
+}
+
 void DurableClient::OnEnd(const grpc::Status& status, const absl::Status& why) {
   // A server without durable calls, or one that wants none of this client's: to wait for it would be in vain.
   if (why.ok() && (status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
@@ -97,9 +109,10 @@ void DurableClient::OnEnd(const grpc::Status& status, const absl::Status& why) {
   milliseconds pause{0};
   {
     const MutexLock lock(&mu_);
-    stream_ = nullptr;
+    streams_ = false;
     pause = pause_;
     pause_ = std::clamp(2 * pause_, kFirstPause, kLongestPause);
+    ended_.notify_all();
   }
   pause == milliseconds(0) ? Open() : OpenLater(pause);
 }

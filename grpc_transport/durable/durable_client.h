@@ -7,7 +7,9 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -22,10 +24,12 @@ inline constexpr char kSessionMethod[] = "/skein.Durable/Session";
 // Any thread. As soon as a stream has ended, there is another: at once, or after a while if it brought nothing.
 class DurableClient : public std::enable_shared_from_this<DurableClient> {
  public:
-  DurableClient(std::shared_ptr<grpc::Channel> channel, const durable::OutboxOptions& options);
+  DurableClient(const std::shared_ptr<grpc::Channel>& channel, const durable::OutboxOptions& options);
   // After the constructor.
   void Open() ABSL_LOCKS_EXCLUDED(mu_);
-  // Calls without an answer fail with CANCELLED. Must come before the destructor.
+  // Calls without an answer fail with CANCELLED. Must come before the destructor. Waits for the stream's end, and lets
+  // go of the channel on this thread: gRPC's own, which runs callbacks, would wait for itself where it is the last
+  // channel.
   void Close() ABSL_LOCKS_EXCLUDED(mu_);
   durable::Outbox& outbox() { return outbox_; }
 
@@ -33,15 +37,17 @@ class DurableClient : public std::enable_shared_from_this<DurableClient> {
   class Stream;
 
   absl::Status OnMessage(const grpc::ByteBuffer& message) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnEnding() ABSL_LOCKS_EXCLUDED(mu_);
   void OnEnd(const grpc::Status& status, const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
   void OpenLater(std::chrono::milliseconds pause) ABSL_LOCKS_EXCLUDED(mu_);
 
-  const std::shared_ptr<grpc::Channel> channel_;
-  grpc::GenericStub stub_;
+  std::optional<grpc::GenericStub> stub_;  // until Close
   durable::Outbox outbox_;
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
-  Stream* stream_ ABSL_GUARDED_BY(mu_) = nullptr;  // deletes itself, after OnEnd
+  Stream* stream_ ABSL_GUARDED_BY(mu_) = nullptr;  // to be cancelled; deletes itself
+  bool streams_ ABSL_GUARDED_BY(mu_) = false;      // until it has done so, and OnEnd is through
+  std::condition_variable_any ended_;
   std::chrono::milliseconds pause_ ABSL_GUARDED_BY(mu_){0};
   std::unique_ptr<grpc::Alarm> alarm_ ABSL_GUARDED_BY(mu_);
 };
