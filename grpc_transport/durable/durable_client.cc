@@ -122,7 +122,9 @@ void DurableClient::OpenLater(milliseconds pause) {
   const MutexLock lock(&mu_);
   if (closed_) return;
   former = std::exchange(alarm_, std::make_unique<grpc::Alarm>());
-  alarm_->Set(std::chrono::system_clock::now() + pause, [self = shared_from_this()](bool) { self->Open(); });
+  alarm_->Set(std::chrono::system_clock::now() + pause, [weak = weak_from_this()](bool) {
+    if (const auto self = weak.lock()) self->Open();
+  });
 }
 
 }  // namespace skein::grpc_transport
