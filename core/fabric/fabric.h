@@ -212,6 +212,7 @@ struct DeviceCapabilities {
   bool announces_close = false;   // who ends a connection is seen by the peer, which need not send anything
   bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
   bool sleeps_through_unsolicited = false;  // false: Arm(kSolicited) is Arm(kCompletions)
+  bool writes_registered_memory = true;     // peers may WRITE what was registered, not only what was allocated
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
   uint64_t good_message_bytes = 0;  // longer ones gain nothing, or more than they risk

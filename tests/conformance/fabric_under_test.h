@@ -26,8 +26,6 @@ class FabricUnderTest {
   virtual bool ArmedAndReadable(const CompletionQueue& queue) = 0;
   // Sleeps on the queue's descriptor. False when it did not become readable for so long that a wake-up must be lost.
   virtual bool SleepUntilReadable(const CompletionQueue& queue) = 0;
-  // Whether peers may WRITE memory that was registered, not allocated. Reading it is always possible.
-  virtual bool registered_memory_is_writable() const = 0;
 };
 
 struct FabricFactory {

@@ -11,7 +11,6 @@ class ShmUnderTest final : public DescriptorsUnderTest {
  public:
   absl::StatusOr<std::shared_ptr<Device>> MakeDevice(absl::string_view) override { return OpenShmDevice(); }
   void Settle() override {}  // polling moves everything
-  bool registered_memory_is_writable() const override { return false; }
 };
 
 [[maybe_unused]] const bool kRegistered = RegisterFabric({"shm", [] { return std::make_unique<ShmUnderTest>(); }});

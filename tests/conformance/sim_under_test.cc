@@ -30,7 +30,6 @@ class SimUnderTest final : public FabricUnderTest {
     }
     return true;
   }
-  bool registered_memory_is_writable() const override { return true; }
 
  private:
   Simulation simulation_;

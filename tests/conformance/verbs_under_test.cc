@@ -13,7 +13,6 @@ class VerbsUnderTest final : public DescriptorsUnderTest {
   absl::StatusOr<std::shared_ptr<Device>> MakeDevice(absl::string_view) override { return OpenRdmaDevice(); }
   // Packets arrive when they do, and nothing tells of it but completions, which are not this function's to take.
   void Settle() override { absl::SleepFor(absl::Milliseconds(2)); }
-  bool registered_memory_is_writable() const override { return true; }
 };
 
 [[maybe_unused]] const bool kRegistered =

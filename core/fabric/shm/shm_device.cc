@@ -18,6 +18,7 @@ class ShmDevice final : public Device {
     capabilities.announces_close = true;
     capabilities.meets_on_connect = true;
     capabilities.sleeps_through_unsolicited = true;
+    capabilities.writes_registered_memory = false;
     capabilities.max_message_bytes = shm::kMaxMessageBytes;
     capabilities.good_message_bytes = uint64_t{128} << 10;
     return capabilities;

@@ -115,6 +115,10 @@ bool Endpoint::ServeRead(Packet& packet) {
   if (from == nullptr) return false;
   std::vector<std::byte> payload(packet.read_bytes);
   LoadWords(payload.data(), from, payload.size());
+  if (const auto watched = world_.on_read_served.find(device_->name); watched != world_.on_read_served.end()) {
+    world_.events.At(
+        world_.events.now(), [action = watched->second] { (*action)(); }, /*external=*/true);
+  }
   return Done(std::move(payload));
 }
 

@@ -102,6 +102,11 @@ bool Simulation::FailQueuePair(QueuePair* queue_pair) {
   return false;
 }
 
+void Simulation::OnReadServed(absl::string_view name, absl::AnyInvocable<void()> action) {
+  MutexLock lock(&world_->mu);
+  world_->on_read_served[name] = std::make_shared<absl::AnyInvocable<void()>>(std::move(action));
+}
+
 bool Simulation::WouldWake(const CompletionQueue* queue) const {
   const auto* sim_queue = dynamic_cast<const sim::SimCompletionQueue*>(queue);
   if (sim_queue == nullptr || sim_queue->world() != world_.get()) return false;

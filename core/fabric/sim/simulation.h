@@ -58,6 +58,10 @@ class Simulation {
   // not a queue pair of this simulation.
   bool FailQueuePair(QueuePair* queue_pair);
 
+  // Calls `action`, as an event of its own, whenever this device has served a READ: what was written before it on that
+  // queue pair has then left the device. For who models memory that loses what has not. Until the next call for `name`.
+  void OnReadServed(absl::string_view name, absl::AnyInvocable<void()> action);
+
   // Whether a thread sleeping on the queue's descriptor would be awake: a completion came after Arm, and AckEvents has
   // not been called since.
   bool WouldWake(const CompletionQueue* queue) const;

@@ -11,6 +11,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
 #include "core/base/mutex.h"
 #include "core/fabric/sim/event_queue.h"
 #include "core/fabric/sim/network.h"
@@ -45,6 +46,9 @@ struct World {
   EventQueue events ABSL_GUARDED_BY(mu);
   Network network ABSL_GUARDED_BY(mu);
   RegionTable regions ABSL_GUARDED_BY(mu);
+
+  // By device. Shared with the events that will call them.
+  absl::flat_hash_map<std::string, std::shared_ptr<absl::AnyInvocable<void()>>> on_read_served ABSL_GUARDED_BY(mu);
 
   uint64_t last_number ABSL_GUARDED_BY(mu) = 0;  // of devices and queue pairs
   absl::flat_hash_map<std::string, std::weak_ptr<SimDevice>> devices ABSL_GUARDED_BY(mu);
