@@ -1,0 +1,58 @@
+#include "core/durable/flush/flush_ring.h"
+
+#include <algorithm>
+
+#include "absl/memory/memory.h"
+
+namespace skein::durable {
+
+absl::Span<std::byte> FlushRing::MappedSlots() {
+  if (storage_ == nullptr || storage_->mapped().empty()) return {};
+  return storage_->mapped().subspan(SlotsOffset(shape_), SlotsBytes(shape_));
+}
+
+LogMemory FlushRing::memory(bool in_place) const {
+  if (storage_ == nullptr) return {};
+  return {.has_storage = true,
+          .in_place = in_place,
+          .fine_grained = storage_->fine_grained(),
+          .on_persist = storage_->persistence()};
+}
+
+absl::Status FlushRing::Persist(uint64_t next, absl::Span<const std::byte> slots) {
+  if (storage_ == nullptr || !failure_.ok()) {
+    if (failure_.ok()) next_ = next;
+    return failure_;
+  }
+  std::vector<Extent> extents;
+  const bool in_place = slots.data() == MappedSlots().data();
+  for (uint64_t sequence = next_; sequence < next; ++sequence) {
+    const uint64_t at = SlotOffsetOf(shape_, sequence);
+    extents.push_back({at, shape_.slot_bytes});
+    if (in_place) continue;
+    const absl::Span<const std::byte> slot = slots.subspan(at - SlotsOffset(shape_), shape_.slot_bytes);
+    failure_.Update(storage_->Write(at, {reinterpret_cast<const char*>(slot.data()), slot.size()}));
+  }
+  if (failure_.ok()) failure_ = storage_->Persist(extents);
+  if (failure_.ok()) next_ = next;
+  return failure_;
+}
+
+absl::Status FlushRing::Finish(absl::Span<const uint64_t> sequences) {
+  if (!failure_.ok() || sequences.empty()) return failure_;
+  std::vector<Extent> extents;
+  for (const uint64_t sequence : sequences) {
+    const uint64_t slot = SlotOf(shape_, sequence);
+    finished_[slot] = sequence;
+    if (storage_ == nullptr) continue;
+    failure_.Update(storage_->WriteWord(MarkOffset(slot), sequence));
+    extents.push_back({MarkOffset(slot), sizeof(sequence)});
+  }
+  if (storage_ != nullptr && failure_.ok()) failure_ = storage_->Persist(extents);
+  if (failure_.ok()) {
+    while (IsFinished(head_)) ++head_;
+  }
+  return failure_;
+}
+
+}  // namespace skein::durable

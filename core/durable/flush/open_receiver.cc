@@ -1,0 +1,103 @@
+// FlushReceiver's beginning: its log, its memory, its connection.
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "core/durable/flush/flush_receiver.h"
+
+namespace skein::durable {
+
+absl::StatusOr<std::unique_ptr<FlushReceiver>> FlushReceiver::Open(fabric::Device& device,
+                                                                   std::shared_ptr<Storage> storage,
+                                                                   const FlushReceiverOptions& options) {
+  if (options.batch == 0) return absl::InvalidArgumentError("a batch of no requests");
+  auto receiver = absl::WrapUnique(new FlushReceiver(device, options));
+  if (absl::Status prepared = receiver->Prepare(std::move(storage)); !prepared.ok()) return prepared;
+  return receiver;
+}
+
+absl::Status FlushReceiver::Prepare(std::shared_ptr<Storage> storage) {
+  absl::StatusOr<std::unique_ptr<FlushRing>> ring =
+      FlushRing::Open(std::move(storage), options_.shape, place(), recovered_);
+  if (!ring.ok()) return ring.status();
+  ring_ = *std::move(ring);
+  come_ = ring_->next();
+  arrived_ = receives_posted_ = ring_->next() - 1;
+  handed_over_.assign(options_.shape.slots, false);
+  for (const FlushEntry& entry : recovered_) handed_over_[SlotOf(options_.shape, entry.sequence)] = true;
+  return PrepareSlots();
+}
+
+// In the storage itself where the device can write it, so that nothing need be copied; else in memory of the device's.
+absl::Status FlushReceiver::PrepareSlots() {
+  const bool by_write = SentByWrite(options_.mode);
+  // A READ flushes, or asks whether this end is still there.
+  const uint32_t access = fabric::kRemoteRead | (by_write ? fabric::kRemoteWrite : fabric::kLocalOnly);
+  const absl::Span<std::byte> mapped = ring_->MappedSlots();
+  const bool in_place = !mapped.empty() && (!by_write || device_.capabilities().writes_registered_memory);
+  memory_ = ring_->memory(in_place);
+  if (FlushedBySender(options_.mode) && memory_.has_storage && !in_place) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        FlushModeName(options_.mode), " needs a log that the device ", device_.name(),
+        mapped.empty() ? " can write: persistent memory" : " lets its peers write",
+        "; or let the receiver's CPU flush: ", FlushModeName(by_write ? FlushMode::kWRFlush : FlushMode::kSRFlush)));
+  }
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> slots =
+      in_place ? device_.Register(mapped, access) : device_.Allocate(SlotsBytes(options_.shape), access);
+  if (!slots.ok()) return slots.status();
+  slots_ = *std::move(slots);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FlushReceiver::Accept(absl::string_view bytes) {
+  if (queue_pair_ != nullptr) return absl::FailedPreconditionError("this log has its sender; open it anew for another");
+  absl::StatusOr<FlushOffer> offer = DecodeOffer(bytes);
+  if (!offer.ok()) return offer.status();
+  if (offer->mode != options_.mode || offer->slots != options_.shape.slots) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a sender for ", FlushModeName(offer->mode), " and ", offer->slots, " slots, where the receiver has ",
+        FlushModeName(options_.mode), " and ", options_.shape.slots, ": let them have the same"));
+  }
+  if (offer->wanted) {
+    if (absl::Status good = CheckWanted(*offer->wanted, options_.mode, memory_, options_.platform); !good.ok())
+      return good;
+  }
+  if (absl::Status prepared = PrepareConnection(*offer); !prepared.ok()) return prepared;
+  absl::StatusOr<std::string> answer = queue_pair_->Accept(offer->queue_pair);
+  if (!answer.ok()) {
+    queue_pair_.reset();  // there may come a better offer
+    return answer;
+  }
+  offer_ = *std::move(offer);
+  PostReceives();
+  return EncodeAnswer({.level = level(),
+                       .shape = options_.shape,
+                       .key = ring_->key(),
+                       .head = ring_->head(),
+                       .next = ring_->next(),
+                       .slots = slots_->remote(),
+                       .queue_pair = *std::move(answer)});
+}
+
+absl::Status FlushReceiver::PrepareConnection(const FlushOffer& offer) {
+  const uint32_t slots = options_.shape.slots;
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> replies =
+      device_.Allocate(kFeedbackBytes + slots * ReplyStride(offer.reply_bytes), fabric::kLocalOnly);
+  if (!replies.ok()) return replies.status();
+  // A reply to each slot and those on their way when the slot is taken again, and words.
+  const uint32_t sends = 2 * slots + kFeedbackWords;
+  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> queue = device_.CreateCompletionQueue(sends + slots);
+  if (!queue.ok()) return queue.status();
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair =
+      device_.CreateQueuePair({.send_queue = queue->get(),
+                               .receive_queue = queue->get(),
+                               .max_send_requests = sends,
+                               .max_receive_requests = slots});
+  if (!queue_pair.ok()) return queue_pair.status();
+  replies_ = *std::move(replies);
+  queue_ = *std::move(queue);
+  queue_pair_ = *std::move(queue_pair);
+  return absl::OkStatus();
+}
+
+}  // namespace skein::durable
