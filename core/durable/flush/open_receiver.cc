@@ -70,6 +70,10 @@ absl::StatusOr<std::string> FlushReceiver::Accept(absl::string_view bytes) {
   }
   offer_ = *std::move(offer);
   PostReceives();
+  // The sender counts from the head on. What is finished there it shall hear; the replies themselves are gone.
+  for (uint64_t sequence = ring_->head(); sequence < ring_->next(); ++sequence) {
+    if (ring_->IsFinished(sequence)) to_send_.push_back({.sequence = sequence});
+  }
   return EncodeAnswer({.level = level(),
                        .shape = options_.shape,
                        .key = ring_->key(),

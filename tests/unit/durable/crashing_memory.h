@@ -28,12 +28,13 @@ class CrashingMemory : public std::enable_shared_from_this<CrashingMemory> {
   // A step of the storage's, or of whoever counts along. The crash comes instead of step `at`: from then on storages
   // fail, until LosePower.
   bool Step() {
-    crashed_ = crashed_ || (crash_at_ && steps_ >= *crash_at_);
+    if (!crashed_ && crash_at_ && steps_ >= *crash_at_) crashed_ = true, ++crashes_;
     ++steps_;
     return !crashed_;
   }
   void CrashAt(uint64_t at) { crash_at_ = steps_ + at; }
   bool crashed() const { return crashed_; }
+  int crashes() const { return crashes_; }
 
   // Of each word that was not pushed, the medium has the old value or the new one.
   void LosePower() {
@@ -65,6 +66,7 @@ class CrashingMemory : public std::enable_shared_from_this<CrashingMemory> {
   uint64_t steps_ = 0;
   std::optional<uint64_t> crash_at_;
   bool crashed_ = false;
+  int crashes_ = 0;
 };
 
 class CrashingStorage final : public Storage {
