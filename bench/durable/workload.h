@@ -1,0 +1,60 @@
+// Which object is asked for, and how: zipfian, from one seed.
+#ifndef SKEIN_BENCH_DURABLE_WORKLOAD_H_
+#define SKEIN_BENCH_DURABLE_WORKLOAD_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "core/fabric/sim/random.h"
+
+namespace skein::bench::durable {
+
+struct Operation {
+  uint32_t object = 0;
+  uint32_t is_write = 0;
+  uint64_t object_bytes = 0;
+};
+
+// On the wire: what is asked, and a write's object.
+inline std::string RequestOf(const Operation& operation) {
+  std::string bytes(sizeof(operation) + (operation.is_write != 0 ? operation.object_bytes : 0), 'o');
+  std::memcpy(bytes.data(), &operation, sizeof(operation));
+  return bytes;
+}
+inline size_t RequestBytes(const Operation& operation) {
+  return sizeof(operation) + (operation.is_write != 0 ? operation.object_bytes : 0);
+}
+inline size_t ReplyBytes(const Operation& operation) { return operation.is_write != 0 ? 8 : operation.object_bytes; }
+inline Operation OperationOf(absl::string_view request) {
+  Operation operation;
+  std::memcpy(&operation, request.data(), std::min(request.size(), sizeof(operation)));
+  return operation;
+}
+
+// Object i is asked for in proportion to 1 / (i + 1)^skew.
+class Zipfian {
+ public:
+  Zipfian(uint64_t objects, double skew) : cumulative_(objects) {
+    double sum = 0;
+    for (uint64_t i = 0; i < objects; ++i) cumulative_[i] = sum += std::pow(static_cast<double>(i + 1), -skew);
+    for (double& part : cumulative_) part /= sum;
+  }
+  uint32_t Draw(fabric::sim::Random& random) const {
+    const double uniform = static_cast<double>(random.Next() >> 11) * 0x1p-53;
+    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform);
+    return static_cast<uint32_t>(std::min<size_t>(found - cumulative_.begin(), cumulative_.size() - 1));
+  }
+
+ private:
+  std::vector<double> cumulative_;
+};
+
+}  // namespace skein::bench::durable
+
+#endif  // SKEIN_BENCH_DURABLE_WORKLOAD_H_
