@@ -15,6 +15,7 @@ struct Costs {
   fabric::SimConfig nic;
   CpuCosts cpu;  // of bench/sim: lines, doorbells, copies
   size_t receiver_cores = 40;
+  absl::Duration worth_a_worker = absl::Microseconds(1);  // shorter handlers run on the core that polls
   absl::Duration heavy_handler = absl::Microseconds(100);
 
   absl::Duration pm_read = absl::Nanoseconds(305);
@@ -22,7 +23,7 @@ struct Costs {
   absl::Duration pm_write = absl::Nanoseconds(90);  // stored, written back, fenced
   double pm_write_bytes_per_nanosecond = 2.3;
   absl::Duration clean_line = absl::Nanoseconds(5);  // a line written back that has nothing to write
-  double checksum_bytes_per_nanosecond = 2.2;
+  double checksum_bytes_per_nanosecond = 14;
 
   absl::Duration Copy(size_t bytes) const { return Over(bytes, cpu.bytes_per_nanosecond); }
   absl::Duration Checksum(size_t bytes) const { return Over(bytes, checksum_bytes_per_nanosecond); }

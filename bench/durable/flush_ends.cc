@@ -84,12 +84,10 @@ class FlushSenderEnd final : public SenderEnd {
   }
   absl::StatusOr<News> Poll() override {
     News news;
-    absl::Duration receives;
     const absl::Status polled = sender_->Poll([&](uint64_t number, absl::string_view reply) {
       news.replies.push_back(number);
-      // The completion, and the bytes.
-      news.cost += 2 * costs_.cpu.dma_line + costs_.cpu.header + costs_.cpu.item + costs_.Copy(reply.size());
-      receives = costs_.cpu.doorbell;
+      // The completion, and the bytes; a receive, whose doorbell is for many.
+      news.cost += 2 * costs_.cpu.dma_line + costs_.cpu.header + 2 * costs_.cpu.item + costs_.Copy(reply.size());
     });
     if (!polled.ok()) return polled;
     news.safe_up_to = sender_->acknowledged().up_to;
@@ -99,7 +97,6 @@ class FlushSenderEnd final : public SenderEnd {
       if (FlushedBySender(mode_)) news.cost += costs_.pm_read;
     }
     safe_up_to_ = news.safe_up_to;
-    news.cost += receives;
     return news;
   }
 
@@ -146,7 +143,7 @@ class FlushReceiverEnd final : public ReceiverEnd {
     for (const Request& request : requests) {
       cost += costs_.cpu.header + costs_.cpu.item + costs_.Copy(ReplyBytes(request.operation));
     }
-    return SentByWrite(mode_) ? cost : cost + costs_.cpu.doorbell;  // receives are posted again
+    return cost;
   }
   absl::Status Finish(absl::Span<const Request> requests) override {
     for (const Request& request : requests) {
@@ -164,11 +161,11 @@ class FlushReceiverEnd final : public ReceiverEnd {
     });
   }
   absl::Duration EntryCost(size_t payload) const {
-    const absl::Duration arrival = SentByWrite(mode_) ? costs_.cpu.dma_line : 2 * costs_.cpu.dma_line;
+    const absl::Duration arrival = (SentByWrite(mode_) ? 1 : 2) * (costs_.cpu.dma_line + costs_.cpu.item);
     const absl::Duration persist =
         FlushedBySender(mode_) ? absl::ZeroDuration() : costs_.PersistClean(payload + kFlushHeaderBytes);
-    return arrival + costs_.cpu.header + costs_.cpu.item + costs_.ReadPm(payload) +
-           costs_.Checksum(payload + kFlushHeaderBytes) + persist;
+    return arrival + costs_.cpu.header + costs_.ReadPm(payload) + costs_.Checksum(payload + kFlushHeaderBytes) +
+           persist;
   }
   absl::Duration BatchCost() const { return FlushedBySender(mode_) ? absl::ZeroDuration() : costs_.cpu.doorbell; }
 

@@ -155,19 +155,23 @@ class Poller {
     shared_.status.Update(end_->Take(requests));
     const Costs& costs = shared_.costs;
     absl::Duration inline_cost;
+    std::vector<ReceiverEnd::Request> inlined;
     for (const ReceiverEnd::Request& request : requests) {
-      const absl::Duration cost = costs.cpu.handler + end_->ExecuteCost(request.operation);
-      if (shared_.scenario.heavy) {
+      const absl::Duration heavy = shared_.scenario.heavy ? costs.heavy_handler : absl::ZeroDuration();
+      const absl::Duration cost = costs.cpu.handler + end_->ExecuteCost(request.operation) + heavy;
+      if (cost > costs.worth_a_worker) {
         // To a worker and back: a line each way.
         core_.Owe(2 * costs.cpu.shared_line);
-        shared_.handlers.Execute(request.operation, cost + costs.heavy_handler,
-                                 [this, request] { executed_.push_back(request); });
+        shared_.handlers.Execute(request.operation, cost, [this, request] { executed_.push_back(request); });
       } else {
         inline_cost += cost;
+        inlined.push_back(request);
       }
     }
     if (inline_cost > absl::ZeroDuration()) {
-      core_.Run(inline_cost, [this, requests] { executed_.insert(executed_.end(), requests.begin(), requests.end()); });
+      core_.Run(inline_cost, [this, inlined = std::move(inlined)] {
+        executed_.insert(executed_.end(), inlined.begin(), inlined.end());
+      });
     }
   }
   void Finish() {

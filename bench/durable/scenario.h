@@ -12,7 +12,7 @@
 namespace skein::bench::durable {
 
 struct Scenario {
-  std::string exchange{};// a name of Exchanges()
+  std::string exchange{};  // a name of Exchanges()
   size_t object_bytes = 1024;
   bool heavy = false;  // the handler takes 100 us more
   uint32_t read_percent = 50;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "core/durable/flush/fast_checksum.h"
 #include "core/durable/log/checksum.h"
 #include "core/durable/log/entry.h"
 
@@ -13,7 +14,7 @@ constexpr size_t Padded(size_t payload) { return (payload + 7) / 8 * 8; }
 
 uint64_t OperatorWord(const FlushHeader& header, absl::string_view payload) {
   const absl::string_view vouched = BytesOf(header).substr(0, offsetof(FlushHeader, operator_word));
-  return header.sequence << 32 | Checksum(Checksum(0, vouched), payload);
+  return header.sequence << 32 | FastChecksum(vouched, payload);
 }
 
 }  // namespace

@@ -23,6 +23,9 @@ constexpr uint64_t kProbe = uint64_t{2} << 62;
 // READs land here, behind the slots: nobody looks at what they bring.
 constexpr size_t kLandingBytes = 64;
 
+// So that there is one for each reply while as many more are still to be posted again, all with one doorbell.
+constexpr uint32_t kReceivesASlot = 2;
+
 // After so many polls that brought nothing the connection is asked how it is, and after more the peer is.
 constexpr uint32_t kPollsToRefresh = 256;
 constexpr uint32_t kPollsToProbe = 4096;
@@ -55,14 +58,14 @@ absl::Status FlushSender::Prepare() {
   // Of each slot an entry and a reply, and READs.
   const uint32_t sends = 2 * options_.slots + 4;
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> queue =
-      device_.CreateCompletionQueue(sends + options_.slots);
+      device_.CreateCompletionQueue(sends + kReceivesASlot * options_.slots);
   if (!queue.ok()) return queue.status();
   queue_ = *std::move(queue);
   absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair =
       device_.CreateQueuePair({.send_queue = queue_.get(),
                                .receive_queue = queue_.get(),
                                .max_send_requests = sends,
-                               .max_receive_requests = options_.slots});
+                               .max_receive_requests = kReceivesASlot * options_.slots});
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   return absl::OkStatus();
@@ -102,7 +105,7 @@ absl::Status FlushSender::Complete(absl::string_view bytes) {
   staged_.resize(shape_.slots);
   finished_.assign(shape_.slots, false);
   if (absl::Status connected = queue_pair_->Complete(answer->queue_pair); !connected.ok()) return connected;
-  return PostReceives(shape_.slots);
+  return PostReceives(kReceivesASlot * shape_.slots);
 }
 
 absl::Status FlushSender::PostReceives(uint32_t count) {
@@ -176,7 +179,7 @@ absl::Status FlushSender::Poll(ReplyHandler on_reply) {
   if (!failure_.ok()) return failure_;
   const uint32_t completions = TakeCompletions(on_reply);
   const bool news = TakeFeedback();
-  if (failure_.ok() && receives_taken_ > 0) {
+  if (failure_.ok() && receives_taken_ >= shape_.slots) {
     if (absl::Status posted = PostReceives(std::exchange(receives_taken_, 0)); !posted.ok()) Fail(posted.message());
   }
   idle_polls_ = completions > 0 || news || head_ == posted_ + 1 ? 0 : idle_polls_ + 1;

@@ -129,8 +129,8 @@ absl::Status FlushRing::Begin(const Opening& last) {
   return status;
 }
 
-// What is lost may lie there with the very word that tells when its sequence comes. Need not be persisted: after a crash
-// its epoch tells.
+// What is lost may lie there with the very word that tells when its sequence comes. Need not be persisted: after a
+// crash its epoch tells.
 absl::Status FlushRing::ClearWords() {
   for (uint64_t sequence = next_; sequence < head_ + shape_.slots; ++sequence) {
     const uint64_t word = SlotOffsetOf(shape_, sequence) + OperatorWordOffset(shape_.slot_bytes);
