@@ -24,6 +24,7 @@ case $name in
   large) program=(micro/large_payloads.py) ;;
   rdma) program=(micro/soft_roce.py) ;;
   flock-sim) program=(sim/flock_sim.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim" ;;
+  durable) program=(durable/durable.py) ;;
+  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim durable" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

@@ -114,10 +114,10 @@ CLAIMS = (
 )  # fmt: skip
 
 
-def of(results):
+def of(results, claims=CLAIMS):
     """[(claim, figure)] of the claims these results have all points for."""
     found = []
-    for claim in CLAIMS:
+    for claim in claims:
         try:
             found.append((claim, claim.here(results)))
         except KeyError:
@@ -125,9 +125,9 @@ def of(results):
     return found
 
 
-def broken(results):
+def broken(results, claims=CLAIMS):
     """The claims whose figure is out of bounds, as text."""
-    for claim, figure in of(results):
+    for claim, figure in of(results, claims):
         below = claim.least is not None and figure < claim.least
         if below or (claim.most is not None and figure > claim.most):
             bounds = f"at least {claim.least}" if below else f"at most {claim.most}"
