@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,10 @@ namespace skein::durable {
 struct FlushReceiverOptions {
   FlushMode mode = FlushMode::kWRFlush;  // of every sender that may connect
   RingShape shape;
-  PlatformHints platform;        // of this host
-  uint32_t slow_down_above = 0;  // unfinished requests; 0: half of the slots
-  uint32_t batch = 32;           // taken, and persisted together, in one Poll
+  PlatformHints platform;         // of this host
+  std::optional<LogId> identity;  // a ring with another one is not opened
+  uint32_t slow_down_above = 0;   // unfinished requests; 0: half of the slots
+  uint32_t batch = 32;            // taken, and persisted together, in one Poll
 };
 
 // One thread at a time; no threads of its own, and nothing waits. Open, which finds what a former life has left;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,7 +25,8 @@ class FlushRing {
   // was about to be acknowledged; it is safe when this returns. Without a storage, an empty ring that keeps nothing.
   // Errors: MakeOrReadRing's; DATA_LOSS if entries are missing that the sender knew to be acknowledged.
   static absl::StatusOr<std::unique_ptr<FlushRing>> Open(std::shared_ptr<Storage> storage, const RingShape& shape,
-                                                         HeaderPlace place, std::vector<FlushEntry>& unfinished);
+                                                         HeaderPlace place, std::vector<FlushEntry>& unfinished,
+                                                         const std::optional<LogId>& identity = std::nullopt);
 
   // The slots as memory, for a device to write into; empty where the storage has none.
   absl::Span<std::byte> MappedSlots();
@@ -54,7 +56,7 @@ class FlushRing {
     uint64_t first = 1;  // sequence
     uint32_t epoch = 0;
   };
-  absl::Status Recover(std::vector<FlushEntry>& unfinished);
+  absl::Status Recover(const std::optional<LogId>& wanted, std::vector<FlushEntry>& unfinished);
   absl::Status ReadMarks();
   absl::Status ReadEntries(const Opening& last, std::vector<FlushEntry>& unfinished);
   absl::StatusOr<std::optional<FlushEntry>> ReadEntry(uint64_t sequence, const Opening& last) const;

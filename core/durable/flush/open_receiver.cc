@@ -18,7 +18,7 @@ absl::StatusOr<std::unique_ptr<FlushReceiver>> FlushReceiver::Open(fabric::Devic
 
 absl::Status FlushReceiver::Prepare(std::shared_ptr<Storage> storage) {
   absl::StatusOr<std::unique_ptr<FlushRing>> ring =
-      FlushRing::Open(std::move(storage), options_.shape, place(), recovered_);
+      FlushRing::Open(std::move(storage), options_.shape, place(), recovered_, options_.identity);
   if (!ring.ok()) return ring.status();
   ring_ = *std::move(ring);
   come_ = ring_->next();

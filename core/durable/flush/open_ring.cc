@@ -13,19 +13,20 @@
 namespace skein::durable {
 
 absl::StatusOr<std::unique_ptr<FlushRing>> FlushRing::Open(std::shared_ptr<Storage> storage, const RingShape& shape,
-                                                           HeaderPlace place, std::vector<FlushEntry>& unfinished) {
+                                                           HeaderPlace place, std::vector<FlushEntry>& unfinished,
+                                                           const std::optional<LogId>& identity) {
   if (absl::Status good = CheckShape(shape); !good.ok()) return good;
   auto ring = absl::WrapUnique(new FlushRing(std::move(storage), shape, place));
   if (ring->storage_ == nullptr) {
-    ring->key_ = {.identity = RandomId(), .epoch = 1};
+    ring->key_ = {.identity = identity.value_or(RandomId()), .epoch = 1};
     return ring;
   }
-  if (absl::Status recovered = ring->Recover(unfinished); !recovered.ok()) return recovered;
+  if (absl::Status recovered = ring->Recover(identity, unfinished); !recovered.ok()) return recovered;
   return ring;
 }
 
-absl::Status FlushRing::Recover(std::vector<FlushEntry>& unfinished) {
-  const absl::StatusOr<LogId> identity = MakeOrReadRing(*storage_, shape_, place_);
+absl::Status FlushRing::Recover(const std::optional<LogId>& wanted, std::vector<FlushEntry>& unfinished) {
+  const absl::StatusOr<LogId> identity = MakeOrReadRing(*storage_, shape_, place_, wanted);
   if (!identity.ok()) return identity.status();
   key_.identity = *identity;
   const absl::StatusOr<HeadSlot> slot = ReadHeadSlots(*storage_, *identity);
@@ -85,6 +86,11 @@ absl::StatusOr<std::optional<FlushEntry>> FlushRing::ReadEntry(uint64_t sequence
   const RingKey any_epoch{.identity = key_.identity};
   std::optional<FlushEntry> entry =
       TakeFlushEntry({reinterpret_cast<const std::byte*>(slot.data()), slot.size()}, place_, any_epoch, sequence);
+  if (entry && entry->epoch > last.epoch) {
+    return absl::DataLossError(absl::StrCat("the flush ring is damaged: entry ", sequence, " is of opening ",
+                                            entry->epoch, ", and the last one is ", last.epoch,
+                                            "; restore it from a copy"));
+  }
   // Before the last opening's first, entries were found whole by that opening. From there on, one of an earlier epoch
   // is what a crash had left behind a torn one: it was never acknowledged, its sender was told so, and it stays lost.
   const bool expected = entry && (sequence < last.first ? entry->epoch < last.epoch : entry->epoch == last.epoch);

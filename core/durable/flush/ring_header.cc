@@ -53,14 +53,14 @@ absl::StatusOr<bool> IsBlank(const Storage& storage) {
 }
 
 // The magic says that it is being made before there is anything else, and that it is made when all else is safe.
-absl::Status Make(Storage& storage, const RingShape& shape, HeaderPlace place) {
+absl::Status Make(Storage& storage, const RingShape& shape, HeaderPlace place, const LogId& identity) {
   absl::Status status = storage.WriteWord(0, kMakingMagic);
   if (status.ok()) status = storage.Persist(0, sizeof(kMakingMagic));
   RingHeader header;
   header.place = static_cast<uint32_t>(place);
   header.slot_bytes = shape.slot_bytes;
   header.slots = shape.slots;
-  header.identity = RandomId();
+  header.identity = identity;
   header.checksum = ChecksumOf(header);
   if (status.ok()) status = storage.Write(sizeof(header.magic), BytesOf(header).substr(sizeof(header.magic)));
   for (const uint64_t number : {0, 1}) {
@@ -91,7 +91,8 @@ absl::Status CheckHeader(const RingHeader& header, const RingShape& shape, Heade
 
 }  // namespace
 
-absl::StatusOr<LogId> MakeOrReadRing(Storage& storage, const RingShape& shape, HeaderPlace place) {
+absl::StatusOr<LogId> MakeOrReadRing(Storage& storage, const RingShape& shape, HeaderPlace place,
+                                     const std::optional<LogId>& identity) {
   if (absl::Status good = CheckShape(shape); !good.ok()) return good;
   if (storage.size() < StorageBytes(shape)) {
     return absl::InvalidArgumentError(absl::StrCat(shape.slots, " slots of ", shape.slot_bytes,
@@ -101,11 +102,14 @@ absl::StatusOr<LogId> MakeOrReadRing(Storage& storage, const RingShape& shape, H
   const absl::StatusOr<bool> blank = IsBlank(storage);
   if (!blank.ok()) return blank.status();
   if (*blank) {
-    if (absl::Status made = Make(storage, shape, place); !made.ok()) return made;
+    if (absl::Status made = Make(storage, shape, place, identity.value_or(RandomId())); !made.ok()) return made;
   }
   RingHeader header;
   if (absl::Status read = storage.Read(0, MutableBytesOf(header)); !read.ok()) return read;
   if (absl::Status good = CheckHeader(header, shape, place); !good.ok()) return good;
+  if (identity && *identity != header.identity) {
+    return absl::FailedPreconditionError("this is another flush ring than the one asked for; name the right one");
+  }
   return header.identity;
 }
 

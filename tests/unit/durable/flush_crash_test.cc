@@ -65,6 +65,7 @@ class CrashingReceiver {
     options.mode = mode_;
     options.shape = kShape;
     options.platform = {.ddio = false, .domain = PersistenceDomain::kAdr};
+    options.identity = LogId{1, 2, 3};
     options.batch = 1 + Draw(4);
     handed_over_.clear();
     auto receiver = FlushReceiver::Open(*receiving_, memory_->Open(mapped_), options);

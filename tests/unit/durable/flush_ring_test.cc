@@ -65,6 +65,8 @@ TEST_P(FlushRingTest, WhatIsNoRingOrAnotherOneIsLeftAsItIs) {
   const HeaderPlace other = GetParam() == HeaderPlace::kFirst ? HeaderPlace::kLast : HeaderPlace::kFirst;
   EXPECT_EQ(FlushRing::Open(memory_->Open(), kShape, other, found).status().code(),
             absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(FlushRing::Open(memory_->Open(), kShape, GetParam(), found, LogId{9}).status().code(),
+            absl::StatusCode::kFailedPrecondition);
   const RingShape narrower{.slot_bytes = 128, .slots = 3};
   EXPECT_EQ(FlushRing::Open(memory_->Open(), narrower, GetParam(), found).status().code(),
             absl::StatusCode::kFailedPrecondition);
@@ -101,6 +103,15 @@ TEST_P(FlushRingTest, WhatIsMissingAlthoughItWasSafeIsDamage) {
   Put(2, "two");
   Put(3, "three", /*settled=*/2);
   memory_->bytes()[SlotOffsetOf(kShape, 2) + (GetParam() == HeaderPlace::kFirst ? 66 : 58)] ^= 1;
+  EXPECT_EQ(Open().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_P(FlushRingTest, ALostOpeningIsDamageWhenEntriesKnowOfIt) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Open().ok());
+  Put(1, "one");
+  // Openings count from 0 and 1, which making wrote: this is the third after them.
+  memory_->bytes()[SlotOffset(3)] ^= 2;
   EXPECT_EQ(Open().code(), absl::StatusCode::kDataLoss);
 }
 
