@@ -25,6 +25,7 @@ case $name in
   rdma) program=(micro/soft_roce.py) ;;
   flock-sim) program=(sim/flock_sim.py) ;;
   durable) program=(durable/durable.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim durable" ;;
+  durable-shm) program=(durable/durable_shm.py) ;;
+  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim durable durable-shm" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

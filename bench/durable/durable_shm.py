@@ -1,0 +1,99 @@
+"""durable_shm.py --build DIR [--quick] [--out FILE] [--seed N] [--docs DIR]: durable requests over shared memory, in real time.
+
+Question: what do the protocols of bench durable cost in processors' time, both ends together, when neither wire nor
+persistent memory takes any? The cases of a round run one after the other in shuffled order, and every ratio is to FaRM's exchange in
+the same round and setting. --docs writes the table into DIR/durable-performance.md."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import durable_claims as paper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
+import arguments  # noqa: E402
+import machine  # noqa: E402
+import shuffled  # noqa: E402
+import statistics_of  # noqa: E402
+import table  # noqa: E402
+
+BEGIN = "<!-- figures over shared memory: written by bench/durable/durable_shm.py --docs, do not edit -->"
+
+BASE = "FaRM"
+EXCHANGES = (*paper.DURABLE, BASE, "L5", "Octopus", "DaRPC", paper.PLAIN)
+# (object's bytes, heavy): a column each.
+SETTINGS = {"1 KiB, light": (1024, False), "64 KiB, light": (65536, False), "1 KiB, heavy": (1024, True)}
+FIGURES = ("kops", "write_p50_us", "write_p99_us", "read_p50_us", "read_p99_us")
+
+
+def parse_arguments():
+    docs = [argument for argument in sys.argv if argument.startswith("--docs=")]
+    sys.argv = [argument for argument in sys.argv if argument not in docs]
+    options = arguments.parse(__doc__, "durable_shm.json")
+    options.docs = pathlib.Path(docs[-1].partition("=")[2]) if docs else None
+    options.rounds = 2 if options.quick else 11
+    options.duration = "20ms" if options.quick else "300ms"
+    return options
+
+
+def run(options, exchange, setting):
+    object_bytes, heavy = SETTINGS[setting]
+    command = [options.build / "bench/durable/bench_durable_shm", f"--exchange={exchange}", f"--object_bytes={object_bytes}",
+               f"--heavy={str(heavy).lower()}", f"--duration={options.duration}"]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def summaries(series):
+    """{'exchange, setting': {figure: summary with its ratio to BASE}} of {(exchange, setting): rounds}."""
+    return {
+        f"{exchange}, {setting}": {
+            figure: statistics_of.with_ratio(
+                [round_[figure] for round_ in rounds], [round_[figure] for round_ in series[BASE, setting]]
+            )
+            for figure in FIGURES
+        }
+        for (exchange, setting), rounds in series.items()
+    }
+
+
+def cell(case):
+    kops, write = case["kops"], case["write_p50_us"]
+    spread = f"{kops['min']:,.1f}..{kops['max']:,.1f}"
+    return f"**{kops['median']:,.1f}** ({spread}), x{kops['ratio']['median']:.2f}; {write['median']:,.1f}"
+
+
+def markdown(results):
+    lines = [[exchange, *(cell(results["cases"][f"{exchange}, {setting}"]) for setting in SETTINGS)] for exchange in EXCHANGES]
+    about = results["machine"]
+    settings = results["settings"]
+    return "\n".join([
+        f"{results['date'][:10]}, commit {about['commit']}, {about['cores']} cores of {about['cpu']} ({about['virtual']}), Linux {about['kernel']}; "
+        f"load average {results['load']:.1f}. {settings['rounds']} rounds of {settings['duration']} a figure; seed {settings['seed']}.",
+        "",
+        *table.rows(["", *SETTINGS], lines),
+    ])  # fmt: skip
+
+
+def main():
+    options = parse_arguments()
+    cases = [(exchange, setting) for setting in SETTINGS for exchange in EXCHANGES]
+    series = shuffled.rounds(options, cases, lambda case: run(options, *case))
+    results = {
+        **machine.heading(options, "seed", "rounds", "duration", "quick"),
+        "load": os.getloadavg()[1],
+        "cases": summaries(series),
+    }
+    options.out.write_text(json.dumps(results, indent=1) + "\n")
+    print(markdown(results))
+    if options.docs:
+        page = options.docs / "durable-performance.md"
+        page.write_text(table.written_into(page.read_text(), markdown(results), BEGIN))
+
+
+if __name__ == "__main__":
+    main()
