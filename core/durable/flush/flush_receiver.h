@@ -72,7 +72,6 @@ class FlushReceiver {
   FlushReceiver(fabric::Device& device, const FlushReceiverOptions& options) : device_(device), options_(options) {}
 
   absl::Status Prepare(std::shared_ptr<Storage> storage);
-  absl::Status PrepareSlots();
   absl::Status PrepareConnection(const FlushOffer& offer);
   void TakeCompletions();
   std::vector<FlushEntry> TakeEntries();

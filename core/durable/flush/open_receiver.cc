@@ -17,33 +17,31 @@ absl::StatusOr<std::unique_ptr<FlushReceiver>> FlushReceiver::Open(fabric::Devic
 }
 
 absl::Status FlushReceiver::Prepare(std::shared_ptr<Storage> storage) {
+  // In the storage itself where the device can write it, so that nothing need be copied; else in memory of the
+  // device's.
+  const bool by_write = SentByWrite(options_.mode);
+  const bool mapped = storage != nullptr && !storage->mapped().empty();
+  const bool in_place = mapped && (!by_write || device_.capabilities().writes_registered_memory);
+  // Before anything is written to it.
+  if (FlushedBySender(options_.mode) && storage != nullptr && !in_place) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        FlushModeName(options_.mode), " needs a log that the device ", device_.name(),
+        mapped ? " lets its peers write" : " can write: persistent memory",
+        "; or let the receiver's CPU flush: ", FlushModeName(by_write ? FlushMode::kWRFlush : FlushMode::kSRFlush)));
+  }
   absl::StatusOr<std::unique_ptr<FlushRing>> ring =
       FlushRing::Open(std::move(storage), options_.shape, place(), recovered_, options_.identity);
   if (!ring.ok()) return ring.status();
   ring_ = *std::move(ring);
+  memory_ = ring_->memory(in_place);
   come_ = ring_->next();
   arrived_ = receives_posted_ = ring_->next() - 1;
   handed_over_.assign(options_.shape.slots, false);
   for (const FlushEntry& entry : recovered_) handed_over_[SlotOf(options_.shape, entry.sequence)] = true;
-  return PrepareSlots();
-}
-
-// In the storage itself where the device can write it, so that nothing need be copied; else in memory of the device's.
-absl::Status FlushReceiver::PrepareSlots() {
-  const bool by_write = SentByWrite(options_.mode);
   // A READ flushes, or asks whether this end is still there.
   const uint32_t access = fabric::kRemoteRead | (by_write ? fabric::kRemoteWrite : fabric::kLocalOnly);
-  const absl::Span<std::byte> mapped = ring_->MappedSlots();
-  const bool in_place = !mapped.empty() && (!by_write || device_.capabilities().writes_registered_memory);
-  memory_ = ring_->memory(in_place);
-  if (FlushedBySender(options_.mode) && memory_.has_storage && !in_place) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        FlushModeName(options_.mode), " needs a log that the device ", device_.name(),
-        mapped.empty() ? " can write: persistent memory" : " lets its peers write",
-        "; or let the receiver's CPU flush: ", FlushModeName(by_write ? FlushMode::kWRFlush : FlushMode::kSRFlush)));
-  }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> slots =
-      in_place ? device_.Register(mapped, access) : device_.Allocate(SlotsBytes(options_.shape), access);
+      in_place ? device_.Register(ring_->MappedSlots(), access) : device_.Allocate(SlotsBytes(options_.shape), access);
   if (!slots.ok()) return slots.status();
   slots_ = *std::move(slots);
   return absl::OkStatus();
