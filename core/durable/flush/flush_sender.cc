@@ -167,6 +167,7 @@ absl::Status FlushSender::Flush() {
     batch.back().signaled = true;
   }
   const absl::Status posted = batch.PostOn(*queue_pair_);
+  flush_again_ = absl::IsResourceExhausted(posted);
   if (posted.ok()) {
     posted_ = last;
   } else if (!absl::IsResourceExhausted(posted)) {
@@ -182,6 +183,7 @@ absl::Status FlushSender::Poll(ReplyHandler on_reply) {
   if (failure_.ok() && receives_taken_ >= shape_.slots) {
     if (absl::Status posted = PostReceives(std::exchange(receives_taken_, 0)); !posted.ok()) Fail(posted.message());
   }
+  if (flush_again_) Flush().IgnoreError();  // it is in failure_
   idle_polls_ = completions > 0 || news || head_ == posted_ + 1 ? 0 : idle_polls_ + 1;
   LookAfterPeer();
   return failure_;

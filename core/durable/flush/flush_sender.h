@@ -114,6 +114,7 @@ class FlushSender {
   uint64_t next_ = 1;
   uint64_t posted_ = 0;  // up to this one
   uint64_t acknowledged_ = 0;
+  bool flush_again_ = false;  // the device's queue was full
   bool slow_down_ = false;
   uint32_t receives_taken_ = 0;  // to be posted again
   std::string reply_;
