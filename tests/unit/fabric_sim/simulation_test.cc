@@ -231,6 +231,27 @@ TEST(Simulation, AllocationHasItsLimitAndGivesBack) {
   }
 }
 
+TEST(Simulation, TellsOfReadsBeforeWhoAskedHears) {
+  Simulation simulation(kSeed);
+  Pair pair(simulation);
+  ASSERT_TRUE(pair.status.ok()) << pair.status;
+  std::vector<std::string> seen;
+  simulation.OnReadServed("b", [&] {
+    EXPECT_THAT(pair.a.Poll(), IsEmpty());
+    seen.push_back(pair.b.Get(0, 5));
+  });
+  pair.a.Put(0, "hello");
+  ASSERT_TRUE(Post(*pair.a.queue_pair, Opcode::kWrite, pair.a.Local(0, 5), pair.b.Remote(0), 1, false).ok());
+  simulation.RunUntilIdle();
+  ASSERT_TRUE(Post(*pair.b.queue_pair, Opcode::kRead, pair.b.Local(8, 1), pair.a.Remote(0)).ok());
+  simulation.RunUntilIdle();
+  EXPECT_THAT(seen, IsEmpty()) << "a WRITE, or another device's READ";
+  ASSERT_TRUE(Post(*pair.a.queue_pair, Opcode::kRead, pair.a.Local(8, 1), pair.b.Remote(4)).ok());
+  simulation.RunUntilIdle();
+  EXPECT_EQ(seen, std::vector<std::string>{"hello"});
+  EXPECT_EQ(pair.a.Poll().size(), 1u);
+}
+
 TEST(Simulation, DevicesOutliveIt) {
   auto simulation = std::make_unique<Simulation>(kSeed);
   Pair pair(*simulation);
