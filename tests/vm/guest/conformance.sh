@@ -6,3 +6,5 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 gtests "$1/tests/conformance/fabric_conformance_test" '*verbs*' 100
+# Requests flushed into a peer's memory, in all four modes.
+gtests "$1/tests/conformance/durable_flush_conformance_test" '*verbs*' 30
