@@ -79,6 +79,8 @@ class CallService {
 
   Ledger::Load load() const { return ledger_->load(); }
   Persistence persistence() const { return ledger_->persistence(); }
+  // As it travels (message.h).
+  uint64_t largest_request() const { return ledger_->largest_request(); }
   // OK, or why nothing more is taken: then what was acknowledged waits for an opening on a healthy disk.
   absl::Status health() const;
 

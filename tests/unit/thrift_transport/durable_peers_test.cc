@@ -1,0 +1,155 @@
+// Who comes to the port of a server of durable calls, and whom its clients come to.
+#include <thrift/protocol/TCompactProtocol.h>
+#include <thrift/protocol/TJSONProtocol.h>
+#include <thrift/transport/TBufferTransports.h>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/unit/thrift_transport/durable_fixture.h"
+#include "thrift_transport/durable_line.h"
+#include "thrift_transport/message_type.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+using apache::thrift::protocol::TCompactProtocol;
+using apache::thrift::protocol::TJSONProtocol;
+using apache::thrift::protocol::TProtocol;
+using apache::thrift::transport::TBufferedTransport;
+using apache::thrift::transport::TBufferedTransportFactory;
+using apache::thrift::transport::TFramedTransport;
+using apache::thrift::transport::TFramedTransportFactory;
+using apache::thrift::transport::TMemoryBuffer;
+using ::testing::HasSubstr;
+
+class DurablePeersTest : public DurableTest {
+ protected:
+  // Bytes of somebody's, and whether the server ends the connection upon them.
+  bool EndsUpon(const std::string& bytes) {
+    const std::shared_ptr<TSocket> socket = Below();
+    socket->write(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<uint32_t>(bytes.size()));
+    socket->flush();
+    try {
+      uint8_t byte = 0;
+      return socket->read(&byte, 1) == 0;
+    } catch (const TTransportException& error) {
+      return error.getType() != TTransportException::TIMED_OUT;
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Carriers, DurablePeersTest, testing::Values(Carrier::kTcp, Carrier::kSharedMemory),
+                         [](const auto& info) { return info.param == Carrier::kTcp ? "Tcp" : "SharedMemory"; });
+
+TEST_P(DurablePeersTest, OrdinaryClientsAreServedAsBefore) {
+  Serve();
+  NotebookClient ordinary(std::make_shared<TBinaryProtocol>(std::make_shared<TBufferedTransport>(Below())));
+  Connect();
+  EXPECT_EQ(client_->append("durable"), 1);
+  EXPECT_EQ(ordinary.append("ordinary"), 2);
+  ordinary.note("aside");
+  EXPECT_EQ(ordinary.append("ordinary"), 4);
+  EXPECT_EQ(client_->append("durable"), 5);
+  EXPECT_EQ(notebook_->calls()[0].sequence, 1);
+  EXPECT_EQ(notebook_->calls()[1].sequence, 0);
+  EXPECT_EQ(notebook_->calls()[1].client, "");
+}
+
+TEST_P(DurablePeersTest, OrdinaryClientsHaveTheTransportThatTheyHad) {
+  Serve();
+  const Serving framed(processor_, std::make_shared<TServerSocket>("localhost", 0),
+                       std::make_shared<TSkeinDurableTransportFactory>(std::make_shared<TFramedTransportFactory>()));
+  const auto socket = std::make_shared<TSocket>("localhost", framed.port());
+  socket->open();
+  NotebookClient ordinary(std::make_shared<TBinaryProtocol>(std::make_shared<TFramedTransport>(socket)));
+  EXPECT_EQ(ordinary.append("one"), 1);
+  EXPECT_EQ(ordinary.append("two"), 2);
+  socket->close();
+}
+
+TEST_P(DurablePeersTest, AnOrdinaryServerIsNoServerOfDurableCalls) {
+  const Serving ordinary(std::make_shared<NotebookProcessor>(notebook_),
+                         std::make_shared<TSkeinServerSocket>("localhost", 0, Mode("prefer")),
+                         std::make_shared<TBufferedTransportFactory>());
+  port_ = ordinary.port();
+  const TTransportException error = Thrown([&] { Connect(); });
+  EXPECT_EQ(error.getType(), TTransportException::NOT_OPEN) << error.what();
+  EXPECT_THAT(error.what(), HasSubstr("no connection to a server of durable calls"));
+  transport_.reset();
+  last_.reset();
+}
+
+TEST_P(DurablePeersTest, HostileBytesEndTheirConnectionOnly) {
+  Serve();
+  Connect();
+  const std::string opening(kDurableOpening);
+  EXPECT_TRUE(EndsUpon("\xD5 what is this"));
+  EXPECT_TRUE(EndsUpon(opening + "\xFF\xFF\xFF\xFF"));
+  EXPECT_TRUE(EndsUpon(opening + std::string("\1\0\0\0\2", 5)));  // a Call before the Hello
+  EXPECT_TRUE(EndsUpon(opening + std::string("\0\0\0\0", 4)));
+  EXPECT_TRUE(EndsUpon("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
+  EXPECT_EQ(client_->append("one"), 1);
+}
+
+TEST_P(DurablePeersTest, AClientThatDoesNotReadHoldsNobodyUp) {
+  server_options_.bytes = 1 << 20;
+  Serve(1 << 20);
+  Connect();
+  const auto deaf = Transport();
+  deaf->open();
+  NotebookClient silent(std::make_shared<TBinaryProtocol>(deaf));
+  for (int i = 0; i < 1000; ++i) silent.send_append(std::string(100, 'x'));
+  EXPECT_GE(client_->append("one"), 1);
+  deaf->close();
+}
+
+TEST_P(DurablePeersTest, AClosedTransportSaysSo) {
+  Serve();
+  Connect();
+  transport_->close();
+  EXPECT_EQ(Thrown([&] { client_->append("one"); }).getType(), TTransportException::NOT_OPEN);
+  transport_->open();
+  EXPECT_EQ(client_->append("one"), 1);
+}
+
+TEST(FrameReaderTest, TakesMessagesAsTheyCome) {
+  FrameReader reader(8);
+  TMemoryBuffer from;
+  const std::string bytes("\3\0\0\0abc\0\0\0\0\5\0\0\0de", 17);
+  for (size_t i = 0; i < 7; ++i) {
+    from.write(reinterpret_cast<const uint8_t*>(bytes.data()) + i, 1);
+    EXPECT_EQ(reader.Next(from), i == 6 ? std::optional<absl::string_view>("abc") : std::nullopt);
+  }
+  from.write(reinterpret_cast<const uint8_t*>(bytes.data()) + 7, 10);
+  EXPECT_EQ(reader.Next(from), "");
+  EXPECT_EQ(reader.Next(from), std::nullopt);
+  EXPECT_TRUE(reader.has_some());
+  from.write(reinterpret_cast<const uint8_t*>("fgh\x09\0\0\0"), 7);
+  EXPECT_EQ(reader.Next(from), "defgh");
+  EXPECT_THROW(reader.Next(from), TTransportException);
+}
+
+template <class Protocol>
+std::string Message(apache::thrift::protocol::TMessageType type, const std::string& name) {
+  const auto buffer = std::make_shared<TMemoryBuffer>();
+  Protocol protocol(buffer);
+  protocol.writeMessageBegin(name, type, 7);
+  return buffer->getBufferAsString();
+}
+
+TEST(MessageTypeTest, OnewayIsSeenInEachProtocol) {
+  for (const std::string name : {"note", "", "four,4,"}) {
+    EXPECT_TRUE(IsOneway(Message<TBinaryProtocol>(apache::thrift::protocol::T_ONEWAY, name))) << name;
+    EXPECT_FALSE(IsOneway(Message<TBinaryProtocol>(apache::thrift::protocol::T_CALL, name))) << name;
+    EXPECT_TRUE(IsOneway(Message<TCompactProtocol>(apache::thrift::protocol::T_ONEWAY, name))) << name;
+    EXPECT_FALSE(IsOneway(Message<TCompactProtocol>(apache::thrift::protocol::T_CALL, name))) << name;
+    EXPECT_TRUE(IsOneway(Message<TJSONProtocol>(apache::thrift::protocol::T_ONEWAY, name))) << name;
+    EXPECT_FALSE(IsOneway(Message<TJSONProtocol>(apache::thrift::protocol::T_CALL, name))) << name;
+  }
+  EXPECT_TRUE(IsOneway(std::string("\0\0\0\4note\4\0\0\0\7", 13)));
+  EXPECT_FALSE(IsOneway(std::string("\0\0\0\4note\1\0\0\0\7", 13)));
+  for (const std::string odd : {"", "\x80", "[1", "\x7F\xFF\xFF\xFF", "\xD5\xD5\xD5\xD5"}) EXPECT_FALSE(IsOneway(odd));
+}
+
+}  // namespace
+}  // namespace skein::thrift_transport

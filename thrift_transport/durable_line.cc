@@ -1,0 +1,119 @@
+#include "thrift_transport/durable_line.h"
+
+#include <sys/socket.h>
+#include <thrift/transport/TSocket.h>
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/wire/bytes.h"
+#include "thrift_transport/tskein_socket.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+using apache::thrift::transport::TSocket;
+using apache::thrift::transport::TTransport;
+using apache::thrift::transport::TTransportException;
+
+constexpr size_t kReadAtOnce = 32 << 10;
+
+}  // namespace
+
+std::optional<absl::string_view> FrameReader::Next(TTransport& from) {
+  for (absl::string_view message;;) {
+    if (Whole(message)) return message;
+    bytes_.erase(0, std::exchange(begin_, 0));
+    const size_t before = bytes_.size();
+    bytes_.resize(before + kReadAtOnce);
+    uint32_t got = 0;
+    try {
+      got = from.read(reinterpret_cast<uint8_t*>(bytes_.data()) + before, kReadAtOnce);
+    } catch (...) {
+      bytes_.resize(before);
+      throw;
+    }
+    bytes_.resize(before + got);
+    if (got == 0) return std::nullopt;
+  }
+}
+
+bool FrameReader::Whole(absl::string_view& message) {
+  const absl::string_view rest = absl::string_view(bytes_).substr(begin_);
+  uint32_t length = 0;
+  if (rest.size() < sizeof(length)) return false;
+  std::memcpy(&length, rest.data(), sizeof(length));
+  if (length > most_) {
+    throw TTransportException(
+        TTransportException::CORRUPTED_DATA,
+        absl::StrCat("skein: a message of ", length, " bytes of durable calls; at most ", most_, " were to come"));
+  }
+  if (rest.size() - sizeof(length) < length) return false;
+  message = rest.substr(sizeof(length), length);
+  begin_ += sizeof(length) + length;
+  return true;
+}
+
+DurableLine::DurableLine(std::shared_ptr<TTransport> transport, uint64_t most)
+    : transport_(std::move(transport)), frames_(most) {}
+
+size_t DurableLine::Put(absl::string_view message) {
+  const MutexLock lock(&put_mu_);
+  wire::Put(put_, static_cast<uint32_t>(message.size()));
+  absl::StrAppend(&put_, message);
+  return put_.size();
+}
+
+void DurableLine::PutRaw(absl::string_view bytes) {
+  const MutexLock lock(&put_mu_);
+  absl::StrAppend(&put_, bytes);
+}
+
+void DurableLine::Send() {
+  const MutexLock sending(&send_mu_);
+  for (std::string bytes; !is_cut(); bytes.clear()) {
+    {
+      const MutexLock lock(&put_mu_);
+      bytes.swap(put_);
+    }
+    if (bytes.empty()) return;
+    try {
+      transport_->write(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<uint32_t>(bytes.size()));
+      transport_->flush();
+    } catch (const std::exception&) {
+      Cut();  // part of a message may be out: nothing can follow it
+    }
+  }
+}
+
+bool DurableLine::readable() {
+  if (frames_.has_some()) return true;
+  auto* const socket = dynamic_cast<TSocket*>(transport_.get());
+  return is_cut() || (socket != nullptr && socket->hasPendingDataToRead());
+}
+
+void DurableLine::Shut(int how) {
+  if (auto* const socket = dynamic_cast<TSocket*>(transport_.get())) shutdown(socket->getSocketFD(), how);
+}
+
+// The end of a stream's socket may overtake what was written last; when the reader closes it, it waits for that.
+void DurableLine::EndWriting() {
+  auto* const skein = dynamic_cast<TSkeinSocket*>(transport_.get());
+  skein != nullptr && skein->getSkeinPath() != "tcp" ? skein->interrupt() : Shut(SHUT_WR);
+}
+
+void DurableLine::Cut() {
+  cut_.store(true, std::memory_order_relaxed);
+  Shut(SHUT_RDWR);
+}
+
+void DurableLine::Close() {
+  const MutexLock sending(&send_mu_);
+  try {
+    transport_->close();
+  } catch (const std::exception&) {  // it is over in any case
+  }
+}
+
+}  // namespace skein::thrift_transport
