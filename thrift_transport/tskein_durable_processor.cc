@@ -137,7 +137,7 @@ TSkeinDurableProcessor::TSkeinDurableProcessor(std::shared_ptr<TProcessor> inner
                                                std::shared_ptr<TProtocolFactory> protocol,
                                                const TSkeinDurableServerOptions& options,
                                                std::unique_ptr<durable::Storage> storage)
-    : impl_(std::make_unique<Impl>(inner, std::move(protocol), options, std::move(storage))) {}
+    : impl_(std::make_unique<Impl>(std::move(inner), std::move(protocol), options, std::move(storage))) {}
 
 TSkeinDurableProcessor::~TSkeinDurableProcessor() = default;
 
