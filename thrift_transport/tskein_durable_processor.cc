@@ -128,16 +128,16 @@ class TSkeinDurableProcessor::Impl {
   absl::flat_hash_set<DurableConnection*> connections_ ABSL_GUARDED_BY(mu_);
 };
 
-TSkeinDurableProcessor::TSkeinDurableProcessor(std::shared_ptr<TProcessor> inner,
+TSkeinDurableProcessor::TSkeinDurableProcessor(const std::shared_ptr<TProcessor>& inner,
                                                std::shared_ptr<TProtocolFactory> protocol,
                                                const TSkeinDurableServerOptions& options)
-    : TSkeinDurableProcessor(std::move(inner), std::move(protocol), options, StorageOf(options)) {}
+    : TSkeinDurableProcessor(inner, std::move(protocol), options, StorageOf(options)) {}
 
-TSkeinDurableProcessor::TSkeinDurableProcessor(std::shared_ptr<TProcessor> inner,
+TSkeinDurableProcessor::TSkeinDurableProcessor(const std::shared_ptr<TProcessor>& inner,
                                                std::shared_ptr<TProtocolFactory> protocol,
                                                const TSkeinDurableServerOptions& options,
                                                std::unique_ptr<durable::Storage> storage)
-    : impl_(std::make_unique<Impl>(std::move(inner), std::move(protocol), options, std::move(storage))) {}
+    : impl_(std::make_unique<Impl>(inner, std::move(protocol), options, std::move(storage))) {}
 
 TSkeinDurableProcessor::~TSkeinDurableProcessor() = default;
 

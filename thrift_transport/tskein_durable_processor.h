@@ -48,11 +48,11 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
   // Opens the log, and begins with what was not finished: what is given here is ready to be called. `protocol` is the
   // clients'. TTransportException: BAD_ARGS, an option is wrong; NOT_OPEN, the log cannot be used, or is less safe than
   // required, with the cause.
-  TSkeinDurableProcessor(std::shared_ptr<apache::thrift::TProcessor> inner,
+  TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options);
   // With a storage (core/durable) in place of options.path.
-  TSkeinDurableProcessor(std::shared_ptr<apache::thrift::TProcessor> inner,
+  TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage);
   ~TSkeinDurableProcessor() override;
