@@ -1,7 +1,7 @@
 # Verb build: configure a preset and build it, or only the targets named.
 # shellcheck shell=bash
 
-PRESETS=(dev release asan tsan)
+PRESETS=(dev release asan tsan fuzz)
 
 is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
 
@@ -23,5 +23,6 @@ verb_build() {
   is_preset "$preset" || usage_error "unknown preset '$preset'; there are: ${PRESETS[*]}"
   (($# <= 1)) || usage_error "build takes one preset"
   verb_setup
-  build_preset "$preset" || die "the build failed"
+  [[ $preset != fuzz ]] || set -- fuzz fuzz_targets # the only ones that are built with clang
+  build_preset "${@:-dev}" || die "the build failed"
 }
