@@ -5,6 +5,8 @@
 
 namespace skein {
 
+absl::Time SteadyNow() { return absl::UnixEpoch() + absl::FromChrono(Clock::now().time_since_epoch()); }
+
 Deadline After(absl::Duration timeout) {
   const Deadline now = Clock::now();
   const std::chrono::nanoseconds longest = Deadline::max() - now;

@@ -11,6 +11,8 @@ namespace skein {
 using Clock = std::chrono::steady_clock;  // the wall's may be set
 using Deadline = Clock::time_point;       // max(): never
 
+// This clock's now, for arithmetic with durations: its beginning means nothing.
+absl::Time SteadyNow();
 // Now and `timeout`, which may be infinite.
 Deadline After(absl::Duration timeout);
 // Milliseconds for poll(2) and epoll_wait(2), rounded up; -1: for ever.

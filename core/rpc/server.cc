@@ -151,8 +151,16 @@ class Server::Impl final : public progress::Waiter {
     for (size_t i = 0; i < links_.size(); ++i) any |= (thoroughly || links_[i]->Glance()) && links_[i]->Poll();
     for (size_t i = 0; thoroughly && i < others_.size(); ++i) any |= others_[i]->Poll();
     // Also of links that somebody else has found lost.
-    if (any || thoroughly) std::erase_if(links_, [](const auto& link) { return link->finished(); });
+    if ((any || thoroughly) && std::erase_if(links_, [](const auto& link) { return link->finished(); }) > 0) LetGo();
     return any;
+  }
+
+  // Of clients whose link is lost: where the fabric does not tell them, the end of their connection does.
+  void LetGo() {
+    absl::erase_if(peers_, [](const auto& entry) {
+      const auto& port = entry.second.port;
+      return port != nullptr && port->link().finished();
+    });
   }
 
   // Polls once at least. False: nothing has come for `budget`.

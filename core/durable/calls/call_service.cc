@@ -23,9 +23,12 @@ CallService::CallService(std::unique_ptr<Ledger> ledger, bool persists_at_once, 
                          Execute execute)
     : execute_(std::move(execute)),
       on_outcome_(options.on_outcome),
+      holds_outcomes_(options.ledger.hold_outcomes),
+      largest_request_(options.largest_request),
       executors_(options.threads),
       persists_at_once_(persists_at_once),
       ledger_(std::move(ledger)) {
+  if (executors_ == 0) return;
   const SignalsBlocked blocked;
   persister_ = std::thread([this] {
     pthread_setname_np(pthread_self(), "skein-persist");
@@ -46,6 +49,7 @@ void CallService::Start() {
 }
 
 void CallService::Stop() {
+  const MutexLock alone(&stop_mu_);
   {
     const MutexLock lock(&mu_);
     stopped_ = true;
@@ -53,12 +57,17 @@ void CallService::Stop() {
   executors_wake_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  bool first = false;
   {
     const MutexLock lock(&mu_);
-    finished_ = true;
+    first = !std::exchange(finished_, true);
   }
   persister_wakes_.notify_all();
-  if (persister_.joinable()) persister_.join();
+  if (persister_.joinable()) {
+    persister_.join();
+  } else if (first) {
+    PersistOnce();
+  }
   absl::flat_hash_set<std::shared_ptr<CallSession>> sessions;
   {
     const MutexLock lock(&mu_);
@@ -66,6 +75,8 @@ void CallService::Stop() {
     sessions.swap(connected_);
   }
   for (const auto& session : sessions) session->End();
+  // What came after the persister's last look: nobody was told of it, but it may as well be safe.
+  ledger_->Persist().IgnoreError();
 }
 
 absl::Status CallService::health() const {
@@ -191,52 +202,82 @@ void CallService::RunExecutor() {
       if (stopped_) return;
       seen = arrivals_;
     }
-    const absl::StatusOr<std::optional<Ledger::Request>> taken = ledger_->Take();
-    if (!taken.ok()) return;  // nothing can be read any more; the next opening says so
-    if (taken->has_value()) {
-      ExecuteOne(**taken);
-      continue;
-    }
+    const Step step = ExecuteNext();
+    if (step == Step::kOver) return;
+    if (step == Step::kExecuted) continue;
     const MutexLock lock(&mu_);
     Lockable lockable{mu_};
     while (!stopped_ && arrivals_ == seen) executors_wake_.wait(lockable);
   }
 }
 
-void CallService::ExecuteOne(const Ledger::Request& request) {
-  std::string outcome;
-  if (!IsVoid(request.bytes)) {
-    outcome =
-        execute_({.client = request.client, .sequence = request.sequence, .request = RequestBytes(request.bytes)});
+bool CallService::Work() {
+  bool dirty = false;
+  {
+    const MutexLock lock(&mu_);
+    dirty = std::exchange(dirty_, false);
   }
-  absl::Status status = Finish(request, KeepOutcome(outcome), outcome);
+  if (dirty) PersistOnce();
+  return ExecuteNext() == Step::kExecuted || dirty;
+}
+
+CallService::Step CallService::ExecuteNext() {
+  // What is executed by a log that has failed could not be said to be: it would be executed again.
+  if (!ledger_->health().ok()) return Step::kOver;
+  const absl::StatusOr<std::optional<Ledger::Request>> taken = ledger_->Take();
+  if (!taken.ok()) {
+    ledger_->GiveUp(taken.status());
+    Persist();  // which tells everybody
+    return Step::kOver;
+  }
+  if (!taken->has_value()) return Step::kNothing;
+  return ExecuteOne(**taken) ? Step::kExecuted : Step::kOver;
+}
+
+bool CallService::ExecuteOne(const Ledger::Request& request) {
+  std::string reply;
+  if (!IsVoid(request.bytes)) {
+    std::optional<std::string> executed =
+        execute_({.client = request.client, .sequence = request.sequence, .request = RequestBytes(request.bytes)});
+    if (!executed.has_value()) return false;
+    reply = *std::move(executed);
+  }
+  absl::Status status = Finish(request, KeepOutcome(reply), reply);
   if (absl::IsResourceExhausted(status)) {
     // Large, and the log is full of what may go as soon as it is persisted.
     ledger_->Persist().IgnoreError();
-    status = Finish(request, KeepOutcome(outcome), outcome);
+    status = Finish(request, KeepOutcome(reply), reply);
   }
-  if (!status.ok()) status = Finish(request, OutcomeNotKept(), outcome);  // too large for now, or for ever
+  // Too large for now, or for ever. A state that is made of replies must not have one that will not be there again.
+  if (!status.ok()) {
+    status = holds_outcomes_ ? Finish(request, OutcomeRefused(), ReplyOf(OutcomeRefused()).status())
+                             : Finish(request, OutcomeNotKept(), reply);
+  }
   Persist();  // if it could not be finished, the log has failed: that is told, too
+  return true;
 }
 
-absl::Status CallService::Finish(const Ledger::Request& request, const std::string& kept, const std::string& outcome) {
+absl::Status CallService::Finish(const Ledger::Request& request, const std::string& kept,
+                                 const absl::StatusOr<std::string>& reply) {
   return ledger_->Finish(
       request.client, request.sequence, kept,
-      [this, client = request.client, sequence = request.sequence, outcome](const absl::StatusOr<uint64_t>& position) {
-        if (!position.ok()) return;
-        OnFinished({.position = *position, .client = client, .sequence = sequence, .reply = outcome});
+      [this, client = request.client, sequence = request.sequence, reply](const absl::StatusOr<uint64_t>& position) {
+        if (position.ok()) OnFinished(client, sequence, *position, reply);
       });
 }
 
-void CallService::OnFinished(const DurableOutcome& outcome) {
-  if (on_outcome_) on_outcome_(outcome);
+void CallService::OnFinished(const ClientId& client, uint64_t sequence, uint64_t position,
+                             const absl::StatusOr<std::string>& reply) {
+  if (on_outcome_ && reply.ok()) {
+    on_outcome_({.position = position, .client = client, .sequence = sequence, .reply = *reply});
+  }
   std::shared_ptr<CallSession> session;
   {
     const MutexLock lock(&mu_);
     room_came_ = true;
-    if (const auto found = sessions_.find(outcome.client); found != sessions_.end()) session = found->second;
+    if (const auto found = sessions_.find(client); found != sessions_.end()) session = found->second;
   }
-  if (session != nullptr) session->Reply(outcome.sequence, ledger_->load().slow_down, outcome.reply);
+  if (session != nullptr) session->Reply(sequence, ledger_->load().slow_down, reply);
 }
 
 // By a callback that persists, too: so the round after this one tells who waits for room.
@@ -253,11 +294,9 @@ void CallService::Checkpoint(uint64_t position) {
 absl::Status CallService::ForEachOutcome(uint64_t position,
                                          absl::FunctionRef<void(const DurableOutcome& outcome)> visit) {
   return ledger_->ForEachOutcome(position, [&visit](const Ledger::Held& held) {
-    if (!KeptOutcome(held.outcome)) return;
-    visit({.position = held.position,
-           .client = held.client,
-           .sequence = held.sequence,
-           .reply = OutcomeBytes(held.outcome)});
+    const absl::StatusOr<absl::string_view> reply = ReplyOf(held.outcome);
+    if (!reply.ok()) return;
+    visit({.position = held.position, .client = held.client, .sequence = held.sequence, .reply = *reply});
   });
 }
 

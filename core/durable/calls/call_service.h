@@ -7,10 +7,12 @@
 #ifndef SKEIN_CORE_DURABLE_CALLS_CALL_SERVICE_H_
 #define SKEIN_CORE_DURABLE_CALLS_CALL_SERVICE_H_
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -46,17 +48,19 @@ struct DurableOutcome {
 
 struct CallServiceOptions {
   LedgerOptions ledger;
-  int threads = 4;  // that execute; of one client, one request at a time
+  int threads = 4;  // that execute; of one client, one request at a time. 0: none, nor one that persists: see Work
+  uint64_t largest_request = UINT64_MAX;  // as it travels (message.h); also if the log would take larger ones
   // With ledger.hold_outcomes, for services whose state is made of them: each as it is safe, on a thread that persists,
   // before its client hears of it. A void call's is empty.
   std::function<void(const DurableOutcome& outcome)> on_outcome;
 };
 
-// Any thread. One thread of its own persists, for all who wait; `threads` execute.
+// Any thread. One thread of its own persists, for all who wait; `threads` execute. Or none: then its user's does both.
 class CallService {
  public:
-  // Gives the outcome, which is the reply. On a thread of the service's; it may block.
-  using Execute = std::function<std::string(const DurableCall& call)>;
+  // Gives the outcome, which is the reply. None: it could not be executed, nor can any other; they wait for the next
+  // opening. On a thread of the service's; it may block.
+  using Execute = std::function<std::optional<std::string>(const DurableCall& call)>;
 
   // Errors: Ledger::Open's.
   static absl::StatusOr<std::unique_ptr<CallService>> Open(std::unique_ptr<Storage> storage,
@@ -66,9 +70,11 @@ class CallService {
 
   // What was not finished before is executed, then what comes. Once.
   void Start();
+  // Without threads: persists what waits for it, then executes one. False: there was nothing to do. One at a time.
+  bool Work() ABSL_LOCKS_EXCLUDED(mu_);
   // Ends all sessions; waits for what is being executed, and for that to be safe. What is not executed waits for the
   // next opening. Idempotent.
-  void Stop() ABSL_LOCKS_EXCLUDED(mu_);
+  void Stop() ABSL_LOCKS_EXCLUDED(stop_mu_, mu_);
 
   // After Stop, it is at its end when this returns. Disconnected must come.
   std::shared_ptr<CallSession> Connect(CallSession::Send send, CallSession::OnEnd on_end) ABSL_LOCKS_EXCLUDED(mu_);
@@ -80,7 +86,7 @@ class CallService {
   Ledger::Load load() const { return ledger_->load(); }
   Persistence persistence() const { return ledger_->persistence(); }
   // As it travels (message.h).
-  uint64_t largest_request() const { return ledger_->largest_request(); }
+  uint64_t largest_request() const { return std::min(largest_request_, ledger_->largest_request()); }
   // OK, or why nothing more is taken: then what was acknowledged waits for an opening on a healthy disk.
   absl::Status health() const;
 
@@ -104,18 +110,26 @@ class CallService {
   void RunPersister() ABSL_LOCKS_EXCLUDED(mu_);
   void PersistOnce() ABSL_LOCKS_EXCLUDED(mu_);
   void RunExecutor() ABSL_LOCKS_EXCLUDED(mu_);
-  void ExecuteOne(const Ledger::Request& request) ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status Finish(const Ledger::Request& request, const std::string& kept, const std::string& outcome);
-  void OnFinished(const DurableOutcome& outcome) ABSL_LOCKS_EXCLUDED(mu_);
+  enum class Step : uint8_t { kExecuted, kNothing, kOver };
+  Step ExecuteNext() ABSL_LOCKS_EXCLUDED(mu_);
+  // False: no more can be.
+  bool ExecuteOne(const Ledger::Request& request) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Finish(const Ledger::Request& request, const std::string& kept,
+                      const absl::StatusOr<std::string>& reply);
+  void OnFinished(const ClientId& client, uint64_t sequence, uint64_t position,
+                  const absl::StatusOr<std::string>& reply) ABSL_LOCKS_EXCLUDED(mu_);
   void RefuseAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   const Execute execute_;
   const std::function<void(const DurableOutcome&)> on_outcome_;
+  const bool holds_outcomes_;
+  const uint64_t largest_request_;
   const int executors_;
   const bool persists_at_once_;  // it costs no trip to a disk: whoever has something to persist does
   const std::unique_ptr<Ledger> ledger_;
 
-  Mutex mu_;  // never together with a session's
+  Mutex stop_mu_;  // who stops; before mu_
+  Mutex mu_;       // never together with a session's
   std::condition_variable_any persister_wakes_;
   std::condition_variable_any executors_wake_;
   bool dirty_ ABSL_GUARDED_BY(mu_) = false;      // for the persister
@@ -127,7 +141,7 @@ class CallService {
   absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions_ ABSL_GUARDED_BY(mu_);  // that have said Hello
   Sessions have_persisted_ ABSL_GUARDED_BY(mu_);
   Sessions wait_for_room_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::thread> threads_;
+  std::vector<std::thread> threads_;  // Start's, then who stops; so is:
   std::thread persister_;
 };
 

@@ -1,8 +1,9 @@
 #include "core/durable/calls/call_session.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/durable/calls/call_service.h"
 #include "core/durable/calls/outcome.h"
@@ -12,6 +13,12 @@ namespace {
 
 // What the ledger would never have room for.
 constexpr int kMostVainTries = 3;
+
+// Why a call that was executed has no outcome to show.
+absl::Status WhyNone(const absl::Status& error) {
+  if (absl::IsNotFound(error)) return ReplyOf(OutcomeNotKept()).status();
+  return {error.code(), absl::StrCat("executed; but its reply cannot be read: ", error.message())};
+}
 
 }  // namespace
 
@@ -39,7 +46,8 @@ absl::Status CallSession::OnHello(const ClientMessage& message) {
     return absl::OkStatus();
   }
   // First what is known, then the place where news come to: what is new in between, the client asks for.
-  Put(StandingMessage(level, service_->ledger_->Known(client_).persisted, service_->ledger_->largest_request()));
+  Put(StandingMessage(level, service_->ledger_->Known(client_).persisted, service_->largest_request(),
+                      service_->ledger_->remembers()));
   service_->Register(shared_from_this());
   return absl::OkStatus();
 }
@@ -48,7 +56,11 @@ absl::Status CallSession::OnCall(const ClientMessage& message) {
   {
     const MutexLock lock(&mu_);
     if (!send_ || (refused_ != 0 && message.sequence != refused_)) return absl::OkStatus();
+    if (refused_ != 0 && waits_) return absl::InvalidArgumentError("durable calls: sent again ahead of Resume");
     refused_ = 0;
+  }
+  if (message.request.size() > service_->largest_request()) {
+    return absl::InvalidArgumentError("durable calls: a larger request than Standing allows");
   }
   const auto self = shared_from_this();
   if (message.acknowledged != 0) service_->ledger_->Acknowledge(client_, message.acknowledged);
@@ -62,8 +74,10 @@ absl::Status CallSession::OnCall(const ClientMessage& message) {
     service_->Persist();
     return absl::OkStatus();
   }
-  // Where nothing is unfinished, nothing will make room.
-  const bool stuck = service_->load().unfinished == 0;
+  // Where nothing is unfinished and the head stays where it is, nothing will make room.
+  const Ledger::Load load = service_->load();
+  if (std::exchange(log_head_, load.log_head) != load.log_head) refusals_ = 0;
+  const bool stuck = load.unfinished == 0;
   const bool final = !absl::IsResourceExhausted(status) || (stuck && refusals_ >= kMostVainTries);
   Refuse(message.sequence, final, final && !service_->health().ok() ? service_->health() : status);
   if (!final) service_->WaitsForRoom(self, /*at_once=*/refusals_++ == 0 || stuck);
@@ -71,17 +85,10 @@ absl::Status CallSession::OnCall(const ClientMessage& message) {
 }
 
 absl::Status CallSession::OnAsk(uint64_t sequence) {
-  const Ledger::Standing standing = service_->ledger_->Known(client_);
-  if (sequence > standing.persisted) return absl::InvalidArgumentError("durable calls: asks for what is not");
-  const bool finished = sequence <= standing.mark || absl::c_linear_search(standing.finished, sequence);
-  if (!finished) return absl::OkStatus();  // it comes
   const absl::StatusOr<std::string> outcome = service_->ledger_->Outcome(client_, sequence);
-  const bool slow = service_->load().slow_down;
-  if (outcome.ok() && KeptOutcome(*outcome)) {
-    Reply(sequence, slow, OutcomeBytes(*outcome));
-  } else {
-    Put(ErrorMessage(sequence, slow, absl::NotFoundError("executed; but its reply is not kept any more")));
-  }
+  if (absl::IsOutOfRange(outcome.status())) return absl::InvalidArgumentError("durable calls: asks for what is not");
+  if (absl::IsFailedPrecondition(outcome.status())) return absl::OkStatus();  // it comes
+  Reply(sequence, service_->load().slow_down, outcome.ok() ? ReplyOf(*outcome) : WhyNone(outcome.status()));
   return absl::OkStatus();
 }
 
@@ -104,8 +111,8 @@ void CallSession::TellPersisted(bool slow_down) {
   send_(PersistedMessage(told_, service_->persistence(), slow_down));
 }
 
-void CallSession::Reply(uint64_t sequence, bool slow_down, absl::string_view bytes) {
-  Put(ReplyMessage(sequence, slow_down, bytes));
+void CallSession::Reply(uint64_t sequence, bool slow_down, const absl::StatusOr<absl::string_view>& reply) {
+  Put(reply.ok() ? ReplyMessage(sequence, slow_down, *reply) : ErrorMessage(sequence, slow_down, reply.status()));
 }
 
 void CallSession::Refuse(uint64_t sequence, bool final, const absl::Status& error) {
@@ -113,10 +120,15 @@ void CallSession::Refuse(uint64_t sequence, bool final, const absl::Status& erro
   if (!send_) return;
   send_(RefusedMessage(sequence, final, error));
   refused_ = sequence;
+  waits_ = !final;
   if (final) EndLocked();
 }
 
-void CallSession::Resume() { Put(ResumeMessage()); }
+void CallSession::Resume() {
+  const MutexLock lock(&mu_);
+  waits_ = false;
+  if (send_) send_(ResumeMessage());
+}
 
 void CallSession::Put(std::string message) {
   const MutexLock lock(&mu_);

@@ -50,7 +50,8 @@ class CallSession : public std::enable_shared_from_this<CallSession> {
 
   // By the service, on any thread.
   void TellPersisted(bool slow_down) ABSL_LOCKS_EXCLUDED(mu_);
-  void Reply(uint64_t sequence, bool slow_down, absl::string_view bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  void Reply(uint64_t sequence, bool slow_down, const absl::StatusOr<absl::string_view>& reply)
+      ABSL_LOCKS_EXCLUDED(mu_);
   void Resume() ABSL_LOCKS_EXCLUDED(mu_);
   void End() ABSL_LOCKS_EXCLUDED(mu_);
   void EndLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -60,12 +61,14 @@ class CallSession : public std::enable_shared_from_this<CallSession> {
   // The thread's that brings messages.
   bool greeted_ = false;
   ClientId client_{};
-  int refusals_ = 0;  // for lack of room, since a call was accepted
+  int refusals_ = 0;       // for lack of room, since a call was accepted or the log's head has moved
+  uint64_t log_head_ = 0;  // then
 
   Mutex mu_;
   Send send_ ABSL_GUARDED_BY(mu_);  // null: it is over
   OnEnd on_end_ ABSL_GUARDED_BY(mu_);
-  uint64_t refused_ ABSL_GUARDED_BY(mu_) = 0;    // and all behind it, until Resume; 0: none is
+  uint64_t refused_ ABSL_GUARDED_BY(mu_) = 0;    // and all behind it, until it comes again; 0: none is
+  bool waits_ ABSL_GUARDED_BY(mu_) = false;      // refused_, until Resume: until then it must not come again
   uint64_t persisted_ ABSL_GUARDED_BY(mu_) = 0;  // up to here
   uint64_t told_ ABSL_GUARDED_BY(mu_) = 0;       // of these, told
 };

@@ -92,6 +92,7 @@ absl::StatusOr<ServerMessage> DecodeServerMessage(absl::string_view bytes) {
       level = reader.Take<uint8_t>();
       message.sequence = reader.Take<uint64_t>();
       message.largest = reader.Take<uint64_t>();
+      message.remembers = absl::Milliseconds(reader.Take<uint32_t>());
       break;
     case ServerMessageKind::kPersisted:
       message.sequence = reader.Take<uint64_t>();
@@ -144,11 +145,12 @@ std::string AskMessage(uint64_t sequence) {
   return out;
 }
 
-std::string StandingMessage(Persistence level, uint64_t persisted, uint64_t largest) {
+std::string StandingMessage(Persistence level, uint64_t persisted, uint64_t largest, absl::Duration remembers) {
   std::string out = Begin(ServerMessageKind::kStanding);
   wire::Put(out, level);
   wire::Put(out, persisted);
   wire::Put(out, largest);
+  wire::Put(out, static_cast<uint32_t>(std::clamp<int64_t>(absl::ToInt64Milliseconds(remembers), 0, UINT32_MAX)));
   return out;
 }
 

@@ -1,14 +1,16 @@
 // What the two ends of durable calls say to each other, whatever carries it: whole messages, in order, each way.
 //
 //     from the client                          from the server
-//     Hello {magic, level, client}             Standing {level, persisted, largest request}
+//     Hello {magic, level, client}             Standing {level, persisted, largest request,
+//                                                        ms that clients are remembered}
 //     Call  {sequence, acknowledged, flags,    Persisted {up to, level, slow down}
 //            bytes}                            Reply {sequence, slow down, status code, bytes or text}
 //     Ask   {sequence}                         Refused {sequence, final, status code, text}
 //                                              Resume {}
 //
 // The first of each end is Hello, Standing. Calls come in the order of their sequences. After a Refused that is not
-// final the server passes over all Calls until it has said Resume, and the client sends again from that sequence on.
+// final the server passes over all Calls until it has said Resume, and the client sends again from that sequence on;
+// not before.
 #ifndef SKEIN_CORE_DURABLE_CALLS_MESSAGE_H_
 #define SKEIN_CORE_DURABLE_CALLS_MESSAGE_H_
 
@@ -19,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "core/durable/log/identity.h"
 #include "core/durable/storage/persistence.h"
 
@@ -44,8 +47,9 @@ struct ServerMessage {
   bool final = false;
   uint64_t sequence = 0;  // Persisted, Standing: all up to here are
   uint64_t largest = 0;
-  absl::Status status;      // of a Reply, a Refused; its text is printable
-  absl::string_view bytes;  // a Reply's, when its status is OK. Points into what was decoded
+  absl::Duration remembers;  // Standing: clients that are silent, at least
+  absl::Status status;       // of a Reply, a Refused; its text is printable
+  absl::string_view bytes;   // a Reply's, when its status is OK. Points into what was decoded
 };
 
 // INVALID_ARGUMENT for what no honest peer sends.
@@ -56,7 +60,7 @@ std::string HelloMessage(const ClientId& client, std::optional<Persistence> want
 std::string CallMessage(uint64_t sequence, uint64_t acknowledged, absl::string_view request);
 std::string AskMessage(uint64_t sequence);
 
-std::string StandingMessage(Persistence level, uint64_t persisted, uint64_t largest);
+std::string StandingMessage(Persistence level, uint64_t persisted, uint64_t largest, absl::Duration remembers);
 std::string PersistedMessage(uint64_t up_to, Persistence level, bool slow_down);
 std::string ReplyMessage(uint64_t sequence, bool slow_down, absl::string_view bytes);
 std::string ErrorMessage(uint64_t sequence, bool slow_down, const absl::Status& error);

@@ -1,5 +1,6 @@
 #include "core/durable/calls/outbox.h"
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace skein::durable {
@@ -70,6 +71,11 @@ Outbox::Standing Outbox::standing() const {
   return standing;
 }
 
+uint64_t Outbox::progress() const {
+  const MutexLock lock(&mu_);
+  return progress_;
+}
+
 absl::Status Outbox::OnMessage(absl::string_view message) {
   const absl::StatusOr<ServerMessage> decoded = DecodeServerMessage(message);
   if (!decoded.ok()) return decoded.status();
@@ -96,7 +102,7 @@ absl::Status Outbox::Handle(const ServerMessage& message, News& news) {
   if (message.kind == ServerMessageKind::kReply) return OnReply(message, news);
   if (state_ != State::kHeldBack) return absl::InvalidArgumentError("a message out of turn");
   state_ = State::kOpen;
-  SendAgain();
+  SendAgain(news);
   SendMore(news);
   return absl::OkStatus();
 }
@@ -105,7 +111,7 @@ absl::Status Outbox::OnStanding(const ServerMessage& message, News& news) {
   if (message.sequence > last_) return absl::InvalidArgumentError("a server that has more than was sent");
   largest_ = message.largest;
   level_ = message.level;
-  if (message.sequence < persisted_) {
+  if (message.sequence < persisted_ || MayBeForgotten(message)) {
     BeginAnew(news);
     return absl::AbortedError("the server knows this client no more");
   }
@@ -115,23 +121,30 @@ absl::Status Outbox::OnStanding(const ServerMessage& message, News& news) {
   for (const auto& [sequence, call] : sent_) {
     if (sequence <= persisted_) send_(AskMessage(sequence));
   }
-  SendAgain();
+  SendAgain(news);
   SendMore(news);
   return absl::OkStatus();
 }
 
-// The server has another log, or has forgotten who had been silent for long. What it had said was safe is lost to us.
+// A server that knows nothing of this client, which has sent something: it never came, or the server has let so much
+// time pass since that it may have executed it and forgotten the client.
+bool Outbox::MayBeForgotten(const ServerMessage& standing) const {
+  if (standing.sequence > 0) return false;
+  return absl::c_any_of(sent_, [&](const auto& sent) {
+    return sent.second.wanted && options_.now() - sent.second.sent_at >= standing.remembers;
+  });
+}
+
+// The server has another log, or has forgotten who had been silent for long.
 void Outbox::BeginAnew(News& news) {
-  std::deque<Call> again;
   for (auto& [sequence, call] : sent_) {
-    if (sequence <= persisted_) {
-      Fail(call, absl::DataLossError("the server knows nothing any more of this call, which it had persisted"), news);
-    } else if (call.wanted) {
-      again.push_back(std::move(call));
-    }
+    Fail(call,
+         sequence <= persisted_
+             ? absl::DataLossError("the server knows nothing any more of this call, which it had persisted")
+             : absl::UnknownError("the server does not remember this client any more: whether it has executed this "
+                                  "call, which had been sent, nobody knows"),
+         news);
   }
-  for (Call& call : unsent_) again.push_back(std::move(call));
-  unsent_ = std::move(again);
   sent_.clear();
   client_ = RandomId();
   last_ = persisted_ = 0;
@@ -148,6 +161,7 @@ absl::Status Outbox::OnPersisted(const ServerMessage& message, News& news) {
 void Outbox::MarkPersisted(uint64_t up_to, Persistence level, News& news) {
   for (auto next = sent_.upper_bound(persisted_); next != sent_.end() && next->first <= up_to; ++next) {
     Call& call = next->second;
+    ++progress_;
     if (call.wanted) bytes_ -= call.request.size();
     call.request = std::string();
     if (call.persisted) news.persisted.emplace_back(std::exchange(call.persisted, nullptr), level);
@@ -162,6 +176,7 @@ absl::Status Outbox::OnReply(const ServerMessage& message, News& news) {
   // None: it was asked for as it was being sent.
   if (const auto found = sent_.find(message.sequence); found != sent_.end()) {
     Call& call = found->second;
+    ++progress_;
     if (call.wanted) --calls_;
     if (call.replied) {
       absl::StatusOr<std::string> reply = std::string(message.bytes);
@@ -190,6 +205,7 @@ absl::Status Outbox::OnRefused(const ServerMessage& message, News& news) {
 // Where it was sent and is not safe, its sequence stays in use.
 void Outbox::Fail(Call& call, const absl::Status& error, News& news) {
   if (!call.wanted) return;
+  ++progress_;
   --calls_;
   bytes_ -= call.request.size();
   if (!call.request.empty()) call.request = VoidRequest();
@@ -198,8 +214,12 @@ void Outbox::Fail(Call& call, const absl::Status& error, News& news) {
   if (call.replied) news.replied.emplace_back(std::exchange(call.replied, nullptr), error);
 }
 
-void Outbox::SendAgain() {
-  for (auto call = sent_.upper_bound(persisted_); call != sent_.end(); ++call) SendCall(call->first, call->second);
+void Outbox::SendAgain(News& news) {
+  for (auto call = sent_.upper_bound(persisted_); call != sent_.end(); ++call) {
+    const uint64_t size = call->second.request.size();
+    if (size > largest_) Fail(call->second, TooLarge(size), news);  // another server's log took more
+    SendCall(call->first, call->second);
+  }
 }
 
 void Outbox::SendMore(News& news) {
@@ -210,6 +230,7 @@ void Outbox::SendMore(News& news) {
       Fail(call, TooLarge(call.request.size()), news);
       continue;
     }
+    call.sent_at = options_.now();
     const auto place = sent_.emplace_hint(sent_.end(), ++last_, std::move(call));
     SendCall(place->first, place->second);
   }

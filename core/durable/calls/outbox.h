@@ -17,6 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/base/mutex.h"
 #include "core/durable/calls/message.h"
 
@@ -28,13 +30,16 @@ struct OutboxOptions {
   uint64_t most_bytes = uint64_t{64} << 20;  // of their requests
   // Of calls that are sent and not answered, while the server asks for less (SC'21, section 4.2).
   uint64_t most_when_slow = 16;
+  std::function<absl::Time()> now = SteadyNow;
 };
 
 // Any thread, but for messages and connections: one at a time. Callbacks are called without locks, by who brings what
 // they tell; they may call anything here.
 //
 // A call that Start has taken is sent as often as it takes, until a server says that it is safe: over any number of
-// connections, as long as this lives. The server executes it once.
+// connections, as long as this lives. The server executes it once. Only a server that has forgotten this client, or
+// lost its log, cannot say what it has executed: then calls that had been sent fail, with DATA_LOSS if they had been
+// persisted and otherwise with UNKNOWN.
 class Outbox {
  public:
   // Gets whole messages in the order in which they are to be sent. Called with a lock held: it only takes them, and
@@ -71,10 +76,13 @@ class Outbox {
     bool slow = false;    // fewer than it could
   };
   Standing standing() const ABSL_LOCKS_EXCLUDED(mu_);
+  // Grows with each call that has become safe, or has ended.
+  uint64_t progress() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Call {
-    std::string request;  // empty once it is safe
+    std::string request;   // empty once it is safe
+    absl::Time sent_at{};  // first
     Persisted persisted;
     Replied replied;
     bool wanted = true;  // false: it has failed, and its sequence is still to be used up
@@ -96,8 +104,9 @@ class Outbox {
   absl::Status OnRefused(const ServerMessage& message, News& news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MarkPersisted(uint64_t up_to, Persistence level, News& news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Fail(Call& call, const absl::Status& error, News& news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MayBeForgotten(const ServerMessage& standing) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void BeginAnew(News& news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void SendAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SendAgain(News& news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendMore(News& news) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendCall(uint64_t sequence, const Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -113,6 +122,7 @@ class Outbox {
   uint64_t persisted_ ABSL_GUARDED_BY(mu_) = 0;                // up to here
   absl::btree_map<uint64_t, Call> sent_ ABSL_GUARDED_BY(mu_);  // by sequence: without a reply
   std::deque<Call> unsent_ ABSL_GUARDED_BY(mu_);
+  uint64_t progress_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t calls_ ABSL_GUARDED_BY(mu_) = 0;  // wanted
   uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;  // of their requests, as long as these are held
 };

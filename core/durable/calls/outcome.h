@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
@@ -12,8 +14,19 @@ namespace skein::durable {
 inline std::string KeepOutcome(absl::string_view reply) { return absl::StrCat(absl::string_view("\0", 1), reply); }
 // It was executed, but the reply found no room.
 inline std::string OutcomeNotKept() { return "\1"; }
-inline bool KeptOutcome(absl::string_view outcome) { return !outcome.empty() && outcome[0] == 0; }
-inline absl::string_view OutcomeBytes(absl::string_view outcome) { return outcome.substr(1); }
+// The same of a service whose state is made of replies: it counts as if it had not been executed.
+inline std::string OutcomeRefused() { return "\2"; }
+
+// The reply; NOT_FOUND and RESOURCE_EXHAUSTED for the others.
+inline absl::StatusOr<absl::string_view> ReplyOf(absl::string_view outcome) {
+  if (!outcome.empty() && outcome[0] == 0) return outcome.substr(1);
+  if (outcome == OutcomeRefused()) {
+    return absl::ResourceExhaustedError(
+        "its reply found no room in the server's redo log, so that it has had no effect; let the service make "
+        "checkpoints more often, or its log larger");
+  }
+  return absl::NotFoundError("executed; but its reply is not kept any more");
+}
 
 }  // namespace skein::durable
 

@@ -16,8 +16,6 @@ using fabric::Opcode;
 // Ids of requests: which, and below, a sequence.
 constexpr uint64_t kFeedback = uint64_t{1} << 62;
 
-constexpr uint32_t kPollsToRefresh = 256;
-
 }  // namespace
 
 FlushReceiver::~FlushReceiver() = default;

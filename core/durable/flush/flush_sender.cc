@@ -26,8 +26,7 @@ constexpr size_t kLandingBytes = 64;
 // So that there is one for each reply while as many more are still to be posted again, all with one doorbell.
 constexpr uint32_t kReceivesASlot = 2;
 
-// After so many polls that brought nothing the connection is asked how it is, and after more the peer is.
-constexpr uint32_t kPollsToRefresh = 256;
+// And after so many, the peer.
 constexpr uint32_t kPollsToProbe = 4096;
 
 uint64_t LoadWord(std::byte* at) {
@@ -87,7 +86,7 @@ absl::Status FlushSender::Complete(absl::string_view bytes) {
   if (!answer.ok()) return answer.status();
   if (answer->shape.slots != options_.slots) return absl::InvalidArgumentError("an answer to another offer");
   // The receiver should have refused: it is not asked to be honest, only consistent.
-  if (options_.wanted && !Serves(answer->level, *options_.wanted)) {
+  if (options_.wanted && !Gives(answer->level, *options_.wanted)) {
     return absl::FailedPreconditionError(absl::StrCat("the receiver achieves ", PersistenceName(answer->level),
                                                       ", not ", PersistenceName(*options_.wanted)));
   }

@@ -24,7 +24,7 @@ namespace skein::durable {
 
 struct FlushSenderOptions {
   FlushMode mode = FlushMode::kWRFlush;
-  std::optional<Persistence> wanted;   // no connection that does not serve it (Serves)
+  std::optional<Persistence> wanted;   // no connection that does not give it (Gives)
   ClientId client{};                   // shown to the receiver's handler
   uint32_t slots = RingShape{}.slots;  // as many as the receiver's log has: so many requests may be unfinished
   uint32_t reply_bytes = 64;           // the longest reply

@@ -19,22 +19,6 @@ Persistence Pushed(const LogMemory& memory, const PlatformHints& platform) {
   return memory.on_persist;
 }
 
-int Rank(Persistence level) {
-  switch (level) {
-    case Persistence::kVisible:
-      return 0;
-    case Persistence::kCpuFlushed:
-      return 1;
-    case Persistence::kFlushed:
-      return 2;
-    case Persistence::kEmulated:
-      return 0;
-    case Persistence::kPersistent:
-      return 3;
-  }
-  return -1;
-}
-
 std::string Advice(FlushMode mode, const LogMemory& memory, const PlatformHints& platform) {
   std::vector<std::string> changes;
   if (!memory.has_storage) {
@@ -63,15 +47,9 @@ Persistence Achieved(FlushMode mode, const LogMemory& memory, const PlatformHint
   return memory.has_storage ? memory.on_persist : Persistence::kVisible;
 }
 
-bool Serves(Persistence achieved, Persistence wanted) {
-  if (achieved == wanted || achieved == Persistence::kPersistent) return true;
-  if (wanted == Persistence::kPersistent || wanted == Persistence::kEmulated) return false;
-  return Rank(achieved) >= Rank(wanted);
-}
-
 absl::Status CheckWanted(Persistence wanted, FlushMode mode, const LogMemory& memory, const PlatformHints& platform) {
   const Persistence achieved = Achieved(mode, memory, platform);
-  if (Serves(achieved, wanted)) return absl::OkStatus();
+  if (Gives(achieved, wanted)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(FlushModeName(mode), " achieves ", PersistenceName(achieved),
                                                     " here, not ", PersistenceName(wanted), ": ",
                                                     Advice(mode, memory, platform)));

@@ -36,10 +36,7 @@ struct LogMemory {
 // DDIO, else to the memory controller. Whatever the CPU persists is as safe as its storage says.
 Persistence Achieved(FlushMode mode, const LogMemory& memory, const PlatformHints& platform);
 
-// Whether who wanted one level is served by another. More than what was wanted serves as well.
-bool Serves(Persistence achieved, Persistence wanted);
-
-// OK if `wanted` is served; else FAILED_PRECONDITION with what is had, and what would have to change.
+// OK if it gives `wanted` (Gives); else FAILED_PRECONDITION with what is had, and what would have to change.
 absl::Status CheckWanted(Persistence wanted, FlushMode mode, const LogMemory& memory, const PlatformHints& platform);
 
 }  // namespace skein::durable

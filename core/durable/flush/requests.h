@@ -12,6 +12,9 @@
 
 namespace skein::durable {
 
+// After so many polls that brought nothing the connection is asked how it is.
+inline constexpr uint32_t kPollsToRefresh = 256;
+
 // A batch for one doorbell; each request has one segment.
 class RequestBatch {
  public:

@@ -1,23 +1,22 @@
 #include "core/durable/flush/ring_header.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/durable/log/checksum.h"
 #include "core/durable/log/head_slot.h"
+#include "core/durable/storage/blank.h"
 
 namespace skein::durable {
 namespace {
 
 constexpr uint64_t kMagic = 0x474e49524e494b53;        // "SKINRING"
 constexpr uint64_t kMakingMagic = 0x57454e524e494b53;  // "SKINRNEW": it was being made when that was cut short
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kRingVersion = 1;
 
 struct RingHeader {
   uint64_t magic = kMagic;
-  uint32_t version = kVersion;
+  uint32_t version = kRingVersion;
   uint32_t place = 0;
   uint32_t slot_bytes = 0;
   uint32_t slots = 0;
@@ -29,27 +28,6 @@ static_assert(sizeof(RingHeader) == 48);
 
 uint32_t ChecksumOf(const RingHeader& header) {
   return Checksum(0, BytesOf(header).substr(0, offsetof(RingHeader, checksum)));
-}
-
-absl::StatusOr<bool> AllZeros(const Storage& storage) {
-  std::string part;
-  for (uint64_t offset = 0; offset < storage.size(); offset += part.size()) {
-    part.resize(std::min<uint64_t>(storage.size() - offset, 1 << 20));
-    if (absl::Status read = storage.Read(offset, absl::MakeSpan(part)); !read.ok()) return read;
-    if (part.find_first_not_of('\0') != std::string::npos) return false;
-  }
-  return true;
-}
-
-absl::StatusOr<bool> IsBlank(const Storage& storage) {
-  uint64_t magic = 0;
-  if (absl::Status read = storage.Read(0, MutableBytesOf(magic)); !read.ok()) return read;
-  if (magic == kMakingMagic) return true;
-  if (magic == kMagic) return false;
-  absl::StatusOr<bool> zeros = AllZeros(storage);
-  if (!zeros.ok() || *zeros) return zeros;
-  return absl::FailedPreconditionError(
-      "what is there is no flush ring, and was left as it is; name another place, or clear it");
 }
 
 // The magic says that it is being made before there is anything else, and that it is made when all else is safe.
@@ -74,9 +52,10 @@ absl::Status Make(Storage& storage, const RingShape& shape, HeaderPlace place, c
 }
 
 absl::Status CheckHeader(const RingHeader& header, const RingShape& shape, HeaderPlace place) {
-  if (header.version != kVersion) {
+  if (header.version != kRingVersion) {
     return absl::FailedPreconditionError(absl::StrCat("a flush ring of version ", header.version, ", and this reads ",
-                                                      kVersion, "; let the version of Skein that wrote it finish it"));
+                                                      kRingVersion,
+                                                      "; let the version of Skein that wrote it finish it"));
   }
   if (header.checksum != ChecksumOf(header)) return absl::DataLossError("the flush ring's header is damaged");
   const RingShape there{.slot_bytes = header.slot_bytes, .slots = header.slots};
@@ -99,7 +78,7 @@ absl::StatusOr<LogId> MakeOrReadRing(Storage& storage, const RingShape& shape, H
                                                    " bytes need a storage of ", StorageBytes(shape), ", not ",
                                                    storage.size()));
   }
-  const absl::StatusOr<bool> blank = IsBlank(storage);
+  const absl::StatusOr<bool> blank = IsBlank(storage, kMakingMagic, kMagic, "flush ring");
   if (!blank.ok()) return blank.status();
   if (*blank) {
     if (absl::Status made = Make(storage, shape, place, identity.value_or(RandomId())); !made.ok()) return made;

@@ -34,6 +34,7 @@ struct RequestRecord {
   Stage stage = Stage::kAppended;
   std::optional<uint64_t> request;  // positions of entries that are wanted
   std::optional<uint64_t> outcome;
+  uint64_t born = 0;             // position of the outcome's first entry: its age
   std::optional<uint64_t> kept;  // the outcome is; its number among all that are
   uint64_t request_bytes = 0;    // entries' sizes
   uint64_t outcome_bytes = 0;
@@ -43,9 +44,10 @@ struct RequestRecord {
 
 // Sequences count from 1 without gaps; each is in one stage, and all up to the mark are finished.
 struct ClientRecord {
-  uint64_t last = 0;       // accepted
-  uint64_t persisted = 0;  // up to here
-  uint64_t mark = 0;       // all up to here are finished
+  uint64_t last = 0;          // accepted
+  uint64_t persisted = 0;     // up to here
+  uint64_t mark = 0;          // all up to here are finished
+  uint64_t acknowledged = 0;  // of these, all up to here: the client has their outcomes
 
   uint64_t written_mark = 0;              // the mark of the entry at:
   std::optional<uint64_t> mark_position;  // which is safe
@@ -54,8 +56,10 @@ struct ClientRecord {
 
   // Those that are not finished, whose outcome is kept, or that only their own outcome's entry proves finished.
   absl::btree_map<uint64_t, RequestRecord> requests;
-  uint64_t queued = 0;  // up to here, all have been offered to be taken
-  uint64_t active = 0;  // of these, not finished
+  uint64_t queued = 0;     // up to here, all have been offered to be taken
+  uint64_t active = 0;     // of these, not finished
+  uint64_t kept = 0;       // outcomes
+  uint64_t rewriting = 0;  // outcomes, of which one entry replaces another as soon as it is safe
   absl::Time heard;
 
   // Good until a request is added or erased.
@@ -76,7 +80,8 @@ struct ClientRecord {
     }
     return mark - before;
   }
-  bool Idle() const { return requests.empty() && !next_mark_position; }
+  // Whatever entries it has prove what nobody will ask any more.
+  bool Idle() const { return last == mark && kept == 0 && rewriting == 0 && !next_mark_position; }
 };
 
 }  // namespace skein::durable

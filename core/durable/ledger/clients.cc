@@ -1,23 +1,35 @@
 // The ledger's clients: a table of so many, from which those go that have been silent.
-#include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "core/durable/ledger/kinds.h"
 #include "core/durable/ledger/ledger.h"
 
 namespace skein::durable {
 
+bool Ledger::MayForget(const ClientRecord& client) const {
+  if (!client.Idle()) return false;
+  if (!options_.hold_outcomes) return true;
+  return absl::c_none_of(client.requests, [this](const auto& request) { return IsHeld(*request.second.outcome); });
+}
+
 absl::Status Ledger::MakePlace() {
+  LetGoOfTooMany();
   const absl::Time silent_since = options_.now() - options_.client_expiry;
   auto longest = clients_.end();
   for (auto client = clients_.begin(); client != clients_.end(); ++client) {
     const ClientRecord& record = *client->second;
-    if (record.Idle() && record.heard <= silent_since &&
-        (longest == clients_.end() || record.heard < longest->second->heard)) {
+    if (record.heard <= silent_since && (longest == clients_.end() || record.heard < longest->second->heard) &&
+        MayForget(record)) {
       longest = client;
     }
   }
   if (longest != clients_.end()) return Forget(longest);
-  return absl::ResourceExhaustedError("there are too many clients; wait until some have been silent for long");
+  return absl::ResourceExhaustedError(absl::StrCat("there are ", clients_.size(),
+                                                   " clients, which is the most; wait until one has been silent for ",
+                                                   absl::FormatDuration(options_.client_expiry)));
 }
 
 // Its sequences may begin at 1 again, behind this entry. When that is safe, nothing before it counts; nor is it needed
@@ -27,7 +39,10 @@ absl::Status Ledger::Forget(Clients::iterator client) {
       Append({.kind = kForget, .client = client->first, .payload = {}}, Reserved(),
              [this](const absl::Status& status) { OnForgotten(status); });
   if (!position.ok()) return position.status();
-  forgetting_.push_back({client->second->mark_position, *position});
+  Forgetting gone{.needless = {*position}};
+  if (client->second->mark_position) gone.needless.push_back(*client->second->mark_position);
+  for (const auto& [sequence, record] : client->second->requests) gone.needless.push_back(*record.outcome);
+  forgetting_.push_back(std::move(gone));
   clients_.erase(client);
   return absl::OkStatus();
 }
@@ -35,10 +50,9 @@ absl::Status Ledger::Forget(Clients::iterator client) {
 void Ledger::OnForgotten(const absl::Status& status) {
   if (!status.ok()) return;
   const MutexLock lock(&mu_);
-  Forgetting done = forgetting_.front();
+  const Forgetting gone = std::move(forgetting_.front());
   forgetting_.pop_front();
-  Release(done.mark);
-  Release(done.forget);
+  for (std::optional<uint64_t> position : gone.needless) Release(position);
 }
 
 }  // namespace skein::durable

@@ -7,11 +7,20 @@
 #include "core/trace/counters.h"
 
 namespace skein::durable {
+namespace {
+
+constexpr uint64_t kMarkEvery = 256;
+
+}  // namespace
 
 Ledger::~Ledger() {
-  log_.reset();
+  // While callbacks can still ask how it is.
+  if (log_ != nullptr) {
+    log_->GiveUp(absl::CancelledError("it was closed"));
+    log_->Flush();
+  }
   const MutexLock lock(&mu_);
-  CountUnfinished(0, -static_cast<int64_t>(unfinished_bytes_));
+  CountUnfinished(-static_cast<int64_t>(unfinished_), -static_cast<int64_t>(unfinished_bytes_));
 }
 
 ClientRecord* Ledger::FindClient(const ClientId& client) {
@@ -22,6 +31,7 @@ ClientRecord* Ledger::FindClient(const ClientId& client) {
 void Ledger::CountUnfinished(int64_t requests, int64_t bytes) {
   unfinished_ += static_cast<uint64_t>(requests);
   unfinished_bytes_ += static_cast<uint64_t>(bytes);
+  trace::Change(trace::Counter::kDurableUnfinished, requests);
   trace::Change(trace::Counter::kRedoLogBytes, bytes);
 }
 
@@ -69,9 +79,13 @@ absl::Status Ledger::AppendRequest(const ClientId& id, ClientRecord& client, uin
       absl::StrCat("sequence ", sequence, " is ", options_.client_window, " ahead of one that is not finished"));
   if (sequence - client.mark <= options_.client_window) {
     Trim();
-    position =
-        Append({.kind = kRequest, .client = id, .sequence = sequence, .payload = request}, Reserved() + RoomOfOne(),
-               [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
+    position = Append({.kind = kRequest,
+                       .client = id,
+                       .sequence = sequence,
+                       .tag = AheadTag(sequence, client.acknowledged),
+                       .payload = request},
+                      Reserved() + RoomOfOne(),
+                      [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
   }
   if (!position.ok()) {
     if (client.last == 0) clients_.erase(id);
@@ -94,6 +108,7 @@ void Ledger::OnAccepted(const ClientId& id, uint64_t sequence, const absl::Statu
     RequestRecord& record = *client.Find(sequence);
     waiting.swap(record.waiting);
     if (status.ok()) {
+      trace::Count(trace::Counter::kDurablePersisted);
       record.stage = Stage::kReady;
       client.persisted = sequence;
       MakeReady(id, client);
@@ -166,13 +181,16 @@ void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Statu
     const MutexLock lock(&mu_);
     ClientRecord& client = *FindClient(id);
     RequestRecord& record = *client.Find(sequence);
-    position = *record.outcome;
+    position = record.born = *record.outcome;
+    trace::Count(trace::Counter::kDurableExecuted);
     record.stage = Stage::kFinished;
     Release(record.request);
     CountUnfinished(-1, -static_cast<int64_t>(record.request_bytes));
     ++out_of_order_;
     out_of_order_ -= client.AdvanceMark();
     Keep(id, sequence, record);
+    // Now and then, so that what proves it finished does not grow with every request.
+    if (client.mark >= client.written_mark + kMarkEvery) WriteMark(id, client, Reserved());
     LetGoOfTooMany();
     Trim();
   }
@@ -203,6 +221,7 @@ Ledger::Load Ledger::load() const {
             .unfinished_bytes = unfinished_bytes_,
             .log_used = usage.used,
             .log_capacity = usage.capacity,
+            .log_head = usage.head,
             .slow_down = false};
   load.slow_down = unfinished_ > options_.slow_requests ||
                    unfinished_bytes_ > usage.capacity / 100 * options_.slow_percent ||

@@ -40,7 +40,7 @@ class Ledger {
   // What was accepted and not finished is there to be taken, in the log's order. Errors: RedoLog::Open's, DATA_LOSS if
   // the entries contradict one another, INVALID_ARGUMENT if the storage is too small for the options.
   static absl::StatusOr<std::unique_ptr<Ledger>> Open(std::unique_ptr<Storage> storage, const LedgerOptions& options);
-  // Nobody is in any call. What is not safe is told CANCELLED, by callbacks that call nothing here.
+  // Nobody is in any call. What is not safe is told so.
   ~Ledger();
 
   // A client's sequences are 1, 2, and so on. Calls `done` exactly once, when the request is safe; at once for a
@@ -70,9 +70,10 @@ class Ledger {
     std::vector<uint64_t> finished;  // and these beyond
   };
   Standing Known(const ClientId& client) ABSL_LOCKS_EXCLUDED(mu_);
-  // NOT_FOUND: it is not finished, or its outcome is not kept any more; which of them is said.
+  // OUT_OF_RANGE: the client has no such request, or is not known; FAILED_PRECONDITION: it is not finished; NOT_FOUND:
+  // its outcome is not kept any more.
   absl::StatusOr<std::string> Outcome(const ClientId& client, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
-  // The client has these outcomes: they need not be kept. Forgotten in a crash, which does no harm.
+  // The client has these outcomes: they need not be kept. Its next request that is accepted makes this safe.
   void Acknowledge(const ClientId& client, uint64_t up_to) ABSL_LOCKS_EXCLUDED(mu_);
 
   // With options.hold_outcomes. Shows the outcomes that are safe, first to last as they were finished, from behind
@@ -83,6 +84,7 @@ class Ledger {
     uint64_t sequence = 0;
     absl::string_view outcome;
   };
+  // The visitor may call anything.
   absl::Status ForEachOutcome(uint64_t position, absl::FunctionRef<void(const Held& outcome)> visit)
       ABSL_LOCKS_EXCLUDED(mu_);
   void Checkpoint(uint64_t position) ABSL_LOCKS_EXCLUDED(mu_);
@@ -92,10 +94,15 @@ class Ledger {
     uint64_t unfinished_bytes = 0;
     uint64_t log_used = 0;
     uint64_t log_capacity = 0;
+    uint64_t log_head = 0;   // a position, which moves as room is made
     bool slow_down = false;  // clients should
   };
   Load load() const ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status health() const { return log_->health(); }
+  // Nothing more is taken, as if the log's storage had failed.
+  void GiveUp(const absl::Status& cause) { log_->GiveUp(cause); }
+  // A client that is silent, at least.
+  absl::Duration remembers() const { return options_.client_expiry; }
   uint64_t largest_request() const { return log_->largest_payload(); }
   Persistence persistence() const { return log_->persistence(); }
 
@@ -111,10 +118,9 @@ class Ledger {
     uint64_t sequence;
     absl::Time since;
   };
-  // Entries that go when the second one is safe.
+  // Entries that go when the first one is safe, which says that its client is forgotten.
   struct Forgetting {
-    std::optional<uint64_t> mark;
-    std::optional<uint64_t> forget;
+    std::vector<uint64_t> needless;
   };
   using Clients = absl::flat_hash_map<ClientId, std::unique_ptr<ClientRecord>>;
 
@@ -124,10 +130,11 @@ class Ledger {
   absl::Status CheckOptions(uint64_t storage_bytes) const;
   absl::Status OnRecovered(const Entry& entry) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status OnRecoveredRequest(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnRecoveredOutcome(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status OnRecoveredOutcome(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnRecoveredMark(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnRecoveredForget(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Start() ABSL_LOCKS_EXCLUDED(mu_);
+  void KeepRecovered() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status StartClient(ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   ClientRecord& RecoveredClient(const ClientId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -143,6 +150,7 @@ class Ledger {
   void CountUnfinished(int64_t requests, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Clients that come and go (clients.cc).
+  bool MayForget(const ClientRecord& client) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status MakePlace() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Forget(Clients::iterator client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnForgotten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
@@ -154,6 +162,7 @@ class Ledger {
   // Releases the outcome's entry and forgets the record, if nothing needs them.
   void ReleaseIfNeedless(ClientRecord& client, uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool IsHeld(uint64_t position) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<std::optional<Held>> NextHeld(uint64_t behind, std::string& payload) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The ring's space (trimming.cc).
   uint64_t RoomOfOne() const;
@@ -166,7 +175,7 @@ class Ledger {
   bool MakeNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MakeMarkNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool MakeOutcomeNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool WriteMark(const ClientId& id, ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool WriteMark(const ClientId& id, ClientRecord& client, uint64_t keep_free) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMark(const ClientId& id) ABSL_LOCKS_EXCLUDED(mu_);
   bool Rewrite(const Wanted& wanted, RequestRecord& record, EntryKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnRewritten(const ClientId& id, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/durable/log/redo_log.h"
 
 namespace skein::durable {
@@ -31,14 +31,15 @@ struct LedgerOptions {
 
   // Whose sequences are known at once. A client that has been silent for so long and has nothing unfinished or kept is
   // forgotten when another one needs its place; should it come back, it must do so under a new identity.
-  uint64_t clients = 1024;
+  // 0: as many as a sixteenth of the log could hold marks of, 16,384 at most.
+  uint64_t clients = 0;
   absl::Duration client_expiry = absl::Hours(1);
   // Of one client, behind its oldest unfinished request.
   uint64_t client_window = 4096;
   // Requests of one client may be executed at the same time; they are still begun in their order.
   bool overlap = false;
 
-  std::function<absl::Time()> now = absl::Now;
+  std::function<absl::Time()> now = SteadyNow;
 };
 
 }  // namespace skein::durable

@@ -1,5 +1,6 @@
 // What the ledger was before a crash, from the entries of its log.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -7,11 +8,23 @@
 #include "absl/strings/str_cat.h"
 #include "core/durable/ledger/kinds.h"
 #include "core/durable/ledger/ledger.h"
+#include "core/trace/counters.h"
 
 namespace skein::durable {
+namespace {
+
+constexpr uint64_t kMostClients = 16384;
+
+LedgerOptions WithClients(const LedgerOptions& options, uint64_t storage_bytes) {
+  LedgerOptions out = options;
+  if (out.clients == 0) out.clients = std::clamp<uint64_t>(storage_bytes / 16 / EntryBytes(0), 1, kMostClients);
+  return out;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(std::unique_ptr<Storage> storage, const LedgerOptions& options) {
-  auto ledger = absl::WrapUnique(new Ledger(options));
+  auto ledger = absl::WrapUnique(new Ledger(WithClients(options, storage->size())));
   if (absl::Status fits = ledger->CheckOptions(storage->size()); !fits.ok()) return fits;
   absl::StatusOr<std::unique_ptr<RedoLog>> log = RedoLog::Open(
       std::move(storage), options.log, [&ledger](const Entry& entry) { return ledger->OnRecovered(entry); });
@@ -22,9 +35,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(std::unique_ptr<Storage> st
 }
 
 absl::Status Ledger::CheckOptions(uint64_t storage_bytes) const {
-  if (options_.clients == 0 || options_.client_window == 0) {
-    return absl::InvalidArgumentError("a ledger needs room for a client and a request of it");
-  }
+  if (options_.client_window == 0) return absl::InvalidArgumentError("a client needs room for a request");
   const uint64_t needed = kRingOffset + 4 * (options_.clients * EntryBytes(0) + 4 * RoomOfOne());
   if (storage_bytes >= needed) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("a redo log of ", storage_bytes, " bytes is too small for ",
@@ -41,8 +52,7 @@ absl::Status Ledger::OnRecovered(const Entry& entry) {
     case kOutcome:
     case kCarried:
     case kFinished:
-      OnRecoveredOutcome(entry);
-      return absl::OkStatus();
+      return OnRecoveredOutcome(entry);
     case kMark:
       OnRecoveredMark(entry);
       return absl::OkStatus();
@@ -61,7 +71,9 @@ ClientRecord& Ledger::RecoveredClient(const ClientId& id) {
 }
 
 absl::Status Ledger::OnRecoveredRequest(const Entry& entry) {
-  RequestRecord& record = RecoveredClient(entry.client).requests[entry.sequence];
+  ClientRecord& client = RecoveredClient(entry.client);
+  client.acknowledged = std::max(client.acknowledged, AcknowledgedBy(entry));
+  RequestRecord& record = client.requests[entry.sequence];
   if (record.request || record.outcome) {
     return absl::DataLossError(absl::StrCat("the redo log has sequence ", entry.sequence, " of a client twice"));
   }
@@ -71,7 +83,7 @@ absl::Status Ledger::OnRecoveredRequest(const Entry& entry) {
   return absl::OkStatus();
 }
 
-void Ledger::OnRecoveredOutcome(const Entry& entry) {
+absl::Status Ledger::OnRecoveredOutcome(const Entry& entry) {
   RequestRecord& record = RecoveredClient(entry.client).requests[entry.sequence];
   if (record.outcome) needless_.push_back(*record.outcome);
   record.stage = Stage::kFinished;
@@ -79,6 +91,11 @@ void Ledger::OnRecoveredOutcome(const Entry& entry) {
   record.outcome_bytes = EntryBytes(entry.payload.size());
   record.kept.reset();
   if (entry.kind != kFinished) record.kept = 0;  // its number comes at the end
+  record.born = entry.position;
+  if (entry.kind != kCarried) return absl::OkStatus();
+  if (entry.payload.size() < sizeof(record.born)) return absl::DataLossError("the redo log has an outcome cut short");
+  std::memcpy(&record.born, entry.payload.data(), sizeof(record.born));
+  return absl::OkStatus();
 }
 
 void Ledger::OnRecoveredMark(const Entry& entry) {
@@ -86,6 +103,7 @@ void Ledger::OnRecoveredMark(const Entry& entry) {
   if (client.mark_position) needless_.push_back(*client.mark_position);
   client.mark_position = entry.position;
   client.written_mark = std::max(client.written_mark, entry.sequence);
+  client.acknowledged = std::max(client.acknowledged, AcknowledgedBy(entry));
 }
 
 void Ledger::OnRecoveredForget(const Entry& entry) {
@@ -109,18 +127,22 @@ absl::Status Ledger::Start() {
   for (const auto& [unused_id, client] : clients_) {
     if (absl::Status started = StartClient(*client); !started.ok()) return started;
   }
-  // Their age is that of their entries; how long they have been kept counts from now.
-  std::vector<Wanted> kept;
+  KeepRecovered();
+  for (const auto& [id, client] : clients_) MakeReady(id, *client);
+  return absl::OkStatus();
+}
+
+// Oldest first, wherever they have been carried. How long they have been kept counts from now.
+void Ledger::KeepRecovered() {
+  absl::btree_multimap<uint64_t, Wanted> kept;  // by age
   for (const auto& [position, wanted] : wanted_) {
     const RequestRecord* const record = FindClient(wanted.client)->Find(wanted.sequence);
-    if (record != nullptr && record->kept && record->outcome == position) kept.push_back(wanted);
+    if (record != nullptr && record->kept && record->outcome == position) kept.emplace(record->born, wanted);
   }
-  for (const Wanted& wanted : kept) {
+  for (const auto& [born, wanted] : kept) {
     Keep(wanted.client, wanted.sequence, *FindClient(wanted.client)->Find(wanted.sequence));
   }
   LetGoOfTooMany();
-  for (const auto& [id, client] : clients_) MakeReady(id, *client);
-  return absl::OkStatus();
 }
 
 absl::Status Ledger::StartClient(ClientRecord& client) {
@@ -144,6 +166,7 @@ absl::Status Ledger::StartClient(ClientRecord& client) {
   for (const uint64_t sequence : sequences) {
     RequestRecord& record = *client.Find(sequence);
     if (record.stage == Stage::kFinished) {
+      if (sequence <= client.acknowledged) record.kept.reset();
       Release(record.request);
       if (sequence > client.mark) ++out_of_order_;
       ReleaseIfNeedless(client, sequence);
@@ -152,6 +175,7 @@ absl::Status Ledger::StartClient(ClientRecord& client) {
       client.requests.erase(sequence);
     } else {
       CountUnfinished(1, static_cast<int64_t>(record.request_bytes));
+      trace::Count(trace::Counter::kDurableReplayed);
     }
   }
   return absl::OkStatus();

@@ -1,5 +1,6 @@
 // The ledger's outcomes: kept for a while, let go one day, and held for services whose state is made of them.
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,16 +14,23 @@ namespace skein::durable {
 absl::StatusOr<std::string> Ledger::Outcome(const ClientId& client, uint64_t sequence) {
   const MutexLock lock(&mu_);
   ClientRecord* const known = FindClient(client);
-  if (known == nullptr) return absl::NotFoundError("the client is not known, or no more");
+  if (known == nullptr) return absl::OutOfRangeError("the client is not known, or no more");
   known->heard = options_.now();
-  if (!known->IsFinished(sequence)) return absl::NotFoundError(absl::StrCat("sequence ", sequence, " is not finished"));
+  if (sequence == 0 || sequence > known->persisted) {
+    return absl::OutOfRangeError(absl::StrCat("the client has no sequence ", sequence));
+  }
+  if (!known->IsFinished(sequence)) {
+    return absl::FailedPreconditionError(absl::StrCat("sequence ", sequence, " is not finished"));
+  }
   const RequestRecord* const record = known->Find(sequence);
   if (record == nullptr || !record->kept) {
     return absl::NotFoundError(
         absl::StrCat("sequence ", sequence, " is finished, and its outcome is not kept any more"));
   }
   std::string outcome;
-  if (absl::StatusOr<Entry> entry = log_->Read(*record->outcome, outcome); !entry.ok()) return entry.status();
+  const absl::StatusOr<Entry> entry = log_->Read(*record->outcome, outcome);
+  if (!entry.ok()) return entry.status();
+  if (entry->kind == kCarried) outcome.erase(0, sizeof(record->born));
   return outcome;
 }
 
@@ -31,22 +39,26 @@ void Ledger::Acknowledge(const ClientId& client, uint64_t up_to) {
   ClientRecord* const known = FindClient(client);
   if (known == nullptr) return;
   known->heard = options_.now();
-  std::vector<uint64_t> kept;
-  for (const auto& [sequence, record] : known->requests) {
-    if (sequence > up_to) break;
-    if (record.kept) kept.push_back(sequence);
+  const uint64_t last = std::min(up_to, known->mark);
+  auto next = known->requests.upper_bound(known->acknowledged);
+  while (next != known->requests.end() && next->first <= last) {
+    const uint64_t sequence = next->first;
+    if (next->second.kept) LetGo(*known, sequence, next->second);
+    next = known->requests.upper_bound(sequence);
   }
-  for (const uint64_t sequence : kept) LetGo(*known, sequence, *known->Find(sequence));
+  known->acknowledged = std::max(known->acknowledged, last);
   Trim();
 }
 
 void Ledger::Keep(const ClientId& id, uint64_t sequence, RequestRecord& record) {
+  ++FindClient(id)->kept;
   record.kept = next_kept_++;
   kept_.emplace(*record.kept, Kept{id, sequence, options_.now()});
   kept_bytes_ += record.outcome_bytes;
 }
 
 void Ledger::LetGo(ClientRecord& client, uint64_t sequence, RequestRecord& record) {
+  --client.kept;
   kept_bytes_ -= record.outcome_bytes;
   kept_.erase(*record.kept);
   record.kept.reset();
@@ -80,17 +92,27 @@ void Ledger::ReleaseIfNeedless(ClientRecord& client, uint64_t sequence) {
   client.requests.erase(sequence);
 }
 
-absl::Status Ledger::ForEachOutcome(uint64_t position, absl::FunctionRef<void(const Held& outcome)> visit) {
+absl::StatusOr<std::optional<Ledger::Held>> Ledger::NextHeld(uint64_t behind, std::string& payload) {
   const MutexLock lock(&mu_);
-  std::string payload;
-  for (auto next = wanted_.upper_bound(position); next != wanted_.end(); ++next) {
+  for (auto next = wanted_.upper_bound(behind); next != wanted_.end(); ++next) {
     const auto& [at, wanted] = *next;
-    if (wanted.kind != kOutcome || !FindClient(wanted.client)->IsFinished(wanted.sequence)) continue;
+    ClientRecord* const client = FindClient(wanted.client);  // null: it is being forgotten
+    if (wanted.kind != kOutcome || client == nullptr || !client->IsFinished(wanted.sequence)) continue;
     const absl::StatusOr<Entry> entry = log_->Read(at, payload);
     if (!entry.ok()) return entry.status();
-    visit({at, wanted.client, wanted.sequence, entry->payload});
+    return Held{at, wanted.client, wanted.sequence, payload};
   }
-  return absl::OkStatus();
+  return std::nullopt;
+}
+
+absl::Status Ledger::ForEachOutcome(uint64_t position, absl::FunctionRef<void(const Held& outcome)> visit) {
+  std::string payload;
+  for (;;) {
+    const absl::StatusOr<std::optional<Held>> held = NextHeld(position, payload);
+    if (!held.ok() || !held->has_value()) return held.status();
+    visit(**held);
+    position = (*held)->position;
+  }
 }
 
 void Ledger::Checkpoint(uint64_t position) {
@@ -100,7 +122,9 @@ void Ledger::Checkpoint(uint64_t position) {
     if (next->second.kind == kOutcome) outcomes.push_back(next->second);
   }
   checkpoint_ = std::max(checkpoint_, position);
-  for (const Wanted& outcome : outcomes) ReleaseIfNeedless(*FindClient(outcome.client), outcome.sequence);
+  for (const Wanted& outcome : outcomes) {
+    if (ClientRecord* const client = FindClient(outcome.client)) ReleaseIfNeedless(*client, outcome.sequence);
+  }
   Trim();
 }
 

@@ -69,12 +69,16 @@ bool Ledger::MakeNeedless(uint64_t position, const Wanted& wanted) {
 bool Ledger::MakeMarkNeedless(uint64_t position, const Wanted& wanted) {
   ClientRecord* const client = FindClient(wanted.client);
   if (client == nullptr) return true;  // that is being forgotten: so is this
-  return client->next_mark_position != position && WriteMark(wanted.client, *client);
+  return client->next_mark_position != position && WriteMark(wanted.client, *client, /*keep_free=*/0);
 }
 
 bool Ledger::MakeOutcomeNeedless(uint64_t position, const Wanted& wanted) {
-  ClientRecord& client = *FindClient(wanted.client);
-  RequestRecord& record = *client.Find(wanted.sequence);
+  ClientRecord* const known = FindClient(wanted.client);
+  RequestRecord* const found = known == nullptr ? nullptr : known->Find(wanted.sequence);
+  // Of a client that is being forgotten, or has begun anew.
+  if (found == nullptr || (found->outcome != position && found->rewritten != position)) return true;
+  ClientRecord& client = *known;
+  RequestRecord& record = *found;
   if (record.stage != Stage::kFinished || record.rewritten == position || IsHeld(position)) return false;
   if (record.rewritten) return true;
   if (record.kept) {
@@ -83,15 +87,19 @@ bool Ledger::MakeOutcomeNeedless(uint64_t position, const Wanted& wanted) {
     if (client.Find(wanted.sequence) == nullptr) return true;
   }
   if (wanted.sequence > client.mark) return Rewrite(wanted, record, kFinished);
-  return WriteMark(wanted.client, client) && client.next_written_mark >= wanted.sequence;
+  return WriteMark(wanted.client, client, /*keep_free=*/0) && client.next_written_mark >= wanted.sequence;
 }
 
-bool Ledger::WriteMark(const ClientId& id, ClientRecord& client) {
+bool Ledger::WriteMark(const ClientId& id, ClientRecord& client, uint64_t keep_free) {
   if (client.next_mark_position) return true;
-  const absl::StatusOr<uint64_t> position = Append(
-      {.kind = kMark, .client = id, .sequence = client.mark, .payload = {}}, 0, [this, id](const absl::Status& status) {
-        if (status.ok()) OnMark(id);
-      });
+  const Entry mark{.kind = kMark,
+                   .client = id,
+                   .sequence = client.mark,
+                   .tag = AheadTag(client.mark, client.acknowledged),
+                   .payload = {}};
+  const absl::StatusOr<uint64_t> position = Append(mark, keep_free, [this, id](const absl::Status& status) {
+    if (status.ok()) OnMark(id);
+  });
   if (!position.ok()) return false;
   client.next_written_mark = client.mark;
   client.next_mark_position = *position;
@@ -115,7 +123,11 @@ void Ledger::OnMark(const ClientId& id) {
 
 bool Ledger::Rewrite(const Wanted& wanted, RequestRecord& record, EntryKind kind) {
   std::string payload;
-  if (kind == kCarried && !log_->Read(*record.outcome, payload).ok()) return false;
+  if (kind == kCarried) {
+    const absl::StatusOr<Entry> entry = log_->Read(*record.outcome, payload);
+    if (!entry.ok()) return false;
+    if (entry->kind != kCarried) payload.insert(0, reinterpret_cast<const char*>(&record.born), sizeof(record.born));
+  }
   // Copies of outcomes never take the last quarter: before that, outcomes are let go.
   const uint64_t keep_free = kind == kCarried ? Reserved() + log_->usage().capacity / 4 : 0;
   const absl::StatusOr<uint64_t> position =
@@ -123,14 +135,17 @@ bool Ledger::Rewrite(const Wanted& wanted, RequestRecord& record, EntryKind kind
              [this, id = wanted.client, sequence = wanted.sequence](const absl::Status& status) {
                if (status.ok()) OnRewritten(id, sequence);
              });
-  if (position.ok()) record.rewritten = *position;
-  return position.ok();
+  if (!position.ok()) return false;
+  record.rewritten = *position;
+  ++FindClient(wanted.client)->rewriting;
+  return true;
 }
 
 void Ledger::OnRewritten(const ClientId& id, uint64_t sequence) {
   const MutexLock lock(&mu_);
   ClientRecord& client = *FindClient(id);
   RequestRecord& record = *client.Find(sequence);
+  --client.rewriting;
   Release(record.outcome);
   std::swap(record.outcome, record.rewritten);
   ReleaseIfNeedless(client, sequence);

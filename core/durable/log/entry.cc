@@ -42,6 +42,7 @@ EntryHeader MakeEntryHeader(const LogId& identity, uint64_t settled, uint32_t ep
   header.sequence = entry.sequence;
   header.size = static_cast<uint32_t>(entry.payload.size());
   header.kind = entry.kind;
+  header.tag = entry.tag;
   header.operator_word = OperatorWord(header, epoch, entry.payload);
   return header;
 }

@@ -23,7 +23,7 @@ struct EntryHeader {
   uint32_t size = 0;  // of the payload
   EntryKind kind = kPad;
   uint8_t reserved = 0;
-  uint16_t reserved2 = 0;
+  uint16_t tag = 0;  // as the kind
 };
 static_assert(sizeof(EntryHeader) == 56);
 
@@ -33,6 +33,7 @@ struct Entry {
   EntryKind kind = kPad;
   ClientId client{};
   uint64_t sequence = 0;
+  uint16_t tag = 0;
   absl::string_view payload;
 };
 

@@ -1,12 +1,11 @@
 #include "core/durable/log/log_header.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/durable/log/checksum.h"
 #include "core/durable/log/head_slot.h"
+#include "core/durable/storage/blank.h"
 
 namespace skein::durable {
 namespace {
@@ -21,16 +20,6 @@ absl::Status CheckSize(uint64_t size) {
       absl::StrCat("a redo log has ", kSmallestLog, " to ", kLargestLog, " bytes, not ", size));
 }
 
-absl::StatusOr<bool> AllZeros(const Storage& storage) {
-  std::string part;
-  for (uint64_t offset = 0; offset < storage.size(); offset += part.size()) {
-    part.resize(std::min<uint64_t>(storage.size() - offset, 1 << 20));
-    if (absl::Status read = storage.Read(offset, absl::MakeSpan(part)); !read.ok()) return read;
-    if (part.find_first_not_of('\0') != std::string::npos) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 LogHeader MakeLogHeader(uint64_t size, const LogId& identity) {
@@ -43,14 +32,7 @@ LogHeader MakeLogHeader(uint64_t size, const LogId& identity) {
 
 absl::StatusOr<bool> IsBlank(const Storage& storage) {
   if (absl::Status size = CheckSize(storage.size()); !size.ok()) return size;
-  uint64_t magic = 0;
-  if (absl::Status read = storage.Read(0, MutableBytesOf(magic)); !read.ok()) return read;
-  if (magic == kMakingMagic) return true;
-  if (magic == kLogMagic) return false;
-  absl::StatusOr<bool> zeros = AllZeros(storage);
-  if (!zeros.ok() || *zeros) return zeros;
-  return absl::FailedPreconditionError(
-      "what is there is no redo log, and was left as it is; name another place, or clear it");
+  return IsBlank(storage, kMakingMagic, kLogMagic, "redo log");
 }
 
 absl::StatusOr<LogHeader> ReadLogHeader(const Storage& storage) {

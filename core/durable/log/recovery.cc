@@ -59,6 +59,7 @@ Entry ToEntry(uint64_t position, const Scan::Found& found) {
           .kind = found.header.kind,
           .client = found.header.client,
           .sequence = found.header.sequence,
+          .tag = found.header.tag,
           .payload = found.payload};
 }
 

@@ -73,6 +73,11 @@ void RedoLog::Fail(const absl::Status& cause) {
       absl::StrCat("the redo log takes no more: ", cause.message(), "; restart when its storage is sound again"));
 }
 
+void RedoLog::GiveUp(const absl::Status& cause) {
+  const MutexLock lock(&mu_);
+  Fail(cause);
+}
+
 void RedoLog::Release(uint64_t position) {
   const MutexLock lock(&mu_);
   space_.Release(position);

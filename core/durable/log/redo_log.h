@@ -59,6 +59,9 @@ class RedoLog {
   // for as long as they come faster than they are persisted, and nobody waits in Persist.
   void Flush() ABSL_LOCKS_EXCLUDED(mu_);
 
+  // As if the storage had failed.
+  void GiveUp(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
+
   // The entry is wanted no more; nor are, in the next opening, those before it that are released. What makes it
   // needless, such as a later entry, must be safe. In any order; once.
   void Release(uint64_t position) ABSL_LOCKS_EXCLUDED(mu_);

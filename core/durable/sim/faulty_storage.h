@@ -17,6 +17,7 @@ namespace skein::durable::sim {
 struct Faults {
   std::atomic<int64_t> fail_write = 0;    // relaxed, all: the test's own order is enough
   std::atomic<int64_t> fail_persist = 0;  // only the one: a disk that says all is well again, as disks do
+  std::atomic<int64_t> fail_read = 0;
   std::atomic<int64_t> persists = 0;
 };
 
@@ -45,7 +46,10 @@ class FaultyStorage final : public Storage {
     if (IsDue(faults_->fail_persist)) return absl::DataLossError("cannot fdatasync: input/output error (a fault made)");
     return storage_->Persist(extents);
   }
-  absl::Status Read(uint64_t offset, absl::Span<char> into) const override { return storage_->Read(offset, into); }
+  absl::Status Read(uint64_t offset, absl::Span<char> into) const override {
+    if (IsDue(faults_->fail_read)) return absl::DataLossError("cannot read: input/output error (a fault made)");
+    return storage_->Read(offset, into);
+  }
 
  private:
   static bool IsDue(std::atomic<int64_t>& left) {

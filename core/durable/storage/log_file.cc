@@ -103,6 +103,12 @@ absl::Status Lock(const std::string& path, int fd) {
       absl::StrCat(path, " is in use, by another process or another log of this one; each needs a file of its own"));
 }
 
+// Another process that could not make it may have removed it: what is written to a file without a name is lost.
+bool IsAt(const std::string& path, const struct stat& what) {
+  struct stat there = {};
+  return lstat(path.c_str(), &there) == 0 && there.st_dev == what.st_dev && there.st_ino == what.st_ino;
+}
+
 }  // namespace
 
 absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
@@ -119,6 +125,9 @@ absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
   if (absl::Status alone = Lock(path, file.fd.get()); !alone.ok()) return alone;
   // Again: another process may have made it whole between the two.
   if (fstat(file.fd.get(), &what) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
+  if (!IsAt(path, what)) {
+    return absl::AbortedError(absl::StrCat(path, " was taken away while it was opened; open it again"));
+  }
   if (what.st_size == 0) {
     absl::Cleanup leave_nothing = [&path] { unlink(path.c_str()); };
     if (absl::Status there = Allocate(path, file.fd.get(), size); !there.ok()) return there;

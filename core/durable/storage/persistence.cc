@@ -8,6 +8,23 @@ namespace {
 constexpr std::array<Persistence, 5> kLevels = {Persistence::kVisible, Persistence::kCpuFlushed, Persistence::kFlushed,
                                                 Persistence::kPersistent, Persistence::kEmulated};
 
+// Of what is no medium.
+int Rank(Persistence level) {
+  switch (level) {
+    case Persistence::kVisible:
+      return 0;
+    case Persistence::kCpuFlushed:
+      return 1;
+    case Persistence::kFlushed:
+      return 2;
+    case Persistence::kEmulated:
+      return 0;
+    case Persistence::kPersistent:
+      return 3;
+  }
+  return -1;
+}
+
 }  // namespace
 
 absl::string_view PersistenceName(Persistence level) {
@@ -34,9 +51,9 @@ std::optional<Persistence> PersistenceOf(absl::string_view name) {
 }
 
 bool Gives(Persistence level, Persistence wanted) {
-  if (level == Persistence::kEmulated || wanted == Persistence::kEmulated)
-    return level == wanted || wanted == Persistence::kVisible;
-  return level >= wanted;
+  if (level == wanted || level == Persistence::kPersistent) return true;
+  if (wanted == Persistence::kPersistent || wanted == Persistence::kEmulated) return false;
+  return Rank(level) >= Rank(wanted);
 }
 
 }  // namespace skein::durable

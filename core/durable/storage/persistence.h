@@ -29,7 +29,8 @@ enum class Persistence : uint8_t {
 // "visible", "cpu-flushed", "flushed", "persistent", "emulated"; "unknown" for any other number.
 absl::string_view PersistenceName(Persistence level);
 std::optional<Persistence> PersistenceOf(absl::string_view name);
-// Whether who asks for `wanted` is content with `level`. Emulated is only for who asks for that, or for visible.
+// Whether who asks for `wanted` at least has it with `level`. Persistent is all of them; emulated is itself and
+// visible.
 bool Gives(Persistence level, Persistence wanted);
 
 }  // namespace skein::durable

@@ -40,6 +40,26 @@ TEST_F(CallsTest, OfOneClientAreExecutedInTheirOrder) {
   EXPECT_EQ(executed(), expected);
 }
 
+TEST_F(CallsTest, WithoutThreadsTheUserDoesTheWork) {
+  options_.threads = 0;
+  Open();
+  service_->Start();
+  std::vector<std::string> told;
+  const auto session = service_->Connect([&told](std::string message) { told.push_back(std::move(message)); }, [] {});
+  ASSERT_TRUE(session->OnMessage(HelloMessage(ClientNumber(1), std::nullopt)).ok());
+  ASSERT_TRUE(session->OnMessage(CallMessage(1, 0, MakeRequest("one"))).ok());
+  EXPECT_EQ(told.size(), 1U) << "the standing";
+  EXPECT_THAT(executed(), ElementsAre());
+  EXPECT_TRUE(service_->Work());  // it is safe, and executed
+  EXPECT_THAT(executed(), ElementsAre("one"));
+  EXPECT_EQ(told.size(), 2U);
+  EXPECT_TRUE(service_->Work());  // so is its outcome
+  EXPECT_EQ(told.size(), 3U);
+  EXPECT_EQ(DecodeServerMessage(told.back())->bytes, "did one");
+  EXPECT_FALSE(service_->Work());
+  session->Disconnected();
+}
+
 TEST_F(CallsTest, StartedWithoutAServerGoWhenThereIsOne) {
   const auto call = StartCall(outbox_, "early");
   Open();
@@ -65,12 +85,7 @@ TEST_F(CallsTest, AreNotExecutedAgainWhenTheConnectionIsLost) {
 
 TEST_F(CallsTest, AnAnswerThatWasGivenToNobodyIsKept) {
   Open();
-  Connect();
-  const auto call = StartCall(outbox_, "one");
-  ASSERT_TRUE(call->level.get().ok());
-  cable_.reset();
-  service_->Start();
-  while (service_->load().unfinished != 0) std::this_thread::yield();
+  const auto call = ExecuteForNobody("one");
   Connect();
   EXPECT_EQ(call->reply.get().value(), "did one");
   EXPECT_THAT(executed(), ElementsAre("one"));
@@ -198,12 +213,7 @@ TEST_F(CallsTest, AReplyThatFindsNoRoomIsGivenButNotKept) {
 TEST_F(CallsTest, WhoAsksForAReplyThatIsNotKeptIsToldSo) {
   reply_bytes_ = 5000;
   Open(8192);
-  Connect();
-  const auto call = StartCall(outbox_, "much");
-  ASSERT_TRUE(call->level.get().ok());
-  cable_.reset();
-  service_->Start();
-  while (service_->load().unfinished != 0) std::this_thread::yield();
+  const auto call = ExecuteForNobody("much");
   Connect();
   EXPECT_TRUE(absl::IsNotFound(call->reply.get().status()));
 }

@@ -149,6 +149,16 @@ class CallsTest : public testing::Test {
     service_.reset();
   }
   void Connect() { cable_ = std::make_unique<Cable>(outbox_, *service_); }
+  // A call that is executed when its client has gone: who connects again asks for its reply.
+  std::shared_ptr<TestCall> ExecuteForNobody(absl::string_view request) {
+    Connect();
+    auto call = StartCall(outbox_, request);
+    EXPECT_TRUE(call->level.get().ok());
+    cable_.reset();
+    service_->Start();
+    while (service_->load().unfinished != 0) std::this_thread::yield();
+    return call;
+  }
   void Reconnect() {
     cable_.reset();
     Connect();

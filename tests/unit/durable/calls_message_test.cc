@@ -20,9 +20,11 @@ TEST(CallsMessage, IsReadAsItWasWritten) {
   EXPECT_TRUE(IsVoid(DecodeClientMessage(CallMessage(7, 5, VoidRequest()))->request));
   EXPECT_EQ(DecodeClientMessage(AskMessage(9))->sequence, 9U);
 
-  const ServerMessage standing = DecodeServerMessage(StandingMessage(Persistence::kEmulated, 3, 100)).value();
+  const ServerMessage standing =
+      DecodeServerMessage(StandingMessage(Persistence::kEmulated, 3, 100, absl::Hours(1))).value();
   EXPECT_EQ(standing.sequence, 3U);
   EXPECT_EQ(standing.largest, 100U);
+  EXPECT_EQ(standing.remembers, absl::Hours(1));
   EXPECT_EQ(standing.level, Persistence::kEmulated);
   EXPECT_TRUE(DecodeServerMessage(PersistedMessage(4, Persistence::kFlushed, true))->slow_down);
   const std::string reply = ReplyMessage(4, false, "yes");
@@ -38,7 +40,7 @@ TEST(CallsMessage, IsReadAsItWasWritten) {
 
 TEST(CallsMessage, CutShortOrProlongedIsNone) {
   const std::vector<std::string> client = {HelloMessage(ClientNumber(3), std::nullopt), AskMessage(9)};
-  const std::vector<std::string> server = {StandingMessage(Persistence::kEmulated, 3, 100),
+  const std::vector<std::string> server = {StandingMessage(Persistence::kEmulated, 3, 100, absl::Hours(1)),
                                            PersistedMessage(4, Persistence::kFlushed, true), ResumeMessage()};
   for (const std::string& whole : client) {
     for (size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(DecodeClientMessage(whole.substr(0, size)).ok());

@@ -11,6 +11,7 @@ namespace skein::durable {
 namespace {
 
 constexpr size_t kClients = 3;
+constexpr uint8_t kLives = 80;  // of a client
 
 }  // namespace
 
@@ -20,7 +21,9 @@ CrashingService::CrashingService(uint64_t seed)
                                                      seed % 4 < 2 ? sim::Granule::kWord : sim::Granule::kSector, seed)),
       clients_(kClients),
       folded_(kClients) {
-  options_.clients = kClients;
+  // Often there is one too many, for whom another must go.
+  options_.clients = kClients - (seed + seed / 10) % 2;
+  options_.now = [this] { return now_; };
   options_.outcome_room = 40;
   options_.kept_outcomes = 1 + seed % 20;
   options_.overlap = seed % 3 == 0;
@@ -43,7 +46,8 @@ void CrashingService::LiveToTheEnd() {
   }
   ASSERT_TRUE(ledger_->Persist().ok());
   for (size_t number = 0; number < kClients; ++number) {
-    const Ledger::Standing standing = ledger_->Known(ClientNumber(static_cast<uint8_t>(number)));
+    if (IsForgotten(number)) continue;
+    const Ledger::Standing standing = ledger_->Known(IdOf(number));
     EXPECT_EQ(standing.mark, standing.persisted) << "something was never executed";
     EXPECT_GE(standing.mark, clients_[number].persisted) << "something was lost";
   }
@@ -77,9 +81,27 @@ bool CrashingService::Open() {
   return true;
 }
 
-void CrashingService::CheckStanding(size_t number) {
+ClientId CrashingService::IdOf(size_t number) const {
+  return ClientNumber(static_cast<uint8_t>(number * kLives + clients_[number].life));
+}
+
+bool CrashingService::IsForgotten(size_t number) {
   ClientView& view = clients_[number];
-  const Ledger::Standing standing = ledger_->Known(ClientNumber(static_cast<uint8_t>(number)));
+  if (view.persisted == 0 || ledger_->Known(IdOf(number)).persisted > 0) return false;
+  ++forgotten_;
+  EXPECT_EQ(options_.clients, kClients - 1) << "there was place for all";
+  EXPECT_EQ(view.told.size(), view.persisted) << "a client was forgotten that waited for something";
+  view = {.life = static_cast<uint8_t>((view.life + 1) % kLives),
+          .before = view.before + view.told.size(),
+          .told = {},
+          .tried = {}};
+  return true;
+}
+
+void CrashingService::CheckStanding(size_t number) {
+  IsForgotten(number);
+  ClientView& view = clients_[number];
+  const Ledger::Standing standing = ledger_->Known(IdOf(number));
   EXPECT_GE(standing.persisted, view.persisted) << "an acknowledged request is lost";
   EXPECT_LE(standing.persisted, view.sent) << "a request that nobody sent";
   EXPECT_GE(standing.mark, view.mark) << "a mark went back";
@@ -104,7 +126,7 @@ void CrashingService::CheckStanding(size_t number) {
 void CrashingService::CheckOutcomes(size_t number) {
   ClientView& view = clients_[number];
   for (const auto& [sequence, told] : view.told) {
-    const absl::StatusOr<std::string> outcome = ledger_->Outcome(ClientNumber(static_cast<uint8_t>(number)), sequence);
+    const absl::StatusOr<std::string> outcome = ledger_->Outcome(IdOf(number), sequence);
     if (outcome.ok()) {
       EXPECT_EQ(view.tried[sequence].count(*outcome), 1u) << "an outcome from nowhere";
       if (!told.empty()) {
@@ -125,11 +147,12 @@ void CrashingService::CheckFold() {
                                    [&](const Ledger::Held& held) {
                                      EXPECT_GT(held.position, last);
                                      last = held.position;
-                                     ++counts[held.client[0]];
+                                     ++counts[held.client[0] / kLives];
                                    })
                   .ok());
   for (size_t number = 0; number < kClients; ++number) {
-    EXPECT_EQ(counts[number], clients_[number].told.size()) << "outcomes of client " << number;
+    EXPECT_EQ(counts[number], clients_[number].before + clients_[number].told.size())
+        << "outcomes of client " << number;
   }
   if (Draw(2) == 0) return;
   folded_ = counts;
@@ -139,7 +162,7 @@ void CrashingService::CheckFold() {
 
 void CrashingService::DoSomething() {
   const size_t number = Draw(kClients);
-  switch (Draw(12)) {
+  switch (Draw(13)) {
     case 0:
       SendAgain(number);
       break;
@@ -162,6 +185,9 @@ void CrashingService::DoSomething() {
     case 9:
       if (options_.hold_outcomes) CheckFold();
       break;
+    case 10:
+      if (Draw(4) == 0) now_ += options_.client_expiry;
+      break;
     default:
       Send(number);
       break;
@@ -173,14 +199,15 @@ std::string CrashingService::RequestOf(size_t number, uint64_t sequence) const {
 }
 
 void CrashingService::Send(size_t number) {
+  IsForgotten(number);
   ClientView& view = clients_[number];
   const uint64_t sequence = view.next;
-  const absl::Status status = ledger_->Accept(ClientNumber(static_cast<uint8_t>(number)), sequence,
-                                              RequestOf(number, sequence), [&view, sequence](const auto& accepted) {
-                                                if (!accepted.ok()) return;
-                                                EXPECT_FALSE(accepted->duplicate);
-                                                view.persisted = std::max(view.persisted, sequence);
-                                              });
+  const absl::Status status =
+      ledger_->Accept(IdOf(number), sequence, RequestOf(number, sequence), [&view, sequence](const auto& accepted) {
+        if (!accepted.ok()) return;
+        EXPECT_FALSE(accepted->duplicate);
+        view.persisted = std::max(view.persisted, sequence);
+      });
   // Of one that was refused because the storage failed, nobody knows.
   if (status.ok() || absl::IsUnavailable(status)) view.sent = std::max(view.sent, sequence);
   if (status.ok()) ++view.next;
@@ -190,15 +217,14 @@ void CrashingService::Send(size_t number) {
 
 void CrashingService::SendAgain(size_t number) {
   ClientView& view = clients_[number];
-  if (view.next == 1) return;
+  if (IsForgotten(number) || view.next == 1) return;
   const uint64_t sequence = 1 + Draw(view.next - 1);
   const bool finished = view.told.count(sequence) > 0;
-  const absl::Status status = ledger_->Accept(ClientNumber(static_cast<uint8_t>(number)), sequence, "a duplicate",
-                                              [finished](const auto& accepted) {
-                                                if (!accepted.ok()) return;
-                                                EXPECT_TRUE(accepted->duplicate);
-                                                EXPECT_TRUE(accepted->finished || !finished);
-                                              });
+  const absl::Status status = ledger_->Accept(IdOf(number), sequence, "a duplicate", [finished](const auto& accepted) {
+    if (!accepted.ok()) return;
+    EXPECT_TRUE(accepted->duplicate);
+    EXPECT_TRUE(accepted->finished || !finished);
+  });
   EXPECT_TRUE(status.ok()) << status;
 }
 
@@ -206,9 +232,10 @@ void CrashingService::Execute() {
   const absl::StatusOr<std::optional<Ledger::Request>> request = ledger_->Take();
   ASSERT_TRUE(request.ok()) << request.status();
   if (!request->has_value()) return;
-  const size_t number = (*request)->client[0];
+  const size_t number = (*request)->client[0] / kLives;
   const uint64_t sequence = (*request)->sequence;
   ASSERT_LT(number, kClients);
+  ASSERT_EQ((*request)->client, IdOf(number));
   ClientView& view = clients_[number];
   EXPECT_EQ((*request)->bytes, RequestOf(number, sequence));
   EXPECT_EQ(view.told.count(sequence), 0u) << "sequence " << sequence << " is executed twice";
@@ -234,13 +261,12 @@ void CrashingService::Finish(size_t number, uint64_t sequence) {
   ClientView& view = clients_[number];
   const std::string outcome = absl::StrCat("outcome ", sequence, " of life ", life_);
   view.tried[sequence].insert(outcome);
-  const absl::Status status =
-      ledger_->Finish(ClientNumber(static_cast<uint8_t>(number)), sequence, outcome,
-                      [this, &view, sequence, outcome](const absl::StatusOr<uint64_t>& position) {
-                        if (!position.ok()) return;
-                        ++executed_;
-                        view.told[sequence] = outcome;
-                      });
+  const absl::Status status = ledger_->Finish(
+      IdOf(number), sequence, outcome, [this, &view, sequence, outcome](const absl::StatusOr<uint64_t>& position) {
+        if (!position.ok()) return;
+        ++executed_;
+        view.told[sequence] = outcome;
+      });
   EXPECT_TRUE(status.ok() || medium_->crashed()) << "there was to be room: " << status;
 }
 
@@ -250,7 +276,7 @@ void CrashingService::Acknowledge(size_t number) {
   uint64_t up_to = view.acknowledged;
   while (view.told.count(up_to + 1) > 0) ++up_to;
   view.acknowledged = up_to;
-  ledger_->Acknowledge(ClientNumber(static_cast<uint8_t>(number)), up_to);
+  ledger_->Acknowledge(IdOf(number), up_to);
 }
 
 }  // namespace skein::durable

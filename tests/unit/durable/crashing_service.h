@@ -17,6 +17,8 @@ namespace skein::durable {
 
 // One client as it sees things itself; none of this is lost in a crash of the service.
 struct ClientView {
+  uint8_t life = 0;                                 // begins anew when it is forgotten
+  uint64_t before = 0;                              // executed in its former lives
   uint64_t sent = 0;                                // sequences that it has ever sent
   uint64_t next = 1;                                // to be sent, as far as it knows
   uint64_t persisted = 0;                           // it was told that these are safe
@@ -42,6 +44,7 @@ class CrashingService {
 
   sim::SimulatedMedium& medium() { return *medium_; }
   uint64_t executed() const { return executed_; }
+  uint64_t forgotten() const { return forgotten_; }  // clients
 
  private:
   bool Open();
@@ -55,16 +58,21 @@ class CrashingService {
   bool FinishOne();
   void Finish(size_t number, uint64_t sequence);
   void Acknowledge(size_t number);
+  ClientId IdOf(size_t number) const;
+  // Whether the ledger knows nothing of it any more; then it begins anew.
+  bool IsForgotten(size_t number);
   std::string RequestOf(size_t number, uint64_t sequence) const;
   uint64_t Draw(uint64_t below) { return random_() % below; }
 
   std::mt19937_64 random_;
   const std::shared_ptr<sim::SimulatedMedium> medium_;
+  absl::Time now_ = absl::UnixEpoch();
   LedgerOptions options_;
   std::vector<ClientView> clients_;
   std::vector<std::pair<size_t, uint64_t>> running_;
   std::unique_ptr<Ledger> ledger_;
   uint64_t executed_ = 0;
+  uint64_t forgotten_ = 0;
   uint64_t life_ = 0;
   // What a service that is made of its outcomes has safe elsewhere: how many of each client, up to a position.
   std::vector<uint64_t> folded_;

@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kSize = 16384;
+constexpr uint64_t kFileSize = 16384;
 
 class FileStorageTest : public testing::Test {
  protected:
@@ -29,43 +29,43 @@ class FileStorageTest : public testing::Test {
 };
 
 TEST_F(FileStorageTest, IsMadeWithItsSpaceForItsOwnerOnly) {
-  ASSERT_TRUE(FileStorage::Open(path_, kSize).ok());
+  ASSERT_TRUE(FileStorage::Open(path_, kFileSize).ok());
   struct stat what = {};
   ASSERT_EQ(stat(path_.c_str(), &what), 0);
   EXPECT_EQ(what.st_mode & 07777, 0600u);
-  EXPECT_EQ(what.st_size, static_cast<off_t>(kSize));
-  EXPECT_GE(what.st_blocks * 512, static_cast<blkcnt_t>(kSize));
+  EXPECT_EQ(what.st_size, static_cast<off_t>(kFileSize));
+  EXPECT_GE(what.st_blocks * 512, static_cast<blkcnt_t>(kFileSize));
 }
 
 TEST_F(FileStorageTest, HasOneUserAtATime) {
-  auto first = FileStorage::Open(path_, kSize);
+  auto first = FileStorage::Open(path_, kFileSize);
   ASSERT_TRUE(first.ok());
-  const auto second = FileStorage::Open(path_, kSize);
+  const auto second = FileStorage::Open(path_, kFileSize);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(second.status().message(), HasSubstr("in use"));
-  EXPECT_EQ(PmemStorage::Open(path_, kSize).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(PmemStorage::Open(path_, kFileSize).status().code(), absl::StatusCode::kFailedPrecondition);
   first->reset();
-  EXPECT_TRUE(FileStorage::Open(path_, kSize).ok());
+  EXPECT_TRUE(FileStorage::Open(path_, kFileSize).ok());
 }
 
 TEST_F(FileStorageTest, IsNotOpenedWithAnotherSize) {
-  ASSERT_TRUE(FileStorage::Open(path_, kSize).ok());
-  const auto larger = FileStorage::Open(path_, 2 * kSize);
+  ASSERT_TRUE(FileStorage::Open(path_, kFileSize).ok());
+  const auto larger = FileStorage::Open(path_, 2 * kFileSize);
   EXPECT_EQ(larger.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(larger.status().message(), HasSubstr("16384 bytes, not 32768"));
 }
 
 TEST_F(FileStorageTest, IsNotOpenedThroughALinkNorWhereOthersMayLook) {
-  ASSERT_TRUE(FileStorage::Open(path_, kSize).ok());
+  ASSERT_TRUE(FileStorage::Open(path_, kFileSize).ok());
   ASSERT_EQ(symlink(path_.c_str(), folder_.File("link").c_str()), 0);
-  EXPECT_THAT(FileStorage::Open(folder_.File("link"), kSize).status().message(), HasSubstr("symbolic link"));
+  EXPECT_THAT(FileStorage::Open(folder_.File("link"), kFileSize).status().message(), HasSubstr("symbolic link"));
   ASSERT_EQ(chmod(path_.c_str(), 0640), 0);
-  const auto open_to_others = FileStorage::Open(path_, kSize);
+  const auto open_to_others = FileStorage::Open(path_, kFileSize);
   EXPECT_EQ(open_to_others.status().code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(open_to_others.status().message(), HasSubstr("chmod 600"));
-  EXPECT_FALSE(FileStorage::Open(folder_.File(""), kSize).ok());
-  EXPECT_FALSE(FileStorage::Open("/dev/null", kSize).ok());
-  EXPECT_FALSE(FileStorage::Open(folder_.File("no/such/folder"), kSize).ok());
+  EXPECT_FALSE(FileStorage::Open(folder_.File(""), kFileSize).ok());
+  EXPECT_FALSE(FileStorage::Open("/dev/null", kFileSize).ok());
+  EXPECT_FALSE(FileStorage::Open(folder_.File("no/such/folder"), kFileSize).ok());
 }
 
 TEST_F(FileStorageTest, AFullDiskShowsWhenItIsOpened) {
@@ -75,7 +75,7 @@ TEST_F(FileStorageTest, AFullDiskShowsWhenItIsOpened) {
 }
 
 TEST_F(FileStorageTest, AFileThatIsShorterNowIsAnError) {
-  auto storage = FileStorage::Open(path_, kSize);
+  auto storage = FileStorage::Open(path_, kFileSize);
   ASSERT_TRUE(storage.ok());
   ASSERT_EQ(truncate(path_.c_str(), 100), 0);
   std::string bytes(200, '?');
@@ -84,10 +84,10 @@ TEST_F(FileStorageTest, AFileThatIsShorterNowIsAnError) {
 
 TEST_F(FileStorageTest, ClaimsNothingOfMemory) {
   const TemporaryFolder memory("/dev/shm");
-  const auto file = FileStorage::Open(memory.File("file"), kSize);
+  const auto file = FileStorage::Open(memory.File("file"), kFileSize);
   ASSERT_TRUE(file.ok());
   EXPECT_EQ((*file)->persistence(), Persistence::kEmulated);
-  const auto mapped = PmemStorage::Open(memory.File("mapped"), kSize);
+  const auto mapped = PmemStorage::Open(memory.File("mapped"), kFileSize);
   ASSERT_TRUE(mapped.ok()) << mapped.status();
   EXPECT_EQ((*mapped)->persistence(), Persistence::kEmulated);
   EXPECT_FALSE((*mapped)->fine_grained());
@@ -95,7 +95,7 @@ TEST_F(FileStorageTest, ClaimsNothingOfMemory) {
 
 TEST_F(FileStorageTest, ClaimsNothingWhereLibpmemIsToldWhatToBelieve) {
   setenv("PMEM_IS_PMEM_FORCE", "1", 1);
-  const auto mapped = PmemStorage::Open(path_, kSize);
+  const auto mapped = PmemStorage::Open(path_, kFileSize);
   unsetenv("PMEM_IS_PMEM_FORCE");
   ASSERT_TRUE(mapped.ok()) << mapped.status();
   EXPECT_EQ((*mapped)->persistence(), Persistence::kEmulated);

@@ -68,19 +68,6 @@ TEST_P(ReceiverFlushes, AsItsStorageSays) {
   }
 }
 
-TEST(ServesTest, MoreServesLessAndEmulatedServesNothingReal) {
-  EXPECT_TRUE(Serves(Persistence::kPersistent, Persistence::kEmulated));
-  EXPECT_TRUE(Serves(Persistence::kPersistent, Persistence::kFlushed));
-  EXPECT_TRUE(Serves(Persistence::kFlushed, Persistence::kCpuFlushed));
-  EXPECT_TRUE(Serves(Persistence::kVisible, Persistence::kVisible));
-  EXPECT_TRUE(Serves(Persistence::kEmulated, Persistence::kVisible));
-  EXPECT_FALSE(Serves(Persistence::kEmulated, Persistence::kFlushed));
-  EXPECT_FALSE(Serves(Persistence::kEmulated, Persistence::kPersistent));
-  EXPECT_FALSE(Serves(Persistence::kFlushed, Persistence::kPersistent));
-  EXPECT_FALSE(Serves(Persistence::kFlushed, Persistence::kEmulated));
-  EXPECT_FALSE(Serves(Persistence::kVisible, Persistence::kFlushed));
-}
-
 TEST(FlushModeTest, NamesAreRead) {
   for (const uint8_t number : {1, 2, 3, 4}) {
     ASSERT_TRUE(IsFlushMode(number));

@@ -19,14 +19,14 @@
 namespace skein::durable {
 namespace {
 
-constexpr uint64_t kSize = kRingOffset + 65536;
+constexpr uint64_t kKilledLogSize = kRingOffset + 65536;
 constexpr uint64_t kKeep = 8;
 
 using OpenStorage = absl::StatusOr<std::unique_ptr<Storage>> (*)(const std::string& path);
 
 template <typename Implementation>
 absl::StatusOr<std::unique_ptr<Storage>> OpenAs(const std::string& path) {
-  auto storage = Implementation::Open(path, kSize);
+  auto storage = Implementation::Open(path, kKilledLogSize);
   if (!storage.ok()) return storage.status();
   return *std::move(storage);
 }

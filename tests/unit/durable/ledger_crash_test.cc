@@ -53,6 +53,7 @@ TEST(LedgerCrashTest, AtEveryStepOfManyScripts) {
 
 // Long lives, in which the ring goes round many times.
 TEST(LedgerLapsTest, CrashesNowAndThen) {
+  uint64_t forgotten = 0;
   for (uint64_t seed = 100; seed < 130; seed += kFewer) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
     CrashingService service(seed);
@@ -64,7 +65,9 @@ TEST(LedgerLapsTest, CrashesNowAndThen) {
     service.LiveToTheEnd();
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
     EXPECT_GT(service.executed(), 300u);
+    forgotten += service.forgotten();
   }
+  EXPECT_GT(forgotten, 100u / kFewer);
 }
 
 }  // namespace

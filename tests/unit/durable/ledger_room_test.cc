@@ -50,6 +50,59 @@ TEST_F(LedgerRoomTest, MarksAndKeptOutcomesOutliveTheirPlaceInTheRing) {
   EXPECT_LE(ledger_->load().log_used, ledger_->load().log_capacity * 3 / 4);
 }
 
+TEST_F(LedgerRoomTest, WhatWasAcknowledgedIsNotKeptAfterACrash) {
+  Open();
+  for (uint64_t sequence = 1; sequence <= 5; ++sequence) Execute(kAnn, sequence);
+  ledger_->Acknowledge(kAnn, 3);
+  Execute(kAnn, 6);  // makes it safe
+  Crash();
+  EXPECT_EQ(ledger_->Outcome(kAnn, 3).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(ledger_->Outcome(kAnn, 4).ok());
+  EXPECT_EQ(ledger_->Outcome(kAnn, 7).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+// Of two clients' outcomes the older ones are carried around the ring, and are still the older ones after a crash.
+TEST_F(LedgerRoomTest, AnOutcomeIsAsOldAsItWasWhereverItIsCarried) {
+  options_.kept_outcomes = 1000;
+  options_.kept_percent = 100;
+  Open(16384);
+  const ClientId other = ClientNumber(3);
+  uint64_t others = 0;
+  const auto advance = [&](uint64_t bytes) {
+    for (uint64_t written = 0; written < bytes; written += 192) {
+      Execute(other, ++others);
+      ledger_->Acknowledge(other, others);
+    }
+  };
+  for (uint64_t sequence = 1; sequence <= 10; ++sequence) Execute(kAnn, sequence);
+  advance(12000);  // Ann's are carried
+  for (uint64_t sequence = 1; sequence <= 10; ++sequence) Execute(kBob, sequence);
+  advance(4000);  // Bob's are not
+  const auto kept = [this](const ClientId& client) {
+    uint64_t count = 0;
+    for (uint64_t sequence = 1; sequence <= 10; ++sequence) count += ledger_->Outcome(client, sequence).ok();
+    return count;
+  };
+  ASSERT_EQ(kept(kAnn), 10u);
+  ASSERT_EQ(kept(kBob), 10u);
+  options_.kept_outcomes = 15;
+  Crash();
+  EXPECT_EQ(kept(kBob), 10u);
+  EXPECT_GT(kept(kAnn), 0u);
+  EXPECT_LT(kept(kAnn), 10u);
+  EXPECT_FALSE(ledger_->Outcome(kAnn, 1).ok());
+}
+
+// Not one record more with every call, however empty the log is.
+TEST_F(LedgerRoomTest, WhatIsOverAndAcknowledgedIsReleasedByAndBy) {
+  Open(uint64_t{1} << 20);
+  for (uint64_t sequence = 1; sequence <= 3000; ++sequence) {
+    Execute(kAnn, sequence);
+    ledger_->Acknowledge(kAnn, sequence);
+  }
+  EXPECT_LT(ledger_->load().log_used, 100'000u) << "of 384,000 bytes";
+}
+
 TEST_F(LedgerRoomTest, OutcomesGoWhenTheLogNeedsTheirPlace) {
   options_.kept_outcomes = 1000;
   options_.kept_percent = 100;
@@ -144,6 +197,7 @@ TEST_F(LedgerRoomTest, OutcomesAreHeldForAServiceThatIsMadeOfThem) {
 
 TEST_F(LedgerRoomTest, ALogThatIsTooSmallForItsOptionsIsSaid) {
   options_ = LedgerOptions();
+  options_.clients = 1024;
   auto medium = std::make_shared<sim::SimulatedMedium>(kSmallestLog, sim::Granule::kWord, 1);
   const auto ledger = Ledger::Open(medium->Open(), options_);
   EXPECT_EQ(ledger.status().code(), absl::StatusCode::kInvalidArgument);

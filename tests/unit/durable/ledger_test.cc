@@ -114,20 +114,32 @@ TEST_F(LedgerTest, AFailedDiskIsSaidToAll) {
   EXPECT_EQ(Take(), "kept");
 }
 
-TEST_F(LedgerTest, CountsWhatIsUnfinished) {
-  const auto gauge = [] { return trace::ReadCounters().Value(trace::Counter::kRedoLogBytes); };
-  const uint64_t before = gauge();
+TEST_F(LedgerTest, CountsWhatItDoes) {
+  using trace::Counter;
+  const trace::CounterSnapshot before = trace::ReadCounters();
+  const auto counted = [&before](Counter counter) {
+    return trace::ReadCounters().Value(counter) - before.Value(counter);
+  };
   Open();
   EXPECT_TRUE(Accept(kAnn, 1, "x").ok());
   EXPECT_TRUE(Accept(kAnn, 2, "x").ok());
-  EXPECT_EQ(gauge() - before, 128u);
+  EXPECT_TRUE(Accept(kAnn, 2, "x")->duplicate);
+  EXPECT_EQ(counted(Counter::kRedoLogBytes), 128u);
+  EXPECT_EQ(counted(Counter::kDurableUnfinished), 2u);
+  EXPECT_EQ(counted(Counter::kDurablePersisted), 2u);
   Take();
   EXPECT_TRUE(Finish(kAnn, 1, "").ok());
-  EXPECT_EQ(gauge() - before, 64u);
+  EXPECT_EQ(counted(Counter::kRedoLogBytes), 64u);
+  EXPECT_EQ(counted(Counter::kDurableUnfinished), 1u);
+  EXPECT_EQ(counted(Counter::kDurableExecuted), 1u);
+  EXPECT_EQ(counted(Counter::kDurableReplayed), 0u);
   Crash();
-  EXPECT_EQ(gauge() - before, 64u);
+  EXPECT_EQ(counted(Counter::kRedoLogBytes), 64u);
+  EXPECT_EQ(counted(Counter::kDurableUnfinished), 1u);
+  EXPECT_EQ(counted(Counter::kDurableReplayed), 1u);
   ledger_.reset();
-  EXPECT_EQ(gauge() - before, 0u);
+  EXPECT_EQ(counted(Counter::kRedoLogBytes), 0u);
+  EXPECT_EQ(counted(Counter::kDurableUnfinished), 0u);
 }
 
 TEST_F(LedgerTest, ManyThreads) {

@@ -15,7 +15,7 @@
 namespace skein::durable {
 namespace {
 
-constexpr uint64_t kSize = 16384;
+constexpr uint64_t kStorageSize = 16384;
 
 // Something that storages are opened on, one after the other.
 struct Place {
@@ -28,7 +28,7 @@ Place InFolder(std::string name, const std::string& parent) {
   return {std::move(name), [parent] {
             auto folder = std::make_shared<TemporaryFolder>(parent);
             return [folder]() -> absl::StatusOr<std::unique_ptr<Storage>> {
-              auto storage = Implementation::Open(folder->File("log"), kSize);
+              auto storage = Implementation::Open(folder->File("log"), kStorageSize);
               if (!storage.ok()) return storage.status();
               return *std::move(storage);
             };
@@ -37,7 +37,7 @@ Place InFolder(std::string name, const std::string& parent) {
 
 Place Simulated(std::string name, sim::Granule granule) {
   return {std::move(name), [granule] {
-            auto medium = std::make_shared<sim::SimulatedMedium>(kSize, granule, 1);
+            auto medium = std::make_shared<sim::SimulatedMedium>(kStorageSize, granule, 1);
             return [medium]() -> absl::StatusOr<std::unique_ptr<Storage>> { return medium->Open(); };
           }};
 }
@@ -65,37 +65,37 @@ class StorageTest : public testing::TestWithParam<Place> {
 };
 
 TEST_P(StorageTest, BeginsWithZerosAndKeepsWhatIsPersisted) {
-  EXPECT_EQ(storage_->size(), kSize);
-  EXPECT_EQ(Read(0, kSize), std::string(kSize, '\0'));
+  EXPECT_EQ(storage_->size(), kStorageSize);
+  EXPECT_EQ(Read(0, kStorageSize), std::string(kStorageSize, '\0'));
   const absl::string_view pieces[] = {"data ", "", "of three pieces"};
   EXPECT_TRUE(storage_->Write(100, pieces).ok());
-  EXPECT_TRUE(storage_->WriteWord(kSize - 8, 0x0807060504030201).ok());
+  EXPECT_TRUE(storage_->WriteWord(kStorageSize - 8, 0x0807060504030201).ok());
   EXPECT_EQ(Read(100, 20), "data of three pieces");
-  const Extent extents[] = {{100, 20}, {kSize - 8, 8}};
+  const Extent extents[] = {{100, 20}, {kStorageSize - 8, 8}};
   EXPECT_TRUE(storage_->Persist(extents).ok());
   Reopen();
   EXPECT_EQ(Read(99, 22), absl::string_view("\0data of three pieces\0", 22));
-  EXPECT_EQ(Read(kSize - 8, 8), "\1\2\3\4\5\6\7\10");
+  EXPECT_EQ(Read(kStorageSize - 8, 8), "\1\2\3\4\5\6\7\10");
 }
 
 TEST_P(StorageTest, NothingBeyondItsEnds) {
   std::string two = "ab";
-  EXPECT_EQ(storage_->Write(kSize - 1, two).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(storage_->Write(kStorageSize - 1, two).code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(storage_->Write(~uint64_t{0}, two).code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(storage_->WriteWord(kSize, 1).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(storage_->WriteWord(kStorageSize, 1).code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(storage_->WriteWord(4, 1).code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(storage_->Persist(1, kSize).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(storage_->Persist(1, kStorageSize).code(), absl::StatusCode::kOutOfRange);
   EXPECT_EQ(storage_->Persist(8, ~uint64_t{0}).code(), absl::StatusCode::kOutOfRange);
-  EXPECT_EQ(storage_->Read(kSize - 1, absl::MakeSpan(two)).code(), absl::StatusCode::kOutOfRange);
-  EXPECT_TRUE(storage_->Write(kSize, "").ok());
-  EXPECT_TRUE(storage_->Persist(kSize, 0).ok());
-  EXPECT_EQ(Read(0, kSize), std::string(kSize, '\0'));
+  EXPECT_EQ(storage_->Read(kStorageSize - 1, absl::MakeSpan(two)).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_TRUE(storage_->Write(kStorageSize, "").ok());
+  EXPECT_TRUE(storage_->Persist(kStorageSize, 0).ok());
+  EXPECT_EQ(Read(0, kStorageSize), std::string(kStorageSize, '\0'));
 }
 
 TEST_P(StorageTest, WhatAPeerWritesIntoTheMappedMemoryIsThere) {
   const absl::Span<std::byte> memory = storage_->mapped();
   if (memory.empty()) return;
-  ASSERT_EQ(memory.size(), kSize);
+  ASSERT_EQ(memory.size(), kStorageSize);
   memory[4711] = std::byte{'x'};
   EXPECT_TRUE(storage_->Persist(4711, 1).ok());
   EXPECT_EQ(Read(4711, 1), "x");
@@ -118,6 +118,19 @@ TEST(PersistenceTest, HasNames) {
   EXPECT_EQ(PersistenceName(static_cast<Persistence>(0)), "unknown");
   EXPECT_EQ(PersistenceName(static_cast<Persistence>(6)), "unknown");
   EXPECT_EQ(PersistenceOf("unknown"), std::nullopt);
+}
+
+TEST(GivesTest, MoreGivesLessAndEmulatedGivesNothingReal) {
+  EXPECT_TRUE(Gives(Persistence::kPersistent, Persistence::kEmulated));
+  EXPECT_TRUE(Gives(Persistence::kPersistent, Persistence::kFlushed));
+  EXPECT_TRUE(Gives(Persistence::kFlushed, Persistence::kCpuFlushed));
+  EXPECT_TRUE(Gives(Persistence::kVisible, Persistence::kVisible));
+  EXPECT_TRUE(Gives(Persistence::kEmulated, Persistence::kVisible));
+  EXPECT_FALSE(Gives(Persistence::kEmulated, Persistence::kFlushed));
+  EXPECT_FALSE(Gives(Persistence::kEmulated, Persistence::kPersistent));
+  EXPECT_FALSE(Gives(Persistence::kFlushed, Persistence::kPersistent));
+  EXPECT_FALSE(Gives(Persistence::kFlushed, Persistence::kEmulated));
+  EXPECT_FALSE(Gives(Persistence::kVisible, Persistence::kFlushed));
 }
 
 }  // namespace

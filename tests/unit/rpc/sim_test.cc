@@ -1,14 +1,21 @@
 // The same calls and waits over the simulated NIC, whose time a thread of the test moves on: sources are read late,
 // WRITEs land in pieces, and nobody can sleep.
+#include <poll.h>
+#include <sys/socket.h>
+
 #include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/fabric/sim/simulation.h"
 #include "core/rpc/client.h"
+#include "core/rpc/client_service.h"
+#include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/unit/rpc/served.h"
 
 namespace skein::rpc {
@@ -67,6 +74,56 @@ TEST(SimTest, ThreadsCallAndUseMemory) {
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(connection->FetchAdd(region, 0, 0).value_or(0), 150u);
   }
+}
+
+// Keeps an eye on the last queue pair.
+class WatchedDevice final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
+    auto queue_pair = ForwardingDevice::CreateQueuePair(options);
+    if (queue_pair.ok()) last = queue_pair->get();
+    return queue_pair;
+  }
+  fabric::QueuePair* last = nullptr;
+};
+
+class OneLink final : public progress::Waiter {
+ public:
+  ~OneLink() override {
+    link->Close();
+    link->Poll();
+  }
+  void Watch(std::shared_ptr<progress::Source> given) override {
+    link = std::static_pointer_cast<link::Link>(std::move(given));
+  }
+  std::shared_ptr<link::Link> link;
+};
+
+// A client that waits for its answers and has nothing to send hears of it by nothing else.
+TEST(SimTest, AServerThatHasLostALinkEndsItsClientsConnection) {
+  fabric::SimConfig config;
+  config.announce_close = false;
+  fabric::Simulation simulation(20261121, config);
+  const RunningTime time(simulation);
+  const auto device = std::make_shared<WatchedDevice>(simulation.CreateDevice("server"));
+  Options at_server;
+  at_server.fabrics = std::make_shared<stream::OneFabric>(device);
+  Served served(at_server);
+  OneLink waiter;
+  const auto connector =
+      stream::CreateLinkConnector(std::make_shared<stream::OneFabric>(simulation.CreateDevice("client")), {}, &waiter,
+                                  std::make_shared<ClientService>(Options()));
+  const UniqueFd tcp = ConnectTcp(served.address(), After(kSoon)).value();
+  const auto attempt = connector->Begin({}).value();
+  ASSERT_TRUE(SendFrame(tcp.get(), attempt->offer()).ok());
+  const std::string answer = ReceiveFrame(tcp.get(), stream::kMaxAnswerBytes, After(kSoon)).value();
+  ASSERT_NE(attempt->Complete(answer).port, nullptr);
+  ASSERT_TRUE(simulation.FailQueuePair(device->last));
+  pollfd end = {tcp.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&end, 1, TimeoutOf(After(kSoon))), 1);
+  char byte = 0;
+  EXPECT_EQ(recv(tcp.get(), &byte, 1, 0), 0);
 }
 
 // The server is given the turns to watch, which are no link.
