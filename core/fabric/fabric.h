@@ -191,7 +191,9 @@ class QueuePair {
   // Readable when the connection's state may have changed (peer gone, device event); then call RefreshState. -1 where
   // the fabric has no such descriptor: errors then show as completions only.
   virtual int event_fd() const = 0;
-  // Looks for such a change. Returns the state after it.
+  // Looks for such a change. Returns the state after it. Where the device alone could tell that a peer is gone, and
+  // this is asked again and again, it is believed for several times as long as it may try: after that a queue pair
+  // whose requests do not end, though its peer always receives, is in error.
   virtual QueuePairState RefreshState() = 0;
   // Why the state is kError; OK otherwise.
   virtual absl::Status error() const = 0;
@@ -205,6 +207,8 @@ struct QueuePairOptions {
   uint32_t max_send_requests = 128;          // outstanding, unreaped included
   uint32_t max_receive_requests = 128;
   SharedReceiveQueue* shared_receive_queue = nullptr;  // of the same device; then max_receive_requests means nothing
+  // The peer posts a receive ahead of whatever needs one, so that nothing waits for long: see RefreshState.
+  bool peer_always_receives = false;
 };
 
 struct DeviceCapabilities {

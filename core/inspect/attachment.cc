@@ -13,16 +13,16 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/abstract_socket.h"
+#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/inspect/control.h"
 
 namespace skein::inspect {
 namespace {
 
-constexpr int kPatienceMs = 5000;
+constexpr int kAnswerMs = 5000;
 // Of a whole answer.
 constexpr absl::Duration kMostTime = absl::Seconds(15);
 
@@ -45,12 +45,12 @@ absl::Status CheckListener(int socket, pid_t process, uid_t user) {
 }
 
 absl::StatusOr<std::string> Receive(int fd, pid_t process, size_t most) {
-  const absl::Time end = absl::Now() + kMostTime;
+  const absl::Time end = SteadyNow() + kMostTime;
   std::string text;
   std::vector<char> piece(size_t{64} << 10);
   while (text.size() <= most) {
     pollfd waited = {fd, POLLIN, 0};
-    if (absl::Now() > end || poll(&waited, 1, kPatienceMs) <= 0) {
+    if (SteadyNow() > end || poll(&waited, 1, kAnswerMs) <= 0) {
       return absl::DeadlineExceededError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
     }
     const ssize_t size = recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);

@@ -14,7 +14,7 @@
 namespace skein::inspect {
 namespace {
 
-constexpr size_t kFields = 7;
+constexpr size_t kPathFields = 7;
 
 }  // namespace
 
@@ -52,8 +52,8 @@ void LivePaths::Remove(uint64_t number) {
 std::string EncodePaths(const std::vector<LivePath>& paths) {
   std::string text;
   for (const LivePath& path : paths) {
-    const std::string fields[kFields] = {path.framework, path.client ? "client" : "server", path.local, path.peer,
-                                         path.path,      path.secure ? "secure" : "plain",  path.why};
+    const std::string fields[kPathFields] = {path.framework, path.client ? "client" : "server", path.local, path.peer,
+                                             path.path,      path.secure ? "secure" : "plain",  path.why};
     absl::StrAppend(&text, absl::StrJoin(fields, "\t", [](std::string* out, const std::string& field) {
       absl::StrAppend(out, absl::CHexEscape(field));
     }));
@@ -66,7 +66,7 @@ absl::StatusOr<std::vector<LivePath>> DecodePaths(absl::string_view text) {
   std::vector<LivePath> paths;
   for (absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
     std::vector<std::string> fields = absl::StrSplit(line, '\t');
-    if (fields.size() != kFields) return absl::DataLossError("a path of another form");
+    if (fields.size() != kPathFields) return absl::DataLossError("a path of another form");
     for (std::string& field : fields) {
       std::string plain;
       if (!absl::CUnescape(field, &plain)) return absl::DataLossError("a path of another form");

@@ -67,6 +67,7 @@ void Lane::Forget() {
   head_wanted_ = false;
   head_asked_ = 0;
   vacating_ = false;
+  offered_ = false;
   vacant_ = false;
   last_word_.reset();
   messages_ = 0;
@@ -94,8 +95,19 @@ wire::RingDescriptor Lane::OwnRing() const {
   return {ring_->remote().address, ring_->bytes().size(), ring_secret_, ring_->remote().rkey};
 }
 
+absl::StatusOr<std::string> Lane::Offer() {
+  absl::StatusOr<std::string> offer = queue_pair_->Offer();
+  MutexLock lock(&mu_);
+  offered_ = offer.ok();
+  return offer;
+}
+
 absl::Status Lane::Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring) {
   if (absl::Status status = queue_pair_->Complete(queue_pair_answer); !status.ok()) return status;
+  {
+    MutexLock lock(&mu_);
+    offered_ = false;
+  }
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
   return Meet(peer_ring);
 }
@@ -140,7 +152,7 @@ void Lane::Close() {
 
 bool Lane::StillConnected() {
   MutexLock lock(&mu_);
-  if (queue_pair_ == nullptr || vacant_) return true;
+  if (queue_pair_ == nullptr || NothingIsLostWithIt()) return true;
   return queue_pair_->RefreshState() != fabric::QueuePairState::kError;
 }
 
@@ -276,7 +288,7 @@ bool Lane::Ends() {
   if (connected()) return false;
   if (!last_head_.has_value()) last_head_ = head() + options_.ring_bytes;
   MutexLock lock(&mu_);
-  return !vacant_;
+  return !NothingIsLostWithIt();
 }
 
 bool Lane::Readable() const {

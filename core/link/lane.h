@@ -64,7 +64,7 @@ class Lane {
   uint16_t number() const { return options_.number; }
 
   // The active side: Offer, then Complete with what the passive side's Accept gave. The peer then wants OwnRing.
-  absl::StatusOr<std::string> Offer() { return queue_pair_->Offer(); }
+  absl::StatusOr<std::string> Offer();
   absl::Status Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring);
   // The passive side: Accept, and Meet when the peer has told its ring.
   absl::StatusOr<std::string> Accept(absl::string_view queue_pair_offer);
@@ -209,6 +209,8 @@ class Lane {
   absl::Status SendOne(Batch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t AddData(Batch& batch, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool HasControlOf(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Its queue pair may fail, and the link lives on.
+  bool NothingIsLostWithIt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return offered_ || vacant_; }
   void Leave(const std::shared_ptr<Port>& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountMessage(size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AskForHead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -274,7 +276,8 @@ class Lane {
   bool head_wanted_ ABSL_GUARDED_BY(mu_) = false;    // by the peer
   uint64_t head_asked_ ABSL_GUARDED_BY(mu_) = 0;     // the tail when this end has asked for the peer's
   bool vacating_ ABSL_GUARDED_BY(mu_) = false;
-  bool vacant_ ABSL_GUARDED_BY(mu_) = false;                         // nothing is lost with it
+  bool offered_ ABSL_GUARDED_BY(mu_) = false;  // and not answered: it may be refused, and ended there at once
+  bool vacant_ ABSL_GUARDED_BY(mu_) = false;   // nobody has anything more to say here
   std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(mu_);           // the tail behind it, once all streams have left
   std::vector<std::shared_ptr<Port>> leaving_ ABSL_GUARDED_BY(mu_);  // streams that drain, to go on elsewhere
   std::vector<std::shared_ptr<Port>> moved_ ABSL_GUARDED_BY(mu_);    // that have, and may send again

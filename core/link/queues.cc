@@ -7,12 +7,6 @@
 
 namespace skein::link {
 
-namespace {
-
-constexpr size_t kRepostAt = Queues::kReceives / 4;
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<Queues>> Queues::Create(fabric::Device& device, uint32_t lanes) {
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
       device.CreateCompletionQueue(lanes * (kSends + kReceives));
@@ -29,6 +23,7 @@ absl::StatusOr<std::unique_ptr<Queues>> Queues::Create(fabric::Device& device, u
 
 fabric::QueuePairOptions Queues::options() const {
   fabric::QueuePairOptions options;
+  options.peer_always_receives = true;  // by credits
   options.send_queue = completions_.get();
   options.receive_queue = completions_.get();
   options.max_send_requests = kSends;
@@ -75,8 +70,8 @@ void Queues::Poll() {
     }
   }
   if (receives_ == nullptr) {
-    for (Lane* lane : lanes_) lane->Repost(kRepostAt);
-  } else if (receives_to_post_ >= kRepostAt) {
+    for (Lane* lane : lanes_) lane->Repost(kSpare);
+  } else if (receives_to_post_ >= kSpare) {
     const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
     if (receives_->PostReceive(batch).ok()) return;
     for (Lane* lane : lanes_) lane->Disconnect();

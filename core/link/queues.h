@@ -28,7 +28,10 @@ class Queues {
   // Requests that each lane may have outstanding.
   static constexpr uint32_t kSends = 128;
   // Of each lane: what its peer's credits allow on the way, and words on credits, which cost none.
-  static constexpr uint32_t kReceives = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 8;
+  static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 8;
+  // So many are posted besides, and again together when they are used up: of those above none is missing meanwhile.
+  static constexpr uint32_t kSpare = kNeeded / 3;
+  static constexpr uint32_t kReceives = kNeeded + kSpare;
 
   // For CreateQueuePair.
   fabric::QueuePairOptions options() const;

@@ -70,7 +70,11 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     absl::erase_if(links_, [&idle](const auto& entry) {
       std::shared_ptr<Link> link = entry.second.lock();
       if (link == nullptr || link->finished()) return true;
-      if (!link->idle()) return false;
+      if (!link->idle()) {
+        // Its last words may find no room any more because the peer is gone.
+        if (link->unused()) link->StillConnected();
+        return false;
+      }
       idle.push_back(std::move(link));
       return true;
     });
@@ -122,7 +126,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     if (yes.fabric >= ways_.size()) return No(FallbackError(FallbackCode::kProtocol, "a fabric that was not offered"));
     const Way& way = ways_[yes.fabric];
     const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes);
-    if (link == nullptr || (!yes.is_new && !link->attached())) {
+    if (link == nullptr || (!yes.is_new && !(link->attached() && link->StillConnected()))) {
       pool_->NamedInVain();
       return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
     }
@@ -207,6 +211,7 @@ class PoolingConnector final : public LinkConnector {
         Link::Create(candidate.device, {.ring_bytes = options_.ring_bytes,
                                         .max_mirror_bytes = options_.max_mirror_bytes,
                                         .max_lanes = options_.queue_pairs,
+                                        .pool = options_.pool,
                                         .takes_blocks = service_->takes_blocks()});
     if (!link.ok()) return link.status();
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();

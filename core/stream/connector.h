@@ -3,6 +3,7 @@
 #ifndef SKEIN_CORE_STREAM_CONNECTOR_H_
 #define SKEIN_CORE_STREAM_CONNECTOR_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -10,8 +11,13 @@
 #include "absl/strings/string_view.h"
 #include "core/base/fallback.h"
 #include "core/progress/progress.h"
+#include "core/schedule/pool_size.h"
 #include "core/stream/fabrics.h"
 #include "core/stream/stream.h"
+
+namespace skein::link {
+class Shares;
+}
 
 namespace skein::stream {
 
@@ -25,6 +31,9 @@ struct StreamOptions {
   // Elsewhere all share one.
   size_t links = 1;
   int64_t large_payload = -1;  // bytes of one Write that the peer pulls; 0: none; -1: see below
+  // As LinkOptions has them: the active side's, and the passive side's (null: its own, by real time).
+  std::function<schedule::PoolWish(uint32_t percent, size_t lanes)> pool = schedule::PoolSize();
+  std::shared_ptr<link::Shares> shares = nullptr;
 };
 
 // Unless asked for, nothing is pulled where posts copy: there the ring is faster, and keeps what a dead process wrote.

@@ -6,8 +6,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/base/mutex.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/verbs/gid_list.h"
@@ -60,7 +60,7 @@ class HostFabrics final : public Fabrics {
     const absl::StatusOr<fabric::verbs::Gid> peer = fabric::verbs::GidOf(route.peer);
     if (kind != "rdma" || !peer.ok()) return;
     MutexLock lock(&mu_);
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     absl::erase_if(settling_, [now](const auto& entry) { return entry.second <= now; });
     settling_[*peer] = now + options_.settle_time;
   }
@@ -82,7 +82,7 @@ class HostFabrics final : public Fabrics {
     if (!options_.enabled) return {"rdma", nullptr, {FallbackCode::kFabricOff, "skein.rdma"}};
     MutexLock lock(&mu_);
     if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
-    absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, absl::Now());
+    absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
     return {"rdma", *std::move(device), {}};
   }
@@ -91,7 +91,7 @@ class HostFabrics final : public Fabrics {
     const absl::StatusOr<fabric::verbs::Gid> peer = fabric::verbs::GidOf(route.peer);
     if (!peer.ok()) return {};
     const auto found = settling_.find(*peer);
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (found == settling_.end() || found->second <= now) return {};
     return {
         FallbackCode::kSettling,

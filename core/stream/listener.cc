@@ -17,6 +17,35 @@ namespace {
 
 using link::Link;
 
+// Links without streams: their clients are about to leave them, or have died. Where nothing tells of a death, or the
+// good-bye was lost, only asking finds that out. Any thread.
+class UnusedLinks {
+ public:
+  void Add(const std::shared_ptr<Link>& link) {
+    MutexLock lock(&mu_);
+    links_.push_back(link);
+  }
+  void AskWhoIsThere() {
+    for (const std::shared_ptr<Link>& link : Left()) link->StillConnected();
+  }
+
+ private:
+  std::vector<std::shared_ptr<Link>> Left() {
+    std::vector<std::shared_ptr<Link>> left;
+    MutexLock lock(&mu_);
+    std::erase_if(links_, [&left](const std::weak_ptr<Link>& each) {
+      std::shared_ptr<Link> link = each.lock();
+      if (link == nullptr || link->finished() || !link->unused()) return true;
+      left.push_back(std::move(link));
+      return false;
+    });
+    return left;
+  }
+
+  Mutex mu_;  // before those of links
+  std::vector<std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
+};
+
 class PoolingListener final : public LinkListener {
  public:
   PoolingListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
@@ -100,6 +129,7 @@ class PoolingListener final : public LinkListener {
     result.placement.why = yes.passed_over;
     result.placement.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
+    unused_->AskWhoIsThere();
     return result;
   }
 
@@ -174,16 +204,19 @@ class PoolingListener final : public LinkListener {
     yes.stream = link->NewStreamNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
     // Nothing may be sent before the peer has attached: its open item gives the window.
-    std::shared_ptr<link::Port> port = service_->MakePort(
-        {link, yes.stream, /*send_window=*/0, [weak = std::weak_ptr<Link>(link)] { LookAfter(weak.lock()); }});
+    std::shared_ptr<link::Port> port =
+        service_->MakePort({link, yes.stream, /*send_window=*/0,
+                            [weak = std::weak_ptr<Link>(link), unused = unused_] { LookAfter(weak.lock(), *unused); },
+                            /*opened=*/false});
     if (absl::Status status = link->AddPort(port); !status.ok()) return status;
     return port;
   }
 
   // Leaving links is the client's business, but for those it never came to. If it has died, this finds out.
-  static void LookAfter(const std::shared_ptr<Link>& link) {
+  static void LookAfter(const std::shared_ptr<Link>& link, UnusedLinks& unused) {
     if (link == nullptr || !link->unused()) return;
     if (!link->met()) return link->Close();
+    unused.Add(link);
     link->StillConnected();
   }
 
@@ -192,7 +225,9 @@ class PoolingListener final : public LinkListener {
   progress::Waiter* const waiter_;
   const std::shared_ptr<Service> service_;
   const ProcessIdentity process_;
-  const std::shared_ptr<link::Shares> shares_ = std::make_shared<link::Shares>();
+  const std::shared_ptr<UnusedLinks> unused_ = std::make_shared<UnusedLinks>();  // with the ports' ends
+  const std::shared_ptr<link::Shares> shares_ =
+      options_.shares != nullptr ? options_.shares : std::make_shared<link::Shares>();
   Mutex mu_;
   uint64_t links_made_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<ClientKey, Links> clients_ ABSL_GUARDED_BY(mu_);

@@ -16,15 +16,15 @@ constexpr size_t kSmallestChunk = 256;
 
 }  // namespace
 
-StreamPort::StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window,
-                       size_t large_payload, std::function<void()> on_end)
-    : Port(stream),
-      link_(std::move(link)),
+StreamPort::StreamPort(Place place, size_t receive_window, size_t large_payload)
+    : Port(place.stream),
+      link_(std::move(place.link)),
       receive_window_(receive_window),
       large_payload_(large_payload),
-      on_end_(std::move(on_end)),
+      on_end_(std::move(place.on_end)),
       may_arrive_(receive_window),
-      may_send_(std::min(send_window, kMaxWindow)) {}
+      may_send_(std::min(place.send_window, kMaxWindow)),
+      opened_(place.opened) {}
 
 void StreamPort::SetObserver(std::shared_ptr<StreamObserver> observer) {
   MutexLock lock(&mu_);
@@ -80,7 +80,7 @@ void StreamPort::CloseWrite() {
   {
     MutexLock lock(&mu_);
     if (std::exchange(write_closed_, true) || !error_.ok()) return;
-    link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
+    if (opened_) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
   }
   LeaveIfEnded();
 }
@@ -236,6 +236,7 @@ absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
 absl::Status StreamPort::OnOpen(uint64_t window) {
   MutexLock lock(&mu_);
   if (std::exchange(opened_, true)) return absl::DataLossError("a stream opened twice");
+  if (write_closed_ && error_.ok()) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
   return AddToSendWindow(window);
 }
 

@@ -20,17 +20,15 @@
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
 #include "core/link/link.h"
+#include "core/stream/negotiation.h"
 #include "core/stream/stream.h"
 
 namespace skein::stream {
 
 class StreamPort final : public link::Port {
  public:
-  // `send_window`: what the peer lets us send to begin with. `large_payload`: bytes in one Write that do not go by the
-  // ring, but are left for the peer to pull. `on_end` is called once, without locks, when the port has
-  // left its link: the link may be idle then.
-  StreamPort(uint32_t stream, std::shared_ptr<link::Link> link, size_t receive_window, uint64_t send_window,
-             size_t large_payload, std::function<void()> on_end);
+  // `large_payload`: bytes in one Write that do not go by the ring, but are left for the peer to pull.
+  StreamPort(Place place, size_t receive_window, size_t large_payload);
 
   // As in Stream.
   void SetObserver(std::shared_ptr<StreamObserver> observer);
@@ -96,7 +94,7 @@ class StreamPort final : public link::Port {
   link::Arrival last_arrival_ ABSL_GUARDED_BY(mu_);
   uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;  // not yet given back to the peer
   uint64_t may_send_ ABSL_GUARDED_BY(mu_);
-  bool opened_ ABSL_GUARDED_BY(mu_) = false;
+  bool opened_ ABSL_GUARDED_BY(mu_);  // the peer knows the stream: before, what is said of it would be lost
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over

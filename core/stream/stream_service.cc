@@ -18,8 +18,7 @@ class StreamService final : public Service {
   bool takes_blocks() const override { return true; }
   std::shared_ptr<link::Port> MakePort(Place place) override {
     const size_t large_payload = LargePayload(place.link->device()->capabilities());
-    return std::make_shared<StreamPort>(place.stream, std::move(place.link), window_bytes_, place.send_window,
-                                        large_payload, std::move(place.on_end));
+    return std::make_shared<StreamPort>(std::move(place), window_bytes_, large_payload);
   }
 
  private:

@@ -27,12 +27,16 @@ enum class Counter : uint8_t {
   kSpinsMissed,
   kWakeUps,
   kFallbacks,         // by reason
-  kQueuePairsActive,  // to kRedoLogBytes: gauges
+  kQueuePairsActive,  // to kDurableUnfinished: gauges
   kRegisteredBytes,
   kRedoLogBytes,
+  kDurableUnfinished,
+  kDurablePersisted,
+  kDurableExecuted,
+  kDurableReplayed,
   kRecordsDropped,
 };
-inline constexpr size_t kCounters = 15;
+inline constexpr size_t kCounters = 19;
 
 // What a counter is counted by, each value of which has a number of its own.
 enum class CounterLabel : uint8_t { kNone, kPath, kReason };
@@ -75,6 +79,14 @@ inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
      "Memory registered with RDMA devices, or shared with peers, now."},
     {Counter::kRedoLogBytes, "skein_redo_log_bytes", CounterType::kGauge, CounterLabel::kNone,
      "Bytes in redo logs that are not yet executed."},
+    {Counter::kDurableUnfinished, "skein_durable_unfinished", CounterType::kGauge, CounterLabel::kNone,
+     "Durable calls that this server has, and whose outcome is not safe yet."},
+    {Counter::kDurablePersisted, "skein_durable_persisted_total", CounterType::kCounter, CounterLabel::kNone,
+     "Durable calls acknowledged as persisted, each once."},
+    {Counter::kDurableExecuted, "skein_durable_executed_total", CounterType::kCounter, CounterLabel::kNone,
+     "Durable calls whose outcome is safe."},
+    {Counter::kDurableReplayed, "skein_durable_replayed_total", CounterType::kCounter, CounterLabel::kNone,
+     "Durable calls that an earlier run of the server had left unfinished."},
     {Counter::kRecordsDropped, "skein_trace_records_dropped_total", CounterType::kCounter, CounterLabel::kNone,
      "Trace records lost because a thread's ring was full."},
 }};

@@ -107,9 +107,11 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
   }
   offer.process = reader.Take<ProcessId>();
   offer.service = reader.Take<Service>();
+  // Who knows a later version as well may have set more flags, and said more behind the fabrics.
+  const bool may_hold_more = offer.highest_version > kProtocolVersion;
   const auto flags = reader.Take<uint8_t>();
-  if (flags > 1) return Malformed("offer");
-  offer.new_link_only = flags == 1;
+  if (flags > 1 && !may_hold_more) return Malformed("offer");
+  offer.new_link_only = (flags & 1) != 0;
   const auto fabrics = reader.Take<uint8_t>();
   if (fabrics == 0 || fabrics > kMaxOfferedFabrics) return Malformed("offer");
   for (int i = 0; i < fabrics; ++i) {
@@ -118,7 +120,7 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
     fabric.queue_pair = TakeString<uint16_t>(reader);
     offer.fabrics.push_back(std::move(fabric));
   }
-  if (!reader.done()) return Malformed("offer");
+  if (may_hold_more ? !reader.ok() : !reader.done()) return Malformed("offer");
   return offer;
 }
 
@@ -150,8 +152,9 @@ absl::StatusOr<Answer> DecodeAnswer(absl::string_view bytes) {
   FieldReader reader(bytes);
   const auto version = reader.Take<uint8_t>();
   const auto kind = reader.Take<uint8_t>();
-  if (!reader.ok() || version != kProtocolVersion || kind > 1) return Malformed("answer");
-  return kind == 1 ? DecodeYes(reader) : DecodeNo(reader);
+  if (!reader.ok() || kind > 1) return Malformed("answer");
+  if (kind == 0) return DecodeNo(reader);  // which has this form in every version
+  return version == kProtocolVersion ? DecodeYes(reader) : Malformed("answer");
 }
 
 }  // namespace skein::wire

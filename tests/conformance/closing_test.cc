@@ -69,6 +69,29 @@ TEST_P(Closing, EndsThePeersRequests) {
   EXPECT_THAT(Statuses(ended), Each(Ne(CompletionStatus::kSuccess)));
 }
 
+// Whether a peer without receives is stopped for a while or its device dumb for ever looks the same.
+TEST_P(Closing, OfADumbPeerIsBelievedWhenItHadPromisedReceives) {
+  const bool by_device = !a().device->capabilities().announces_close && a().queue->fd() >= 0;
+  if (!by_device) GTEST_SKIP() << "a peer that is gone shows in other ways";
+  QueuePairOptions options;
+  options.send_queue = options.receive_queue = a().queue.get();
+  options.peer_always_receives = true;
+  const std::unique_ptr<QueuePair> promised = a().device->CreateQueuePair(options).value();
+  const std::unique_ptr<QueuePair> silent = b().NewQueuePair();
+  ASSERT_TRUE(Connect(*promised, *silent).ok());
+  for (QueuePair* each : {promised.get(), a().queue_pair.get()}) {
+    ASSERT_TRUE(Post(*each, Opcode::kSend, a().Local(0, 8)).ok());
+  }
+  const absl::Time start = absl::Now();
+  while (promised->RefreshState() == QueuePairState::kReady && absl::Now() < start + absl::Minutes(2)) {
+    a().queue_pair->RefreshState();
+    absl::SleepFor(absl::Milliseconds(100));
+  }
+  EXPECT_EQ(promised->state(), QueuePairState::kError);
+  EXPECT_GT(absl::Now() - start, absl::Seconds(10));
+  EXPECT_EQ(a().queue_pair->RefreshState(), QueuePairState::kReady) << "which waits for a receive as ever";
+}
+
 TEST_P(Closing, IsSeenByThePeersNextRequest) {
   a().queue_pair->Close();
   // Refused, or answered with an error: never taken for done.

@@ -13,7 +13,7 @@ class ShmUnderTest final : public DescriptorsUnderTest {
   void Settle() override {}  // polling moves everything
 };
 
-[[maybe_unused]] const bool kRegistered = RegisterFabric({"shm", [] { return std::make_unique<ShmUnderTest>(); }});
+[[maybe_unused]] const bool kShmRegistered = RegisterFabric({"shm", [] { return std::make_unique<ShmUnderTest>(); }});
 
 }  // namespace
 }  // namespace skein::fabric

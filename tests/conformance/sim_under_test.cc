@@ -49,7 +49,7 @@ FabricFactory Tame() {
   return {"sim_tame", [config] { return std::make_unique<SimUnderTest>(/*seed=*/1, config); }};
 }
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kSimRegistered =
     RegisterFabric(Mean(20261)) && RegisterFabric(Mean(7)) && RegisterFabric(Tame());
 
 }  // namespace

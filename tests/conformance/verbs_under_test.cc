@@ -15,7 +15,7 @@ class VerbsUnderTest final : public DescriptorsUnderTest {
   void Settle() override { absl::SleepFor(absl::Milliseconds(2)); }
 };
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kVerbsRegistered =
     OpenRdmaDevice().ok() && RegisterFabric({"verbs", [] { return std::make_unique<VerbsUnderTest>(); }});
 
 }  // namespace

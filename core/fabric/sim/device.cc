@@ -10,10 +10,10 @@
 namespace skein::fabric::sim {
 namespace {
 
-constexpr std::align_val_t kPage{4096};
+constexpr std::align_val_t kAlignment{4096};
 
 struct PageDelete {
-  void operator()(std::byte* memory) const { ::operator delete(memory, kPage); }
+  void operator()(std::byte* memory) const { ::operator delete(memory, kAlignment); }
 };
 using PageMemory = std::unique_ptr<std::byte, PageDelete>;
 
@@ -70,7 +70,7 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Allocate(size_t bytes, 
     return absl::ResourceExhaustedError(
         absl::StrCat("max_allocated_bytes ", limit, ": ", state_->allocated, " in use, ", bytes, " asked for"));
   }
-  PageMemory memory(static_cast<std::byte*>(::operator new(bytes, kPage, std::nothrow)));
+  PageMemory memory(static_cast<std::byte*>(::operator new(bytes, kAlignment, std::nothrow)));
   if (memory == nullptr) return absl::ResourceExhaustedError(absl::StrCat("out of memory for ", bytes, " bytes"));
   std::memset(memory.get(), 0, bytes);
   state_->allocated += bytes;
@@ -159,6 +159,12 @@ absl::Status SimQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
 
 QueuePairState SimQueuePair::state() const {
   MutexLock lock(&world_->mu);
+  return endpoint_->state();
+}
+
+QueuePairState SimQueuePair::RefreshState() {
+  MutexLock lock(&world_->mu);
+  endpoint_->AskPeer();
   return endpoint_->state();
 }
 

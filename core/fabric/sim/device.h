@@ -44,7 +44,7 @@ class SimQueuePair final : public QueuePair {
   absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override;
   QueuePairState state() const override;
   int event_fd() const override { return -1; }
-  QueuePairState RefreshState() override { return state(); }
+  QueuePairState RefreshState() override;
   absl::Status error() const override;
   void Close() override;
 

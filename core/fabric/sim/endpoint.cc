@@ -82,7 +82,7 @@ bool Endpoint::PeerAnswers() const {
 
 void Endpoint::PeerChanged() {
   if (PeerAnswers()) {
-    unreachable_since_ = absl::InfiniteFuture();
+    unreachable_since_ = asked_at_ = absl::InfiniteFuture();
   } else {
     unreachable_since_ = std::min(unreachable_since_, world_.events.now());
   }
@@ -90,18 +90,29 @@ void Endpoint::PeerChanged() {
   WatchPeer();
 }
 
+void Endpoint::AskPeer() {
+  if (state_ != QueuePairState::kReady || PeerAnswers()) return;
+  asked_at_ = std::min(asked_at_, world_.events.now());
+  WatchPeer();
+}
+
+// For an answer; for ever, if nothing is asked.
+absl::Time Endpoint::WaitsSince() const {
+  return unacked_.empty() ? asked_at_ : std::min(asked_at_, unacked_.front().posted_at);
+}
+
 void Endpoint::WatchPeer() {
-  if (watching_ || state_ != QueuePairState::kReady || unacked_.empty() || PeerAnswers()) return;
+  if (watching_ || state_ != QueuePairState::kReady || WaitsSince() == absl::InfiniteFuture() || PeerAnswers()) return;
   watching_ = true;
-  const absl::Time since = std::max(unreachable_since_, unacked_.front().posted_at);
+  const absl::Time since = std::max(unreachable_since_, WaitsSince());
   world_.events.At(since + world_.config.retry_time, [self = shared_from_this()] { self->CheckPeer(); });
 }
 
 void Endpoint::CheckPeer() {
   watching_ = false;
-  if (state_ != QueuePairState::kReady || unacked_.empty() || PeerAnswers()) return;
+  if (state_ != QueuePairState::kReady || WaitsSince() == absl::InfiniteFuture() || PeerAnswers()) return;
   // The peer may have been back meanwhile, or what was outstanding then been answered: the clock began anew.
-  const absl::Time since = std::max(unreachable_since_, unacked_.front().posted_at);
+  const absl::Time since = std::max(unreachable_since_, WaitsSince());
   if (world_.events.now() < since + world_.config.retry_time) return WatchPeer();
   Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer has stopped answering"));
 }

@@ -49,6 +49,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   void Close();
   // The queue pair is being destroyed: Close, and no completion names it any more.
   void Detach();
+  // Looks whether the peer answers: as for any request, the retry time tells.
+  void AskPeer();
   // Something that decides whether the peer answers has changed: its state, or the path.
   void PeerChanged();
   // A completion was polled: of the send with this sequence, or of a receive (0).
@@ -96,6 +98,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   // endpoint.cc
   bool PathOpen() const;
   bool PeerAnswers() const;
+  absl::Time WaitsSince() const;
   void WatchPeer();
   void CheckPeer();
   void PeerClosed();
@@ -145,7 +148,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   std::weak_ptr<Endpoint> peer_;
   std::string peer_device_;
   absl::Time unreachable_since_ = absl::InfiniteFuture();
-  bool watching_ = false;  // a CheckPeer is scheduled
+  absl::Time asked_at_ = absl::InfiniteFuture();  // whether the peer is there, and not answered
+  bool watching_ = false;                         // a CheckPeer is scheduled
 
   std::deque<Outstanding> unacked_;
   std::deque<Packet> wire_;

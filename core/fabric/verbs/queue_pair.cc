@@ -6,9 +6,23 @@
 
 #include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/base/fallback.h"
 
 namespace skein::fabric::verbs {
+
+namespace {
+
+// Twice as long as a device may try (InfiniBand Architecture Specification vol. 1, 9.7.6.1.3: it may wait for four
+// times the acknowledgement timeout), and long enough for any software in between.
+absl::Duration LongestAnswer(const VerbsOptions& options) {
+  constexpr absl::Duration kLeast = absl::Seconds(15);
+  const absl::Duration timeout = absl::Nanoseconds(4096) * (int64_t{1} << options.timeout);
+  return std::max(kLeast, 2 * 4 * timeout * (options.retries + 1));
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<VerbsQueuePair>> VerbsQueuePair::Create(std::shared_ptr<const Port> port,
                                                                        const QueuePairOptions& options,
@@ -28,6 +42,7 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<const Port> port, const QueuePair
       max_send_(options.max_send_requests),
       max_receive_(options.max_receive_requests),
       shared_(static_cast<VerbsSharedReceiveQueue*>(options.shared_receive_queue)),
+      longest_answer_(options.peer_always_receives ? LongestAnswer(port_->options) : absl::InfiniteDuration()),
       queue_pair_(queue_pair) {
   absl::BitGen random;
   first_packet_ = absl::Uniform<uint32_t>(random, 0, 1u << 24);
@@ -140,15 +155,25 @@ void VerbsQueuePair::Close() {
 
 QueuePairState VerbsQueuePair::RefreshState() {
   port_->context->DrainEvents();
-  {
-    MutexLock lock(&send_mu_);
-    if (ready() && !asking_) {
-      SendRequest question;
-      question.opcode = Opcode::kWrite;
-      asking_ = PostRaw({&question, 1}, /*question=*/true).ok();
-    }
+  if (!Ask()) {
+    OnDeviceEvent(
+        absl::UnavailableError(absl::StrCat("the device has told nothing of a request for ",
+                                            absl::FormatDuration(longest_answer_), ", neither end nor error")));
   }
   return state();
+}
+
+// Whether the peer is there. False: the last question was asked too long ago.
+bool VerbsQueuePair::Ask() {
+  MutexLock lock(&send_mu_);
+  if (!ready()) return true;
+  const absl::Time now = SteadyNow();
+  if (asking_) return now - asked_at_ <= longest_answer_;
+  SendRequest question;
+  question.opcode = Opcode::kWrite;
+  asking_ = PostRaw({&question, 1}, /*question=*/true).ok();
+  asked_at_ = now;
+  return true;
 }
 
 }  // namespace skein::fabric::verbs

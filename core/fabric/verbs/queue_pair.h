@@ -78,6 +78,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   void OnDeviceEvent(const absl::Status& why) override;
 
   absl::Status CheckSend(const SendRequest& request) const;
+  bool Ask() ABSL_LOCKS_EXCLUDED(send_mu_);
   absl::Status PostRaw(absl::Span<const SendRequest> batch, bool question) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   // `refused`: how many of the last ones the device has not taken. (Soft-RoCE names none when it has queued them all,
   // and only could not tell the kernel.)
@@ -94,6 +95,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   const uint32_t max_send_;
   const uint32_t max_receive_;
   VerbsSharedReceiveQueue* const shared_;  // nullptr: receives are its own
+  const absl::Duration longest_answer_;    // infinite: a question may wait behind what waits for a receive
   ibv_qp* const queue_pair_;
   uint32_t first_packet_ = 0;  // sequence number; constant
   uint32_t send_member_ = 0;
@@ -110,6 +112,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   Pending sends_ ABSL_GUARDED_BY(send_mu_);
   uint32_t unsignaled_ ABSL_GUARDED_BY(send_mu_) = 0;  // since the last that completes
   bool asking_ ABSL_GUARDED_BY(send_mu_) = false;      // a question is among `sends_`
+  absl::Time asked_at_ ABSL_GUARDED_BY(send_mu_);      // the last one; of SteadyNow()
 
   Mutex receive_mu_ ABSL_ACQUIRED_BEFORE(state_mu_);
   Pending receives_ ABSL_GUARDED_BY(receive_mu_);

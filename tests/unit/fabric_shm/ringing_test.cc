@@ -9,25 +9,11 @@
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/shm_device.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptor_limit.h"
 #include "tests/support/fabric_end.h"
 
 namespace skein::fabric {
 namespace {
-
-// Leaves room for `count` more descriptors while it lives.
-class DescriptorLimit {
- public:
-  explicit DescriptorLimit(int count) {
-    const UniqueFd lowest(dup(0));
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit limit = {static_cast<rlim_t>(lowest.get() + count), before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
-
- private:
-  rlimit before_ = {};
-};
 
 class Ringing : public testing::Test {
  protected:

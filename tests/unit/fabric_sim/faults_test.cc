@@ -52,6 +52,23 @@ TEST_F(Faults, RequestsToAKilledDeviceEndInRetryExceeded) {
   EXPECT_EQ(pair_.a.queue_pair->error().code(), absl::StatusCode::kUnavailable);
 }
 
+TEST_F(Faults, WhoAsksHearsThatItsPeerIsGone) {
+  simulation_.KillDevice("b");
+  EXPECT_EQ(pair_.a.queue_pair->RefreshState(), QueuePairState::kReady) << "the retry time tells";
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(pair_.a.queue_pair->RefreshState(), QueuePairState::kError);
+  EXPECT_EQ(pair_.a.queue_pair->error().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(Faults, WhoAsksInAPartitionThatHealsHearsNothing) {
+  simulation_.Partition("a", "b");
+  pair_.a.queue_pair->RefreshState();
+  simulation_.RunFor(SimConfig{}.retry_time / 2);
+  simulation_.Heal("a", "b");
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(pair_.a.queue_pair->RefreshState(), QueuePairState::kReady);
+}
+
 TEST_F(Faults, AKilledDeviceIsDeadForItsUser) {
   simulation_.KillDevice("b");
   EXPECT_EQ(pair_.b.queue_pair->state(), QueuePairState::kError);

@@ -9,6 +9,7 @@
 #include "core/link/link.h"
 #include "core/wire/lane_messages.h"
 #include "gtest/gtest.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -32,6 +33,11 @@ class GrowingTest : public testing::Test {
     Pair pair;
     pair.client = Link::Create(simulation_.CreateDevice("client"), std::move(clients)).value();
     pair.server = Link::Create(simulation_.CreateDevice("server"), std::move(servers)).value();
+    Introduce(pair, streams);
+    return pair;
+  }
+
+  static void Introduce(Pair& pair, int streams) {
     const Link::Accepted accepted = pair.server->Accept(pair.client->Offer().value()).value();
     EXPECT_TRUE(pair.client->Complete(accepted.queue_pair_answer, accepted.ring).ok());
     for (int i = 0; i < streams; ++i) {
@@ -40,7 +46,6 @@ class GrowingTest : public testing::Test {
       EXPECT_TRUE(pair.server->AddPort(pair.to.back()).ok());
       EXPECT_TRUE(pair.client->AddPort(pair.from.back()).ok());
     }
-    return pair;
   }
 
   // Each stream says so many words, in both directions, and all of them arrive in their order.
@@ -109,6 +114,43 @@ TEST_F(GrowingTest, PeersShareActiveLanes) {
   }
   // What was declined and activated meanwhile has lost nothing; Talk has looked.
   EXPECT_GT(first.client->lanes() + second.client->lanes(), 2u);
+}
+
+// Gives memory for one ring and its mirror.
+class SmallDevice final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    if (left_-- == 0) return absl::ResourceExhaustedError("no more memory");
+    return ForwardingDevice::Allocate(bytes, access);
+  }
+
+ private:
+  int left_ = 2;
+};
+
+// Whose queue pair for the lane was accepted already: the active side sees its end before it hears the no.
+TEST_F(GrowingTest, APeerWithoutMemoryForAnotherLaneKeepsTheLink) {
+  Pair pair;
+  pair.client = Link::Create(simulation_.CreateDevice("client"), WithLanes(2)).value();
+  pair.server = Link::Create(std::make_shared<SmallDevice>(simulation_.CreateDevice("server")), WithLanes(2)).value();
+  Introduce(pair, 2);
+  Link* const links[] = {pair.client.get(), pair.server.get()};
+  for (int i = 0; i < 1000; ++i) {
+    // Polled in between, where the two news may be apart.
+    const std::byte word[24] = {};
+    const ConstBytes bytes(word);
+    said_[pair.from[i % 2].get()] += pair.client->Send(*pair.from[i % 2], {&bytes, 1}, bytes.size()).value_or(0);
+    for (int step = 0; step < 20 && simulation_.Step(); ++step) {
+      pair.client->Poll();
+      pair.server->Poll();
+    }
+  }
+  PollAll(simulation_, links);
+  EXPECT_FALSE(pair.client->finished());
+  EXPECT_FALSE(pair.server->finished());
+  EXPECT_EQ(pair.client->lanes(), 1u);
+  Talk(pair, 10);
 }
 
 TEST_F(GrowingTest, ALinkOfManyLanesEndsWhole) {

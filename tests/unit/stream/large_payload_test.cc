@@ -15,13 +15,6 @@ namespace {
 constexpr size_t kLarge = 64 << 10;
 constexpr size_t kSlab = link::Blocks::kBlockBytes * link::Blocks::kSlabBlocks;
 
-std::string RandomText(size_t size, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::string text(size, '\0');
-  for (char& c : text) c = static_cast<char>(random());
-  return text;
-}
-
 StreamOptions Pulling(size_t window_bytes = 1 << 20) { return {.window_bytes = window_bytes, .large_payload = kLarge}; }
 
 class LargePayloadTest : public testing::TestWithParam<FabricKindUnderTest> {

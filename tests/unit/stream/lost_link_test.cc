@@ -1,4 +1,8 @@
 // A link that one end has lost and the other knows nothing of, as with RDMA while there is nothing to say.
+#include <utility>
+#include <vector>
+
+#include "core/schedule/credits.h"
 #include "core/wire/negotiation.h"
 #include "gtest/gtest.h"
 #include "tests/unit/stream/two_ends.h"
@@ -47,6 +51,56 @@ TEST(LostLinkTest, WhoIsAskedForANewOneNamesNoOlderAgain) {
   const wire::Yes third = answer_to(false);
   EXPECT_FALSE(third.is_new);
   EXPECT_NE(third.link, 1u);
+}
+
+// When its last stream ended here, the client was there; it dies, silently, before it has left the link.
+TEST(LostLinkTest, WhoDiesBeforeLeavingIsFoundOutWhenSomebodyElseComes) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.server, nullptr);
+  first.server = nullptr;
+  do {  // until its last words have arrived; the client does not look
+    ends.simulation->RunUntilIdle();
+  } while (ends.server_waiter.PollAll());
+  ends.simulation->KillDevice("client");
+  ends.Pump();
+  ASSERT_EQ(ends.server_waiter.watched(), 1U) << "nothing tells of it";
+
+  ManualWaiter waiter;
+  const auto connector =
+      CreateConnector(std::make_shared<OneFabric>(ends.simulation->CreateDevice("other")), {}, &waiter);
+  const auto attempt = connector->Begin({}).value();
+  Listener::Result other = ends.listener->Accept(attempt->offer(), {});
+  const Outcome outcome = attempt->Complete(other.answer);
+  ASSERT_NE(outcome.stream, nullptr);
+  ends.Pump();
+  EXPECT_EQ(ends.server_waiter.watched(), 1U) << "the other's alone";
+}
+
+// Neither data nor words on streams may be sent any more, so nothing is under way whose failure would tell of the
+// death.
+TEST(LostLinkTest, WhoCannotSayItsLastWordsFindsOutThatNobodyIsThere) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.client, nullptr);
+  const std::byte byte{};
+  const ConstBytes bytes(&byte, 1);
+  while (first.client->Write({&bytes, 1}).value() > 0) {
+  }
+  std::vector<std::pair<std::shared_ptr<Stream>, std::shared_ptr<Stream>>> more;
+  for (uint32_t i = 0; i <= schedule::kReservedCredits; ++i) {
+    const auto attempt = ends.connector->Begin({}).value();
+    Listener::Result result = ends.listener->Accept(attempt->offer(), {});
+    more.emplace_back(attempt->Complete(result.answer).stream, std::move(result.outcome.stream));
+    ASSERT_NE(more.back().first, nullptr);
+    EXPECT_EQ(more.back().first->link(), first.client->link());
+  }
+  ends.simulation->RunUntilIdle();
+  ends.simulation->KillDevice("server");
+  first.client = nullptr;
+  for (auto& [client, server] : more) client = nullptr;
+  ends.Pump();
+  EXPECT_EQ(ends.client_waiter.watched(), 0U) << "the link is left";
 }
 
 }  // namespace

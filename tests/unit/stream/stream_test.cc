@@ -14,13 +14,6 @@ namespace {
 
 class StreamTest : public testing::TestWithParam<FabricKindUnderTest> {};
 
-std::string RandomText(size_t size, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::string text(size, '\0');
-  for (char& c : text) c = static_cast<char>(random());
-  return text;
-}
-
 // Writes all of `text`, letting the other end read whenever no more is taken.
 std::string Transfer(TwoEnds& ends, Stream& from, Stream& to, absl::string_view text) {
   std::string received;
@@ -204,6 +197,28 @@ TEST_P(StreamTest, ConnectionsOneAfterAnotherLeaveNoLinks) {
   ends.Pump();
   EXPECT_EQ(ends.client_waiter.watched(), 0u);
   EXPECT_EQ(ends.server_waiter.watched(), 0u);
+}
+
+// On a link that both have: the client's end is there only when the answer is.
+TEST_P(StreamTest, AServerMayCloseBeforeItsClientHasAttached) {
+  StreamOptions options;
+  options.window_bytes = 10'000;
+  TwoEnds ends(GetParam(), options);
+  auto first = ends.Connect();
+  ASSERT_NE(first.client, nullptr);
+  auto attempt = ends.connector->Begin({}).value();
+  const Listener::Result result = ends.listener->Accept(attempt->offer(), {});
+  ASSERT_NE(result.outcome.stream, nullptr);
+  result.outcome.stream->CloseWrite();
+  ends.Pump();
+  const std::shared_ptr<Stream> client = attempt->Complete(result.answer).stream;
+  ASSERT_NE(client, nullptr);
+  ends.Pump();
+  EXPECT_TRUE(absl::IsOutOfRange(ReadAll(*client).second));
+  // Windows are still given back, behind the close.
+  const std::string text = RandomText(50'000, 6);
+  EXPECT_EQ(Transfer(ends, *client, *result.outcome.stream, text), text);
+  EXPECT_EQ(Transfer(ends, *first.client, *first.server, text), text);
 }
 
 TEST_P(StreamTest, WhatWasSentIsSaidToHaveReachedThePeer) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,13 @@
 #include "tests/support/rdma_device.h"
 
 namespace skein::stream {
+
+inline std::string RandomText(size_t size, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::string text(size, '\0');
+  for (char& c : text) c = static_cast<char>(random());
+  return text;
+}
 
 // Polls what it was given until none of it has work.
 class ManualWaiter final : public progress::Waiter {

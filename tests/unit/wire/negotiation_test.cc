@@ -13,6 +13,8 @@
 namespace skein::wire {
 namespace {
 
+constexpr size_t kFlagsAt = 2 + sizeof(ProcessId) + 1;  // of an offer
+
 absl::StatusOr<Offer> DecodeOfferExact(absl::string_view bytes) { return DecodeOffer(ExactBytes(bytes).text()); }
 absl::StatusOr<Answer> DecodeAnswerExact(absl::string_view bytes) { return DecodeAnswer(ExactBytes(bytes).text()); }
 
@@ -134,6 +136,21 @@ TEST(OfferTest, AnotherVersionNeedNotHaveOurForm) {
   EXPECT_EQ(CodeOf(DecodeOfferExact("\x02\x03 something else").status()), FallbackCode::kVersion);
 }
 
+TEST(OfferTest, WhoKnowsALaterVersionAsWellMaySayMore) {
+  Offer offer = SampleOffer();
+  offer.highest_version = kProtocolVersion + 1;
+  std::string bytes = EncodeOffer(offer);
+  bytes[kFlagsAt] = '\xFF';
+  const absl::StatusOr<Offer> decoded = DecodeOfferExact(bytes + "what version 2 says besides");
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_TRUE(decoded->new_link_only);
+  EXPECT_EQ(decoded->process, offer.process);
+  EXPECT_EQ(decoded->fabrics.size(), offer.fabrics.size());
+  EXPECT_EQ(CodeOf(DecodeOfferExact(bytes.substr(0, bytes.size() - 1)).status()), FallbackCode::kProtocol);
+  bytes[1] = kProtocolVersion;
+  EXPECT_EQ(CodeOf(DecodeOfferExact(bytes).status()), FallbackCode::kProtocol);
+}
+
 TEST(OfferTest, WordsForTheLogArePrintable) {
   Offer offer = SampleOffer();
   offer.fabrics = {{"a\nb\x1b[31m\x7f\x80", ""}};
@@ -186,12 +203,16 @@ TEST(AnswerTest, EveryCorruptedByteGivesAValidAnswerOrAReason) {
 }
 
 TEST(AnswerTest, OtherVersionsAndKindsAreRefused) {
-  const std::string bytes = EncodeAnswer(SampleNo());
+  const std::string yes = EncodeAnswer(SampleYes(true));
+  const std::string no = EncodeAnswer(SampleNo());
   for (int value = 0; value < 256; ++value) {
-    std::string version = bytes;
+    std::string version = yes;
     version[0] = static_cast<char>(value);
     EXPECT_EQ(DecodeAnswerExact(version).ok(), value == kProtocolVersion) << value;
-    std::string kind = bytes;
+    version = no;
+    version[0] = static_cast<char>(value);
+    EXPECT_TRUE(DecodeAnswerExact(version).ok()) << value;  // whose ever: what it says is said in this form
+    std::string kind = no;
     kind[1] = static_cast<char>(value);
     EXPECT_EQ(DecodeAnswerExact(kind).ok(), value == 0) << value;  // nor is a no a yes
   }
