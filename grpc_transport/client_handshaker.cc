@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
 #include "grpc_transport/offer_bytes.h"
@@ -31,7 +32,7 @@ Fallback ClientHandshaker::PreventedHere() {
   if (behind_proxy_) return {FallbackCode::kProxy, {}};
   if (Fallback why = Prevented(); why.code != FallbackCode::kNone) return why;
   // Who requires Skein wants it as soon as the peer has it.
-  if (options().mode != Mode::kRequire && runtime().plain_peers().Contains(address_, absl::Now()))
+  if (options().mode != Mode::kRequire && runtime().plain_peers().Contains(address_, SteadyNow()))
     return {FallbackCode::kNegativeCache, {}};
   return {};
 }
@@ -142,7 +143,7 @@ void ClientHandshaker::OnReconnected(void* arg, grpc_error_handle error) {
   if (self->is_shut_down()) return self->Fail(Unavailable("shut down while reconnecting"));
   grpc_endpoint_add_to_pollset_set(self->args().endpoint, self->interested_parties_);
   if (self->remember_ == Remember::kPeerIsPlain) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     self->runtime().plain_peers().Add(self->address_, now + self->options().negative_cache, now);
   }
   self->FinishWithTcp(self->why_);

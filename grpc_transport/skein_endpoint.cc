@@ -20,6 +20,15 @@ constexpr size_t kReadBytes = size_t{256} << 10;  // about, per read callback
 // connection. Without it, the peer would take that for an orderly end.
 constexpr char kLinkFailed = '!';
 
+// A peer that has read nothing for so long may be stopped. Its writes count as done then: gRPC ends no call that has
+// something to write while a write is under way, at its deadline neither.
+constexpr grpc_core::Duration kSilence = grpc_core::Duration::Milliseconds(100);
+// What is kept for such a peer: more than HTTP/2's windows have been seen to grow to (11 MiB), so that they end what
+// there is to write; not as much as a peer may say it takes and never read.
+constexpr size_t kMostKept = size_t{16} << 20;
+// For how many times that silence an endpoint that is shut down goes on with what is kept: a minute.
+constexpr int kGivenUp = 600;
+
 grpc_error_handle ErrorOf(const absl::Status& status) {
   if (absl::IsOutOfRange(status)) return Unavailable("Socket closed");  // the words TCP has for it
   return Unavailable(status.message());
@@ -28,7 +37,8 @@ grpc_error_handle ErrorOf(const absl::Status& status) {
 grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was made before fork()"); }
 
 // Lock: mu_, under which the stream is called (it calls back only from polling). Callbacks of gRPC are scheduled, never
-// run inline. Kept alive by the owner, by the stream's observer and by the read that watches TCP.
+// run inline. Kept alive by the owner, by the stream's observer, by the read that watches TCP and by what it has
+// scheduled.
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
@@ -47,7 +57,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
         on_lost_(std::move(on_lost)) {
     base_.endpoint.vtable = &kVtable;
     base_.self = this;
+    grpc_slice_buffer_init(&unsent_);
+    GRPC_CLOSURE_INIT(&on_silence_, OnSilence, this, nullptr);
   }
+  ~SkeinEndpoint() override { grpc_slice_buffer_destroy(&unsent_); }
 
   grpc_endpoint* Start() {
     stream_->SetObserver(std::make_shared<Observer>(Ref()));
@@ -67,6 +80,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     void OnWritable() override {
       EnsureExecCtx exec_ctx;
       MutexLock lock(&endpoint_->mu_);
+      endpoint_->no_room_ = false;
       endpoint_->TryWrite();
     }
 
@@ -92,8 +106,9 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   static void Write(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, void*, int) {
     SkeinEndpoint* self = Of(endpoint);
     MutexLock lock(&self->mu_);
-    self->write_slices_ = slices;
     self->write_done_ = done;
+    if (!self->shutdown_.ok()) return self->FinishWrite(self->shutdown_);
+    grpc_slice_buffer_move_into(slices, &self->unsent_);
     self->TryWrite();
   }
 
@@ -120,24 +135,64 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   }
 
   void TryWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (write_done_ == nullptr && unsent_.length == 0) return;
+    grpc_error_handle error = Send();
+    if (!error.ok()) grpc_slice_buffer_reset_and_unref(&unsent_);
+    if (unsent_.length == 0 && leaving_) LeaveSoon();
     if (write_done_ == nullptr) return;
-    if (!shutdown_.ok()) return FinishWrite(shutdown_);
-    if (InForkedChild()) return FinishWrite(MadeBeforeFork());
+    if (unsent_.length <= (silences_ > 0 ? kMostKept : 0)) return FinishWrite(std::move(error));
+    AwaitSilence();
+  }
+
+  // What there is room for.
+  grpc_error_handle Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!shutdown_.ok() && !leaving_) return shutdown_;
+    if (InForkedChild()) return MadeBeforeFork();
+    if (!tcp_error_.ok()) return tcp_error_;
+    if (no_room_) return absl::OkStatus();
     std::vector<stream::ConstBytes> parts;
-    parts.reserve(write_slices_->count);
-    for (size_t i = 0; i < write_slices_->count; ++i) {
-      const grpc_slice& slice = write_slices_->slices[i];
+    parts.reserve(unsent_.count);
+    for (size_t i = 0; i < unsent_.count; ++i) {
+      const grpc_slice& slice = unsent_.slices[i];
       parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
     }
     const bool traced = trace_->Writing();
     const absl::StatusOr<size_t> taken = stream_->Write(parts);
     if (traced) [[unlikely]]
-      trace_->Wrote(trace::Enabled() ? link::last_departure : link::Departure{});
+      trace_->Wrote(trace::Enabled() && taken.ok() && *taken > 0 ? link::last_departure : link::Departure{});
     if (busy_ != nullptr) user_->Use(busy_);  // an answer may come
-    if (!taken.ok()) return FinishWrite(StreamEnded(taken.status()));
+    if (!taken.ok()) return StreamEnded(taken.status());
     DropFirst(*taken);
-    if (write_slices_->length == 0) return FinishWrite(absl::OkStatus());
-    if (!tcp_error_.ok()) FinishWrite(tcp_error_);
+    no_room_ = unsent_.length > 0;
+    return absl::OkStatus();
+  }
+
+  // One timer at a time, which is not stopped when the write ends: most writes end soon.
+  void AwaitSilence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (unsent_.length == 0 || std::exchange(timer_runs_, true)) return;
+    moved_ = false;
+    Ref().release();
+    grpc_timer_init(&timer_, grpc_core::Timestamp::Now() + kSilence, &on_silence_);
+  }
+  static void OnSilence(void* arg, grpc_error_handle error) {
+    grpc_core::RefCountedPtr<SkeinEndpoint> self(static_cast<SkeinEndpoint*>(arg));
+    self->PollToLeave();
+    MutexLock lock(&self->mu_);
+    self->timer_runs_ = false;
+    if (!self->moved_) ++self->silences_;
+    if (self->leaving_ && (!error.ok() || self->silences_ >= kGivenUp)) return self->NobodyReads();
+    if (!error.ok()) return;
+    self->TryWrite();
+    if (self->leaving_) self->AwaitSilence();
+  }
+  // After the last channel, nobody else may.
+  void PollToLeave() {
+    std::shared_ptr<stream::Stream> stream;
+    {
+      MutexLock lock(&mu_);
+      if (leaving_ && !InForkedChild()) stream = stream_;
+    }
+    if (stream != nullptr) stream->Drain();
   }
 
   grpc_error_handle StreamEnded(const absl::Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -158,8 +213,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (bytes == 0) return;
     grpc_slice_buffer taken;
     grpc_slice_buffer_init(&taken);
-    grpc_slice_buffer_move_first(write_slices_, bytes, &taken);
+    grpc_slice_buffer_move_first(&unsent_, bytes, &taken);
     grpc_slice_buffer_destroy(&taken);
+    moved_ = true;
+    silences_ = 0;
   }
 
   void FinishRead(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -199,7 +256,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     std::shared_ptr<stream::Stream> stream;
     {
       MutexLock lock(&mu_);
-      if (!shutdown_.ok()) return;
+      if (!shutdown_.ok()) return NobodyReads();
       tcp_ended_ = true;
       stream = stream_;
     }
@@ -218,24 +275,66 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       if (!self->shutdown_.ok()) return;
       self->shutdown_ = std::move(why);
       if (self->shutdown_.ok()) self->shutdown_ = Unavailable("endpoint shut down");
+      self->leaving_ = self->unsent_.length > 0 && self->write_done_ == nullptr;
       self->TryRead();
       self->TryWrite();
-      // The peer reads what was written, then the end, whichever of the two connections tells it first.
-      if (!InForkedChild()) self->stream_->CloseWrite();
+      if (self->leaving_) return self->AwaitSilence();
+      if (self->timer_runs_) grpc_timer_cancel(&self->timer_);
     }
-    grpc_endpoint_shutdown(self->tcp_, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
+    self->EndBoth();
+  }
+
+  // The peer reads what was written, then the end, whichever of the two connections tells it first.
+  void EndBoth() {
+    {
+      MutexLock lock(&mu_);
+      if (!InForkedChild()) stream_->CloseWrite();
+    }
+    grpc_endpoint_shutdown(tcp_, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
+  }
+
+  // After its shutdown, and perhaps its destruction, an endpoint goes on until what it has kept is sent, or cannot be,
+  // or the peer has not read for long. (gRPC's shutdown ends its timer.)
+  void LeaveSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    grpc_closure* leave = grpc_core::NewClosure([self = Ref()](grpc_error_handle /*error*/) { self->Leave(); });
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, leave, absl::OkStatus());
+  }
+  void Leave() {
+    EndBoth();
+    bool destroyed = false;
+    {
+      MutexLock lock(&mu_);
+      leaving_ = false;
+      destroyed = destroyed_;
+    }
+    if (destroyed) End();
+  }
+  void NobodyReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (unsent_.length == 0) return;
+    tcp_ended_ = true;
+    tcp_error_ = Unavailable("the connection has ended");
+    TryWrite();
   }
 
   static void Destroy(grpc_endpoint* endpoint) {
     Shutdown(endpoint, GRPC_ERROR_CREATE("endpoint destroyed"));
     SkeinEndpoint* self = Of(endpoint);
+    {
+      MutexLock lock(&self->mu_);
+      self->destroyed_ = true;
+      if (self->leaving_) return;
+    }
+    self->End();
+  }
+
+  void End() {
     std::shared_ptr<stream::Stream> stream;
     bool tcp_ended = false;
     {
-      MutexLock lock(&self->mu_);
-      stream = std::move(self->stream_);
-      self->busy_ = nullptr;
-      tcp_ended = !self->tcp_error_.ok();
+      MutexLock lock(&mu_);
+      stream = std::move(stream_);
+      busy_ = nullptr;
+      tcp_ended = !tcp_error_.ok();
     }
     if (InForkedChild()) {
       new std::shared_ptr<stream::Stream>(std::move(stream));  // the parent's, for good
@@ -243,10 +342,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       stream->Abort(absl::UnavailableError("the connection has ended"));  // nobody is there to close the other side
     }
     stream.reset();  // lets go of the observer
-    grpc_endpoint_destroy(self->tcp_);
-    self->path_ = nullptr;
-    self->user_ = nullptr;
-    self->Unref();
+    grpc_endpoint_destroy(tcp_);
+    path_ = nullptr;
+    user_ = nullptr;
+    Unref();
   }
 
   // The TCP connection is what pollsets know; the link's descriptor is watched by the Waiter.
@@ -284,8 +383,16 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);  // once the stream has been drained after that
   grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;
-  grpc_slice_buffer* write_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
+  grpc_slice_buffer unsent_ ABSL_GUARDED_BY(mu_);  // of the write under way, and of those before that count as done
   grpc_closure* write_done_ ABSL_GUARDED_BY(mu_) = nullptr;
+  bool no_room_ ABSL_GUARDED_BY(mu_) = false;  // until OnWritable
+  bool moved_ ABSL_GUARDED_BY(mu_) = false;    // since the timer began
+  int silences_ ABSL_GUARDED_BY(mu_) = 0;      // timers since anything has moved: if there are any, writes are kept
+  bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
+  bool leaving_ ABSL_GUARDED_BY(mu_) = false;    // shut down with something kept
+  bool destroyed_ ABSL_GUARDED_BY(mu_) = false;  // by its owner
+  grpc_timer timer_;
+  grpc_closure on_silence_;
 };
 
 const grpc_endpoint_vtable SkeinEndpoint::kVtable = {

@@ -1,9 +1,16 @@
 #include "grpc_transport/durable/durable_call.h"
 
+#include <grpc/grpc.h>
+#include <grpc/slice.h>
 #include <grpcpp/support/slice.h>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/wire/bytes.h"
+#include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -54,14 +61,40 @@ std::string Encode(const LoggedEnd& end) {
   return out;
 }
 
+bool IsReserved(absl::string_view name) {
+  static constexpr absl::string_view kNames[] = {"te", "content-type", "user-agent", "host"};
+  return name.empty() || name[0] == ':' || absl::StartsWith(name, "grpc-") || name == kDurableClient ||
+         name == kDurableSequence || absl::c_linear_search(kNames, name);
+}
+
+// gRPC would end the process for some of it.
+absl::Status CheckMetadata(const Metadata& metadata) {
+  for (const auto& [name, value] : metadata) {
+    const grpc_slice key = grpc_slice_from_static_buffer(name.data(), name.size());
+    const grpc_slice content = grpc_slice_from_static_buffer(value.data(), value.size());
+    if (grpc_header_key_is_legal(key) == 0 || IsReserved(name)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("durable calls carry no metadata named \"", absl::CHexEscape(name), "\""));
+    }
+    if (grpc_is_binary_header(key) == 0 && grpc_header_nonbin_value_is_legal(content) == 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("metadata ", name, " has bytes that only names that end with -bin may have"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LoggedCall> DecodeCall(absl::string_view bytes) {
   wire::FieldReader reader(bytes);
   LoggedCall call;
   call.method = TakeString(reader);
   call.metadata = TakeMetadata(reader);
   call.message = TakeString(reader);
-  if (!reader.done() || call.method.empty() || call.method[0] != '/')
+  const bool printable =
+      absl::c_all_of(call.method, [](char c) { return absl::ascii_isgraph(static_cast<unsigned char>(c)); });
+  if (!reader.done() || call.method.empty() || call.method[0] != '/' || !printable)
     return absl::InvalidArgumentError("a malformed durable call");
+  if (absl::Status legal = CheckMetadata(call.metadata); !legal.ok()) return legal;
   return call;
 }
 

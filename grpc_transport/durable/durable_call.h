@@ -31,6 +31,11 @@ struct LoggedEnd {
 
 std::string Encode(const LoggedCall& call);
 std::string Encode(const LoggedEnd& end);
+// Whether gRPC would send them; and whether they say nothing that only gRPC or a server of durable calls may say of a
+// call.
+absl::Status CheckMetadata(const Metadata& metadata);
+bool IsReserved(absl::string_view name);
+
 // INVALID_ARGUMENT for what no honest peer sends.
 absl::StatusOr<LoggedCall> DecodeCall(absl::string_view bytes);
 absl::StatusOr<LoggedEnd> DecodeEnd(absl::string_view bytes);

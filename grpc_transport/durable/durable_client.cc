@@ -86,8 +86,9 @@ void DurableClient::Close() {
 }
 
 absl::Status DurableClient::OnMessage(const grpc::ByteBuffer& message) {
+  const uint64_t before = outbox_.progress();
   absl::Status status = outbox_.OnMessage(BytesOf(message));
-  if (status.ok()) {
+  if (outbox_.progress() != before) {
     const MutexLock lock(&mu_);
     pause_ = milliseconds(0);
   }

@@ -21,7 +21,8 @@ namespace skein::grpc_transport {
 // Where the stream is found, at the server as at the client.
 inline constexpr char kSessionMethod[] = "/skein.Durable/Session";
 
-// Any thread. As soon as a stream has ended, there is another: at once, or after a while if it brought nothing.
+// Any thread. As soon as a stream has ended, there is another: at once, or after a while if it has made no call safe
+// and ended none.
 class DurableClient : public std::enable_shared_from_this<DurableClient> {
  public:
   DurableClient(const std::shared_ptr<grpc::Channel>& channel, const durable::OutboxOptions& options);

@@ -15,35 +15,66 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
-// One call: how it ends, and the batch of operations that waits for that. Shared by the interceptor, which goes with
-// the call, the outbox and the deadline's alarm.
+// One call: who hears that it is persisted, how it ends, and the batch of operations that waits for that. Shared by the
+// interceptor, which goes with the call, the outbox and the deadline's alarm.
 class Ending {
  public:
-  // The first counts.
+  explicit Ending(OnPersisted on_persisted) : on_persisted_(std::move(on_persisted)) {}
+
+  void Persisted(const absl::StatusOr<std::string>& level) ABSL_LOCKS_EXCLUDED(mu_) {
+    OnPersisted tell;
+    {
+      const MutexLock lock(&mu_);
+      tell = BeginTelling();
+    }
+    Tell(tell, level);
+  }
+  // The first counts. Who has not heard yet whether the call is persisted hears this, and nothing later.
   void Is(LoggedEnd end) ABSL_LOCKS_EXCLUDED(mu_) {
-    InterceptorBatchMethods* batch = nullptr;
+    const absl::Status why(static_cast<absl::StatusCode>(end.status.error_code()), end.status.error_message());
+    OnPersisted tell;
     {
       const MutexLock lock(&mu_);
       if (over_) return;
       over_ = true;
       end_ = std::move(end);
-      std::swap(batch, waiting_);
+      tell = BeginTelling();
     }
-    if (batch != nullptr) Give(*batch);
+    tell ? Tell(tell, why.ok() ? absl::UnknownError("answered") : why) : GiveToWhoWaits();
   }
   // The batch wants message and status.
   void GiveTo(InterceptorBatchMethods& batch) ABSL_LOCKS_EXCLUDED(mu_) {
     {
       const MutexLock lock(&mu_);
-      if (!over_) {
-        waiting_ = &batch;
-        return;
-      }
+      waiting_ = &batch;
     }
-    Give(batch);
+    GiveToWhoWaits();
   }
 
  private:
+  // Once; with it, the end waits.
+  OnPersisted BeginTelling() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    telling_ |= on_persisted_ != nullptr;
+    return std::exchange(on_persisted_, nullptr);
+  }
+  // It may end the call, by TryCancel.
+  void Tell(const OnPersisted& tell, const absl::StatusOr<std::string>& level) ABSL_LOCKS_EXCLUDED(mu_) {
+    if (!tell) return;
+    tell(level);
+    {
+      const MutexLock lock(&mu_);
+      telling_ = false;
+    }
+    GiveToWhoWaits();
+  }
+  void GiveToWhoWaits() ABSL_LOCKS_EXCLUDED(mu_) {
+    InterceptorBatchMethods* batch = nullptr;
+    {
+      const MutexLock lock(&mu_);
+      if (over_ && !telling_) std::swap(batch, waiting_);
+    }
+    if (batch != nullptr) Give(*batch);
+  }
   void Give(InterceptorBatchMethods& batch) {
     const MutexLock lock(&mu_);
     if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
@@ -64,6 +95,8 @@ class Ending {
   }
 
   Mutex mu_;
+  OnPersisted on_persisted_ ABSL_GUARDED_BY(mu_);  // null: nobody, or it is told
+  bool telling_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;
   LoggedEnd end_ ABSL_GUARDED_BY(mu_);
   InterceptorBatchMethods* waiting_ ABSL_GUARDED_BY(mu_) = nullptr;
@@ -71,17 +104,26 @@ class Ending {
 
 LoggedEnd EndOf(const grpc::Status& status) { return {.method = {}, .status = status, .trailing = {}, .message = {}}; }
 
-LoggedEnd EndOf(const absl::StatusOr<std::string>& reply) {
+// In gRPC's words. The channel's limits are for its messages: the stream that carries them has none.
+grpc::Status CheckSize(absl::string_view what, uint64_t size, int64_t most) {
+  if (most < 0 || size <= static_cast<uint64_t>(most)) return grpc::Status::OK;
+  return {grpc::StatusCode::RESOURCE_EXHAUSTED,
+          absl::StrCat(what, " message larger than max (", size, " vs. ", most, ")")};
+}
+
+LoggedEnd EndOf(const absl::StatusOr<std::string>& reply, int64_t most_received) {
   if (!reply.ok()) return EndOf(GrpcStatusOf(reply.status()));
   absl::StatusOr<LoggedEnd> end = DecodeEnd(*reply);
-  return end.ok() ? *std::move(end) : EndOf(GrpcStatusOf(end.status()));
+  if (!end.ok()) return EndOf(GrpcStatusOf(end.status()));
+  const grpc::Status fits = CheckSize("Received", end->message.size(), most_received);
+  return fits.ok() ? *std::move(end) : EndOf(fits);
 }
 
 class DurableInterceptor final : public grpc::experimental::Interceptor {
  public:
   DurableInterceptor(std::shared_ptr<DurableClient> client, bool every_call, const std::vector<std::string>& metadata,
-                     grpc::experimental::ClientRpcInfo& info)
-      : client_(std::move(client)), every_call_(every_call), metadata_(metadata), info_(info) {}
+                     const MessageLimits& limits, grpc::experimental::ClientRpcInfo& info)
+      : client_(std::move(client)), every_call_(every_call), metadata_(metadata), limits_(limits), info_(info) {}
 
   void Intercept(InterceptorBatchMethods* batch) override {
     const auto at = [batch](InterceptionHookPoints point) { return batch->QueryInterceptionHookPoint(point); };
@@ -109,28 +151,33 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
 
   // Of a stub's unary call, message and metadata come in one batch.
   void Begin(InterceptorBatchMethods& batch) {
-    ending_ = std::make_shared<Ending>();
+    const bool marked = on_persisted_ != nullptr;
+    ending_ = std::make_shared<Ending>(std::move(on_persisted_));
     LoggedCall call{.method = info_.method(), .metadata = {}, .message = BytesOf(*batch.GetSerializedSendMessage())};
     for (const auto& [name, value] : *batch.GetSendInitialMetadata()) {
       if (absl::c_linear_search(metadata_, name)) call.metadata.emplace_back(name, value);
     }
+    if (const absl::Status legal = CheckMetadata(call.metadata); !legal.ok()) return Refuse(legal);
+    if (const grpc::Status fits = CheckSize("Sent", call.message.size(), limits_.sent); !fits.ok()) {
+      return Refuse(absl::ResourceExhaustedError(fits.error_message()));
+    }
     SetDeadline();
     durable::Outbox::Persisted persisted = nullptr;
-    if (on_persisted_) {
-      persisted = [tell = on_persisted_](const absl::StatusOr<durable::Persistence>& level) {
-        level.ok() ? tell(std::string(durable::PersistenceName(*level))) : tell(level.status());
+    if (marked) {
+      persisted = [ending = ending_](const absl::StatusOr<durable::Persistence>& level) {
+        ending->Persisted(level.ok() ? absl::StatusOr<std::string>(durable::PersistenceName(*level)) : level.status());
       };
     }
-    const absl::Status status =
-        client_->outbox().Start(Encode(call), std::move(persisted),
-                                [ending = ending_, alarm = alarm_](const absl::StatusOr<std::string>& reply) {
-                                  ending->Is(EndOf(reply));
-                                  if (alarm != nullptr) alarm->Cancel();
-                                });
-    if (status.ok()) return;
-    if (on_persisted_) on_persisted_(status);
-    ending_->Is(EndOf(GrpcStatusOf(status)));
+    const absl::Status status = client_->outbox().Start(
+        Encode(call), std::move(persisted),
+        [ending = ending_, alarm = alarm_, most = limits_.received](const absl::StatusOr<std::string>& reply) {
+          ending->Is(EndOf(reply, most));
+          if (alarm != nullptr) alarm->Cancel();
+        });
+    if (!status.ok()) Refuse(status);
   }
+
+  void Refuse(const absl::Status& why) { ending_->Is(EndOf(GrpcStatusOf(why))); }
 
   void SetDeadline() {
     const std::chrono::system_clock::time_point deadline = info_.client_context()->deadline();
@@ -146,8 +193,9 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
   const std::shared_ptr<DurableClient> client_;
   const bool every_call_;
   const std::vector<std::string>& metadata_;  // the factory's, which outlives the channel's calls
+  const MessageLimits limits_;
   grpc::experimental::ClientRpcInfo& info_;
-  OnPersisted on_persisted_;
+  OnPersisted on_persisted_;        // the mark's, until the call begins
   std::shared_ptr<Ending> ending_;  // null: the call is an ordinary one
   std::shared_ptr<grpc::Alarm> alarm_;
 };
@@ -157,7 +205,7 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
 grpc::experimental::Interceptor* DurableInterceptorFactory::CreateClientInterceptor(
     grpc::experimental::ClientRpcInfo* info) {
   if (info->type() != grpc::experimental::ClientRpcInfo::Type::UNARY) return nullptr;
-  return new DurableInterceptor(client_, every_call_, metadata_, *info);
+  return new DurableInterceptor(client_, every_call_, metadata_, limits_, *info);
 }
 
 }  // namespace skein::grpc_transport

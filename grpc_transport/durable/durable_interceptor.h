@@ -14,11 +14,18 @@
 
 namespace skein::grpc_transport {
 
+// Bytes of a message, of the channel's arguments; negative: any.
+struct MessageLimits {
+  int64_t sent = GRPC_DEFAULT_MAX_SEND_MESSAGE_LENGTH;
+  int64_t received = GRPC_DEFAULT_MAX_RECV_MESSAGE_LENGTH;
+};
+
 // The channel's: with it, the client ends.
 class DurableInterceptorFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
-  DurableInterceptorFactory(std::shared_ptr<DurableClient> client, bool every_call, std::vector<std::string> metadata)
-      : client_(std::move(client)), every_call_(every_call), metadata_(std::move(metadata)) {}
+  DurableInterceptorFactory(std::shared_ptr<DurableClient> client, bool every_call, std::vector<std::string> metadata,
+                            const MessageLimits& limits)
+      : client_(std::move(client)), every_call_(every_call), metadata_(std::move(metadata)), limits_(limits) {}
   ~DurableInterceptorFactory() override { client_->Close(); }
   grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo* info) override;
 
@@ -26,6 +33,7 @@ class DurableInterceptorFactory final : public grpc::experimental::ClientInterce
   const std::shared_ptr<DurableClient> client_;
   const bool every_call_;
   const std::vector<std::string> metadata_;
+  const MessageLimits limits_;
 };
 
 }  // namespace skein::grpc_transport

@@ -1,9 +1,6 @@
-#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/impl/rpc_service_method.h>
-#include <grpcpp/support/client_callback.h>
 
-#include <future>
 #include <optional>
 #include <utility>
 
@@ -12,10 +9,15 @@
 #include "core/durable/storage/open_storage.h"
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_stream.h"
+#include "grpc_transport/durable/own_server.h"
 #include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::grpc_transport {
 namespace {
+
+// Of an end's encoding, beside its message; with some trailing metadata.
+constexpr uint64_t kEndOverhead = 256;
+constexpr uint64_t kLeastUnsent = uint64_t{1} << 20;
 
 // Of calls that failed, and void ones, there is no reply.
 void Tell(const durable::DurableOutcome& outcome, absl::FunctionRef<void(const DurableReply& reply)> tell) {
@@ -31,6 +33,8 @@ void Tell(const durable::DurableOutcome& outcome, absl::FunctionRef<void(const D
 durable::CallServiceOptions OptionsOf(const DurableServiceOptions& options) {
   durable::CallServiceOptions result;
   result.threads = options.threads;
+  result.largest_request = options.most_call_bytes;
+  result.ledger.outcome_room = options.reply_room + kEndOverhead;
   result.ledger.slow_requests = options.slow_calls;
   result.ledger.kept_outcomes = options.kept_replies;
   result.ledger.kept_for = absl::FromChrono(options.kept_for);
@@ -42,22 +46,23 @@ durable::CallServiceOptions OptionsOf(const DurableServiceOptions& options) {
   return result;
 }
 
-Metadata Copy(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata) {
-  Metadata copy;
-  for (const auto& [name, value] : metadata) {
-    copy.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
-  }
-  return copy;
-}
-
 }  // namespace
 
 class DurableService::Impl final : public grpc::Service {
  public:
-  explicit Impl(const DurableServiceOptions& options) : admit_(options.admit) {
+  explicit Impl(const DurableServiceOptions& options)
+      : admit_(options.admit),
+        most_reply_bytes_(options.most_reply_bytes),
+        most_unsent_(options.bytes / 4 + kLeastUnsent) {
     AddMethod(new grpc::internal::RpcServiceMethod(kSessionMethod, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
     MarkMethodRawCallback(0, new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
                                  [this](grpc::CallbackServerContext* context) { return Accept(*context); }));
+    AddMethod(new grpc::internal::RpcServiceMethod(kPresenceMethod, grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+    MarkMethodRawCallback(
+        1, new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
+               [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* said, grpc::ByteBuffer* answer) {
+                 return own_server_.OnPresence(*context, *said, *answer);
+               }));
   }
   ~Impl() override { Stop(); }
 
@@ -71,50 +76,50 @@ class DurableService::Impl final : public grpc::Service {
     return absl::OkStatus();
   }
   void Start(grpc::Server& server) {
-    stub_.emplace(server.InProcessChannel(grpc::ChannelArguments()));
+    own_server_.Open(server);
     calls_->Start();
   }
   void Stop() {
+    own_server_.BeginClose();  // who waits for a connection waits no more
     if (calls_ != nullptr) calls_->Stop();
+    own_server_.Close();
   }
   durable::CallService& calls() const { return *calls_; }
 
  private:
-  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Accept(const grpc::CallbackServerContext& context) {
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Accept(grpc::CallbackServerContext& context) {
     if (admit_ && !admit_(context))
       return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "no durable calls for this client"});
-    return new DurableStream(*calls_);
+    return new DurableStream(*calls_, context, most_unsent_);
   }
 
   // By one of the service's threads, which waits for the handler.
-  std::string Execute(const durable::DurableCall& call) {
-    const absl::StatusOr<LoggedCall> logged = DecodeCall(call.request);
-    LoggedEnd end;
-    if (logged.ok()) {
-      end = CallHandler(call, *logged);
-    } else {
-      end.status = GrpcStatusOf(logged.status());
+  std::optional<std::string> Execute(const durable::DurableCall& call) {
+    absl::StatusOr<LoggedCall> logged = DecodeCall(call.request);
+    if (!logged.ok()) {
+      return Encode({.method = {}, .status = GrpcStatusOf(logged.status()), .trailing = {}, .message = {}});
     }
-    return Encode(end);
+    logged->metadata.emplace_back(kDurableClient, std::string(call.client.begin(), call.client.end()));
+    logged->metadata.emplace_back(kDurableSequence, absl::StrCat(call.sequence));
+    const std::optional<LoggedEnd> end = own_server_.Call(*logged);
+    return end.has_value() ? std::optional(Outcome(*end)) : std::nullopt;
   }
-  LoggedEnd CallHandler(const durable::DurableCall& call, const LoggedCall& logged) {
-    grpc::ClientContext context;
-    for (const auto& [name, value] : logged.metadata) context.AddMetadata(name, value);
-    context.AddMetadata(kDurableClient, std::string(call.client.begin(), call.client.end()));
-    context.AddMetadata(kDurableSequence, absl::StrCat(call.sequence));
-    const grpc::ByteBuffer request = BufferOf(logged.message);
-    grpc::ByteBuffer reply;
-    std::promise<grpc::Status> ended;
-    stub_->UnaryCall(&context, logged.method, grpc::StubOptions(), &request, &reply,
-                     [&ended](grpc::Status status) { ended.set_value(std::move(status)); });
-    LoggedEnd end{.method = logged.method, .status = ended.get_future().get(), .trailing = {}, .message = {}};
-    end.trailing = Copy(context.GetServerTrailingMetadata());
-    if (end.status.ok()) end.message = BytesOf(reply);
-    return end;
+  // Its stream would end with a reply that is too large, and with each that comes after it.
+  std::string Outcome(const LoggedEnd& end) const {
+    std::string outcome = Encode(end);
+    if (outcome.size() <= most_reply_bytes_) return outcome;
+    return Encode({.method = end.method,
+                   .status = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              absl::StrCat("executed; but its reply is ", outcome.size(),
+                                           " bytes, of which the server's durable calls take ", most_reply_bytes_)},
+                   .trailing = {},
+                   .message = {}});
   }
 
   const std::function<bool(const grpc::CallbackServerContext&)> admit_;
-  std::optional<grpc::GenericStub> stub_;
+  const uint64_t most_reply_bytes_;
+  const uint64_t most_unsent_;
+  OwnServer own_server_;
   std::unique_ptr<durable::CallService> calls_;
 };
 

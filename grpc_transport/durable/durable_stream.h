@@ -17,8 +17,11 @@ namespace skein::grpc_transport {
 // Lives until gRPC is done with it.
 class DurableStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
-  explicit DurableStream(durable::CallService& service)
-      : session_(service.Connect([this](const std::string& message) { writes_.Put(message); },
+  // With more than `most_unsent` bytes that the client does not read, it ends: the client may come back for them.
+  DurableStream(durable::CallService& service, grpc::CallbackServerContext& context, uint64_t most_unsent)
+      : context_(context),
+        most_unsent_(most_unsent),
+        session_(service.Connect([this](const std::string& message) { Write(message); },
                                  [this] {
                                    writes_.FinishWith({grpc::StatusCode::UNAVAILABLE, "durable calls end here"});
                                  })) {
@@ -39,11 +42,19 @@ class DurableStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   }
 
  private:
+  void Write(const std::string& message) {
+    const uint64_t unsent = writes_.Put(message);
+    if (unsent <= most_unsent_ || unsent <= 2 * (message.size() + kCostOfMessage)) return;
+    writes_.Break();
+    context_.TryCancel();
+  }
   void End(const grpc::Status& status) {
     session_->Disconnected();
     writes_.FinishWith(status);
   }
 
+  grpc::CallbackServerContext& context_;
+  const uint64_t most_unsent_;
   grpc::ByteBuffer arrived_;
   WriteQueue<DurableStream> writes_{*this};
   const std::shared_ptr<durable::CallSession> session_;

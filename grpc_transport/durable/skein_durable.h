@@ -56,17 +56,28 @@ struct DurableServiceOptions {
   // That execute; of one client, one call at a time, in their order. With more than one, a call may see the effects of
   // another client's whose reply is not safe yet: in a crash that one is executed again, behind it.
   int threads = 4;
-  uint64_t slow_calls = 1024;    // with more that are not finished, clients are asked to send fewer at a time
-  uint64_t kept_replies = 4096;  // for clients that come back, at most; a quarter of the log at most
+  // Bytes of a call's message and metadata; larger ones are RESOURCE_EXHAUSTED at the client, by themselves. The
+  // server's SetMaxReceiveMessageSize (4 MiB unless told otherwise) is to be above that, by 1 KiB.
+  uint64_t most_call_bytes = (uint64_t{4} << 20) - 1024;
+  // Bytes of a reply and its trailing metadata; a larger one is RESOURCE_EXHAUSTED for its caller, and no reply. The
+  // server's SetMaxSendMessageSize (none unless told otherwise) is to be above that, by 1 KiB.
+  uint64_t most_reply_bytes = (uint64_t{4} << 30) - 2048;
+  uint64_t slow_calls = 1024;  // with more that are not finished, clients are asked to send fewer at a time
+  // Replies are kept for clients that come back, until the client has them, or there are so many newer ones, or they
+  // are older than `kept_for`, or take a quarter of the log. After a crash those count, too, that the client had.
+  uint64_t kept_replies = uint64_t{64} << 10;
   std::chrono::seconds kept_for{600};
-  uint64_t clients = 1024;  // that are known at a time
+  uint64_t clients = 0;  // that are known at a time; 0: up to 16,384, as the log's size allows
   // Whether who has connected may make durable calls: these reach the services without their own authentication, over
-  // the server's in-process channel. Empty: whoever can connect.
-  std::function<bool(const grpc::CallbackServerContext& context)> admit;
+  // a connection of the server with itself. Empty: whoever can connect.
+  std::function<bool(const grpc::CallbackServerContext& context)> admit = nullptr;
+  // A reply of so many bytes always has room in the log: it is set aside when its call is accepted.
+  uint64_t reply_room = 256;
   // For services whose state is made of their replies: each as it is safe, in the order of positions, before its client
-  // hears of it; by a thread that persists. Then the log keeps all replies until Checkpoint, and a reply must fit into
-  // it. Calls that fail have none.
-  std::function<void(const DurableReply& reply)> on_reply;
+  // hears of it; by a thread that persists. Then the log keeps all replies until Checkpoint. A reply that is
+  // larger than reply_room, for which there is no room, is none: its call ends with RESOURCE_EXHAUSTED. Calls that fail
+  // have none.
+  std::function<void(const DurableReply& reply)> on_reply = nullptr;
 };
 
 // Any thread. As every service, it outlives its server.
@@ -84,11 +95,13 @@ class SKEIN_EXPORT DurableService {
   // Their handlers see the metadata that clients send along, and kDurableClient, kDurableSequence.
   void Start(grpc::Server& server);
   // Ends the clients' streams, waits for handlers that run. What is not executed waits for the next opening. Before the
-  // server's Shutdown, which would cut handlers off. Idempotent.
+  // server's Shutdown, which cuts handlers off: those are executed again at the next opening, as is one that says
+  // UNAVAILABLE or CANCELLED itself at that moment. Any thread; idempotent.
   void Stop();
 
   // With options.on_reply. Before Start: the replies that are safe, behind `position`, as they were given. Checkpoint:
-  // what those up to `position` have brought about is safe elsewhere, and the log need not keep them.
+  // what those up to `position` have brought about is safe elsewhere, and the log need not keep them. Who cannot write
+  // that down tries again by itself: a log that is full of replies takes no calls, so there are no more of them.
   absl::Status ForEachReply(uint64_t position, const std::function<void(const DurableReply& reply)>& visit);
   void Checkpoint(uint64_t position);
 
@@ -131,7 +144,7 @@ SKEIN_EXPORT absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateDurableChannel
     const grpc::ChannelArguments& arguments, const DurableChannelOptions& options);
 
 // Called once, before the reply is given, by a thread of gRPC's: the level, "persistent" say; or why it will not be
-// persisted.
+// persisted, or why the call ends before that is known: its deadline, say.
 using OnPersisted = std::function<void(const absl::StatusOr<std::string>& level)>;
 
 // Makes the call that `context` is for durable on such a channel, and hears when it is persisted. Lives until the call

@@ -13,6 +13,8 @@
 
 namespace skein::grpc_transport {
 
+inline constexpr uint64_t kCostOfMessage = 256;  // of memory, beside its bytes, about
+
 // Any thread. `Reactor` is a bidirectional one, and outlives this; gRPC never calls its OnWriteDone from within
 // StartWrite.
 template <typename Reactor>
@@ -20,16 +22,25 @@ class WriteQueue {
  public:
   explicit WriteQueue(Reactor& reactor) : reactor_(reactor) {}
 
-  void Put(const std::string& message) ABSL_LOCKS_EXCLUDED(mu_) {
+  // How many bytes wait to be written, and what it takes to keep them.
+  uint64_t Put(const std::string& message) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(&mu_);
-    if (broken_) return;
+    if (broken_) return 0;
     messages_.push_back(BufferOf(message));
+    bytes_ += BytesOfOne(messages_.back());
     if (messages_.size() == 1) reactor_.StartWrite(&messages_.front());
+    return bytes_;
+  }
+  // Nothing more is written, but for what is on its way.
+  void Break() ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(&mu_);
+    broken_ = true;
   }
   // By OnWriteDone.
   void Written(bool ok) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(&mu_);
     broken_ |= !ok;
+    bytes_ -= BytesOfOne(messages_.front());
     messages_.pop_front();
     if (broken_) messages_.clear();
     if (!messages_.empty()) {
@@ -48,6 +59,7 @@ class WriteQueue {
   }
 
  private:
+  static uint64_t BytesOfOne(const grpc::ByteBuffer& message) { return message.Length() + kCostOfMessage; }
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     finish_ = false;
     finished_ = broken_ = true;
@@ -57,6 +69,7 @@ class WriteQueue {
   Reactor& reactor_;
   Mutex mu_;
   std::deque<grpc::ByteBuffer> messages_ ABSL_GUARDED_BY(mu_);  // the first is being written
+  uint64_t bytes_ ABSL_GUARDED_BY(mu_) = 0;
   bool broken_ ABSL_GUARDED_BY(mu_) = false;
   bool finish_ ABSL_GUARDED_BY(mu_) = false;
   bool finished_ ABSL_GUARDED_BY(mu_) = false;

@@ -1,128 +1,10 @@
 // Durable calls by unchanged stubs and services, over TCP and over shared memory.
-#include <grpcpp/grpcpp.h>
-#include <stdlib.h>
+#include <atomic>
 
-#include <future>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "absl/strings/str_cat.h"
-#include "examples/counter/counter.grpc.pb.h"
-#include "grpc_transport/durable/skein_durable.h"
-#include "grpc_transport/skein.h"
-#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/durable_fixture.h"
 
 namespace skein::grpc_transport {
 namespace {
-
-using counter::AddReply;
-using counter::AddRequest;
-
-class CounterService final : public counter::Counter::Service {
- public:
-  grpc::Status Add(grpc::ServerContext* context, const AddRequest* request, AddReply* reply) override {
-    if (gate.valid()) gate.wait();
-    for (const char* name : {"tenant", "secret", kDurableSequence}) {
-      const auto found = context->client_metadata().find(name);
-      if (found == context->client_metadata().end()) continue;
-      seen.push_back(absl::StrCat(name, "=", absl::string_view(found->second.data(), found->second.size())));
-    }
-    context->AddTrailingMetadata("served-by", "counter");
-    if (request->amount() < 0) return {grpc::StatusCode::OUT_OF_RANGE, "it only grows", "details"};
-    total += request->amount();
-    reply->set_amount(request->amount());
-    reply->set_total(total);
-    return grpc::Status::OK;
-  }
-  std::shared_future<void> gate;
-  std::vector<std::string> seen;  // of what one thread executes
-  int64_t total = 0;
-};
-
-// By the mode of Skein: "off" is TCP.
-class DurableCallsTest : public testing::TestWithParam<const char*> {
- protected:
-  DurableCallsTest() {
-    char folder[] = "/tmp/skein-durable-XXXXXX";
-    folder_ = mkdtemp(folder);
-    options_.path = folder_ + "/log";
-    options_.bytes = 1 << 20;
-    options_.threads = 1;
-    arguments_.SetString("skein.mode", GetParam());
-    arguments_.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
-    arguments_.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
-    arguments_.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
-  }
-  ~DurableCallsTest() override {
-    stub_.reset();
-    CloseServer();
-    unlink(options_.path.c_str());
-    rmdir(folder_.c_str());
-  }
-
-  void OpenServer() {
-    auto durable = DurableService::Open(options_);
-    ASSERT_TRUE(durable.ok()) << durable.status();
-    durable_ = *std::move(durable);
-    counter_ = std::make_unique<CounterService>();
-    grpc::ServerBuilder builder;
-    builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(), &port_);
-    builder.AddChannelArgument("skein.mode", GetParam());
-    builder.RegisterService(counter_.get());
-    builder.RegisterService(durable_->service());
-    server_ = builder.BuildAndStart();
-    ASSERT_NE(server_, nullptr);
-  }
-  void CloseServer() {
-    if (server_ == nullptr) return;
-    durable_->Stop();
-    server_->Shutdown();
-    server_.reset();
-    durable_.reset();
-  }
-  void OpenClient(const DurableChannelOptions& options = {}) {
-    auto channel = CreateDurableChannel(absl::StrCat("127.0.0.1:", port_), grpc::InsecureChannelCredentials(),
-                                        arguments_, options);
-    ASSERT_TRUE(channel.ok()) << channel.status();
-    stub_ = counter::Counter::NewStub(*channel);
-  }
-  static void SetDeadline(grpc::ClientContext& context, int seconds = 20) {
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(seconds));
-  }
-  grpc::Status Add(int64_t amount, AddReply* reply) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    AddRequest request;
-    request.set_amount(amount);
-    return stub_->Add(&context, request, reply);
-  }
-
-  std::string folder_;
-  DurableServiceOptions options_;
-  grpc::ChannelArguments arguments_;
-  int port_ = 0;
-  std::unique_ptr<CounterService> counter_;
-  std::unique_ptr<DurableService> durable_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<counter::Counter::Stub> stub_;
-};
-
-// A call under way, and what is told of it.
-struct Marked {
-  grpc::ClientContext context;
-  AddRequest request;
-  AddReply reply;
-  std::promise<absl::StatusOr<std::string>> persisted;
-  std::promise<grpc::Status> ended;
-
-  void Start(counter::Counter::Stub& stub, int64_t amount) {
-    request.set_amount(amount);
-    const DurableMark mark(context, [this](const auto& level) { persisted.set_value(level); });
-    stub.async()->Add(&context, &request, &reply, [this](grpc::Status status) { ended.set_value(std::move(status)); });
-  }
-};
 
 TEST_P(DurableCallsTest, AStubsCallsAreAnsweredAsEver) {
   OpenServer();
@@ -235,6 +117,40 @@ TEST_P(DurableCallsTest, AtItsDeadlineTheCallerIsToldAndTheCallGoesOn) {
   EXPECT_EQ(reply.total(), 6);
 }
 
+// Who hears of it may be gone after the reply.
+TEST_P(DurableCallsTest, WhatIsNotPersistedAtItsDeadlineIsToldAheadOfTheReplyAndOnlyThen) {
+  OpenServer();
+  CloseServer();
+  OpenClient();
+  grpc::ClientContext context;
+  SetDeadline(context, 1);
+  std::vector<absl::StatusOr<std::string>> told;
+  {
+    const DurableMark mark(context, [&told](const auto& level) { told.push_back(level); });
+    AddRequest request;
+    AddReply reply;
+    EXPECT_EQ(stub_->Add(&context, request, &reply).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  }
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(told[0].status())) << told[0].status();
+  OpenServer();
+  durable_->Start(*server_);
+  AddReply reply;
+  EXPECT_TRUE(Add(1, &reply).ok());
+  EXPECT_EQ(told.size(), 1U);
+}
+
+TEST_P(DurableCallsTest, WhoHearsOfItMayCancelTheCall) {
+  OpenServer();
+  OpenClient();
+  grpc::ClientContext context;
+  SetDeadline(context);
+  const DurableMark mark(context, [&context](const auto&) { context.TryCancel(); });
+  AddRequest request;
+  AddReply reply;
+  EXPECT_EQ(stub_->Add(&context, request, &reply).error_code(), grpc::StatusCode::CANCELLED);
+}
+
 TEST_P(DurableCallsTest, ACancelledCallEndsAtOnce) {
   OpenServer();
   OpenClient();
@@ -285,10 +201,12 @@ TEST_P(DurableCallsTest, WhoIsNotAdmittedIsToldSo) {
 }
 
 TEST_P(DurableCallsTest, ALevelThatTheLogHasNotIsAnError) {
+  // A tmpfs, which keeps nothing without power.
+  options_.path = absl::StrCat("/dev/shm/skein-durable-", getpid());
   OpenServer();
   durable_->Start(*server_);
   DurableChannelOptions options;
-  options.level = durable_->level() == "emulated" ? "persistent" : "emulated";
+  options.level = "persistent";
   OpenClient(options);
   AddReply reply;
   const grpc::Status status = Add(1, &reply);
@@ -351,9 +269,3 @@ INSTANTIATE_TEST_SUITE_P(Modes, DurableCallsTest, testing::Values("off", "requir
 
 }  // namespace
 }  // namespace skein::grpc_transport
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (const absl::Status status = skein::grpc_transport::Init(); !status.ok()) return 2;
-  return RUN_ALL_TESTS();
-}
