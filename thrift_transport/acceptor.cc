@@ -15,13 +15,11 @@
 
 #include "core/base/errno_status.h"
 #include "core/base/signals_blocked.h"
+#include "thrift_transport/respite.h"
 
 namespace skein::thrift_transport {
 namespace {
 
-// What cannot be accepted for want of descriptors or memory is tried again after so long: nothing tells when there are
-// some again.
-constexpr std::chrono::milliseconds kRespite{100};
 constexpr size_t kMostDecided = 256;
 
 }  // namespace

@@ -18,7 +18,7 @@ using durable::Persistence;
 
 // Between two attempts to connect: nothing tells when a server is back.
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(5);
-constexpr absl::Duration kLastBackoff = absl::Milliseconds(500);
+constexpr absl::Duration kLastBackoff = absl::Milliseconds(200);
 
 durable::OutboxOptions OutboxOptionsOf(const TSkeinDurableClientOptions& options) {
   durable::OutboxOptions out;
@@ -207,7 +207,7 @@ void DurableClient::HearWhatHasCome() {
       if (now == nullptr) {
         const MutexLock lock(&mu_);
         if (!open_ || Clock::now() < next_try_) break;
-      } else if (!now->readable()) {
+      } else if (!now->NextWouldNotWait()) {
         break;
       }
       DriveOnce();

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <system_error>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -21,20 +22,26 @@ void DurableConnection::Serve(durable::CallService& service) {
   const std::shared_ptr<durable::CallSession> session =
       service.Connect([this](const std::string& message) { Say(message); }, [this] { End(); });
   std::thread writer;
-  {
-    const SignalsBlocked blocked;
-    writer = std::thread([this] {
-      pthread_setname_np(pthread_self(), "skein-answers");
-      RunWriter();
-    });
-  }
-  const absl::Cleanup leave = [&] {
+  const absl::Cleanup leave = [&] {  // also where there is no thread to be had
     session->Disconnected();
     if (!said_all()) Cut();  // who reads no more does not hold the writer up
     End();
-    writer.join();
+    if (writer.joinable()) writer.join();
   };
+  writer = StartWriter();
   Read(*session);
+}
+
+std::thread DurableConnection::StartWriter() {
+  const SignalsBlocked blocked;
+  try {
+    return std::thread([this] {
+      pthread_setname_np(pthread_self(), "skein-answers");
+      RunWriter();
+    });
+  } catch (const std::system_error& error) {  // Thrift's servers would end the process
+    throw TTransportException(TTransportException::INTERNAL_ERROR, absl::StrCat("skein: no thread: ", error.what()));
+  }
 }
 
 void DurableConnection::Read(durable::CallSession& session) {

@@ -31,6 +31,7 @@ class DurableConnection {
 
  private:
   void Cut() { line_.Cut(); }
+  std::thread StartWriter();
   void Read(durable::CallSession& session) ABSL_LOCKS_EXCLUDED(mu_);
   void Say(const std::string& message) ABSL_LOCKS_EXCLUDED(mu_);
   void RunWriter() ABSL_LOCKS_EXCLUDED(mu_);

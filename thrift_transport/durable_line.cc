@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <thrift/transport/TSocket.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -18,40 +19,55 @@ using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 
 constexpr size_t kReadAtOnce = 32 << 10;
+constexpr size_t kWriteAtOnce = 1 << 30;  // a transport counts with 32 bits
+
+// None: not even that is there.
+std::optional<uint32_t> LengthOf(absl::string_view frame) {
+  uint32_t length = 0;
+  if (frame.size() < sizeof(length)) return std::nullopt;
+  std::memcpy(&length, frame.data(), sizeof(length));
+  return length;
+}
 
 }  // namespace
 
 std::optional<absl::string_view> FrameReader::Next(TTransport& from) {
   for (absl::string_view message;;) {
     if (Whole(message)) return message;
-    bytes_.erase(0, std::exchange(begin_, 0));
-    const size_t before = bytes_.size();
-    bytes_.resize(before + kReadAtOnce);
-    uint32_t got = 0;
-    try {
-      got = from.read(reinterpret_cast<uint8_t*>(bytes_.data()) + before, kReadAtOnce);
-    } catch (...) {
-      bytes_.resize(before);
-      throw;
-    }
-    bytes_.resize(before + got);
-    if (got == 0) return std::nullopt;
+    if (!Read(from)) return std::nullopt;
   }
 }
 
+bool FrameReader::Read(TTransport& from) {
+  bytes_.erase(0, std::exchange(begin_, 0));
+  const size_t before = bytes_.size();
+  bytes_.resize(before + kReadAtOnce);
+  uint32_t got = 0;
+  try {
+    got = from.read(reinterpret_cast<uint8_t*>(bytes_.data()) + before, kReadAtOnce);
+  } catch (...) {
+    bytes_.resize(before);
+    throw;
+  }
+  bytes_.resize(before + got);
+  return got != 0;
+}
+
+bool FrameReader::decided() const {
+  const std::optional<uint32_t> length = LengthOf(rest());
+  return length.has_value() && (*length > most_ || rest().size() - sizeof(*length) >= *length);
+}
+
 bool FrameReader::Whole(absl::string_view& message) {
-  const absl::string_view rest = absl::string_view(bytes_).substr(begin_);
-  uint32_t length = 0;
-  if (rest.size() < sizeof(length)) return false;
-  std::memcpy(&length, rest.data(), sizeof(length));
-  if (length > most_) {
+  const std::optional<uint32_t> length = LengthOf(rest());
+  if (length.has_value() && *length > most_) {
     throw TTransportException(
         TTransportException::CORRUPTED_DATA,
-        absl::StrCat("skein: a message of ", length, " bytes of durable calls; at most ", most_, " were to come"));
+        absl::StrCat("skein: a message of ", *length, " bytes of durable calls; at most ", most_, " were to come"));
   }
-  if (rest.size() - sizeof(length) < length) return false;
-  message = rest.substr(sizeof(length), length);
-  begin_ += sizeof(length) + length;
+  if (!decided()) return false;
+  message = rest().substr(sizeof(*length), *length);
+  begin_ += sizeof(*length) + *length;
   return true;
 }
 
@@ -79,7 +95,10 @@ void DurableLine::Send() {
     }
     if (bytes.empty()) return;
     try {
-      transport_->write(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<uint32_t>(bytes.size()));
+      for (absl::string_view left = bytes; !left.empty(); left.remove_prefix(std::min(left.size(), kWriteAtOnce))) {
+        const absl::string_view part = left.substr(0, kWriteAtOnce);
+        transport_->write(reinterpret_cast<const uint8_t*>(part.data()), static_cast<uint32_t>(part.size()));
+      }
       transport_->flush();
     } catch (const std::exception&) {
       Cut();  // part of a message may be out: nothing can follow it
@@ -87,10 +106,16 @@ void DurableLine::Send() {
   }
 }
 
-bool DurableLine::readable() {
-  if (frames_.has_some()) return true;
+bool DurableLine::NextWouldNotWait() {
   auto* const socket = dynamic_cast<TSocket*>(transport_.get());
-  return is_cut() || (socket != nullptr && socket->hasPendingDataToRead());
+  try {
+    while (!frames_.decided() && !is_cut()) {
+      if (socket == nullptr || !socket->hasPendingDataToRead()) return false;
+      if (!frames_.Read(*transport_)) break;
+    }
+  } catch (const TTransportException&) {  // Next will tell
+  }
+  return true;
 }
 
 void DurableLine::Shut(int how) {

@@ -32,9 +32,13 @@ class FrameReader {
   // and may be called again then; TTransportException (CORRUPTED_DATA) for a longer one than `most`. No more memory is
   // taken than what has come, and a bit.
   std::optional<absl::string_view> Next(apache::thrift::transport::TTransport& from);
-  bool has_some() const { return bytes_.size() > begin_; }
+  // The same in parts: reads once; false at the connection's end.
+  bool Read(apache::thrift::transport::TTransport& from);
+  // Next would not read: there is a message, or the beginning of one that is too long.
+  bool decided() const;
 
  private:
+  absl::string_view rest() const { return absl::string_view(bytes_).substr(begin_); }
   bool Whole(absl::string_view& message);
 
   const uint64_t most_;
@@ -57,8 +61,8 @@ class DurableLine {
 
   // FrameReader's.
   std::optional<absl::string_view> Next() { return frames_.Next(*transport_); }
-  // As far as can be seen without waiting. By the reader.
-  bool readable();
+  // As far as can be seen; of a message that has come in part, takes that part. By the reader.
+  bool NextWouldNotWait();
 
   // Nothing more is written; the peer sees the end behind what was sent, when it reads. Who waits in Next may see it,
   // too, or be interrupted: then it closes.

@@ -36,11 +36,12 @@ struct TSkeinDurableServerOptions {
   // With more that are not finished, clients are asked to send more slowly.
   uint64_t slow_requests = 1024;
   // Replies are kept for clients that come back for them until the client has them, or there are so many newer ones, or
-  // they are so old, or the log needs their place.
-  uint64_t kept_outcomes = 4096;
+  // they are so old, or they take a quarter of the log. After a crash also those that the client had count, once more.
+  uint64_t kept_outcomes = uint64_t{64} << 10;
   std::chrono::milliseconds kept_for = std::chrono::minutes(10);
   // Whose calls are told apart at once. One that was silent for `client_expiry` may be forgotten for another.
-  uint64_t clients = 1024;
+  // 0: up to 16,384, as the log's size allows.
+  uint64_t clients = 0;
   std::chrono::milliseconds client_expiry = std::chrono::hours(1);
 };
 

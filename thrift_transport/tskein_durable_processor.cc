@@ -76,11 +76,11 @@ std::unique_ptr<durable::CallService> Open(const TSkeinDurableServerOptions& opt
 
 class TSkeinDurableProcessor::Impl {
  public:
-  Impl(const std::shared_ptr<TProcessor>& inner, std::shared_ptr<TProtocolFactory> protocol,
+  Impl(std::shared_ptr<TProcessor> inner, std::shared_ptr<TProtocolFactory> protocol,
        const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage)
-      : inner_(inner),
+      : inner_(std::move(inner)),
         most_unsent_(storage->size() + kMostUnsent),
-        service_(Open(options, std::move(storage), DurableExecution(inner, std::move(protocol)))) {
+        service_(Open(options, std::move(storage), DurableExecution(inner_, std::move(protocol)))) {
     service_->Start();
   }
   ~Impl() { Stop(); }

@@ -1,12 +1,35 @@
 #include "thrift_transport/tskein_server_socket.h"
 
+#include <thrift/TOutput.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include "absl/strings/match.h"
 #include "core/base/options.h"
 #include "thrift_transport/hello.h"
+#include "thrift_transport/respite.h"
 #include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 
 using apache::thrift::transport::TSocket;
+using apache::thrift::transport::TTransportException;
+
+namespace {
+
+// Thrift keeps an error's text alone.
+bool PassesByItself(const TTransportException& error) {
+  constexpr std::array kPassing = {EMFILE, ENFILE, ENOBUFS, ENOMEM, ECONNABORTED};
+  return error.getType() == TTransportException::UNKNOWN &&
+         std::any_of(kPassing.begin(), kPassing.end(), [&error](int code) {
+           return absl::EndsWith(error.what(), apache::thrift::TOutput::strerror_s(code));
+         });
+}
+
+}  // namespace
 
 TSkeinServerSocket::TSkeinServerSocket(int port, const TSkeinOptions& options)
     : TServerSocket(port), options_(options) {}
@@ -20,6 +43,18 @@ TSkeinServerSocket::TSkeinServerSocket(const std::string& path, const TSkeinOpti
 void TSkeinServerSocket::listen() {
   CheckAddress(options_.get(), isUnixDomainSocket());
   TServerSocket::listen();
+}
+
+// TServerSocket's throws, and Thrift's servers end for ever, when once there is no descriptor.
+std::shared_ptr<apache::thrift::transport::TTransport> TSkeinServerSocket::acceptImpl() {
+  for (;;) {
+    try {
+      return TServerSocket::acceptImpl();
+    } catch (const TTransportException& error) {
+      if (!PassesByItself(error)) throw;
+    }
+    std::this_thread::sleep_for(kRespite);
+  }
 }
 
 std::shared_ptr<TSocket> TSkeinServerSocket::createSocket(THRIFT_SOCKET client) {

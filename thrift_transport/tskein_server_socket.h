@@ -18,7 +18,8 @@ namespace skein::thrift_transport {
 
 class TSkeinSocket;
 
-// As TServerSocket: interrupt and interruptChildren from any thread.
+// As TServerSocket: interrupt and interruptChildren from any thread. Other than with TServerSocket, a server goes on
+// when there was no descriptor or memory for a client: who came waits until there is.
 class SKEIN_EXPORT TSkeinServerSocket : public apache::thrift::transport::TServerSocket {
  public:
   explicit TSkeinServerSocket(int port, const TSkeinOptions& options = {});
@@ -31,6 +32,7 @@ class SKEIN_EXPORT TSkeinServerSocket : public apache::thrift::transport::TServe
   void interruptChildren() override;
 
  protected:
+  std::shared_ptr<apache::thrift::transport::TTransport> acceptImpl() override;
   std::shared_ptr<apache::thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override;
 
  private:

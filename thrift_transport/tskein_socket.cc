@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "core/base/deadline.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
 #include "thrift_transport/connection.h"
@@ -112,13 +112,13 @@ void TSkeinSocket::open() {
   const std::string peer = absl::StrCat(getPeerAddress(), ":", getPeerPort());
   stream::PeerCache& plain_peers = Runtime::Get().plain_peers();
   const bool required = options.mode == Mode::kRequire;
-  if (!required && plain_peers.Contains(peer, absl::Now())) {
+  if (!required && plain_peers.Contains(peer, SteadyNow())) {
     return skein_->SettleOnTcp({FallbackCode::kNegativeCache, {}}, socket_);
   }
   Greeted greeted = SayHello(socket_, options);
   if (greeted.stream == nullptr && required) refuse(ToString(greeted.why));
   if (greeted.stream == nullptr && !greeted.goes_on) {
-    const absl::Time now = absl::Now();
+    const absl::Time now = SteadyNow();
     if (greeted.plain) plain_peers.Add(peer, now + options.negative_cache, now);
     TSocket::close();
     TSocket::open();

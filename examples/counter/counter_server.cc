@@ -1,5 +1,5 @@
-// counter_server LOG [ADDRESS]: adds up what it is sent, exactly once, whatever kills it: LOG is its redo log,
-// LOG.total its checkpoint.
+// counter_server LOG [ADDRESS [BYTES]]: adds up what it is sent, exactly once, whatever kills it: LOG is its redo log,
+// of BYTES (8 MiB), LOG.total its checkpoint.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 
@@ -27,11 +27,11 @@ class CounterService final : public counter::Counter::Service {
   skein::examples::Total& total_;
 };
 
-int Serve(const std::string& log, const std::string& address, const sigset_t& stop) {
+int Serve(const std::string& log, const std::string& address, uint64_t bytes, const sigset_t& stop) {
   skein::examples::Total total(log + ".total");
   skein::grpc_transport::DurableServiceOptions options;
   options.path = log;
-  options.bytes = 8 << 20;
+  options.bytes = bytes;
   options.threads = 1;  // a total tells of calls before it: they must be safe before it, too
   options.on_reply = [&total](const auto& reply) { total.OnReply(reply); };
   auto durable = skein::grpc_transport::DurableService::Open(options);
@@ -56,8 +56,8 @@ int Serve(const std::string& log, const std::string& address, const sigset_t& st
   }
   (*durable)->Start(*server);
   std::cout << "listening on " << port << std::endl;
-  int signal = 0;
-  sigwait(&stop, &signal);
+  const timespec second = {1, 0};
+  while (sigtimedwait(&stop, nullptr, &second) < 0) total.Retry();
   (*durable)->Stop();
   server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
   return 0;
@@ -66,8 +66,8 @@ int Serve(const std::string& log, const std::string& address, const sigset_t& st
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 3) {
-    std::cerr << "usage: " << argv[0] << " LOG [ADDRESS]" << std::endl;
+  if (argc < 2 || argc > 4) {
+    std::cerr << "usage: " << argv[0] << " LOG [ADDRESS [BYTES]]" << std::endl;
     return 2;
   }
   sigset_t stop;
@@ -76,5 +76,5 @@ int main(int argc, char** argv) {
   sigaddset(&stop, SIGINT);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // inherited by gRPC's threads: only sigwait takes them
   if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status << std::endl;
-  return Serve(argv[1], argc > 2 ? argv[2] : "127.0.0.1:0", stop);
+  return Serve(argv[1], argc > 2 ? argv[2] : "127.0.0.1:0", argc > 3 ? std::stoull(argv[3]) : 8 << 20, stop);
 }

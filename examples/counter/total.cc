@@ -37,6 +37,11 @@ void Total::OnReply(const grpc_transport::DurableReply& reply) {
   if (++replies_ >= kRepliesEach) Checkpoint();
 }
 
+void Total::Retry() {
+  const std::lock_guard lock(mu_);
+  if (failed_) Checkpoint();
+}
+
 absl::Status Total::Restore(grpc_transport::DurableService& service) {
   service_ = &service;
   const absl::Status status = service.ForEachReply(position_, [this](const grpc_transport::DurableReply& reply) {
@@ -48,7 +53,8 @@ absl::Status Total::Restore(grpc_transport::DurableService& service) {
 }
 
 void Total::Checkpoint() {
-  if (!Write()) return;  // then the log keeps what it has, and the next turn tries again
+  failed_ = !Write();
+  if (failed_) return;  // then the log keeps what it has, and the next turn tries again
   replies_ = 0;
   service_->Checkpoint(position_);
 }

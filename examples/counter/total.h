@@ -20,6 +20,9 @@ class Total {
   int64_t Add(int64_t amount);
   // A reply is safe. Now and then the sum is written down, and the log may forget what has made it.
   void OnReply(const grpc_transport::DurableReply& reply);
+  // Now and then: writes it down if that failed when it was due. OnReply alone would not do: a log that is full for
+  // want of a checkpoint brings no more replies.
+  void Retry();
   // Before Start: what has been safe since the checkpoint.
   absl::Status Restore(grpc_transport::DurableService& service);
 
@@ -33,6 +36,7 @@ class Total {
   int64_t safe_ = 0;
   uint64_t position_ = 0;  // of the last reply in safe_
   uint64_t replies_ = 0;   // since the checkpoint
+  bool failed_ = false;    // the last attempt at one
   grpc_transport::DurableService* service_ = nullptr;
 };
 

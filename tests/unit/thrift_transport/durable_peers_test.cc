@@ -1,9 +1,14 @@
 // Who comes to the port of a server of durable calls, and whom its clients come to.
+#include <sys/socket.h>
 #include <thrift/protocol/TCompactProtocol.h>
 #include <thrift/protocol/TJSONProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "tests/unit/thrift_transport/durable_fixture.h"
 #include "thrift_transport/durable_line.h"
@@ -123,10 +128,29 @@ TEST(FrameReaderTest, TakesMessagesAsTheyCome) {
   from.write(reinterpret_cast<const uint8_t*>(bytes.data()) + 7, 10);
   EXPECT_EQ(reader.Next(from), "");
   EXPECT_EQ(reader.Next(from), std::nullopt);
-  EXPECT_TRUE(reader.has_some());
+  EXPECT_FALSE(reader.decided());
   from.write(reinterpret_cast<const uint8_t*>("fgh\x09\0\0\0"), 7);
   EXPECT_EQ(reader.Next(from), "defgh");
   EXPECT_THROW(reader.Next(from), TTransportException);
+}
+
+// A oneway call hears what has come, and must not wait for the rest of a message.
+TEST(DurableLineTest, PartOfAMessageIsNotWaitedFor) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  const UniqueFd peer(ends[1]);
+  DurableLine line(std::make_shared<TSocket>(ends[0]), 8);
+  EXPECT_FALSE(line.NextWouldNotWait());
+  const absl::string_view bytes("\3\0\0\0abc", 7);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    ASSERT_EQ(write(peer.get(), &bytes[i], 1), 1);
+    EXPECT_EQ(line.NextWouldNotWait(), i == bytes.size() - 1) << i;
+  }
+  EXPECT_EQ(line.Next(), "abc");
+  ASSERT_EQ(write(peer.get(), "\x09\0\0\0", 4), 4);
+  EXPECT_TRUE(line.NextWouldNotWait());
+  EXPECT_THROW(line.Next(), TTransportException);
+  line.Close();
 }
 
 template <class Protocol>

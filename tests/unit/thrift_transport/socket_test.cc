@@ -3,6 +3,7 @@
 #include <thrift/Thrift.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <string>
@@ -12,6 +13,7 @@
 #include "absl/cleanup/cleanup.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptor_limit.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
@@ -277,9 +279,26 @@ TEST_F(TSkeinSocketTest, AForkedChildLeavesItsParentsConnectionAlone) {
   EXPECT_EQ(ReadText(*client, 5), "hello");
 }
 
+TEST_F(TSkeinSocketTest, AServerWithoutDescriptorsAcceptsWhenItHasSome) {
+  if (kSanitizerNeedsDescriptors) GTEST_SKIP();
+  Accepting server(std::make_shared<TSkeinServerSocket>(0, With("prefer")), Echo);
+  TSkeinSocket client("127.0.0.1", server.port(), With("off"));
+  static std::atomic<int> failures;
+  failures = 0;
+  apache::thrift::GlobalOutput.setOutputFunction([](const char*) { ++failures; });
+  {
+    const DescriptorLimit one(1);  // the client's
+    client.open();
+    while (failures == 0) std::this_thread::yield();
+  }
+  WriteText(client, "hello");
+  client.flush();
+  EXPECT_EQ(ReadText(client, 5), "hello");
+}
+
 TEST_F(TSkeinSocketTest, ThereIsNoneToRequireOverAPath) {
   TSkeinSocket client(std::string("/nowhere"), With("require"));
-  TSkeinServerSocket server(std::string(1, '\0') + "skein_thrift_test", With("require"));
+  TSkeinServerSocket server(std::string("\0skein_thrift_test", 18), With("require"));
   EXPECT_EQ(Thrown([&] { server.listen(); }).getType(), TTransportException::BAD_ARGS);
   EXPECT_EQ(Thrown([&] { client.open(); }).getType(), TTransportException::BAD_ARGS);
 }
