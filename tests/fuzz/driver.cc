@@ -1,12 +1,12 @@
-// Runs a fuzz target without libFuzzer, which GCC does not have: over its seeds, then over deterministic mutants of
-// them. With clang, -fsanitize=fuzzer takes the place of this file and of mutate.cc.
+// Runs a fuzz target without libFuzzer, which GCC does not have: over its seeds, a corpus, and deterministic mutants of
+// the seeds. With clang, libFuzzer and libfuzzer.cc take the place of this file and of mutate.cc.
 //
-//   fuzz_NAME [--seed=N] [--runs=N] [--only=RUN]   RUN as a failure has named it
-//   fuzz_NAME FILE...                              these inputs and nothing else
-//   fuzz_NAME --write-seeds=FOLDER                 a corpus for libFuzzer
+//   fuzz_NAME [--corpus=FOLDER] [--seed=N] [--runs=N] [--only=RUN]   RUN as a failure has named it
+//   fuzz_NAME FILE...                                                these inputs and nothing else
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/mutate.h"
@@ -67,6 +66,24 @@ void Run(const std::string& input) {
   current.input = nullptr;
 }
 
+// False: there is no such file.
+bool RunFile(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file) return false;
+  current.file = name.c_str();
+  Run({std::istreambuf_iterator<char>(file), {}});
+  current.file = nullptr;
+  return true;
+}
+
+// Returns how many files are in the folder; 0 if it is not there.
+size_t RunFilesOf(const std::string& folder) {
+  std::error_code error;
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) files += RunFile(entry.path()) ? 1 : 0;
+  return files;
+}
+
 void RunMutant(const std::vector<std::string>& seeds, uint64_t run) {
   // A generator of its own for each, so that one can be run alone.
   std::mt19937_64 random(current.seed * 0x9e3779b97f4a7c15 + run);
@@ -79,9 +96,7 @@ bool TakeNumber(absl::string_view argument, absl::string_view name, uint64_t& va
   return absl::ConsumePrefix(&argument, name) && absl::SimpleAtoi(argument, &value);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+void CatchFailures() {
   std::signal(SIGABRT, OnSignal);
   std::signal(SIGFPE, OnSignal);
   if (__sanitizer_set_death_callback != nullptr) {
@@ -90,10 +105,16 @@ int main(int argc, char** argv) {
     std::signal(SIGSEGV, OnSignal);
     std::signal(SIGBUS, OnSignal);
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CatchFailures();
   constexpr uint64_t kAll = UINT64_MAX;
   uint64_t runs = 100'000;
   uint64_t only = kAll;
-  const std::vector<std::string> seeds = skein::fuzz::Seeds();
+  std::string corpus;
   bool files = false;
   for (int i = 1; i < argc; ++i) {
     absl::string_view argument = argv[i];
@@ -101,22 +122,18 @@ int main(int argc, char** argv) {
         TakeNumber(argument, "--only=", only)) {
       continue;
     }
-    if (absl::ConsumePrefix(&argument, "--write-seeds=")) {
-      for (size_t n = 0; n < seeds.size(); ++n) {
-        std::ofstream(absl::StrCat(argument, "/seed", n), std::ios::binary) << seeds[n];
-      }
-      return 0;
+    if (absl::ConsumePrefix(&argument, "--corpus=")) {
+      corpus = std::string(argument);
+      continue;
     }
-    std::ifstream file(argv[i], std::ios::binary);
-    if (!file) {
+    if (!RunFile(argv[i])) {
       std::fprintf(stderr, "%s: neither an option nor a file to read; driver.cc has the options\n", argv[i]);
       return 2;
     }
     files = true;
-    current.file = argv[i];
-    Run({std::istreambuf_iterator<char>(file), {}});
   }
   if (files) return 0;
+  const std::vector<std::string> seeds = skein::fuzz::Seeds();
   if (only != kAll) {
     RunMutant(seeds, only);
     return 0;
@@ -125,8 +142,13 @@ int main(int argc, char** argv) {
     current.run = n;
     Run(seeds[n]);
   }
+  const size_t corpus_files = corpus.empty() ? 0 : RunFilesOf(corpus);
+  if (!corpus.empty() && corpus_files == 0) {
+    std::fprintf(stderr, "no files in %s\n", corpus.c_str());
+    return 2;
+  }
   for (uint64_t run = 0; run < runs; ++run) RunMutant(seeds, run);
-  std::printf("%zu seeds and %llu mutants, --seed=%llu\n", seeds.size(), static_cast<unsigned long long>(runs),
-              static_cast<unsigned long long>(current.seed));
+  std::printf("%zu seeds, %zu files and %llu mutants, --seed=%llu\n", seeds.size(), corpus_files,
+              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(current.seed));
   return 0;
 }

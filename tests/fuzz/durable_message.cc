@@ -10,7 +10,7 @@ std::vector<std::string> Seeds() {
           CallMessage(3, 2, MakeRequest("a request")),
           CallMessage(3, 2, VoidRequest()),
           AskMessage(3),
-          StandingMessage(Persistence::kEmulated, 3, 100),
+          StandingMessage(Persistence::kEmulated, 3, 100, absl::Hours(1)),
           PersistedMessage(3, Persistence::kFlushed, true),
           ReplyMessage(3, false, "a reply"),
           ErrorMessage(3, true, absl::NotFoundError("none")),

@@ -47,6 +47,9 @@ std::string FromStorage(const std::string& bytes) {
          bytes.substr(durable::SlotOffset(1), sizeof(durable::HeadSlot)) + bytes.substr(durable::kRingOffset);
 }
 
+// Not so high that the next opening would be one too many.
+constexpr uint32_t kMostEpoch = 1000;
+
 // Makes the checksums right again, of what looks at all like a log: mutants would otherwise end there.
 void Seal(std::string& bytes) {
   durable::LogHeader header;
@@ -57,6 +60,7 @@ void Seal(std::string& bytes) {
   for (const uint64_t parity : {0, 1}) {
     durable::HeadSlot slot;
     std::memcpy(&slot, bytes.data() + durable::SlotOffset(parity), sizeof(slot));
+    slot.epoch %= kMostEpoch;
     slot = durable::MakeHeadSlot(header.identity, slot);
     std::memcpy(bytes.data() + durable::SlotOffset(parity), &slot, sizeof(slot));
   }
@@ -69,7 +73,7 @@ void Seal(std::string& bytes) {
       const uint64_t position = lap * kRing + place;
       if (entry.stamp != durable::Stamp(header.identity, position)) continue;
       const durable::EntryHeader again =
-          durable::MakeEntryHeader(header.identity, entry.settled, durable::EpochOf(entry),
+          durable::MakeEntryHeader(header.identity, entry.settled, durable::EpochOf(entry) % kMostEpoch,
                                    {.position = position,
                                     .kind = entry.kind,
                                     .client = entry.client,

@@ -1,0 +1,87 @@
+"""What ./run fuzz makes of libFuzzer's words, and which inputs it keeps."""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/fuzz"))
+import corpus  # noqa: E402
+import libfuzzer  # noqa: E402
+
+LOG = """\
+INFO: seed corpus: files: 3 min: 1b max: 90b total: 123b rss: 31Mb
+#4\tINITED cov: 90 ft: 91 corp: 3/123b exec/s: 0 rss: 32Mb
+#262144\tpulse  cov: 127 ft: 210 corp: 48/1100b lim: 2611 exec/s: 87381 rss: 310Mb
+#516077\tDONE   cov: 130 ft: 215 corp: 50/1200b lim: 4096 exec/s: 86012 rss: 440Mb
+stat::number_of_executed_units: 516077
+stat::average_exec_per_sec:     86012
+"""
+
+
+class Figures(unittest.TestCase):
+    def test_of_a_run(self):
+        self.assertEqual(libfuzzer.figures_in(LOG), (516077, 86012, 50, 130))
+
+    def test_of_one_that_did_not_begin(self):
+        self.assertEqual(libfuzzer.figures_in("error while loading shared libraries"), (0, 0, 0, 0))
+
+
+class Merging(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def files(self, **sizes):
+        for name, size in sizes.items():
+            (self.folder / name).write_bytes(bytes(size))
+        return [self.folder / name for name in sizes]
+
+    def test_the_smallest_are_chosen(self):
+        files = self.files(a=30, b=10, c=20)
+        self.assertEqual([file.name for file in corpus.smallest(files, 2, 100)], ["b", "c"])
+        self.assertEqual([file.name for file in corpus.smallest(files, 9, 59)], ["b", "c"])
+
+    def test_inputs_of_bugs_stay(self):
+        """A target that finds one input and whose committed ones are an older one and a bug's."""
+        target = libfuzzer.Target.__new__(libfuzzer.Target)
+        target.committed, target.found = self.folder / "committed", self.folder / "found"
+        for folder in (target.committed, target.found):
+            folder.mkdir()
+        (target.committed / ("0" * 40)).write_bytes(b"older")
+        (target.committed / "a-size-of-nothing").write_bytes(b"bug")
+
+        def run(*arguments):
+            (pathlib.Path(arguments[2]) / ("1" * 40)).write_bytes(b"newer")
+            return 0
+
+        target.run = run
+        self.assertEqual(corpus.merge(target), (2, 8))
+        self.assertEqual(sorted(file.name for file in target.committed.iterdir()), ["1" * 40, "a-size-of-nothing"])
+
+
+class Verb(unittest.TestCase):
+    def run_verb(self, *arguments):
+        return subprocess.run([ROOT / "run", "fuzz", *arguments], capture_output=True, text=True, check=False)
+
+    def test_every_target_is_listed_and_documented(self):
+        listed = self.run_verb("--list").stdout.split()
+        sources = [path.stem for path in (ROOT / "tests/fuzz").glob("*.cc")]
+        self.assertEqual(sorted(set(sources) - {"driver", "guarded_mapping", "libfuzzer", "mutate"}), listed)
+        readme = (ROOT / "tests/fuzz/README.md").read_text(encoding="utf-8")
+        for target in listed:
+            self.assertIn(f"`{target}`", readme)
+            self.assertTrue(any((ROOT / "tests/fuzz/corpus" / target).iterdir()), target)
+
+    def test_wrong_calls(self):
+        for arguments, said in ((("nonsense",), "there are: block"), (("5x",), "seconds"), (("--all",), "--merge")):
+            called = self.run_verb(*arguments)
+            self.assertEqual(called.returncode, 2)
+            self.assertIn(said, called.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
