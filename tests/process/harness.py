@@ -19,7 +19,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from certificate import make_certificate  # noqa: E402
-from processes import await_true, clean_environment, descriptors  # noqa: E402
+from processes import await_true, clean_environment, descriptors, sockets  # noqa: E402
 
 
 class Transport(enum.Enum):
@@ -220,7 +220,7 @@ class ProcessTest(unittest.TestCase):
             return all(getattr(now, field) <= getattr(baseline, field) + SLACK.get(field, 0) for field in fields)
 
         if not await_true(returned, 10):
-            files = "\n".join(sorted(descriptors(program.pid)))
+            files = "\n".join(sorted(descriptors(program.pid)) + sockets(program.pid))
             self.fail(f"{fields}\nbefore {baseline}\nnow    {holdings(program.pid)}\n{files}")
 
     def scratch(self):

@@ -2,7 +2,7 @@
 //   open N MS                  opens N channels, each with connections of its own, and waits up to MS for them
 //   close                      closes all channels
 //   call COUNT BYTES           echoes on the first channel, verified
-//   parallel THREADS COUNT BYTES  the same from several threads
+//   parallel THREADS COUNT BYTES [MS]  the same from several threads, with deadlines
 //   load THREADS BYTES         the same until told otherwise; returns when each thread has had an answer
 //   unload STATUS              ends that: after a call has ended so, or 60 s
 //   each BYTES                 one echo on every channel
@@ -87,9 +87,10 @@ grpc::Status Echo(const std::shared_ptr<grpc::Channel>& channel, size_t size, ui
   return status;
 }
 
-grpc::Status Echo(const std::shared_ptr<grpc::Channel>& channel, size_t size, uint32_t call) {
+grpc::Status Echo(const std::shared_ptr<grpc::Channel>& channel, size_t size, uint32_t call,
+                  absl::Duration deadline = kCallDeadline) {
   grpc::ClientContext context;
-  SetDeadline(context);
+  SetDeadline(context, deadline);
   return Echo(channel, size, call, context);
 }
 
@@ -207,7 +208,8 @@ class ProbeClient {
     } else if (command == "call") {
       for (int i = 0; i < number(1); ++i) Count(Echo(channels_[0], number(2), i), report);
     } else if (command == "parallel") {
-      Parallel(number(1), number(2), number(3), report);
+      const absl::Duration deadline = words.size() > 4 ? absl::Milliseconds(number(4)) : kCallDeadline;
+      Parallel(number(1), number(2), number(3), deadline, report);
     } else if (command == "load") {
       load_ = std::make_unique<Load>(channels_[0], number(1), number(2));
     } else if (command == "unload" && words.size() == 2) {
@@ -256,13 +258,13 @@ class ProbeClient {
     for (int i = 0; i < count; ++i) Count(Echo(OpenChannel(), 256, i), report);
   }
 
-  void Parallel(int threads, int count, int bytes, Report& report) {
+  void Parallel(int threads, int count, int bytes, absl::Duration deadline, Report& report) {
     std::vector<Report> parts(threads);
     std::vector<std::thread> running;
     running.reserve(threads);
     for (int t = 0; t < threads; ++t) {
       running.emplace_back([&, t] {
-        for (int i = 0; i < count; ++i) Count(Echo(channels_[0], bytes, t * count + i), parts[t]);
+        for (int i = 0; i < count; ++i) Count(Echo(channels_[0], bytes, t * count + i, deadline), parts[t]);
       });
     }
     for (std::thread& thread : running) thread.join();

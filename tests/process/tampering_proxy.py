@@ -1,22 +1,24 @@
-"""A TCP proxy that changes bits of what Skein peers say to each other before they have agreed on a path."""
+"""TCP proxies that change what Skein peers say to each other before they have agreed on a path."""
 
+import functools
 import random
 import socket
 import threading
 
 MAGIC = 0xA5
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FIRST_SETTING = 0xF5A0
+HTTP2_HEADER, SETTING = 9, 6  # bytes
 
 
-class TamperingProxy:
-    """Listens at `port`; changes either the first client bytes after HTTP/2's preface or the server's first answer."""
+class NegotiationProxy:
+    """Listens at `port`; what either end says first goes through offer() or answer(), which see Skein's bytes alone."""
 
-    def __init__(self, server_port, seed):
+    def __init__(self, server_port):
         self._server_port = server_port
-        self._rng = random.Random(seed)
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
-        self.tampered = 0
+        self.changed = 0
         self._sockets = [self._listening]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -36,26 +38,76 @@ class TamperingProxy:
             except OSError:
                 return  # closed
             self._sockets += [client, server]
-            spoil_offer = self._rng.random() < 0.5
-            for source, sink, spoil in ((client, server, spoil_offer), (server, client, not spoil_offer)):
-                threading.Thread(target=self._forward, args=(source, sink, spoil), daemon=True).start()
+            offer, answer = self.changes()
+            for source, sink, change in ((client, server, offer), (server, client, answer)):
+                threading.Thread(target=self._forward, args=(source, sink, change), daemon=True).start()
 
-    def _forward(self, source, sink, spoil):
+    def _forward(self, source, sink, change):
         try:
             while data := source.recv(65536):
-                if spoil:
-                    data, spoil = self._spoiled(data), False
+                if change is not None:
+                    data, change = self._changed(data, change), None
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
         except OSError:
             pass  # either end has gone
 
-    def _spoiled(self, data):
+    def _changed(self, data, change):
         first = len(PREFACE) if data.startswith(PREFACE) else 0
         if len(data) <= first or (first == 0 and data[0] != MAGIC):
-            return data  # an ordinary answer: not ours to spoil
-        self.tampered += 1
+            return data  # an ordinary answer: not ours to change
+        self.changed += 1
+        return data[:first] + change(data[first:])
+
+
+class TamperingProxy(NegotiationProxy):
+    """Flips bits of either the offer or the answer."""
+
+    def __init__(self, server_port, seed):
+        self._rng = random.Random(seed)
+        super().__init__(server_port)
+
+    def changes(self):
+        return (self._flip, None) if self._rng.random() < 0.5 else (None, self._flip)
+
+    def _flip(self, data):
         data = bytearray(data)
         for _ in range(self._rng.choice((1, 1, 2, 8))):
-            data[self._rng.randrange(first, len(data))] ^= 1 << self._rng.randrange(8)
+            data[self._rng.randrange(len(data))] ^= 1 << self._rng.randrange(8)
         return bytes(data)
+
+
+class VersionProxy(NegotiationProxy):
+    """Makes one end look as if it knew other versions of the protocol: offer(payload) and answer(payload) give what is
+    said instead; None where nothing is changed."""
+
+    def __init__(self, server_port, offer=None, answer=None):
+        self._offer, self._answer = offer, answer
+        super().__init__(server_port)
+
+    def changes(self):
+        return tuple(change and functools.partial(_rewritten, change=change) for change in (self._offer, self._answer))
+
+
+def _rewritten(data, change):
+    """`data` with its payload changed, in the form that it had: a frame of Skein's own, or HTTP/2 settings."""
+    if data[0] == MAGIC:
+        size = int.from_bytes(data[5:7], "big")
+        payload = change(data[7 : 7 + size])
+        return data[:5] + len(payload).to_bytes(2, "big") + payload + data[7 + size :]
+    size, words, at = None, b"", 0
+    while size is None or len(words) < size:
+        end = at + HTTP2_HEADER + int.from_bytes(data[at : at + 3], "big")
+        for setting in range(at + HTTP2_HEADER, end, SETTING):
+            value = data[setting + 2 : setting + SETTING]
+            size, words = (int.from_bytes(value, "big"), b"") if size is None else (size, words + value)
+        at = end
+    return _settings(change(words[:size])) + data[at:]
+
+
+def _settings(payload):
+    words = [len(payload).to_bytes(4, "big")]
+    words += [payload[at : at + 4].ljust(4, b"\0") for at in range(0, len(payload), 4)]
+    settings = [(FIRST_SETTING + i).to_bytes(2, "big") + word for i, word in enumerate(words)]
+    frames = [b"".join(settings[at : at + 16]) for at in range(0, len(settings), 16)]
+    return b"".join(len(frame).to_bytes(3, "big") + b"\4\0" + bytes(4) + frame for frame in frames)

@@ -126,7 +126,7 @@ class InBetween(AttackTest):
             report = victim.ask("wait_call", 1000)
             self.assertLessEqual(set(report["statuses"]), {"OK", "UNAVAILABLE", "DEADLINE_EXCEEDED"}, report["message"])
             victim.ask("close")
-        self.assertGreater(proxy.tampered, self.ROUNDS // 4)
+        self.assertGreater(proxy.changed, self.ROUNDS // 4)
         victim.close()
         proxy.close()
         self.assert_calls_succeed(with_client)

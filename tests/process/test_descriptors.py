@@ -1,30 +1,9 @@
 """Few descriptors left: calls succeed or say UNAVAILABLE, and after the squeeze the best path is used again."""
 
-import os
-import resource
-
 import harness
+from processes import release_descriptors, squeeze_descriptors
 
 MOST_SPARE = 12
-
-
-def set_limit(program, limit):
-    _, hard = resource.prlimit(program.pid, resource.RLIMIT_NOFILE)
-    resource.prlimit(program.pid, resource.RLIMIT_NOFILE, (min(limit, hard), hard))
-
-
-def squeeze(program, spare):
-    """Leaves the running program `spare` more descriptors, gaps among its present ones included."""
-    used = {int(fd) for fd in os.listdir(f"/proc/{program.pid}/fd")}
-    limit, free = 0, 0
-    while free < spare or limit in used:
-        free += limit not in used
-        limit += 1
-    set_limit(program, limit)
-
-
-def release(program):
-    set_limit(program, 1 << 20)
 
 
 class Descriptors(harness.ProcessTest):
@@ -39,10 +18,10 @@ class Descriptors(harness.ProcessTest):
             with self.subTest(spare=spare):
                 # One channel stays: without a descriptor for its epoll set, gRPC's own start aborts the process.
                 client = self.client(server.address)
-                squeeze(client, spare)
+                squeeze_descriptors(client.pid, spare)
                 client.ask("open", 1, 300)
                 self.assert_answered(client, channels=2)
-                release(client)
+                release_descriptors(client.pid)
                 self.assertTrue(
                     harness.await_true(lambda: client.ask("each", 1000)["statuses"] == {"OK": 2}, 10), client.log()
                 )
@@ -59,12 +38,12 @@ class Descriptors(harness.ProcessTest):
         for spare in range(2, MOST_SPARE):
             with self.subTest(spare=spare):
                 before = harness.holdings(server.pid)
-                squeeze(server, spare)
+                squeeze_descriptors(server.pid, spare)
                 client = self.unopened_client(server.address)
                 client.ask("open", 1, 2000)
                 self.assert_answered(client, channels=1)
                 client.close()
-                release(server)
+                release_descriptors(server.pid)
                 after = self.client(server.address)
                 self.assert_calls_succeed(after)
                 self.assert_path(after, harness.expected_path())

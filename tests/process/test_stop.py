@@ -71,6 +71,17 @@ class Stop(harness.ProcessTest):
                 self.assertEqual(self.connection(client), before)
         self.assert_path(client, harness.expected_path())
 
+    def test_calls_to_a_stopped_server_end_at_their_deadlines(self):
+        server, client = self.pair()
+        before = self.connection(client)
+        self.assertEqual(client.ask("parallel", 4, 30, 1 << 20)["statuses"], {"OK": 120})  # gRPC opens its windows
+        self.stop(server)
+        client.send("parallel", 4, 1, 1 << 20, 1000)  # more than there is room for
+        self.assertEqual(client.receive(timeout=10)["statuses"], {"DEADLINE_EXCEEDED": 4}, client.log())
+        server.signal(signal.SIGCONT)
+        self.assert_calls_succeed(client)
+        self.assertEqual(self.connection(client), before)
+
     def test_a_client_does_not_spin_for_a_stopped_server_and_loses_nothing(self):
         server, client = self.pair()
         before = self.connection(client)

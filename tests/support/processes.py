@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
@@ -116,6 +117,38 @@ def descriptors(pid):
         except FileNotFoundError:
             pass  # closed since it was listed
     return targets
+
+
+def sockets(pid):
+    """The kernel's line on each of the process's sockets: addresses and state."""
+    lines = []
+    own = {target[len("socket:["):-1] for target in descriptors(pid) if target.startswith("socket:[")}
+    for table, inode in (("tcp", 9), ("tcp6", 9), ("unix", 6)):
+        file = pathlib.Path(f"/proc/net/{table}")
+        for line in file.read_text().splitlines()[1:] if file.exists() else ():
+            if line.split()[inode] in own:
+                lines.append(f"{table} {line.strip()}")
+    return lines
+
+
+def squeeze_descriptors(pid, spare):
+    """Leaves the running process `spare` more, gaps among its present ones included."""
+    used = {int(fd) for fd in os.listdir(f"/proc/{pid}/fd")}
+    limit, free = 0, 0
+    while free < spare or limit in used:
+        free += limit not in used
+        limit += 1
+    _set_descriptor_limit(pid, limit)
+
+
+def release_descriptors(pid):
+    """As many as it may have."""
+    _set_descriptor_limit(pid, 1 << 20)
+
+
+def _set_descriptor_limit(pid, limit):
+    _, most = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(limit, most), most))
 
 
 def listening_port(pid):

@@ -1,0 +1,397 @@
+"""faults.py --build DIR [--times N] [--framework NAME] [--path NAME] [--fault NAME] [--seed N]: processes are killed and
+stopped at random moments, under load, while their neighbours go on; they fork, have no descriptors, connect all the time.
+
+Three processes of each kind: a server that things happen to, another server, and a client that calls both; where it is the
+client that things happen to, a neighbour of its own calls the same server. Each fault is one row of the table at the end.
+What must hold in each:
+
+  - calls end as they may (UNAVAILABLE, or a Thrift exception of the transport), never later than 2 s after their deadline
+    (and what the machine stood still for), and none is still under way then;
+  - every byte that comes is the right one, and has come over the path that was asked for;
+  - 5 s after the fault is over calls succeed again, over the same path;
+  - calls to and of neighbours succeed all the time;
+  - in the end who has lived through it all holds as many descriptors, mappings and queue pairs as at the beginning, and
+    ends when asked."""
+
+import argparse
+import dataclasses
+import pathlib
+import random
+import signal
+import statistics
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "load"))
+
+import programs  # noqa: E402
+from processes import await_true, release_descriptors, squeeze_descriptors  # noqa: E402
+
+LATEST_MS = 2000  # behind a deadline
+SLACK = 2  # descriptors that gRPC's pollers come and go with
+ENOUGH_TO_REFUSE = 20  # times that descriptors run short, until somebody must have lacked one
+# Of links over RDMA that have grown, or of which there are two because two connections began at once.
+MORE_SLACK = {"queue pairs": 4, "regions": 16, "descriptors": 6}
+SLACK_OF_CHURN = 20  # what connections of the moment hold, where they come and go all the time
+
+
+@dataclasses.dataclass
+class Row:
+    """What has come of one fault, many times."""
+
+    title: str
+    path: str = ""  # that calls must go over; empty: not looked at
+    alone: bool = False  # there are no neighbours
+    slack: int = SLACK  # descriptors and mappings that who lives through it may have more
+    times: int = 0
+    recoveries: list = dataclasses.field(default_factory=list)  # seconds
+    calls: programs.Sum = dataclasses.field(default_factory=programs.Sum)
+    neighbours: programs.Sum = dataclasses.field(default_factory=programs.Sum)
+    last: programs.Sum = dataclasses.field(default_factory=programs.Sum)  # of everybody, when all was over
+    standstill: programs.Standstill = dataclasses.field(default_factory=programs.Standstill)
+    problems: list = dataclasses.field(default_factory=list)
+
+    def text(self):
+        worst = max(self.recoveries, default=0)
+        usual = statistics.median(self.recoveries) if self.recoveries else 0
+        statuses = ", ".join(f"{name} {count}" for name, count in sorted(self.calls.statuses.items()))
+        return (
+            f"{self.title:32} {self.times:5} times; again after {usual:.2f} s, at most {worst:.2f} s; {statuses}; latest "
+            f"{self.calls.late_ms:.0f} ms behind its deadline; neighbours {sum(self.neighbours.statuses.values())} calls, latest "
+            f"{self.neighbours.late_ms:.0f} ms; "
+            f"{'as it should be' if not self.problems else 'FAILED: ' + '; '.join(self.problems)}"
+        )
+
+
+class Scene:
+    """The processes of one row."""
+
+    def __init__(self, options, framework, path, chance):
+        self.options, self.framework, self.path, self.chance = options, framework, path, chance
+        self.programs = []
+        self.held = {}  # by programs that live through it all
+
+    def server(self, address=None, **how):
+        address = address or f"{self.options.host}:0"
+        how = {"settings": self.options.settings, **how}
+        server = programs.Server(self.options.build, self.framework, self.path, address, **how)
+        self.programs.append(server)
+        return server
+
+    def client(self, *addresses, flags=(), **how):
+        flags = ["--threads=2", f"--deadline={self.options.deadline}s", *self.options.flags, *flags]
+        how = {"settings": self.options.settings, **how}
+        client = programs.Client(self.options.build, self.framework, self.path, addresses, flags, **how)
+        self.programs.append(client)
+        return client
+
+    def pause(self, shortest=0.02, longest=0.4):
+        time.sleep(self.chance.uniform(shortest, longest))  # the moment of the fault
+
+    def remember(self, *lasting):
+        """What they hold, to be compared in the end."""
+        for program in lasting:
+            self.held[program] = settled(program)
+
+    def end(self, row):
+        """Everybody is as before, and ends when asked; clients first."""
+        for program, before in self.held.items():
+            check_holdings(row, program, before)
+        for client in self.alive(programs.Client):
+            for report in client.stop():
+                row.last.add(report)
+        for server in self.alive(programs.Server):
+            if (status := server.stop()) != 0:
+                row.problems.append(f"a server ended with {status}")
+
+    def alive(self, kind):
+        return [program for program in self.programs if isinstance(program, kind) and not program.ended()]
+
+    def close(self):
+        for program in self.programs:
+            if not program.ended():
+                programs.go_on(program)
+                program.kill()
+
+
+def await_calls(client, row, place=0, forgiven=0.0):
+    """Until a call that began after now has succeeded; the reports on the way are added up. How long it took. `forgiven`:
+    seconds that a call may be late without its being anybody's fault."""
+    start = time.monotonic()
+    fresh = 0
+    while fresh < 3:  # a report may tell of what had ended before
+        report = client.report()
+        report[place]["late_ms"] = max(0.0, report[place]["late_ms"] - 1000 * forgiven)
+        if row.calls.add(report[place]) > 0:
+            fresh += 1
+        elif report[place]["statuses"]:  # or none has ended
+            fresh = 0
+        for other, beside in enumerate(report):
+            if other != place:
+                row.neighbours.add(beside)
+        if time.monotonic() - start > 60:
+            row.problems.append("no call succeeds any more")
+            break
+        time.sleep(0.01)
+    return time.monotonic() - start
+
+
+def judge(row, framework, recovery):
+    """What is wrong with what the calls of a row have come to."""
+    strange = row.calls.other_than(programs.FINE | programs.AWAY[framework])
+    disturbed = row.neighbours.other_than(programs.FINE)
+    if strange:
+        row.problems.append(f"calls ended with {strange}")
+    if disturbed:
+        row.problems.append(f"neighbours' calls ended with {disturbed}")
+    late = row.last.other_than(programs.FINE | programs.AWAY[framework])
+    if late:
+        row.problems.append(f"in the end calls ended with {late}")
+    for whose in (row.calls, row.neighbours, row.last):
+        if row.path and whose.over_other_than(row.path):
+            row.problems.append(f"calls went over {whose.paths}")
+        if whose.wrong:
+            row.problems.append(f"{whose.wrong} wrong answers: {whose.what}")
+        if whose.late_ms > LATEST_MS + row.standstill.ms:
+            row.problems.append(f"a call ended {whose.late_ms:.0f} ms after its deadline")
+    slow = [seconds for seconds in row.recoveries if seconds > recovery]
+    if slow:
+        row.problems.append(f"{len(slow)} recoveries took more than {recovery:g} s, the longest {max(slow):.1f} s")
+    if not row.alone and sum(row.neighbours.statuses.values()) == 0:
+        row.problems.append("no neighbour called")
+
+
+def settled(program):
+    """What it holds, when two looks agree."""
+    looks = [programs.held(program.pid)]
+
+    def same_again():
+        looks.append(programs.held(program.pid))
+        return looks[-1] == looks[-2]
+
+    await_true(same_again, 15, 0.5)
+    return looks[-1]
+
+
+def check_holdings(row, program, before):
+    more = MORE_SLACK if "queue pairs" in before else {}
+
+    def returned():
+        now = programs.held(program.pid)
+        return all(now[what] <= before[what] + row.slack + more.get(what, 0) for what in before)
+
+    if not await_true(returned, 10, 0.2):
+        kind = type(program).__name__.lower()
+        row.problems.append(f"a {kind} held {before}, and now {programs.held(program.pid)}")
+
+
+def server_killed(scene, row):
+    """SIGKILL at any moment of the server's life, from before it listens on."""
+    victim, other = scene.server(), scene.server()
+    addresses = victim.address(), other.address()
+    client = scene.client(*addresses)
+    await_calls(client, row)
+    scene.remember(client, other)
+    while row.times < scene.options.times:
+        scene.pause()
+        for _ in range(scene.chance.choice((1, 1, 1, 3))):  # now and then one that has hardly begun
+            victim.kill()
+            row.times += 1
+            victim = scene.server(addresses[0])
+            scene.pause(0, 0.03)
+        victim.address()
+        row.recoveries.append(await_calls(client, row))
+
+
+def client_killed(scene, row):
+    """SIGKILL of a client in the midst of its calls, again and again, while another one calls the same server."""
+    server = scene.server()
+    address = server.address()
+    beside = scene.client(address)
+    first = scene.client(address)
+    for client in (beside, first):
+        await_calls(client, Row(""))
+    first.kill()
+    scene.remember(server, beside)
+    while row.times < scene.options.times:
+        victim = scene.client(address)
+        row.recoveries.append(await_calls(victim, row))
+        scene.pause(0, 0.2)
+        victim.kill()
+        row.times += 1
+        row.neighbours.add(beside.report()[0])
+
+
+def stop_length(scene):
+    """Mostly short; sometimes beyond the deadline of what is under way."""
+    chance = scene.chance
+    return scene.options.stop or chance.choice((chance.uniform(0.001, 0.05), chance.uniform(0.05, 0.5), chance.uniform(1, 3)))
+
+
+def server_stopped(scene, row):
+    """SIGSTOP and SIGCONT of a server."""
+    victim, other = scene.server(), scene.server()
+    client = scene.client(victim.address(), other.address())
+    await_calls(client, row)
+    scene.remember(victim, other, client)
+    while row.times < scene.options.times:
+        scene.pause()
+        victim.signal(signal.SIGSTOP)
+        time.sleep(stop_length(scene))
+        victim.signal(signal.SIGCONT)
+        row.times += 1
+        row.recoveries.append(await_calls(client, row))
+
+
+def client_stopped(scene, row):
+    """SIGSTOP and SIGCONT of a client, whose own calls are late by the time it was stopped."""
+    server = scene.server()
+    address = server.address()
+    victim, beside = scene.client(address), scene.client(address)
+    for client in (victim, beside):
+        await_calls(client, Row(""))
+    scene.remember(server, victim, beside)
+    while row.times < scene.options.times:
+        scene.pause()
+        row.calls.add(victim.report()[0])
+        start = time.monotonic()
+        victim.signal(signal.SIGSTOP)
+        time.sleep(stop_length(scene))
+        row.neighbours.add(beside.report()[0])
+        victim.signal(signal.SIGCONT)
+        stopped = time.monotonic() - start
+        row.times += 1
+        row.recoveries.append(await_calls(victim, row, forgiven=stopped))
+
+
+def churn(scene, row):
+    """Connections that come and go with each call: 20 for each time. Nobody is in a hurry: this gRPC leaks a connection, over
+    TCP as well, whose channel is closed between the end of its handshake and the peer's SETTINGS."""
+    server = scene.server()
+    address = server.address()
+    beside = scene.client(address)
+    client = scene.client(address, flags=["--calls_each=1", "--most_bytes=1000", "--hurried=0"])
+    for one in (beside, client):
+        await_calls(one, Row(""))
+    row.slack = SLACK_OF_CHURN
+    for one in (server, client):
+        scene.held[one] = programs.held(one.pid)
+    while row.times < scene.options.times:
+        row.times += sum(client.report()[0]["statuses"].values()) / 20
+        row.neighbours.add(beside.report()[0])
+        time.sleep(0.1)
+    row.times = int(row.times)
+    row.recoveries.append(await_calls(client, row))
+
+
+def forked(scene, row):
+    """A client forks in the midst of its calls, and its child ends as by return from main."""
+    server, other = scene.server(), scene.server()
+    client = scene.client(server.address(), other.address())
+    await_calls(client, row)
+    scene.remember(client, server, other)
+    while row.times < scene.options.times:
+        scene.pause()
+        report = client.report(word="fork")
+        row.calls.add(report[0])
+        row.neighbours.add(report[1])
+        row.times += 1
+        row.recoveries.append(await_calls(client, row))
+    strange = row.calls.other_than(programs.FINE)
+    if strange:
+        row.problems.append(f"calls of who forked ended with {strange}")
+
+
+def no_descriptors(scene, row):
+    """A server, then a client, that may open hardly any file, while connections come and go."""
+    server, other = scene.server(), scene.server()
+    addresses = server.address(), other.address()
+    beside = scene.client(*addresses, flags=["--calls_each=5"])
+    client = scene.client(addresses[0], flags=["--calls_each=5"])
+    for one in (beside, client):
+        await_calls(one, row)
+    row.slack = SLACK_OF_CHURN
+    scene.remember(server, other, beside, client)
+    while row.times < scene.options.times:
+        victim = scene.chance.choice((server, client))
+        # A server keeps two: without one left when accept() looks for the next connection, this gRPC never accepts again.
+        squeeze_descriptors(victim.pid, scene.chance.randrange(2, 6))
+        scene.pause(0.1, 0.6)
+        release_descriptors(victim.pid)
+        row.times += 1
+        row.recoveries.append(max(await_calls(one, row) for one in (beside, client)))
+    if row.times >= ENOUGH_TO_REFUSE and not row.calls.other_than(programs.FINE):
+        row.problems.append("nobody lacked a descriptor")
+
+
+FAULTS = {
+    "server-killed": server_killed, "client-killed": client_killed, "server-stopped": server_stopped,
+    "client-stopped": client_stopped, "no-descriptors": no_descriptors, "churn": churn, "forked": forked,
+}  # fmt: skip
+
+
+def run(options, framework, path, fault, faults):
+    row = Row(f"{framework}, {path}, {fault}", "" if path == "tcp" else path, options.alone)
+    scene = Scene(options, framework, path, random.Random(f"{options.seed} {row.title}"))
+    try:
+        faults[fault](scene, row)
+        scene.end(row)
+        judge(row, framework, options.recovery)
+    except (OSError, RuntimeError) as problem:  # a TimeoutError is one, too
+        row.problems.append(str(problem))
+    finally:
+        scene.close()
+    print(row.text(), flush=True)
+    return not row.problems
+
+
+def run_all(options, faults):
+    """`faults`: functions of a scene and a row, by name. Whether each was as it should be."""
+    return [
+        run(options, framework, path, fault, faults)
+        for path in options.path or ["shm"]
+        for framework in options.framework or programs.AWAY
+        for fault in options.fault or faults
+    ]
+
+
+def positive(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+def parse_arguments(faults, arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--times", type=positive, default=10, help="that each happens (%(default)s)")
+    parser.add_argument("--framework", choices=programs.AWAY, action="append")
+    parser.add_argument("--path", choices=programs.PATHS, action="append", help="shm unless told otherwise")
+    parser.add_argument("--fault", choices=faults, action="append")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--host", default="127.0.0.1", help="that servers listen on (%(default)s)")
+    parser.add_argument("--deadline", type=float, default=2, help="of calls, in seconds (%(default)s)")
+    parser.add_argument("--recovery", type=float, default=5, help="seconds until calls must succeed again (%(default)s)")
+    parser.add_argument("--stop", type=float, help="seconds that processes are stopped for (default: 1 ms to 3 s)")
+    parser.add_argument("--flag", dest="flags", action="append", default=[], help="another one of the clients'")
+    parser.add_argument("--set", dest="settings", metavar="SKEIN_NAME=VALUE", action="append", default=[], help="of all programs")
+    parser.add_argument("--check", action="store_true", help="look at these options, and do nothing")
+    options = parser.parse_args(arguments)
+    options.settings = dict(setting.split("=") for setting in options.settings)
+    options.alone = False  # no scene has neighbours
+    return options
+
+
+def main():
+    options = parse_arguments(FAULTS)
+    if options.check:
+        return 0
+    print(f"--seed={options.seed}", flush=True)
+    results = run_all(options, FAULTS)
+    print(f"{sum(results)} of {len(results)} as they should be")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+#include "tests/load/callers.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <deque>
+#include <iostream>
+#include <thread>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_join.h"
+#include "tests/load/heap.h"
+#include "tests/load/options.h"
+
+namespace skein::load {
+namespace {
+
+void Print(std::deque<Tally>& tallies) {
+  std::vector<std::string> reports;
+  for (Tally& tally : tallies) reports.push_back(tally.Report());
+  std::cout << "[" << absl::StrJoin(reports, ", ") << "]" << std::endl;
+}
+
+// A child that only ends, as by return from main. Whether it got that far.
+bool ForkWell() {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(10);  // one that hangs ends by a signal
+    std::exit(0);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+}
+
+}  // namespace
+
+int RunCallers(const CallUntil& call_until) {
+  std::atomic<bool> ended = false;
+  std::deque<Tally> tallies;
+  std::vector<std::thread> threads;
+  for (const std::string& target : absl::GetFlag(FLAGS_targets)) {
+    Tally& tally = tallies.emplace_back();
+    for (int i = 0; i < absl::GetFlag(FLAGS_threads); ++i) {
+      threads.emplace_back([&call_until, &tally, &ended, target] { call_until(target, tally, ended); });
+    }
+  }
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line == "heap") {
+      std::cout << HeapReport() << std::endl;
+      continue;
+    }
+    if (line == "fork" && !ForkWell()) tallies.front().Wrong("a forked child");
+    Print(tallies);
+  }
+  ended = true;
+  for (std::thread& thread : threads) thread.join();
+  Print(tallies);
+  return 0;
+}
+
+}  // namespace skein::load

@@ -1,0 +1,23 @@
+// The threads of a client that call, until they are told to end.
+#ifndef SKEIN_TESTS_LOAD_CALLERS_H_
+#define SKEIN_TESTS_LOAD_CALLERS_H_
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "tests/load/tally.h"
+
+namespace skein::load {
+
+// One thread's calls to one server, until they are to end.
+using CallUntil = std::function<void(const std::string& target, Tally& tally, const std::atomic<bool>& ended)>;
+
+// Calls every one of --targets by --threads threads until the standard input ends. Prints a list of the targets'
+// reports (tally.h) for each line of it, and at the end; before that, for the line "fork", it forks a child that ends
+// at once. The line "heap" is answered by heap.h's report instead. Returns the exit status.
+int RunCallers(const CallUntil& call_until);
+
+}  // namespace skein::load
+
+#endif  // SKEIN_TESTS_LOAD_CALLERS_H_

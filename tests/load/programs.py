@@ -1,0 +1,185 @@
+"""The programs of a load: servers, and clients whose every byte is checked."""
+
+import json
+import os
+import pathlib
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from processes import clean_environment, descriptors  # noqa: E402
+
+PATIENCE = 20  # seconds for any answer
+
+# What a call may end with while nothing is wrong. GIVEN_UP: by its caller, in a hurry or for fun.
+FINE = {"OK", "GIVEN_UP"}
+# And with what else while a server is away, or its client stopped.
+AWAY = {
+    "grpc": {"UNAVAILABLE", "DEADLINE_EXCEEDED"},
+    "thrift": {"NOT_OPEN", "END_OF_FILE", "TIMED_OUT", "UNKNOWN"},
+}
+
+# What makes two processes of one host use it.
+PATHS = {
+    "shm": {"SKEIN_RDMA": "off"},
+    "rdma": {"SKEIN_SHM": "off"},
+    "tcp": {"SKEIN_SHM": "off", "SKEIN_RDMA": "off"},
+}
+
+
+class Program:
+    """One process, which answers lines by lines. It uses `path`, or nothing unless `mode` says prefer."""
+
+    def __init__(self, build, framework, path, flags, prefix=(), settings=None, mode=None):
+        environment = clean_environment("GRPC_")
+        environment.update({**PATHS[path], **(settings or {})})
+        mode = mode or ("off" if path == "tcp" else "require")
+        self.process = subprocess.Popen(
+            [*prefix, build / f"tests/load/{framework}_load", f"--mode={mode}", *flags],
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # fmt: skip
+        self.unread = b""
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def line(self, patience=PATIENCE):
+        end = time.monotonic() + patience
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self.unread:
+                if not selector.select(max(0.0, end - time.monotonic())):
+                    raise TimeoutError(f"process {self.pid} says nothing for {patience} s")
+                data = self.process.stdout.read(65536)
+                if not data:
+                    raise RuntimeError(f"process {self.pid} ended by itself with {self.process.wait()}")
+                self.unread += data
+        line, self.unread = self.unread.split(b"\n", 1)
+        return line.decode()
+
+    def heap(self):
+        """KiB that malloc has given out ("live"), and that it keeps ("free")."""
+        self.process.stdin.write(b"heap\n")
+        return json.loads(self.line())
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def kill(self):
+        """SIGKILL; returns when it is gone."""
+        self.process.kill()
+        self.process.wait()
+        self.close_pipes()
+
+    def close_pipes(self):
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+    def ended(self):
+        return self.process.poll() is not None
+
+
+class Server(Program):
+    def __init__(self, build, framework, path, address="127.0.0.1:0", **how):
+        super().__init__(build, framework, path, [f"--serve={address}"], **how)
+
+    def address(self):
+        """When it listens."""
+        return self.line().removeprefix("listening on ")
+
+    def stop(self):
+        """Asks it to end, and returns its status."""
+        self.process.stdin.close()
+        status = self.process.wait(PATIENCE)
+        self.process.stdout.close()
+        return status
+
+
+class Client(Program):
+    def __init__(self, build, framework, path, addresses, flags=(), **how):
+        super().__init__(build, framework, path, [f"--targets={','.join(addresses)}", *flags], **how)
+
+    def report(self, patience=PATIENCE, word="report"):
+        """A report for each server, of what has ended since the last (tests/load/tally.h). "fork": it forks before."""
+        self.process.stdin.write(f"{word}\n".encode())
+        return json.loads(self.line(patience))
+
+    def stop(self):
+        """Ends the load; the last report, or an error if the process does not end well."""
+        self.process.stdin.close()
+        reports = json.loads(self.line(PATIENCE + 10))
+        if self.process.wait(PATIENCE) != 0:
+            raise RuntimeError(f"the client ended with {self.process.returncode}")
+        self.process.stdout.close()
+        return reports
+
+
+class Standstill(threading.Thread):
+    """For how long this machine has let nobody run, at worst: machines that are shared stop now and then."""
+
+    NAP = 0.01  # seconds
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.ms = 0.0
+        self.start()
+
+    def run(self):
+        while True:
+            before = time.monotonic()
+            time.sleep(self.NAP)
+            self.ms = max(self.ms, 1000 * (time.monotonic() - before - self.NAP))
+
+
+class Sum:
+    """Reports of one server, added up."""
+
+    def __init__(self):
+        self.statuses, self.paths, self.wrong, self.what, self.late_ms, self.bytes = {}, {}, 0, "", 0.0, 0
+
+    def add(self, report):
+        for status, count in report["statuses"].items():
+            self.statuses[status] = self.statuses.get(status, 0) + count
+        for path, count in report["paths"].items():
+            self.paths[path] = self.paths.get(path, 0) + count
+        self.wrong, self.what = self.wrong + report["wrong"], report["what"] or self.what
+        self.late_ms = max(self.late_ms, report["late_ms"])
+        self.bytes += report["bytes"]
+        return report["statuses"].get("OK", 0)
+
+    def other_than(self, allowed):
+        return {status: count for status, count in self.statuses.items() if status not in allowed}
+
+    def over_other_than(self, path):
+        """Calls that went well elsewhere. (Of some nobody knows: their connection had gone when they were looked at.)"""
+        return {other: count for other, count in self.paths.items() if other.split(":")[0] not in (path, "none")}
+
+
+def held(pid):
+    """Descriptors, and mappings of shared memory; and what all processes have of RDMA devices, where there are any: the
+    kernel only knows which thread made it, and threads end."""
+    maps = pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines()
+    holdings = {"descriptors": len(descriptors(pid)), "mappings": sum("memfd:" in line for line in maps)}
+    if shutil.which("rdma") and RDMA_DEVICES.exists() and any(RDMA_DEVICES.iterdir()):
+        devices = json.loads(subprocess.run(["rdma", "-j", "resource", "show"], check=True, capture_output=True, text=True).stdout)
+        holdings.update({what: sum(device[kind] for device in devices) for what, kind in RDMA_OBJECTS.items()})
+    return holdings
+
+
+RDMA_DEVICES = pathlib.Path("/sys/class/infiniband")
+RDMA_OBJECTS = {"queue pairs": "qp", "regions": "mr"}
+
+
+def resident_kib(pid):
+    return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def go_on(program):
+    if not program.ended():
+        program.signal(signal.SIGCONT)

@@ -1,0 +1,66 @@
+"""An older Skein and a newer one: they agree on what both know, or go on over TCP, and say why. The other version is played
+by a proxy that rewrites what this one says; the form that every version keeps to is in core/wire/FORMAT.md."""
+
+import harness
+import tampering_proxy
+
+NEWER_FABRIC = b"\x03cxl" + (5).to_bytes(2, "little") + b"hello"
+FABRICS_AT = 2 + 16 + 2  # of an offer
+NO_COMMON_VERSION = 4  # core/base/fallback.h
+
+
+def knows_more(offer):
+    """As of a client of versions 1 and 2, which would like best a fabric that version 1 has not heard of."""
+    flags, fabrics = offer[FABRICS_AT - 1] | 0x80, offer[FABRICS_AT] + 1
+    head = bytes((1, 2)) + offer[2 : FABRICS_AT - 1] + bytes((flags, fabrics))
+    return head + NEWER_FABRIC + offer[FABRICS_AT + 1 :] + b"and more"
+
+
+def without_newer_fabric(answer):
+    """As told to a client that has offered what knows_more() did not add."""
+    return answer[:3] + bytes((answer[3] - 1,)) + answer[4:]
+
+
+def only_newer(offer):
+    return bytes((2, 3)) + offer[2:]
+
+
+def refused_by_newer(_):
+    detail = b"offered 1 to 1, this end has 2"
+    return bytes((2, 0, NO_COMMON_VERSION)) + len(detail).to_bytes(2, "little") + detail
+
+
+class Versions(harness.ProcessTest):
+    def through(self, tls, **changes):
+        """A server, and a client of it whose negotiation is changed so."""
+        server_flags, client_flags = [], []
+        if tls:
+            certificate, key = self.certificate()
+            server_flags, client_flags = [f"--tls_cert={certificate}", f"--tls_key={key}"], [f"--tls_ca={certificate}"]
+        server = self.server(server_flags)
+        proxy = tampering_proxy.VersionProxy(int(server.address.rsplit(":", 1)[1]), **changes)
+        self.addCleanup(proxy.close)
+        client = self.client(f"127.0.0.1:{proxy.port}", client_flags)
+        self.assert_calls_succeed(client, count=20, size=10_000)
+        self.assertGreater(proxy.changed, 0)
+        return server, client
+
+    def test_a_newer_client_agrees_with_this_server_on_what_both_know(self):
+        for tls in (False, True):
+            with self.subTest(tls=tls):
+                server, client = self.through(tls, offer=knows_more, answer=without_newer_fabric)
+                self.assert_path(client, "shm")
+                self.assert_path(server, "shm")
+
+    def test_a_newer_client_that_has_left_this_version_behind_goes_on_over_tcp(self):
+        for tls in (False, True):
+            with self.subTest(tls=tls):
+                server, client = self.through(tls, offer=only_newer)
+                for end in (client, server):
+                    self.assert_path(end, "tcp: no common protocol version (offered 2 to 3, this end has 1)")
+
+    def test_a_newer_server_that_has_left_this_version_behind_goes_on_over_tcp(self):
+        for tls in (False, True):
+            with self.subTest(tls=tls):
+                _, client = self.through(tls, offer=only_newer, answer=refused_by_newer)
+                self.assert_path(client, "tcp: no common protocol version (offered 1 to 1, this end has 2)")
