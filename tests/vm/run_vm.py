@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Runs the tests that need an RDMA device, in virtual machines, one after another.
 
-A test is an entry here and a script of its name, guest/NAME.sh, which gets the build folder as its argument.
+A test is an entry here and a script of its name, guest/NAME.sh, which gets the build folder as its argument, and behind that
+what is said here behind --:
+
+    run_vm.py --seconds 3600 process_faults -- --times 100
 """
 
 import argparse
@@ -21,6 +24,13 @@ class Test:
     guests: int  # 1, or 2: both run the script, as $VM_ROLE server and client
     seconds: int  # limit for everything, boot included; several times what it takes without KVM
     options: tuple = ()  # more of vm.sh's
+    usual: tuple = ()  # what its script is told unless something is said behind --
+    by_name: bool = False  # not unless it is named: it takes long, or judges rates
+
+
+def few(times, *faults):
+    """Some of many faults, that all have their turn in a minute."""
+    return (f"--times={times}", *(f"--fault={fault}" for fault in faults))
 
 
 TESTS = [
@@ -30,30 +40,37 @@ TESTS = [
     Test("interop", guests=2, seconds=900),
     Test("thrift", guests=2, seconds=900),
     Test("faults", guests=2, seconds=900),
-]
+    Test("process_faults", guests=1, seconds=600,
+         usual=few(2, "server-killed", "no-memory-to-lock", "server-out-of-memory", "clock-set")),
+    Test("link_faults", guests=2, seconds=600, usual=few(1, "loss-5", "down-1", "device-removed"), by_name=True),
+]  # fmt: skip
 
 
 def parse_arguments():
     root = SOURCE.parents[1]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=root / "build/dev", help="build folder (%(default)s)")
+    parser.add_argument("--seconds", type=int, help="another limit for each")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these of " + ", ".join(t.name for t in TESTS))
-    return parser.parse_args()
+    split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    options = parser.parse_args(sys.argv[1:split])
+    options.of_scripts = sys.argv[split + 1 :]
+    return options
 
 
-def command_of(test, build):
+def command_of(test, options):
     """vm.sh, and what it runs in the guests."""
-    script = [str(SOURCE / "guest" / f"{test.name}.sh"), str(build)]
-    command = [str(SOURCE / "vm.sh"), "-q", "-n", test.name, "-t", str(test.seconds), *test.options]
+    script = [str(SOURCE / "guest" / f"{test.name}.sh"), str(options.build.resolve()), *(options.of_scripts or test.usual)]
+    command = [str(SOURCE / "vm.sh"), "-q", "-n", test.name, "-t", str(options.seconds or test.seconds), *test.options]
     if test.guests == 2:
         command += ["-s", shlex.join(script)]
     return [*command, "--", *script]
 
 
-def run(test, build):
+def run(test, options):
     """Whether it passed. A failure's story is vm.sh's to tell."""
     start = time.monotonic()
-    process = subprocess.run(command_of(test, build), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.run(command_of(test, options), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     passed = process.returncode == 0
     print(f"{test.name:30} {'passed' if passed else 'FAILED'} {time.monotonic() - start:8.1f} s", flush=True)
     if not passed:
@@ -66,8 +83,8 @@ def main():
     unknown = set(arguments.names) - {test.name for test in TESTS}
     if unknown:
         sys.exit(f"run_vm: no such test: {', '.join(sorted(unknown))}")
-    tests = [test for test in TESTS if not arguments.names or test.name in arguments.names]
-    results = [run(test, arguments.build.resolve()) for test in tests]
+    tests = [test for test in TESTS if (test.name in arguments.names if arguments.names else not test.by_name)]
+    results = [run(test, arguments) for test in tests]
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 

@@ -1,7 +1,10 @@
 """What Python scripts in guests have of guest/lib.sh."""
 
+import json
 import os
 import pathlib
+import re
+import subprocess
 import time
 
 ROLE = os.environ["VM_ROLE"]
@@ -17,9 +20,51 @@ SETTINGS = {"SKEIN_NEGOTIATION_TIMEOUT": "20000", "SKEIN_RDMA_TIMEOUT": "16"}
 COUNTERS = pathlib.Path("/sys/class/infiniband/rxe0/ports/1/hw_counters")
 
 
+def shell(command):
+    return subprocess.run(command, shell=True, check=True, capture_output=True, text=True).stdout
+
+
 def packets():
     """What rxe0 has sent and received."""
     return [int((COUNTERS / name).read_text()) for name in ("sent_pkts", "rcvd_pkts")]
+
+
+def rdma_objects():
+    """What rxe0 has of each kind: queue pairs, regions, ..."""
+    return {kind: count for kind, count in json.loads(shell("rdma -j resource show"))[0].items() if kind not in ("ifindex", "ifname")}
+
+
+# Around outages this kernel's rxe warns of itself.
+KNOWN_WARNING = "rxe_comp.c"
+COMPLAINTS = re.compile(r"WARNING:|BUG:|Oops|general protection fault|blocked for more than")
+
+
+def kernel_complaints():
+    """What must never be in the kernel's log."""
+    return [line for line in shell("dmesg").splitlines() if COMPLAINTS.search(line) and KNOWN_WARNING not in line]
+
+
+def verdict(results, before):
+    """The exit status of faults, `results` of which were as they should be and which rxe0 had `before` of."""
+    results = list(results)
+    try:
+        wait_until(lambda: rdma_objects() == before, 20, "")
+    except TimeoutError:
+        results.append(False)
+        print(f"FAILED: rxe0 had {before}, and has {rdma_objects()} now")
+    if kernel_complaints():
+        results.append(False)
+        print("FAILED: the kernel says", *kernel_complaints(), sep="\n  ")
+    print(f"{sum(results)} of {len(results)} as they should be; rxe0 has {rdma_objects()}", flush=True)
+    return 0 if all(results) else 1
+
+
+def give_device():
+    """Adds rxe0 if it is not there, and waits until it has this guest's address."""
+    gids = pathlib.Path("/sys/class/infiniband/rxe0/ports/1/gids")
+    if not gids.exists():
+        shell("rdma link add rxe0 type rxe netdev eth0")
+    wait_until(lambda: ADDRESS_GID in shell(f"cat {gids}/?"), 10, "the address among the GIDs")
 
 
 def tell(word):

@@ -1,0 +1,51 @@
+"""Pages that promise something name the tests that hold it: each of those is there."""
+
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NO_TESTS = {"AuthContext", "TSSLSocket", "Suite", "Suite.Test"}  # other words
+PAGES = ("docs/security.md", "docs/reliability.md")
+
+
+def read(pattern):
+    return "\n".join(path.read_text() for path in ROOT.glob(pattern))
+
+
+class NamedTests(unittest.TestCase):
+    def test_each_is_there(self):
+        cpp = read("tests/**/*.cc") + read("tests/**/*.h")
+        named = [name for page in PAGES if (ROOT / page).exists() for name in re.findall(r"`([^`]+)`", (ROOT / page).read_text())]
+        missing = [name for name in named if not self.exists(name, cpp)]
+        self.assertGreater(len(named), 40)
+        self.assertEqual(missing, [])
+
+    def exists(self, name, cpp):
+        if fuzz := re.fullmatch(r"fuzz_(\w+)", name):
+            return (ROOT / f"tests/fuzz/{fuzz[1]}.cc").exists()
+        if python := re.fullmatch(r"(test_\w+)\.(test_\w+)", name):
+            file = ROOT / f"tests/process/{python[1]}.py"
+            return file.exists() and f"def {python[2]}(" in file.read_text()
+        if command := re.fullmatch(r"\./run (\w+)(?: (?:--)?(\w+))?(.*)", name):
+            return self.runs(*command.groups())
+        if suite := re.fullmatch(r"([A-Z]\w*)(?:\.([A-Z]\w*))?", name):
+            if name in NO_TESTS:
+                return True
+            # A fixture's name, or an alias of it; both words in one declaration where a test is named.
+            test = suite[2] + r"\b" if suite[2] else ""
+            return re.search(rf"TEST\w*\(\s*{suite[1]},\s*{test}", cpp) is not None
+        return True  # an option, a file
+
+    def runs(self, verb, what, more):
+        scripts = read("run") + read("scripts/*.sh")
+        faults = read("tests/faults/*.py") + read("tests/vm/guest/*.py")
+        return (
+            f"verb_{verb}()" in scripts
+            and (verb != "test" or f"test_{what}()" in scripts)
+            and all(f'"{fault}":' in faults for fault in re.findall(r"--fault ([\w-]+)", more))
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,173 @@
+"""link_faults.py BUILD [OPTION of tests/faults/faults.py...]: the link between a client and its server, of two guests, loses
+packets, changes them, mixes them up; goes down for a while; their device is removed. All under load, each byte of which is
+checked. Of `--times`: how often a link goes down."""
+
+import functools
+import itertools
+import pathlib
+import subprocess
+import sys
+import time
+
+import guests
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tests/faults"))
+
+import faults  # noqa: E402
+from faults import programs  # noqa: E402
+from guests import shell  # noqa: E402
+
+# What an emulated processor can do.
+SLOW = ["--deadline", "10", "--recovery", "20", "--flag=--most_bytes=65536", "--flag=--connecting=10s"]
+# Skein's default: 67 ms. Each packet that is lost behind the others costs that.
+SOON = {"SKEIN_RDMA_TIMEOUT": "14"}
+SERVER = "10.9.0.1"
+RATE_TIME = 5  # seconds for each of --times
+
+
+class Servers:
+    """In the server guest, which runs commands, too."""
+
+    def __init__(self, options):
+        self._options = options
+        self._running = []  # or they would end
+
+    def answer(self, question):
+        verb, _, rest = question.partition(" ")
+        if verb == "shell":
+            return shell(rest)
+        framework, path = rest.split()
+        mode = "off" if path == "tcp" else "prefer"
+        server = programs.Server(self._options.build, framework, path, f"{SERVER}:0", settings=self._options.settings, mode=mode)
+        self._running.append(server)
+        return server.address()
+
+
+questions = itertools.count()
+
+
+def ask(question):
+    return guests.ask(next(questions), question)
+
+
+def shell_there(command):
+    return ask("shell " + command)
+
+
+@functools.cache
+def address(framework, path):
+    """Of a server, which is there from now on."""
+    return ask(f"server {framework} {path}")
+
+
+def client_of(scene, **how):
+    return scene.client(address(scene.framework, scene.path), **how)
+
+
+def rate_of(scene, row):
+    """MB/s of calls that went well, for a while."""
+    client = client_of(scene)
+    faults.await_calls(client, faults.Row(""))
+    start = time.monotonic()
+    time.sleep(RATE_TIME * scene.options.times)
+    report = client.report()[0]
+    row.calls.add(report)
+    client.kill()
+    return report["bytes"] / (time.monotonic() - start) / 1e6
+
+
+def bad_link(what, share=0.0):
+    """A fault: the link does `what` to packets, of both sides. So much of the rate without must be left, if there is time to
+    measure it."""
+
+    def fault(scene, row):
+        clean = rate_of(scene, row)
+        for run in (shell, shell_there):
+            run(f"tc qdisc replace dev eth0 root netem {what}")
+        try:
+            bad = rate_of(scene, row)
+        finally:
+            for run in (shell, shell_there):
+                run("tc qdisc del dev eth0 root")
+        row.times = scene.options.times
+        row.title += f", {clean:.2f} MB/s without, {bad:.2f} with"
+        if bad < share * clean and scene.options.times > 1:
+            row.problems.append(f"less than {100 * share:.0f} % of the rate")
+
+    return fault
+
+
+def link_down(seconds):
+    """A fault: either end's link goes down for so long."""
+
+    def fault(scene, row):
+        client = client_of(scene)
+        faults.await_calls(client, row)
+        while row.times < scene.options.times:
+            scene.pause()
+            run = scene.chance.choice((shell, shell_there))
+            run("ip link set eth0 down")
+            time.sleep(seconds)  # the outage itself
+            run("ip link set eth0 up")
+            row.times += 1
+            row.recoveries.append(faults.await_calls(client, row))
+
+    return fault
+
+
+def device_removed(scene, row):
+    """Soft-RoCE cannot take a device from those who use it, nor tell them: it waits for the last to let go."""
+    row.path = ""
+    for _ in range(scene.options.times):
+        client = client_of(scene, mode="prefer")
+        faults.await_calls(client, row)
+        removal = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
+        row.recoveries.append(faults.await_calls(client, row))
+        client.kill()
+        removal.wait(30)
+        without, beside = faults.Row(""), client_of(scene, mode="prefer")
+        faults.await_calls(beside, without)
+        if without.calls.over_other_than("tcp"):
+            row.problems.append(f"without a device, calls went over {without.calls.paths}")
+        guests.give_device()
+        row.recoveries.append(faults.await_calls(beside, row))
+        beside.kill()
+        row.times += 1
+        again = client_of(scene)  # which requires it
+        faults.await_calls(again, row)
+        again.kill()
+
+
+FAULTS = {
+    "loss-1": bad_link("loss 1%", 0.5),
+    "loss-5": bad_link("loss 5%", 0.1),
+    "corrupt-2": bad_link("corrupt 2%"),
+    "reorder-25": bad_link("delay 2ms reorder 25%"),
+    "duplicate-20": bad_link("duplicate 20%"),
+    "down-1": link_down(1),
+    "down-5": link_down(5),
+    "down-20": link_down(20),
+    "device-removed": device_removed,
+}
+
+
+def main():
+    build, *arguments = sys.argv[1:]
+    options = faults.parse_arguments(FAULTS, ["--build", build, *SLOW, *arguments])
+    options.settings = {**guests.SETTINGS, **SOON, **options.settings}
+    options.alone = True
+    options.path = options.path or ["rdma"]
+    if guests.ROLE == "server":
+        guests.answer_questions(Servers(options).answer, 24 * 3600)
+        return 0
+    before = guests.rdma_objects()
+    print(f"--seed={options.seed}", flush=True)
+    try:
+        return guests.verdict(faults.run_all(options, FAULTS), before)
+    finally:
+        guests.tell("done")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
