@@ -26,6 +26,7 @@ case $name in
   flock-sim) program=(sim/flock_sim.py) ;;
   durable) program=(durable/durable.py) ;;
   durable-shm) program=(durable/durable_shm.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim durable durable-shm" ;;
+  durable-calls) program=(durable/durable_calls.py) ;;
+  *) die "unknown benchmark '$name'; there are: report quick thrift trace vm core large rdma flock-sim durable durable-shm durable-calls" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

@@ -5,7 +5,6 @@ persistent memory takes any? The cases of a round run one after the other in shu
 the same round and setting. --docs writes the table into DIR/durable-performance.md."""
 
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -14,10 +13,8 @@ import durable_claims as paper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
 import arguments  # noqa: E402
-import machine  # noqa: E402
-import shuffled  # noqa: E402
+import paired_report  # noqa: E402
 import statistics_of  # noqa: E402
-import table  # noqa: E402
 
 BEGIN = "<!-- figures over shared memory: written by bench/durable/durable_shm.py --docs, do not edit -->"
 
@@ -69,30 +66,13 @@ def cell(case):
 
 def markdown(results):
     lines = [[exchange, *(cell(results["cases"][f"{exchange}, {setting}"]) for setting in SETTINGS)] for exchange in EXCHANGES]
-    about = results["machine"]
-    settings = results["settings"]
-    return "\n".join([
-        f"{results['date'][:10]}, commit {about['commit']}, {about['cores']} cores of {about['cpu']} ({about['virtual']}), Linux {about['kernel']}; "
-        f"load average {results['load']:.1f}. {settings['rounds']} rounds of {settings['duration']} a figure; seed {settings['seed']}.",
-        "",
-        *table.rows(["", *SETTINGS], lines),
-    ])  # fmt: skip
+    return paired_report.text(results, ["", *SETTINGS], lines)
 
 
 def main():
     options = parse_arguments()
     cases = [(exchange, setting) for setting in SETTINGS for exchange in EXCHANGES]
-    series = shuffled.rounds(options, cases, lambda case: run(options, *case))
-    results = {
-        **machine.heading(options, "seed", "rounds", "duration", "quick"),
-        "load": os.getloadavg()[1],
-        "cases": summaries(series),
-    }
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
-    print(markdown(results))
-    if options.docs:
-        page = options.docs / "durable-performance.md"
-        page.write_text(table.written_into(page.read_text(), markdown(results), BEGIN))
+    paired_report.make(options, cases, lambda case: run(options, *case), summaries, markdown, "durable-performance.md", BEGIN)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import unittest
 
 import durable
+import durable_calls
 import durable_claims as paper
 import durable_shm
 
@@ -67,6 +68,23 @@ class SharedMemory(unittest.TestCase):
         cases = durable_shm.summaries(series)
         self.assertEqual(cases["wflush, 1 KiB, light"]["kops"]["ratio"]["median"], 3.0)
         self.assertEqual(durable_shm.cell(cases["FaRM, 1 KiB, light"]), "**10.0** (10.0..10.0), x1.00; 10.0")
+
+
+class Calls(unittest.TestCase):
+    def test_ratios_are_to_plain_calls_in_the_same_round(self):
+        def rounds(log, *factors):
+            level = "" if log == durable_calls.PLAIN else "persistent"
+            return [{**dict.fromkeys(durable_calls.FIGURES, 10.0 * factor), "level": level} for factor in factors]
+
+        series = {
+            (*service, log): rounds(log, 1, 2) if log == durable_calls.PLAIN else rounds(log, 2, 8)
+            for service in durable_calls.SERVICES for log in durable_calls.LOGS
+        }  # fmt: skip
+        cases = durable_calls.summaries(series)
+        self.assertNotIn("persisted_p50_us", cases["grpc, TCP, 1, plain"])
+        self.assertEqual(cases["thrift, shm, 8, log on disk"]["persisted_p50_us"]["ratio"]["median"], 3.0)
+        self.assertEqual(durable_calls.cell(cases["thrift, shm, 8, log on disk"]),
+                         "**x3.00** (2.00..4.00); persisted 50 (x3.0), answered 50 / 50 (x3.0)")
 
 
 if __name__ == "__main__":

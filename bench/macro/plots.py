@@ -53,15 +53,16 @@ class Logarithmic:
 
 
 class Axes:
-    """Logarithmic x over the given values; y by its scale."""
+    """x over the given values, logarithmic unless it is time; y by its scale."""
 
-    def __init__(self, xs, scale, label):
+    def __init__(self, xs, scale, label, time):
         self._xs, self._scale, self._label = sorted(set(xs)), scale, label
-        self._low = math.log(self._xs[0])
-        self._high = max(math.log(self._xs[-1]), self._low + 1e-9)
+        self._measure = float if time else math.log
+        self._low = self._measure(self._xs[0])
+        self._high = max(self._measure(self._xs[-1]), self._low + 1e-9)
 
     def x(self, value):
-        part = (math.log(value) - self._low) / (self._high - self._low)
+        part = (self._measure(value) - self._low) / (self._high - self._low)
         return LEFT + part * (WIDTH - LEFT - RIGHT)
 
     def y(self, value):
@@ -85,16 +86,17 @@ class Axes:
         return drawn
 
 
-def chart(title, x_title, y_title, series, scale=Linear, label="{:,}".format):
-    """`series`: {name: [(x, y), ...]}; `label`: how an x is written. Returns an SVG document."""
+def chart(title, x_title, y_title, series, scale=Linear, label="{:,}".format, time=False):
+    """`series`: {name: [(x, y), ...]}; `label`: how an x is written; `time`: so many x that they are a line of time. Returns
+    an SVG document."""
     points = [point for line in series.values() for point in line]
-    axes = Axes([x for x, _ in points], scale([y for _, y in points]), label)
+    axes = Axes([x for x, _ in points], scale([y for _, y in points]), label, time)
     drawn = [text(WIDTH / 2, 20, title, size=14), *axes.lines(x_title, y_title)]
     for index, (name, line) in enumerate(series.items()):
         colour = COLOURS[index % len(COLOURS)]
         path = " ".join(f"{axes.x(x):.1f},{axes.y(y):.1f}" for x, y in line)
         drawn.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        drawn += [f'<circle cx="{axes.x(x):.1f}" cy="{axes.y(y):.1f}" r="3" fill="{colour}"/>' for x, y in line]
+        drawn += [] if time else [f'<circle cx="{axes.x(x):.1f}" cy="{axes.y(y):.1f}" r="3" fill="{colour}"/>' for x, y in line]
         column, row = index % 2, index // 2
         x, y = LEFT + column * (WIDTH - LEFT) / 2, HEIGHT - 38 + row * 16
         drawn.append(f'<rect x="{x:.1f}" y="{y - 9:.1f}" width="14" height="9" fill="{colour}"/>')

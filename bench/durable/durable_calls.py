@@ -1,0 +1,97 @@
+"""durable_calls.py --build DIR [--quick] [--out FILE] [--seed N] [--docs DIR]: durable calls of gRPC and Thrift beside plain ones.
+
+Question: what does a call cost more when it is durable, until it is persisted and until it is answered? The log lies in
+memory (tmpfs: nothing is written to a disk; what the protocol costs) or on the disk of the current folder (fdatasync). The
+cases of a round run one after the other in shuffled order; every ratio is to plain calls of the same framework, carrier and
+number of callers in the same round. --docs writes the table into DIR/durable.md."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
+import arguments  # noqa: E402
+import paired_report  # noqa: E402
+import statistics_of  # noqa: E402
+
+BEGIN = "<!-- figures: written by bench/durable/durable_calls.py --docs, do not edit -->"
+
+PLAIN = "plain"
+LOGS = {PLAIN: None, "log in memory": pathlib.Path("/dev/shm"), "log on disk": pathlib.Path()}
+SERVICES = [(framework, carrier, callers) for framework in ("grpc", "thrift") for carrier in ("TCP", "shm") for callers in (1, 8)]
+FIGURES = ("calls_per_s", "p50_us", "p99_us", "persisted_p50_us", "persisted_p99_us")
+
+
+def parse_arguments():
+    docs = [argument for argument in sys.argv if argument.startswith("--docs=")]
+    sys.argv = [argument for argument in sys.argv if argument not in docs]
+    options = arguments.parse(__doc__, "durable_calls.json")
+    options.docs = pathlib.Path(docs[-1].partition("=")[2]) if docs else None
+    options.rounds = 2 if options.quick else 11
+    options.duration = "50ms" if options.quick else "500ms"
+    return options
+
+
+def run(options, case):
+    framework, carrier, callers, log = case
+    command = [options.build / f"bench/durable/bench_durable_{framework}", f"--skein={str(carrier == 'shm').lower()}",
+               f"--callers={callers}", f"--duration={options.duration}"]  # fmt: skip
+    with tempfile.TemporaryDirectory(dir=LOGS[log]) as folder:
+        if log != PLAIN:
+            command.append(f"--log={folder}/log")
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def summaries(series):
+    """{'framework, carrier, callers, log': {figure: summary, with its ratio to plain calls'}, ..., 'level': the log's}."""
+    out = {}
+    for (*service, log), rounds in series.items():
+        plain = series[(*service, PLAIN)]
+        figures = {}
+        for figure in FIGURES:
+            values = [round_[figure] for round_ in rounds]
+            if log == PLAIN and figure.startswith("persisted"):
+                continue
+            base = [round_[figure.removeprefix("persisted_")] for round_ in plain]
+            figures[figure] = statistics_of.with_ratio(values, base)
+        out[name((*service, log))] = {**figures, "level": rounds[0]["level"]}
+    return out
+
+
+def name(case):
+    return ", ".join(map(str, case))
+
+
+def cell(case):
+    rate = case["calls_per_s"]
+    if not case["level"]:
+        return f"{rate['median']:,.0f}; {case['p50_us']['median']:,.0f} / {case['p99_us']['median']:,.0f}"
+    persisted, replied = case["persisted_p50_us"], case["p50_us"]
+    return (
+        f"**x{rate['ratio']['median']:.2f}** ({rate['ratio']['min']:.2f}..{rate['ratio']['max']:.2f}); "
+        f"persisted {persisted['median']:,.0f} (x{persisted['ratio']['median']:.1f}), "
+        f"answered {replied['median']:,.0f} / {case['p99_us']['median']:,.0f} (x{replied['ratio']['median']:.1f})"
+    )
+
+
+def markdown(results):
+    lines = []
+    for framework, carrier, callers in SERVICES:
+        title = f"{'gRPC' if framework == 'grpc' else 'Thrift'}, {carrier}, {callers} caller{'s' if callers > 1 else ''}"
+        lines.append([title, *(cell(results["cases"][name((framework, carrier, callers, log))]) for log in LOGS)])
+    return paired_report.text(results, ["64 bytes", "plain: calls/s; p50 / p99 us", *list(LOGS)[1:]], lines)
+
+
+def main():
+    options = parse_arguments()
+    cases = [(*service, log) for service in SERVICES for log in LOGS]
+    paired_report.make(options, cases, lambda case: run(options, case), summaries, markdown, "durable.md", BEGIN)
+
+
+if __name__ == "__main__":
+    main()
