@@ -37,6 +37,18 @@ quietly() {
   fi
 }
 
+# check_options SCRIPT ARGUMENT...: a Python script of ours is asked whether it takes these, ahead of what takes long. Exits
+# when it does not, or has been asked for help.
+check_options() {
+  local argument
+  for argument in "${@:2}"; do
+    if [[ $argument == --help || $argument == -h ]]; then
+      exec python3 -B "$1" --build "$BUILD" --help
+    fi
+  done
+  python3 -B "$1" --build "$BUILD" "${@:2}" --check || exit 2
+}
+
 # as_root COMMAND...: needs root for the package manager alone.
 as_root() {
   if ((EUID == 0)); then

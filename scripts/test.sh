@@ -21,36 +21,107 @@ test_named() {
   run_ctest dev --tests-regex "$1"
 }
 
-test_sanitized() {
-  local preset status=0
+build_sanitized() {
+  local preset
   for preset in asan tsan; do
     build_preset "$preset" || die "the $preset build failed"
   done
-  run_ctest asan --label-exclude 'process|source' || status=1
+}
+
+test_sanitized() {
+  local status=0
+  build_sanitized
+  # Twice as many as usual: these wait more than they compute.
+  run_ctest asan --parallel 4 --label-exclude 'process|source|fuzz' || status=1 # those run with libFuzzer, and with it
   # Preloading does not go with AddressSanitizer; choosing Skein in code does.
   run_ctest asan --tests-regex '^process\.test_(attacker|death|identity|lifecycle|mixed)\.argument$' || status=1
-  run_ctest tsan --label-exclude 'process|source' || status=1
+  run_ctest tsan --parallel 4 --label-exclude 'process|source|fuzz' || status=1
   return $status
+}
+
+# Whole processes and guests wait for much of their time. What is compiled meanwhile has the processor time that nobody
+# wants; who needs a build says if it failed. The dev build is there, and is let alone.
+compile_when_idle() {
+  chrt --idle --pid 0 "$BASHPID"
+  (build_sanitized) || true
+}
+
+# What is wanted of an hour: what is done last is left out, and says so, where the machine is slow.
+LATEST=$((50 * 60))
+
+# Tests, benchmarks and examples are judged by running them; './run test tidy' has them, and the static analyzer.
+tidy_quickly() {
+  if ((SECONDS > LATEST - 300)); then
+    say "no time is left for clang-tidy; ./run test tidy does it"
+    return
+  fi
+  quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" \
+    python3 "$ROOT/scripts/tidy.py" --quick "$BUILD/dev" core grpc_transport thrift_transport tools
+}
+
+# part NAME COMMAND...: a part of test_all, and when it began. Adds the name to `failed` when it fails.
+part() {
+  local name=$1
+  shift
+  say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: $name"
+  "$@" || failed+=("$name")
 }
 
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
 test_all() {
-  local failed=()
+  local failed=() beside
   rm -f "$BUILD"/logs/tests-*.xml
-  build_preset dev || die "the build failed"
-  run_ctest dev || failed+=(dev)
-  test_sanitized || failed+=(sanitizers)
-  test_interop || failed+=(interop)
-  test_thrift || failed+=(thrift)
-  test_vm || failed+=(vm)
-  # shellcheck disable=SC2119  # to update is asked for by name
-  test_instructions || failed+=(instructions)
-  # Tests, benchmarks and examples are judged by running them; to tidy them, too, would take CI half as long again.
-  test_tidy core grpc_transport thrift_transport tools || failed+=(clang-tidy)
+  install_packages "$ROOT/tests/vm/packages.txt" || return
+  build_preset dev all interop thrift_tests hot_paths || die "the build failed"
+  set -m # a process group, to end with this one
+  compile_when_idle &
+  set +m
+  beside=$!
+  # shellcheck disable=SC2064  # this one
+  trap "kill -- -$beside 2>/dev/null" EXIT
+  part dev run_ctest dev
+  part vm run_guests
+  wait "$beside"
+  trap - EXIT
+  part sanitizers test_sanitized
+  part chaos test_chaos --seeds 1000
+  part interop test_interop
+  part thrift test_thrift
+  part instructions test_instructions
+  part clang-tidy tidy_quickly
+  part fuzz test_fuzz
+  say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end"
   if ((${#failed[@]} != 0)); then
     python3 "$ROOT/scripts/failed_tests.py" "$BUILD"/logs/tests-*.xml
     die "failed: ${failed[*]}"
   fi
+}
+
+# Each decoder of what peers send, for 20 seconds, or for as long as there is: the last of all. ctest has replayed what
+# earlier runs had found.
+test_fuzz() {
+  local targets seconds
+  if ((SECONDS < LATEST - 240)); then
+    build_preset fuzz fuzz_targets || die "the build failed"
+    targets=$(fuzz_targets | wc -l)
+    seconds=$(((LATEST - SECONDS) * 2 / targets))
+  fi
+  if ((${seconds:=0} < 2)); then
+    say "no time is left to fuzz; ./run fuzz does"
+    return
+  fi
+  run_fuzz "--seconds=$((seconds < 20 ? seconds : 20))"
+}
+
+# Who speaks with whom: gRPC's and Thrift's own cases between stock processes and Skein's, over shared memory and TCP, with
+# TLS and without; then over RDMA, in virtual machines. The tables of docs/reliability.md.
+test_matrix() {
+  local status=0
+  test_interop || status=1
+  test_thrift || status=1
+  install_packages "$ROOT/tests/vm/packages.txt" || return
+  python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev" interop thrift || status=1
+  return $status
 }
 
 test_interop() {
@@ -70,23 +141,43 @@ test_instructions() {
   python3 "$ROOT/tests/instructions/run_instructions.py" --build "$BUILD/dev" "$@"
 }
 
-# Durable calls, and what they stand on; then a server that is killed 500 times, in three minutes; then a machine whose
-# power is cut five times, in as many.
+# Durable calls, and what they stand on; then servers of gRPC and of Thrift that are killed 500 times each, in three
+# minutes and one; then a machine whose power is cut five times, in three.
 test_durable() {
   local status=0
   install_packages "$ROOT/tests/vm/packages.txt" || return
   build_preset dev || die "the build failed"
   run_ctest dev --label-regex durable || status=1
   python3 "$ROOT/tests/process/durable_kills.py" --build "$BUILD/dev" --kills 500 || status=1
+  python3 "$ROOT/tests/process/notebook_test.py" "$BUILD/dev" 500 || status=1
   python3 "$ROOT/tests/vm/power_loss.py" --build "$BUILD/dev" --cuts 5 || status=1
   return $status
 }
 
-# In virtual machines, whose kernel has an RDMA device whatever this machine has.
+# test_faults [OPTION...]: processes killed and stopped under load, 500 times each unless told otherwise, in an hour.
+test_faults() {
+  check_options "$ROOT/tests/faults/faults.py" "$@"
+  build_preset dev || die "the build failed"
+  python3 "$ROOT/tests/faults/faults.py" --build "$BUILD/dev" --times 500 "$@"
+}
+
+# test_chaos [OPTION...]: faults on simulated time; tests/chaos/README.md has the options.
+# shellcheck disable=SC2120  # verb_test passes them
+test_chaos() {
+  build_preset dev chaos || die "the build failed"
+  "$BUILD/dev/tests/chaos/chaos" "$@"
+}
+
+# run_guests [NAME...] [-- OPTION...], test_vm: in virtual machines, whose kernel has an RDMA device whatever this machine has. What
+# there is, and what it takes, is in tests/vm/README.md.
+# shellcheck disable=SC2120  # verb_test passes them
+run_guests() { python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev" "$@"; }
+
+# shellcheck disable=SC2120
 test_vm() {
   install_packages "$ROOT/tests/vm/packages.txt" || return
   build_preset dev all interop thrift_tests || die "the build failed"
-  python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev"
+  run_guests "$@"
 }
 
 # test_tidy [FOLDER...]: of all folders by default.
@@ -97,11 +188,11 @@ test_tidy() {
 
 verb_test() {
   local what=${1:-quick}
-  if [[ "$*" != 'instructions --update' ]] && (($# > 1)); then
-    usage_error "test takes one argument: --all, durable, interop, thrift, vm, instructions, tidy or a regular expression of test names"
+  if [[ "$*" != 'instructions --update' && ! $what =~ ^(chaos|faults|vm)$ ]] && (($# > 1)); then
+    usage_error "only 'test chaos', 'test faults' and 'test vm' take more arguments, not 'test $what'; alone: --all, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
   fi
   case $what in
-    quick | durable | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
+    quick | chaos | durable | faults | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac

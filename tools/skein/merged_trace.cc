@@ -11,12 +11,12 @@ namespace skein {
 namespace {
 
 // Keeps the order in which names are written.
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
 // The events' numbers of processes become so much larger. Gives the largest, or 0 if these are no such events.
-uint64_t Renumber(json& events, uint64_t by) {
+uint64_t Renumber(ordered_json& events, uint64_t by) {
   uint64_t largest = by;
-  for (json& event : events) {
+  for (ordered_json& event : events) {
     if (!event.is_object() || !event.contains("pid") || !event["pid"].is_number_unsigned()) return 0;
     const uint64_t process = event["pid"].get<uint64_t>() + by;
     event["pid"] = process;
@@ -29,14 +29,14 @@ uint64_t Renumber(json& events, uint64_t by) {
 
 absl::StatusOr<std::string> MergedTrace(std::vector<std::string> traces) {
   if (traces.size() == 1) return std::move(traces.front());
-  json merged;
+  ordered_json merged;
   uint64_t processes = 0;
   for (std::string& text : traces) {
-    json trace = json::parse(std::exchange(text, ""), nullptr, /*allow_exceptions=*/false);
+    ordered_json trace = ordered_json::parse(std::exchange(text, ""), nullptr, /*allow_exceptions=*/false);
     if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array()) {
       return absl::DataLossError("calls of another form");
     }
-    json& events = trace["traceEvents"];
+    ordered_json& events = trace["traceEvents"];
     const uint64_t largest = Renumber(events, processes);
     if (largest == 0 && !events.empty()) return absl::DataLossError("calls of another form");
     processes = std::max(processes, largest);
