@@ -115,17 +115,17 @@ class RandomTalk {
   int closed_ = 0;
 };
 
-TEST(ShrinkingPropertyTest, NothingIsLostOrOvertakes) {
-  int closed = 0;
-  // All of the first hundreds pass. With 70, a link waits for ever if Shares do not hear that a lane was closed.
-  for (uint64_t seed = 60; seed < 76 && !testing::Test::HasFailure(); ++seed) {
-    SCOPED_TRACE(absl::StrCat("seed ", seed));
-    RandomTalk talk(seed);
-    talk.Run(30'000);
-    closed += talk.closed();
-  }
-  EXPECT_GT(closed, 30) << "lanes of 32 links";
+// A seed each, so that sanitizers' slowness is shared out among processes.
+class ShrinkingPropertyTest : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(ShrinkingPropertyTest, NothingIsLostOrOvertakes) {
+  RandomTalk talk(GetParam());
+  talk.Run(30'000);
+  EXPECT_GT(talk.closed(), 0) << "lanes of two links";
 }
+
+// All of the first hundreds pass. With 70, a link waits for ever if Shares do not hear that a lane was closed.
+INSTANTIATE_TEST_SUITE_P(Seeds, ShrinkingPropertyTest, testing::Range(uint64_t{60}, uint64_t{76}));
 
 size_t OpenDescriptors() {
   const std::filesystem::directory_iterator all("/proc/self/fd");
