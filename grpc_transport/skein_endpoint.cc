@@ -10,6 +10,7 @@
 #include "core/link/link.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
+#include "grpc_transport/unsent_bytes.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -19,15 +20,6 @@ constexpr size_t kReadBytes = size_t{256} << 10;  // about, per read callback
 // The only byte that is ever sent on the silent connection: the link has failed at this end, which therefore ends the
 // connection. Without it, the peer would take that for an orderly end.
 constexpr char kLinkFailed = '!';
-
-// A peer that has read nothing for so long may be stopped. Its writes count as done then: gRPC ends no call that has
-// something to write while a write is under way, at its deadline neither.
-constexpr grpc_core::Duration kSilence = grpc_core::Duration::Milliseconds(100);
-// What is kept for such a peer: more than HTTP/2's windows have been seen to grow to (11 MiB), so that they end what
-// there is to write; not as much as a peer may say it takes and never read.
-constexpr size_t kMostKept = size_t{16} << 20;
-// For how many times that silence an endpoint that is shut down goes on with what is kept: a minute.
-constexpr int kGivenUp = 600;
 
 grpc_error_handle ErrorOf(const absl::Status& status) {
   if (absl::IsOutOfRange(status)) return Unavailable("Socket closed");  // the words TCP has for it
@@ -57,10 +49,8 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
         on_lost_(std::move(on_lost)) {
     base_.endpoint.vtable = &kVtable;
     base_.self = this;
-    grpc_slice_buffer_init(&unsent_);
     GRPC_CLOSURE_INIT(&on_silence_, OnSilence, this, nullptr);
   }
-  ~SkeinEndpoint() override { grpc_slice_buffer_destroy(&unsent_); }
 
   grpc_endpoint* Start() {
     stream_->SetObserver(std::make_shared<Observer>(Ref()));
@@ -80,7 +70,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     void OnWritable() override {
       EnsureExecCtx exec_ctx;
       MutexLock lock(&endpoint_->mu_);
-      endpoint_->no_room_ = false;
+      endpoint_->unsent_.RoomAgain();
       endpoint_->TryWrite();
     }
 
@@ -108,7 +98,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     MutexLock lock(&self->mu_);
     self->write_done_ = done;
     if (!self->shutdown_.ok()) return self->FinishWrite(self->shutdown_);
-    grpc_slice_buffer_move_into(slices, &self->unsent_);
+    self->unsent_.Add(slices);
     self->TryWrite();
   }
 
@@ -135,12 +125,12 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   }
 
   void TryWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (write_done_ == nullptr && unsent_.length == 0) return;
+    if (write_done_ == nullptr && unsent_.empty()) return;
     grpc_error_handle error = Send();
-    if (!error.ok()) grpc_slice_buffer_reset_and_unref(&unsent_);
-    if (unsent_.length == 0 && leaving_) LeaveSoon();
+    if (!error.ok()) unsent_.Clear();
+    if (unsent_.empty() && leaving_) LeaveSoon();
     if (write_done_ == nullptr) return;
-    if (unsent_.length <= (silences_ > 0 ? kMostKept : 0)) return FinishWrite(std::move(error));
+    if (unsent_.CountsAsDone()) return FinishWrite(std::move(error));
     AwaitSilence();
   }
 
@@ -149,28 +139,21 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (!shutdown_.ok() && !leaving_) return shutdown_;
     if (InForkedChild()) return MadeBeforeFork();
     if (!tcp_error_.ok()) return tcp_error_;
-    if (no_room_) return absl::OkStatus();
-    std::vector<stream::ConstBytes> parts;
-    parts.reserve(unsent_.count);
-    for (size_t i = 0; i < unsent_.count; ++i) {
-      const grpc_slice& slice = unsent_.slices[i];
-      parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
-    }
+    if (unsent_.no_room()) return absl::OkStatus();
     const bool traced = trace_->Writing();
-    const absl::StatusOr<size_t> taken = stream_->Write(parts);
+    const absl::StatusOr<size_t> taken = stream_->Write(unsent_.Parts());
     if (traced) [[unlikely]]
       trace_->Wrote(trace::Enabled() && taken.ok() && *taken > 0 ? link::last_departure : link::Departure{});
     if (busy_ != nullptr) user_->Use(busy_);  // an answer may come
     if (!taken.ok()) return StreamEnded(taken.status());
-    DropFirst(*taken);
-    no_room_ = unsent_.length > 0;
+    unsent_.Taken(*taken);
     return absl::OkStatus();
   }
 
   // One timer at a time, which is not stopped when the write ends: most writes end soon.
   void AwaitSilence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (unsent_.length == 0 || std::exchange(timer_runs_, true)) return;
-    moved_ = false;
+    if (unsent_.empty() || std::exchange(timer_runs_, true)) return;
+    unsent_.BeginWatch();
     Ref().release();
     grpc_timer_init(&timer_, grpc_core::Timestamp::Now() + kSilence, &on_silence_);
   }
@@ -179,8 +162,8 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     self->PollToLeave();
     MutexLock lock(&self->mu_);
     self->timer_runs_ = false;
-    if (!self->moved_) ++self->silences_;
-    if (self->leaving_ && (!error.ok() || self->silences_ >= kGivenUp)) return self->NobodyReads();
+    self->unsent_.EndWatch();
+    if (self->leaving_ && (!error.ok() || self->unsent_.GivenUp())) return self->NobodyReads();
     if (!error.ok()) return;
     self->TryWrite();
     if (self->leaving_) self->AwaitSilence();
@@ -207,16 +190,6 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
 
   void LinkFailed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (on_lost_) std::exchange(on_lost_, nullptr)();
-  }
-
-  void DropFirst(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (bytes == 0) return;
-    grpc_slice_buffer taken;
-    grpc_slice_buffer_init(&taken);
-    grpc_slice_buffer_move_first(&unsent_, bytes, &taken);
-    grpc_slice_buffer_destroy(&taken);
-    moved_ = true;
-    silences_ = 0;
   }
 
   void FinishRead(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -275,7 +248,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       if (!self->shutdown_.ok()) return;
       self->shutdown_ = std::move(why);
       if (self->shutdown_.ok()) self->shutdown_ = Unavailable("endpoint shut down");
-      self->leaving_ = self->unsent_.length > 0 && self->write_done_ == nullptr;
+      self->leaving_ = !self->unsent_.empty() && self->write_done_ == nullptr;
       self->TryRead();
       self->TryWrite();
       if (self->leaving_) return self->AwaitSilence();
@@ -310,7 +283,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (destroyed) End();
   }
   void NobodyReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (unsent_.length == 0) return;
+    if (unsent_.empty()) return;
     tcp_ended_ = true;
     tcp_error_ = Unavailable("the connection has ended");
     TryWrite();
@@ -383,11 +356,8 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   grpc_error_handle tcp_error_ ABSL_GUARDED_BY(mu_);  // once the stream has been drained after that
   grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;
-  grpc_slice_buffer unsent_ ABSL_GUARDED_BY(mu_);  // of the write under way, and of those before that count as done
+  UnsentBytes unsent_ ABSL_GUARDED_BY(mu_);
   grpc_closure* write_done_ ABSL_GUARDED_BY(mu_) = nullptr;
-  bool no_room_ ABSL_GUARDED_BY(mu_) = false;  // until OnWritable
-  bool moved_ ABSL_GUARDED_BY(mu_) = false;    // since the timer began
-  int silences_ ABSL_GUARDED_BY(mu_) = 0;      // timers since anything has moved: if there are any, writes are kept
   bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;    // shut down with something kept
   bool destroyed_ ABSL_GUARDED_BY(mu_) = false;  // by its owner

@@ -1,0 +1,40 @@
+#include "grpc_transport/unsent_bytes.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+// What is kept for a silent peer: more than HTTP/2's windows have been seen to grow to (11 MiB), so that they end what
+// there is to write; not as much as a peer may say it takes and never read.
+constexpr size_t kMostKept = size_t{16} << 20;
+// A minute.
+constexpr int kGivenUp = 600;
+
+}  // namespace
+
+std::vector<stream::ConstBytes> UnsentBytes::Parts() const {
+  std::vector<stream::ConstBytes> parts;
+  parts.reserve(slices_.count);
+  for (size_t i = 0; i < slices_.count; ++i) {
+    const grpc_slice& slice = slices_.slices[i];
+    parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
+  }
+  return parts;
+}
+
+void UnsentBytes::Taken(size_t bytes) {
+  if (bytes > 0) {
+    grpc_slice_buffer taken;
+    grpc_slice_buffer_init(&taken);
+    grpc_slice_buffer_move_first(&slices_, bytes, &taken);
+    grpc_slice_buffer_destroy(&taken);
+    moved_ = true;
+    silences_ = 0;
+  }
+  no_room_ = !empty();
+}
+
+bool UnsentBytes::CountsAsDone() const { return slices_.length <= (silences_ > 0 ? kMostKept : 0); }
+
+bool UnsentBytes::GivenUp() const { return silences_ >= kGivenUp; }
+
+}  // namespace skein::grpc_transport
