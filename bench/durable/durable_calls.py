@@ -5,14 +5,11 @@ memory (tmpfs: nothing is written to a disk; what the protocol costs) or on the 
 cases of a round run one after the other in shuffled order; every ratio is to plain calls of the same framework, carrier and
 number of callers in the same round. --docs writes the table into DIR/durable.md."""
 
-import json
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
-import arguments  # noqa: E402
 import paired_report  # noqa: E402
 import statistics_of  # noqa: E402
 
@@ -24,16 +21,6 @@ SERVICES = [(framework, carrier, callers) for framework in ("grpc", "thrift") fo
 FIGURES = ("calls_per_s", "p50_us", "p99_us", "persisted_p50_us", "persisted_p99_us")
 
 
-def parse_arguments():
-    docs = [argument for argument in sys.argv if argument.startswith("--docs=")]
-    sys.argv = [argument for argument in sys.argv if argument not in docs]
-    options = arguments.parse(__doc__, "durable_calls.json")
-    options.docs = pathlib.Path(docs[-1].partition("=")[2]) if docs else None
-    options.rounds = 2 if options.quick else 11
-    options.duration = "50ms" if options.quick else "500ms"
-    return options
-
-
 def run(options, case):
     framework, carrier, callers, log = case
     command = [options.build / f"bench/durable/bench_durable_{framework}", f"--skein={str(carrier == 'shm').lower()}",
@@ -41,10 +28,7 @@ def run(options, case):
     with tempfile.TemporaryDirectory(dir=LOGS[log]) as folder:
         if log != PLAIN:
             command.append(f"--log={folder}/log")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode != 0:
-        sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
-    return json.loads(done.stdout)
+        return paired_report.figures_of(command)
 
 
 def summaries(series):
@@ -88,7 +72,7 @@ def markdown(results):
 
 
 def main():
-    options = parse_arguments()
+    options = paired_report.parse(__doc__, "durable_calls.json", quick="50ms", full="500ms")
     cases = [(*service, log) for service in SERVICES for log in LOGS]
     paired_report.make(options, cases, lambda case: run(options, case), summaries, markdown, "durable.md", BEGIN)
 

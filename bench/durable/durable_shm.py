@@ -4,15 +4,12 @@ Question: what do the protocols of bench durable cost in processors' time, both 
 persistent memory takes any? The cases of a round run one after the other in shuffled order, and every ratio is to FaRM's exchange in
 the same round and setting. --docs writes the table into DIR/durable-performance.md."""
 
-import json
 import pathlib
-import subprocess
 import sys
 
 import durable_claims as paper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
-import arguments  # noqa: E402
 import paired_report  # noqa: E402
 import statistics_of  # noqa: E402
 
@@ -25,24 +22,11 @@ SETTINGS = {"1 KiB, light": (1024, False), "64 KiB, light": (65536, False), "1 K
 FIGURES = ("kops", "write_p50_us", "write_p99_us", "read_p50_us", "read_p99_us")
 
 
-def parse_arguments():
-    docs = [argument for argument in sys.argv if argument.startswith("--docs=")]
-    sys.argv = [argument for argument in sys.argv if argument not in docs]
-    options = arguments.parse(__doc__, "durable_shm.json")
-    options.docs = pathlib.Path(docs[-1].partition("=")[2]) if docs else None
-    options.rounds = 2 if options.quick else 11
-    options.duration = "20ms" if options.quick else "300ms"
-    return options
-
-
 def run(options, exchange, setting):
     object_bytes, heavy = SETTINGS[setting]
     command = [options.build / "bench/durable/bench_durable_shm", f"--exchange={exchange}", f"--object_bytes={object_bytes}",
                f"--heavy={str(heavy).lower()}", f"--duration={options.duration}"]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    if done.returncode != 0:
-        sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
-    return json.loads(done.stdout)
+    return paired_report.figures_of(command)
 
 
 def summaries(series):
@@ -70,7 +54,7 @@ def markdown(results):
 
 
 def main():
-    options = parse_arguments()
+    options = paired_report.parse(__doc__, "durable_shm.json", quick="20ms", full="300ms")
     cases = [(exchange, setting) for setting in SETTINGS for exchange in EXCHANGES]
     paired_report.make(options, cases, lambda case: run(options, *case), summaries, markdown, "durable-performance.md", BEGIN)
 

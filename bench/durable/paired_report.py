@@ -4,12 +4,33 @@ and as a table of a page."""
 import json
 import os
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
+import arguments  # noqa: E402
 import machine  # noqa: E402
 import shuffled  # noqa: E402
 import table  # noqa: E402
+
+
+def parse(doc, out, quick, full):
+    """What every benchmark is called with, and --docs=DIR. `quick`, `full`: how long a case takes in a round."""
+    docs = [argument for argument in sys.argv if argument.startswith("--docs=")]
+    sys.argv = [argument for argument in sys.argv if argument not in docs]
+    options = arguments.parse(doc, out)
+    options.docs = pathlib.Path(docs[-1].partition("=")[2]) if docs else None
+    options.rounds = 2 if options.quick else 11
+    options.duration = quick if options.quick else full
+    return options
+
+
+def figures_of(command):
+    """What it prints, of JSON."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode != 0:
+        sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
+    return json.loads(done.stdout)
 
 
 def text(results, head, lines):
