@@ -17,6 +17,7 @@ import argparse
 import dataclasses
 import pathlib
 import random
+import resource
 import signal
 import statistics
 import sys
@@ -49,6 +50,7 @@ class Row:
     neighbours: programs.Sum = dataclasses.field(default_factory=programs.Sum)
     last: programs.Sum = dataclasses.field(default_factory=programs.Sum)  # of everybody, when all was over
     standstill: programs.Standstill = dataclasses.field(default_factory=programs.Standstill)
+    remark: str = ""
     problems: list = dataclasses.field(default_factory=list)
 
     def text(self):
@@ -58,7 +60,7 @@ class Row:
         return (
             f"{self.title:32} {self.times:5} times; again after {usual:.2f} s, at most {worst:.2f} s; {statuses}; latest "
             f"{self.calls.late_ms:.0f} ms behind its deadline; neighbours {sum(self.neighbours.statuses.values())} calls, latest "
-            f"{self.neighbours.late_ms:.0f} ms; "
+            f"{self.neighbours.late_ms:.0f} ms; {self.remark}"
             f"{'as it should be' if not self.problems else 'FAILED: ' + '; '.join(self.problems)}"
         )
 
@@ -159,6 +161,20 @@ def judge(row, framework, recovery):
         row.problems.append(f"{len(slow)} recoveries took more than {recovery:g} s, the longest {max(slow):.1f} s")
     if not row.alone and sum(row.neighbours.statuses.values()) == 0:
         row.problems.append("no neighbour called")
+
+
+def expect_no_failures(row):
+    strange = row.calls.other_than(programs.FINE)
+    if strange:
+        row.problems.append(f"calls ended with {strange}, and nobody was away")
+
+
+def raise_descriptor_limit(wanted):
+    """Of programs to come."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        raise RuntimeError(f"{wanted} descriptors are needed, and the limit is {hard}: see 'ulimit -Hn'")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
 
 
 def settled(program):
@@ -284,6 +300,35 @@ def churn(scene, row):
     row.recoveries.append(await_calls(client, row))
 
 
+def kept(scene, row):
+    """Connections that come, have a call, and stay, 20 for each time; then their process ends."""
+    connections = 20 * scene.options.times
+    raise_descriptor_limit(connections + 1000)
+    server = scene.server()
+    address = server.address()
+    beside = scene.client(address)
+    client = scene.client(address, flags=["--calls_each=1", f"--kept={connections}", "--most_bytes=1000", "--hurried=0"])
+    for one in (beside, client):
+        await_calls(one, Row(""))
+    before = {one: programs.resident_kib(one.pid) for one in (server, client)}
+    first = programs.held(server.pid)
+    more = 0
+    while more < connections and sum(row.calls.statuses.values()) < 2 * connections:
+        time.sleep(0.1)
+        row.calls.add(client.report()[0])
+        row.neighbours.add(beside.report()[0])
+        more = programs.held(server.pid)["descriptors"] - first["descriptors"]
+    expect_no_failures(row)
+    each = [(programs.resident_kib(one.pid) - before[one]) / connections for one in (server, client)]
+    row.remark = f"{more} connections, {each[0]:.1f} KiB each in the server, {each[1]:.1f} in the client; "
+    row.times = scene.options.times
+    row.recoveries.append(await_calls(beside, row))
+    row.last.add(client.stop()[0])
+    row.slack = SLACK_OF_CHURN
+    for one in (server, beside):
+        scene.held[one] = first if one is server else programs.held(one.pid)
+
+
 def forked(scene, row):
     """A client forks in the midst of its calls, and its child ends as by return from main."""
     server, other = scene.server(), scene.server()
@@ -297,9 +342,7 @@ def forked(scene, row):
         row.neighbours.add(report[1])
         row.times += 1
         row.recoveries.append(await_calls(client, row))
-    strange = row.calls.other_than(programs.FINE)
-    if strange:
-        row.problems.append(f"calls of who forked ended with {strange}")
+    expect_no_failures(row)
 
 
 def no_descriptors(scene, row):
@@ -326,7 +369,7 @@ def no_descriptors(scene, row):
 
 FAULTS = {
     "server-killed": server_killed, "client-killed": client_killed, "server-stopped": server_stopped,
-    "client-stopped": client_stopped, "no-descriptors": no_descriptors, "churn": churn, "forked": forked,
+    "client-stopped": client_stopped, "no-descriptors": no_descriptors, "churn": churn, "kept": kept, "forked": forked,
 }  # fmt: skip
 
 

@@ -3,12 +3,30 @@
 #define SKEIN_TESTS_LOAD_CALLERS_H_
 
 #include <atomic>
+#include <deque>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/flags/flag.h"
+#include "tests/load/options.h"
 #include "tests/load/tally.h"
 
 namespace skein::load {
+
+// Connections of a thread that have had their calls: the last --kept stay open.
+template <typename Connection>
+class Kept {
+ public:
+  void Add(std::shared_ptr<Connection> connection) {
+    connections_.push_back(std::move(connection));
+    if (connections_.size() > static_cast<size_t>(absl::GetFlag(FLAGS_kept))) connections_.pop_front();
+  }
+
+ private:
+  std::deque<std::shared_ptr<Connection>> connections_;
+};
 
 // One thread's calls to one server, until they are to end.
 using CallUntil = std::function<void(const std::string& target, Tally& tally, const std::atomic<bool>& ended)>;

@@ -247,6 +247,7 @@ grpc::ChannelArguments Arguments() {
 
 // A thread's: a channel, and now and then another.
 void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended) {
+  Kept<grpc::Channel> kept;
   while (!ended) {
     const auto channel = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments());
     Calls calls(channel, tally);
@@ -254,6 +255,7 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
       // Not one failure after the other while there is no connection.
       if (!calls.One()) channel->WaitForConnected(Within(absl::Milliseconds(100)));
     }
+    kept.Add(channel);
   }
 }
 

@@ -11,6 +11,7 @@ ABSL_FLAG(std::vector<std::string>, targets, {}, "makes it a client: the servers
 ABSL_FLAG(std::string, mode, "require", "of Skein: off, prefer or require");
 ABSL_FLAG(int, threads, 3, "that call each server");
 ABSL_FLAG(int, calls_each, 1000, "of a connection; then there is another one");
+ABSL_FLAG(int, kept, 0, "connections of a thread that stay open, silent, when they have had their calls");
 ABSL_FLAG(absl::Duration, deadline, absl::Seconds(2), "of a call");
 ABSL_FLAG(absl::Duration, connecting, absl::Seconds(1), "that gRPC gives an attempt to connect, at least");
 ABSL_FLAG(double, hurried, 0.05, "share of calls that have 5 ms");

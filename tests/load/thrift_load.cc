@@ -132,6 +132,7 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
   const Address address = AddressOf(target);
   const absl::Duration deadline = absl::GetFlag(FLAGS_deadline);
   absl::BitGen random;
+  Kept<TTransport> kept;
   while (!ended) {
     absl::Duration start = Elapsed();
     try {
@@ -149,6 +150,7 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
         start = Elapsed();
         calls.One();
       }
+      kept.Add(transport);
     } catch (const TException& error) {
       const absl::Duration took = Elapsed() - start;
       tally.Ended(StatusName(error), took, took - deadline, 0);

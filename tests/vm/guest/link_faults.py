@@ -1,9 +1,10 @@
 """link_faults.py BUILD [OPTION of tests/faults/faults.py...]: the link between a client and its server, of two guests, loses
 packets, changes them, mixes them up; goes down for a while; their device is removed. All under load, each byte of which is
-checked. Of `--times`: how often a link goes down."""
+checked. Somebody else sends packets in their names. Of `--times`: how often a link goes down."""
 
 import functools
 import itertools
+import json
 import pathlib
 import subprocess
 import sys
@@ -139,7 +140,50 @@ def device_removed(scene, row):
         again.kill()
 
 
+def forged(known):
+    """A fault: packets that neither end has sent, with the other's address. Their forger knows queue pairs' numbers; what comes
+    next on each (`known`), or only guesses."""
+
+    def fault(scene, row):
+        client = client_of(scene)
+        faults.await_calls(client, row)
+        processed = 0
+        while row.times < scene.options.times:
+            scene.pause()
+            processed -= strangers()
+            for queue_pair in queue_pairs(shell_there):
+                first = queue_pair["rq-psn"] if known else scene.chance.getrandbits(24)
+                seed = scene.chance.getrandbits(32)
+                shell(f"python3 -B {FORGER} {guests.ADDRESS} {SERVER} {seed} {queue_pair['lqpn']}:{first}:{FORGED}")
+            processed += strangers()
+            row.times += 1
+            row.recoveries.append(faults.await_calls(client, row))
+        row.title += f", {processed} packets looked at"
+        if processed == 0:
+            row.problems.append("no packet was looked at: they were forged badly")
+        if known and row.times >= 10 and not row.calls.other_than(programs.FINE):
+            row.problems.append("no connection ended: nothing was known")
+
+    return fault
+
+
+FORGER = pathlib.Path(__file__).resolve().parent / "forge.py"
+FORGED = 500  # packets for each queue pair
+
+
+def queue_pairs(run):
+    """Of connections, by `run` of that guest's shell."""
+    return [pair for pair in json.loads(run("rdma -j resource show qp")) if pair.get("type") == "RC" and pair.get("state") == "RTS"]
+
+
+def strangers():
+    """Packets that the server's device has taken for a queue pair's, but not for the next."""
+    return sum(map(int, shell_there(f"cat {guests.COUNTERS}/out_of_seq_request {guests.COUNTERS}/duplicate_request").split()))
+
+
 FAULTS = {
+    "forged-guessed": forged(known=False),
+    "forged-known": forged(known=True),
     "loss-1": bad_link("loss 1%", 0.5),
     "loss-5": bad_link("loss 5%", 0.1),
     "corrupt-2": bad_link("corrupt 2%"),
