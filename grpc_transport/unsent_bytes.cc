@@ -6,7 +6,7 @@ namespace {
 // What is kept for a silent peer: more than HTTP/2's windows have been seen to grow to (11 MiB), so that they end what
 // there is to write; not as much as a peer may say it takes and never read.
 constexpr size_t kMostKept = size_t{16} << 20;
-// A minute.
+// Of kSilence: a minute.
 constexpr int kGivenUp = 600;
 
 }  // namespace

@@ -307,26 +307,26 @@ def kept(scene, row):
     server = scene.server()
     address = server.address()
     beside = scene.client(address)
+    await_calls(beside, Row(""))
+    row.slack = SLACK_OF_CHURN
+    scene.remember(server, beside)
     client = scene.client(address, flags=["--calls_each=1", f"--kept={connections}", "--most_bytes=1000", "--hurried=0"])
-    for one in (beside, client):
-        await_calls(one, Row(""))
+    await_calls(client, row)
     before = {one: programs.resident_kib(one.pid) for one in (server, client)}
-    first = programs.held(server.pid)
-    more = 0
-    while more < connections and sum(row.calls.statuses.values()) < 2 * connections:
+    first, more = programs.held(server.pid)["descriptors"], 0  # with those of the client's link
+    while more < connections and sum(row.calls.statuses.values()) < 2 * connections and not row.calls.other_than(programs.FINE):
         time.sleep(0.1)
         row.calls.add(client.report()[0])
         row.neighbours.add(beside.report()[0])
-        more = programs.held(server.pid)["descriptors"] - first["descriptors"]
-    expect_no_failures(row)
-    each = [(programs.resident_kib(one.pid) - before[one]) / connections for one in (server, client)]
+        more = programs.held(server.pid)["descriptors"] - first
+    row.neighbours.add(beside.report()[0])
+    if more < connections:
+        row.problems.append(f"of {connections} connections there are {more}")
+    each = [(programs.resident_kib(one.pid) - before[one]) / max(1, more) for one in (server, client)]
     row.remark = f"{more} connections, {each[0]:.1f} KiB each in the server, {each[1]:.1f} in the client; "
     row.times = scene.options.times
-    row.recoveries.append(await_calls(beside, row))
-    row.last.add(client.stop()[0])
-    row.slack = SLACK_OF_CHURN
-    for one in (server, beside):
-        scene.held[one] = first if one is server else programs.held(one.pid)
+    row.calls.add(client.stop()[0])
+    expect_no_failures(row)
 
 
 def forked(scene, row):

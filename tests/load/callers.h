@@ -3,6 +3,7 @@
 #define SKEIN_TESTS_LOAD_CALLERS_H_
 
 #include <atomic>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>

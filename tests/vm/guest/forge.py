@@ -1,6 +1,7 @@
-"""forge.py SOURCE DESTINATION SEED QPN:PSN:COUNT...: RoCE v2 packets as if SOURCE had sent them, to queue pairs of
-DESTINATION: so many for each, with sequence numbers from PSN on, of any kind that a reliable connection knows. What they name
-(memory, rkeys, operations to acknowledge) is made up. The checksum is right: it has no key, anybody can compute it."""
+"""forge.py SOURCE DESTINATION SEED QPN:REQUESTS:ANSWERS:COUNT...: RoCE v2 packets as if SOURCE had sent them, to queue pairs
+of DESTINATION: so many for each, with sequence numbers from REQUESTS on, or from ANSWERS on if they acknowledge: messages of
+one packet, writes, reads, atomics, acknowledgements. The memory that they name is made up. The checksum is right: it has no
+key, anybody can compute it."""
 
 import ipaddress
 import random
@@ -52,9 +53,11 @@ def main():
     chance = random.Random(sys.argv[3])
     with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW) as raw:
         for target in sys.argv[4:]:
-            number, first, count = map(int, target.split(":"))
-            for psn in range(first, first + count):
-                raw.sendto(packet(source, destination, number, psn, any_message(chance), chance), (sys.argv[2], 0))
+            number, requests, answers, count = map(int, target.split(":"))
+            for place in range(count):
+                message = any_message(chance)
+                psn = place + (answers if message[0] == ACKNOWLEDGEMENT else requests)
+                raw.sendto(packet(source, destination, number, psn, message, chance), (sys.argv[2], 0))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import functools
 import itertools
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -141,28 +142,31 @@ def device_removed(scene, row):
 
 
 def forged(known):
-    """A fault: packets that neither end has sent, with the other's address. Their forger knows queue pairs' numbers; what comes
-    next on each (`known`), or only guesses."""
+    """A fault: packets that nobody has sent, in the client's name. Their forger knows queue pairs' numbers; what comes next on
+    each (`known`), or only guesses. Meanwhile the client is stopped: so nothing else arrives, and what is known stays right."""
 
     def fault(scene, row):
         client = client_of(scene)
         faults.await_calls(client, row)
-        processed = 0
+        sent = came = ended = 0
         while row.times < scene.options.times:
             scene.pause()
-            processed -= strangers()
-            for queue_pair in queue_pairs(shell_there):
-                first = queue_pair["rq-psn"] if known else scene.chance.getrandbits(24)
-                seed = scene.chance.getrandbits(32)
-                shell(f"python3 -B {FORGER} {guests.ADDRESS} {SERVER} {seed} {queue_pair['lqpn']}:{first}:{FORGED}")
-            processed += strangers()
+            start = time.monotonic()
+            client.signal(signal.SIGSTOP)
+            targets = queue_pairs()
+            came -= packets_at_server()
+            sent += forge(scene.chance, targets, known)
+            came += packets_at_server()
+            client.signal(signal.SIGCONT)
             row.times += 1
-            row.recoveries.append(faults.await_calls(client, row))
-        row.title += f", {processed} packets looked at"
-        if processed == 0:
-            row.problems.append("no packet was looked at: they were forged badly")
-        if known and row.times >= 10 and not row.calls.other_than(programs.FINE):
-            row.problems.append("no connection ended: nothing was known")
+            row.recoveries.append(faults.await_calls(client, row, forgiven=time.monotonic() - start))
+            left = {pair["lqpn"] for pair in queue_pairs()}
+            ended += sum(pair["lqpn"] not in left for pair in targets)
+        row.title += f", {came} of {sent} packets taken, {ended} of {sent // FORGED} queue pairs ended"
+        if not known and came < 0.9 * sent:
+            row.problems.append("packets did not come: they were forged badly")
+        if known and ended == 0:
+            row.problems.append("no queue pair ended: nothing was known")
 
     return fault
 
@@ -171,14 +175,27 @@ FORGER = pathlib.Path(__file__).resolve().parent / "forge.py"
 FORGED = 500  # packets for each queue pair
 
 
-def queue_pairs(run):
-    """Of connections, by `run` of that guest's shell."""
-    return [pair for pair in json.loads(run("rdma -j resource show qp")) if pair.get("type") == "RC" and pair.get("state") == "RTS"]
+def forge(chance, targets, known):
+    """How many packets."""
+    where = []
+    for pair in targets:
+        requests, answers = (pair["rq-psn"], pair["sq-psn"]) if known else (chance.getrandbits(24), chance.getrandbits(24))
+        where.append(f"{pair['lqpn']}:{requests}:{answers}:{FORGED}")
+    if not where:
+        raise RuntimeError("the server has no queue pair")
+    shell(f"python3 -B {FORGER} {guests.ADDRESS} {SERVER} {chance.getrandbits(32)} {' '.join(where)}")
+    return FORGED * len(where)
 
 
-def strangers():
-    """Packets that the server's device has taken for a queue pair's, but not for the next."""
-    return sum(map(int, shell_there(f"cat {guests.COUNTERS}/out_of_seq_request {guests.COUNTERS}/duplicate_request").split()))
+def queue_pairs():
+    """The server's, of connections."""
+    pairs = json.loads(shell_there("rdma -j resource show qp"))
+    return [pair for pair in pairs if pair.get("type") == "RC" and pair.get("state") == "RTS"]
+
+
+def packets_at_server():
+    """That its device has taken for one of its queue pairs, their checksum being right."""
+    return int(shell_there(f"cat {guests.COUNTERS}/rcvd_pkts"))
 
 
 FAULTS = {
