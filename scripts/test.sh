@@ -88,8 +88,8 @@ test_all() {
   part interop test_interop
   part thrift test_thrift
   part instructions test_instructions
-  part clang-tidy tidy_quickly
   part fuzz test_fuzz
+  part clang-tidy tidy_quickly
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end"
   if ((${#failed[@]} != 0)); then
     python3 "$ROOT/scripts/failed_tests.py" "$BUILD"/logs/tests-*.xml
@@ -97,8 +97,8 @@ test_all() {
   fi
 }
 
-# Each decoder of what peers send, for 20 seconds, or for as long as there is: the last of all. ctest has replayed what
-# earlier runs had found.
+# Each decoder of what peers send, for 20 seconds, or for as long as there is. ctest has replayed what earlier runs had
+# found.
 test_fuzz() {
   local targets seconds
   if ((SECONDS < LATEST - 240)); then
