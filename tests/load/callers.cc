@@ -6,10 +6,12 @@
 #include <cstdlib>
 #include <deque>
 #include <iostream>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tests/load/heap.h"
 #include "tests/load/options.h"
@@ -23,15 +25,17 @@ void Print(std::deque<Tally>& tallies) {
   std::cout << "[" << absl::StrJoin(reports, ", ") << "]" << std::endl;
 }
 
-// A child that only ends, as by return from main. Whether it got that far.
-bool ForkWell() {
+// A child that only ends, as by return from main. What has come of it, if not that.
+std::string Fork() {
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);  // one that hangs ends by a signal
     std::exit(0);
   }
   int status = 0;
-  return child > 0 && waitpid(child, &status, 0) == child && status == 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return "fork() failed";
+  if (WIFSIGNALED(status)) return absl::StrCat("a forked child ended by signal ", WTERMSIG(status));
+  return status == 0 ? "" : absl::StrCat("a forked child ended with ", WEXITSTATUS(status));
 }
 
 }  // namespace
@@ -51,7 +55,9 @@ int RunCallers(const CallUntil& call_until) {
       std::cout << HeapReport() << std::endl;
       continue;
     }
-    if (line == "fork" && !ForkWell()) tallies.front().Wrong("a forked child");
+    if (line == "fork") {
+      if (const std::string wrong = Fork(); !wrong.empty()) tallies.front().Wrong(wrong);
+    }
     Print(tallies);
   }
   ended = true;
