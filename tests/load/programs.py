@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import selectors
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
-from processes import clean_environment, descriptors  # noqa: E402
+from processes import Lines, clean_environment, descriptors  # noqa: E402
 
 PATIENCE = 20  # seconds for any answer
 
@@ -43,25 +42,19 @@ class Program:
         self.process = subprocess.Popen(
             [*prefix, build / f"tests/load/{framework}_load", f"--mode={mode}", *flags],
             env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # fmt: skip
-        self.unread = b""
+        self.lines = Lines(self.process.stdout)
 
     @property
     def pid(self):
         return self.process.pid
 
     def line(self, patience=PATIENCE):
-        end = time.monotonic() + patience
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self.unread:
-                if not selector.select(max(0.0, end - time.monotonic())):
-                    raise TimeoutError(f"process {self.pid} says nothing for {patience} s")
-                data = self.process.stdout.read(65536)
-                if not data:
-                    raise RuntimeError(f"process {self.pid} ended by itself with {self.process.wait()}")
-                self.unread += data
-        line, self.unread = self.unread.split(b"\n", 1)
-        return line.decode()
+        try:
+            return self.lines.next(patience)
+        except TimeoutError:
+            raise TimeoutError(f"process {self.pid} says nothing for {patience} s") from None
+        except EOFError:
+            raise RuntimeError(f"process {self.pid} ended by itself with {self.process.wait()}") from None
 
     def heap(self):
         """KiB that malloc has given out ("live"), and that it keeps ("free")."""

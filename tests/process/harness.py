@@ -6,7 +6,6 @@ import json
 import os
 import pathlib
 import re
-import selectors
 import shutil
 import signal
 import socket
@@ -19,7 +18,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from certificate import make_certificate  # noqa: E402
-from processes import await_true, clean_environment, descriptors, sockets  # noqa: E402
+from processes import Lines, await_true, clean_environment, descriptors, sockets  # noqa: E402
 
 
 class Transport(enum.Enum):
@@ -84,7 +83,7 @@ class Program:
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log_file, env=environment
         )
         self._wrapped = bool(prefix) and prefix[0] == "unshare"
-        self._unread = b""
+        self._lines = Lines(self._process.stdout)
 
     @property
     def pid(self):
@@ -101,18 +100,12 @@ class Program:
 
     def receive(self, timeout=30.0):
         """The next report."""
-        end = time.monotonic() + timeout
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
-            while b"\n" not in self._unread:
-                if not selector.select(max(0.0, end - time.monotonic())):
-                    raise Silence(f"no answer within {timeout} s; log:\n{self.log()}")
-                data = os.read(self._process.stdout.fileno(), 65536)
-                if not data:
-                    raise Silence(f"ended with status {self._process.wait()}; log:\n{self.log()}")
-                self._unread += data
-        line, self._unread = self._unread.split(b"\n", 1)
-        return json.loads(line)
+        try:
+            return json.loads(self._lines.next(timeout))
+        except TimeoutError:
+            raise Silence(f"no answer within {timeout} s; log:\n{self.log()}") from None
+        except EOFError:
+            raise Silence(f"ended with status {self._process.wait()}; log:\n{self.log()}") from None
 
     def ask(self, *words, timeout=30.0):
         self.send(*words)

@@ -33,6 +33,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "tests/load/pattern.h"
 #include "tests/process/probe.grpc.pb.h"
 #include "tests/process/probe_flags.h"
 
@@ -66,21 +67,10 @@ void SetDeadline(grpc::ClientContext& context, absl::Duration from_now = kCallDe
   context.set_deadline(absl::ToChronoTime(absl::Now() + from_now));
 }
 
-// Every byte depends on its position and on the call: bytes lost, moved or repeated show.
-std::string Pattern(size_t size, uint32_t call) {
-  std::string data(size, '\0');
-  uint32_t x = call * 2654435761u + 1;
-  for (char& byte : data) {
-    x = x * 1664525u + 1013904223u;
-    byte = static_cast<char>(x >> 24);
-  }
-  return data;
-}
-
 grpc::Status Echo(const std::shared_ptr<grpc::Channel>& channel, size_t size, uint32_t call,
                   grpc::ClientContext& context) {
   Payload request;
-  request.set_data(Pattern(size, call));
+  request.set_data(load::Pattern(size, call));
   Payload reply;
   grpc::Status status = Probe::NewStub(channel)->Echo(&context, request, &reply);
   if (status.ok() && reply.data() != request.data()) return {grpc::StatusCode::DATA_LOSS, "the echo differs"};

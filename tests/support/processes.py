@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import selectors
 import signal
 import socket
 import subprocess
@@ -160,6 +161,29 @@ def listening_port(pid):
             if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
                 return int(fields[1].rsplit(":", 1)[1], 16)
     return None
+
+
+class Lines:
+    """What a process says, line by line; `pipe` is what it says it to."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+        self._unread = b""
+
+    def next(self, seconds):
+        """Without its end. EOFError if nothing more comes, TimeoutError if not within so many seconds."""
+        end = time.monotonic() + seconds
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._pipe, selectors.EVENT_READ)
+            while b"\n" not in self._unread:
+                if not selector.select(max(0.0, end - time.monotonic())):
+                    raise TimeoutError(f"nothing within {seconds} s")
+                data = os.read(self._pipe.fileno(), 65536)
+                if not data:
+                    raise EOFError
+                self._unread += data
+        line, self._unread = self._unread.split(b"\n", 1)
+        return line.decode()
 
 
 def await_true(condition, seconds, step=0.02):
