@@ -26,7 +26,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "load"))
 
 import programs  # noqa: E402
-from processes import await_true, release_descriptors, squeeze_descriptors  # noqa: E402
+from processes import accepts, await_true, release_descriptors, squeeze_descriptors  # noqa: E402
 
 LATEST_MS = 2000  # behind a deadline
 SLACK = 2  # descriptors that gRPC's pollers come and go with
@@ -132,8 +132,7 @@ def await_calls(client, row, place=0, forgiven=0.0):
             if other != place:
                 row.neighbours.add(beside)
         if time.monotonic() - start > 60:
-            row.problems.append("no call succeeds any more")
-            break
+            raise RuntimeError("no call succeeds any more")
         time.sleep(0.01)
     return time.monotonic() - start
 
@@ -355,14 +354,26 @@ def no_descriptors(scene, row):
         await_calls(one, row)
     row.slack = SLACK_OF_CHURN
     scene.remember(server, other, beside, client)
+    replaced = 0
     while row.times < scene.options.times:
         victim = scene.chance.choice((server, client))
-        # A server keeps two: without one left when accept() looks for the next connection, this gRPC never accepts again.
         squeeze_descriptors(victim.pid, scene.chance.randrange(2, 6))
         scene.pause(0.1, 0.6)
         release_descriptors(victim.pid)
         row.times += 1
+        # With none left when it looks for the next connection, this gRPC never accepts again (tcp_server_posix.cc).
+        deaf = scene.framework == "grpc" and not accepts(addresses[0], 2)
+        if deaf:
+            replaced += 1
+            server.kill()
+            del scene.held[server]
+            server = scene.server(addresses[0])
+            server.address()
         row.recoveries.append(max(await_calls(one, row) for one in (beside, client)))
+        if deaf:
+            scene.remember(server)
+    if replaced > 0:
+        row.remark = f"{replaced} times gRPC accepted no more, and was started anew; "
     if row.times >= ENOUGH_TO_REFUSE and not row.calls.other_than(programs.FINE):
         row.problems.append("nobody lacked a descriptor")
 

@@ -152,15 +152,26 @@ def _set_descriptor_limit(pid, limit):
     resource.prlimit(pid, resource.RLIMIT_NOFILE, (min(limit, most), most))
 
 
-def listening_port(pid):
-    """The TCP port that the process listens on, or None."""
-    sockets = set(descriptors(pid))
+def listeners():
+    """(port, connections that wait to be accepted, inode) of each socket that listens on TCP."""
     for table in ("tcp", "tcp6"):
         for line in pathlib.Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
-            fields = line.split()  # index, local address:port, remote address:port, state, ..., inode at 9
-            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
-                return int(fields[1].rsplit(":", 1)[1], 16)
-    return None
+            fields = line.split()  # index, local address:port, remote address:port, state, queues tx:rx, ..., inode at 9
+            if fields[3] == "0A":
+                yield int(fields[1].rsplit(":", 1)[1], 16), int(fields[4].split(":")[1], 16), fields[9]
+
+
+def listening_port(pid):
+    """The TCP port that the process listens on, or None."""
+    own = set(descriptors(pid))
+    return next((port for port, _, inode in listeners() if f"socket:[{inode}]" in own), None)
+
+
+def accepts(address, seconds):
+    """Whether who listens on host:port takes a connection within so many seconds; the kernel makes them by itself."""
+    host, port = address.rsplit(":", 1)
+    with socket.create_connection((host, int(port))):
+        return await_true(lambda: not any(of == int(port) and waiting for of, waiting, _ in listeners()), seconds)
 
 
 class Lines:

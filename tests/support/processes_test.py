@@ -1,8 +1,10 @@
 """Programs that hang are ended with all they started; servers are found where the system put them."""
 
 import pathlib
+import socket
 import sys
 import tempfile
+import threading
 import unittest
 
 import processes
@@ -46,6 +48,16 @@ class Processes(unittest.TestCase):
         program = f"{LISTENS}; {SLEEPS}"
         server = self.server(program)
         self.assertEqual(f"ready {server.listening_port()}", server.log().splitlines()[0])
+
+    def test_who_does_not_accept(self):
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            address = f"127.0.0.1:{listener.getsockname()[1]}"
+            self.assertFalse(processes.accepts(address, 0.1))
+            listener.accept()[0].close()  # that one
+            accepting = threading.Thread(target=lambda: listener.accept()[0].close())
+            accepting.start()
+            self.assertTrue(processes.accepts(address, 5))
+            accepting.join()
 
     def test_server_that_dies_has_no_port(self):
         with self.assertRaises(RuntimeError):
