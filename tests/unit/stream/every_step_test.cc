@@ -39,7 +39,7 @@ Script TwoLanes() { return {2, {{45'000, 900, 80}, {45'000, 900, 80}}}; }
 constexpr size_t kStepsOfAWish = 100;  // until a lane has come, or gone
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr size_t kEvery = 10;  // step
+constexpr size_t kEvery = 25;  // step
 #else
 constexpr size_t kEvery = 1;
 #endif
