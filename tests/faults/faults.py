@@ -5,8 +5,9 @@ Three processes of each kind: a server that things happen to, another server, an
 client that things happen to, a neighbour of its own calls the same server. Each fault is one row of the table at the end.
 What must hold in each:
 
-  - calls end as they may (UNAVAILABLE, or a Thrift exception of the transport), never later than 2 s after their deadline
-    (and what the machine stood still for), and none is still under way then;
+  - calls end as they may: while a server is gone with UNAVAILABLE, or a Thrift exception of the transport; at their deadline
+    if somebody is stopped; else well. Never later than 2 s after their deadline (and what the machine stood still for), and
+    none is still under way then;
   - every byte that comes is the right one, and has come over the path that was asked for;
   - 5 s after the fault is over calls succeed again, over the same path;
   - calls to and of neighbours succeed all the time;
@@ -20,6 +21,7 @@ import random
 import resource
 import signal
 import statistics
+import subprocess
 import sys
 import time
 
@@ -29,6 +31,7 @@ import programs  # noqa: E402
 from processes import accepts, await_true, release_descriptors, squeeze_descriptors  # noqa: E402
 
 LATEST_MS = 2000  # behind a deadline
+STANDSTILL_MS = 200  # that is worth a word
 SLACK = 2  # descriptors that gRPC's pollers come and go with
 ENOUGH_TO_REFUSE = 20  # times that descriptors run short, until somebody must have lacked one
 # Of links over RDMA that have grown, or of which there are two because two connections began at once.
@@ -43,6 +46,7 @@ class Row:
     title: str
     path: str = ""  # that calls must go over; empty: not looked at
     alone: bool = False  # there are no neighbours
+    allowed: set = dataclasses.field(default_factory=set)  # what calls may end with, beside programs.FINE
     slack: int = SLACK  # descriptors and mappings that who lives through it may have more
     times: int = 0
     recoveries: list = dataclasses.field(default_factory=list)  # seconds
@@ -60,9 +64,14 @@ class Row:
         return (
             f"{self.title:32} {self.times:5} times; again after {usual:.2f} s, at most {worst:.2f} s; {statuses}; latest "
             f"{self.calls.late_ms:.0f} ms behind its deadline; neighbours {sum(self.neighbours.statuses.values())} calls, latest "
-            f"{self.neighbours.late_ms:.0f} ms; {self.remark}"
+            f"{self.neighbours.late_ms:.0f} ms; {self.remark}{self.stood_still()}"
             f"{'as it should be' if not self.problems else 'FAILED: ' + '; '.join(self.problems)}"
         )
+
+
+    def stood_still(self):
+        ms = self.standstill.ms
+        return f"the machine stood still for up to {ms:.0f} ms; " if ms > STANDSTILL_MS else ""
 
 
 class Scene:
@@ -86,6 +95,14 @@ class Scene:
         client = programs.Client(self.options.build, self.framework, self.path, addresses, flags, **how)
         self.programs.append(client)
         return client
+
+    @property
+    def gone(self):
+        return programs.GONE[self.framework]
+
+    @property
+    def silent(self):
+        return programs.SILENT[self.framework]
 
     def pause(self, shortest=0.02, longest=0.4):
         time.sleep(self.chance.uniform(shortest, longest))  # the moment of the fault
@@ -116,15 +133,16 @@ class Scene:
                 program.kill()
 
 
-def await_calls(client, row, place=0, forgiven=0.0):
-    """Until a call that began after now has succeeded; the reports on the way are added up. How long it took. `forgiven`:
-    seconds that a call may be late without its being anybody's fault."""
+def await_calls(client, row, place=0, forgiven=0.0, to=None):
+    """Until a call that began after now has succeeded; the reports on the way are added up, as the row's calls or `to` others.
+    How long it took. `forgiven`: seconds that a call may be late without its being anybody's fault."""
     start = time.monotonic()
+    calls = row.calls if to is None else to
     fresh = 0
     while fresh < 3:  # a report may tell of what had ended before
         report = client.report()
         report[place]["late_ms"] = max(0.0, report[place]["late_ms"] - 1000 * forgiven)
-        if row.calls.add(report[place]) > 0:
+        if calls.add(report[place]) > 0:
             fresh += 1
         elif report[place]["statuses"]:  # or none has ended
             fresh = 0
@@ -137,15 +155,19 @@ def await_calls(client, row, place=0, forgiven=0.0):
     return time.monotonic() - start
 
 
-def judge(row, framework, recovery):
+def await_neighbour(client, row):
+    await_calls(client, row, to=row.neighbours)
+
+
+def judge(row, recovery):
     """What is wrong with what the calls of a row have come to."""
-    strange = row.calls.other_than(programs.FINE | programs.AWAY[framework])
+    strange = row.calls.other_than(programs.FINE | row.allowed)
     disturbed = row.neighbours.other_than(programs.FINE)
     if strange:
         row.problems.append(f"calls ended with {strange}")
     if disturbed:
         row.problems.append(f"neighbours' calls ended with {disturbed}")
-    late = row.last.other_than(programs.FINE | programs.AWAY[framework])
+    late = row.last.other_than(programs.FINE | row.allowed)
     if late:
         row.problems.append(f"in the end calls ended with {late}")
     for whose in (row.calls, row.neighbours, row.last):
@@ -160,12 +182,6 @@ def judge(row, framework, recovery):
         row.problems.append(f"{len(slow)} recoveries took more than {recovery:g} s, the longest {max(slow):.1f} s")
     if not row.alone and sum(row.neighbours.statuses.values()) == 0:
         row.problems.append("no neighbour called")
-
-
-def expect_no_failures(row):
-    strange = row.calls.other_than(programs.FINE)
-    if strange:
-        row.problems.append(f"calls ended with {strange}, and nobody was away")
 
 
 def raise_descriptor_limit(wanted):
@@ -201,7 +217,8 @@ def check_holdings(row, program, before):
 
 
 def server_killed(scene, row):
-    """SIGKILL at any moment of the server's life, from before it listens on."""
+    """SIGKILL at any moment of the server's life, from before it listens on. Nobody waits for its deadline to learn of it."""
+    row.allowed = scene.gone
     victim, other = scene.server(), scene.server()
     addresses = victim.address(), other.address()
     client = scene.client(*addresses)
@@ -224,8 +241,8 @@ def client_killed(scene, row):
     address = server.address()
     beside = scene.client(address)
     first = scene.client(address)
-    for client in (beside, first):
-        await_calls(client, Row(""))
+    await_neighbour(beside, row)
+    await_calls(first, row)
     first.kill()
     scene.remember(server, beside)
     while row.times < scene.options.times:
@@ -237,16 +254,29 @@ def client_killed(scene, row):
         row.neighbours.add(beside.report()[0])
 
 
+LONGEST_STOP = 3  # seconds, unless told otherwise; no attempt to connect gives up meanwhile
+
+
 def stop_length(scene):
     """Mostly short; sometimes beyond the deadline of what is under way."""
     chance = scene.chance
-    return scene.options.stop or chance.choice((chance.uniform(0.001, 0.05), chance.uniform(0.05, 0.5), chance.uniform(1, 3)))
+    lengths = chance.uniform(0.001, 0.05), chance.uniform(0.05, 0.5), chance.uniform(1, LONGEST_STOP)
+    return scene.options.stop or chance.choice(lengths)
+
+
+def outcomes_of_stops(scene):
+    """No connection ends for a stop; attempts to connect do, if it is long."""
+    return scene.silent | scene.gone if (scene.options.stop or 0) > LONGEST_STOP else scene.silent
+
+
+PATIENT = "--connecting=20s"  # of gRPC's attempts
 
 
 def server_stopped(scene, row):
     """SIGSTOP and SIGCONT of a server."""
+    row.allowed = outcomes_of_stops(scene)
     victim, other = scene.server(), scene.server()
-    client = scene.client(victim.address(), other.address())
+    client = scene.client(victim.address(), other.address(), flags=[PATIENT])
     await_calls(client, row)
     scene.remember(victim, other, client)
     while row.times < scene.options.times:
@@ -260,11 +290,12 @@ def server_stopped(scene, row):
 
 def client_stopped(scene, row):
     """SIGSTOP and SIGCONT of a client, whose own calls are late by the time it was stopped."""
+    row.allowed = outcomes_of_stops(scene)
     server = scene.server()
     address = server.address()
-    victim, beside = scene.client(address), scene.client(address)
-    for client in (victim, beside):
-        await_calls(client, Row(""))
+    victim, beside = scene.client(address, flags=[PATIENT]), scene.client(address)
+    await_neighbour(beside, row)
+    await_calls(victim, row)
     scene.remember(server, victim, beside)
     while row.times < scene.options.times:
         scene.pause()
@@ -286,13 +317,13 @@ def churn(scene, row):
     address = server.address()
     beside = scene.client(address)
     client = scene.client(address, flags=["--calls_each=1", "--most_bytes=1000", "--hurried=0"])
-    for one in (beside, client):
-        await_calls(one, Row(""))
+    await_neighbour(beside, row)
+    await_calls(client, row)
     row.slack = SLACK_OF_CHURN
     for one in (server, client):
         scene.held[one] = programs.held(one.pid)
     while row.times < scene.options.times:
-        row.times += sum(client.report()[0]["statuses"].values()) / 20
+        row.times += row.calls.add(client.report()[0]) / 20
         row.neighbours.add(beside.report()[0])
         time.sleep(0.1)
     row.times = int(row.times)
@@ -306,7 +337,7 @@ def kept(scene, row):
     server = scene.server()
     address = server.address()
     beside = scene.client(address)
-    await_calls(beside, Row(""))
+    await_neighbour(beside, row)
     row.slack = SLACK_OF_CHURN
     scene.remember(server, beside)
     client = scene.client(address, flags=["--calls_each=1", f"--kept={connections}", "--most_bytes=1000", "--hurried=0"])
@@ -325,27 +356,38 @@ def kept(scene, row):
     row.remark = f"{more} connections, {each[0]:.1f} KiB each in the server, {each[1]:.1f} in the client; "
     row.times = scene.options.times
     row.calls.add(client.stop()[0])
-    expect_no_failures(row)
 
 
 def forked(scene, row):
-    """A client forks in the midst of its calls, and its child ends as by return from main."""
+    """A client forks in the midst of its calls, and its child ends, in one of three ways."""
     server, other = scene.server(), scene.server()
     client = scene.client(server.address(), other.address())
     await_calls(client, row)
     scene.remember(client, server, other)
+    hung = 0
     while row.times < scene.options.times:
         scene.pause()
-        report = client.report(word="fork")
-        row.calls.add(report[0])
-        row.neighbours.add(report[1])
+        way = scene.chance.choice(("exec", "_exit", "exit"))
+        fate = client.fork(way)
+        # exit() destroys what libraries have, and may wait for a lock that another thread of the parent had.
+        if way == "exit" and fate == HUNG:
+            hung += 1
+        elif fate:
+            row.problems.append(f"{way}: {fate}")
         row.times += 1
         row.recoveries.append(await_calls(client, row))
-    expect_no_failures(row)
+    if hung > 0:
+        row.remark = f"{hung} children hung in exit(); "
+    if hung > 1 + row.times / 100:
+        row.problems.append("more children hung than for what libraries do")
+
+
+HUNG = "a forked child ended by signal 14"
 
 
 def no_descriptors(scene, row):
     """A server, then a client, that may open hardly any file, while connections come and go."""
+    row.allowed = scene.gone | scene.silent
     server, other = scene.server(), scene.server()
     addresses = server.address(), other.address()
     beside = scene.client(*addresses, flags=["--calls_each=5"])
@@ -374,6 +416,8 @@ def no_descriptors(scene, row):
             scene.remember(server)
     if replaced > 0:
         row.remark = f"{replaced} times gRPC accepted no more, and was started anew; "
+    if replaced > 2 + row.times / 20:
+        row.problems.append("a server accepted no more oftener than for gRPC's own reason")
     if row.times >= ENOUGH_TO_REFUSE and not row.calls.other_than(programs.FINE):
         row.problems.append("nobody lacked a descriptor")
 
@@ -390,8 +434,8 @@ def run(options, framework, path, fault, faults):
     try:
         faults[fault](scene, row)
         scene.end(row)
-        judge(row, framework, options.recovery)
-    except (OSError, RuntimeError) as problem:  # a TimeoutError is one, too
+        judge(row, options.recovery)
+    except (OSError, RuntimeError, subprocess.SubprocessError) as problem:  # a TimeoutError is one, too
         row.problems.append(str(problem))
     finally:
         scene.close()
@@ -404,7 +448,7 @@ def run_all(options, faults):
     return [
         run(options, framework, path, fault, faults)
         for path in options.path or ["shm"]
-        for framework in options.framework or programs.AWAY
+        for framework in options.framework or programs.FRAMEWORKS
         for fault in options.fault or faults
     ]
 
@@ -420,7 +464,7 @@ def parse_arguments(faults, arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--times", type=positive, default=10, help="that each happens (%(default)s)")
-    parser.add_argument("--framework", choices=programs.AWAY, action="append")
+    parser.add_argument("--framework", choices=programs.FRAMEWORKS, action="append")
     parser.add_argument("--path", choices=programs.PATHS, action="append", help="shm unless told otherwise")
     parser.add_argument("--fault", choices=faults, action="append")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))

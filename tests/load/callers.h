@@ -33,8 +33,8 @@ class Kept {
 using CallUntil = std::function<void(const std::string& target, Tally& tally, const std::atomic<bool>& ended)>;
 
 // Calls every one of --targets by --threads threads until the standard input ends. Prints a list of the targets'
-// reports (tally.h) for each line of it, and at the end; before that, for the line "fork", it forks a child that ends
-// at once. The line "heap" is answered by heap.h's report instead. Returns the exit status.
+// reports (tally.h) for each line of it, and at the end. The line "fork WAY" is answered by what became of a child that
+// was to end by WAY (exec, _exit, exit), or an empty line; "heap" by heap.h's report. Returns the exit status.
 int RunCallers(const CallUntil& call_until);
 
 }  // namespace skein::load

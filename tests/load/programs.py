@@ -18,11 +18,10 @@ PATIENCE = 20  # seconds for any answer
 
 # What a call may end with while nothing is wrong. GIVEN_UP: by its caller, in a hurry or for fun.
 FINE = {"OK", "GIVEN_UP"}
-# And with what else while a server is away, or its client stopped.
-AWAY = {
-    "grpc": {"UNAVAILABLE", "DEADLINE_EXCEEDED"},
-    "thrift": {"NOT_OPEN", "END_OF_FILE", "TIMED_OUT", "UNKNOWN"},
-}
+# And with what else while a server is gone; and while it, or its client, does nothing (then open() times out, too).
+GONE = {"grpc": {"UNAVAILABLE"}, "thrift": {"NOT_OPEN", "END_OF_FILE", "UNKNOWN"}}
+SILENT = {"grpc": {"DEADLINE_EXCEEDED"}, "thrift": {"TIMED_OUT", "NOT_OPEN"}}
+FRAMEWORKS = list(GONE)
 
 # What makes two processes of one host use it.
 PATHS = {
@@ -98,10 +97,15 @@ class Client(Program):
     def __init__(self, build, framework, path, addresses, flags=(), **how):
         super().__init__(build, framework, path, [f"--targets={','.join(addresses)}", *flags], **how)
 
-    def report(self, patience=PATIENCE, word="report"):
-        """A report for each server, of what has ended since the last (tests/load/tally.h). "fork": it forks before."""
-        self.process.stdin.write(f"{word}\n".encode())
+    def report(self, patience=PATIENCE):
+        """A report for each server, of what has ended since the last (tests/load/tally.h)."""
+        self.process.stdin.write(b"report\n")
         return json.loads(self.line(patience))
+
+    def fork(self, way):
+        """It forks, and its child ends that way: by "exec", "_exit", "exit". '', or what else became of the child."""
+        self.process.stdin.write(f"fork {way}\n".encode())
+        return self.line()
 
     def stop(self):
         """Ends the load; the last report, or an error if the process does not end well."""
@@ -113,21 +117,32 @@ class Client(Program):
         return reports
 
 
-class Standstill(threading.Thread):
-    """For how long this machine has let nobody run, at worst: machines that are shared stop now and then."""
+class Standstill:
+    """For how long this machine has let nobody run, at worst, since this was made: machines that are shared stop now and
+    then."""
 
     NAP = 0.01  # seconds
+    _pauses = []  # (end, ms) of all that count
+    _watch = None
 
     def __init__(self):
-        super().__init__(daemon=True)
-        self.ms = 0.0
-        self.start()
+        self._start = time.monotonic()
+        if Standstill._watch is None:
+            Standstill._watch = threading.Thread(target=self._look, daemon=True)
+            Standstill._watch.start()
 
-    def run(self):
+    @property
+    def ms(self):
+        return max((ms for end, ms in list(self._pauses) if end >= self._start), default=0.0)
+
+    @classmethod
+    def _look(cls):
         while True:
             before = time.monotonic()
-            time.sleep(self.NAP)
-            self.ms = max(self.ms, 1000 * (time.monotonic() - before - self.NAP))
+            time.sleep(cls.NAP)
+            now = time.monotonic()
+            if now - before > 2 * cls.NAP:
+                cls._pauses.append((now, 1000 * (now - before - cls.NAP)))
 
 
 class Sum:

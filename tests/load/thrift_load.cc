@@ -90,14 +90,16 @@ class Calls {
 
   void One() {
     const absl::Duration start = Elapsed();
-    const Tally::Underway underway(tally_, start + absl::GetFlag(FLAGS_deadline));
+    const absl::Duration deadline = absl::GetFlag(FLAGS_deadline);
+    const Tally::Underway underway(tally_, start + deadline);
     bytes_ = 0;
     if (absl::Bernoulli(random_, 0.1)) {
       Notes();
     } else {
       Echo();
     }
-    tally_.Ended("OK", Elapsed() - start, absl::ZeroDuration(), bytes_);
+    const absl::Duration took = Elapsed() - start;
+    tally_.Ended("OK", took, took - deadline, bytes_);
     tally_.Over(path_);
   }
 

@@ -150,7 +150,7 @@ def problems_of_calls(framework):
         problems.append(f"no call between what stays succeeded before the samples at minutes {silent}")
     for whose, what in ((framework.to_others, "calls to a server that is killed"),
                         (framework.of_others, "calls of a client that is killed")):  # fmt: skip
-        others = whose.other_than(programs.FINE | programs.AWAY[framework.name])
+        others = whose.other_than(programs.FINE | programs.GONE[framework.name] | programs.SILENT[framework.name])
         if others:
             problems.append(f"{what} ended with {others}")
     for whose in (calls, framework.to_others):
@@ -262,7 +262,7 @@ def main():
     if options.check:
         return 0
     print(f"{options.minutes:g} minutes over {options.path}, --seed={options.seed}", flush=True)
-    frameworks = [Framework(options, name, random.Random(f"{options.seed} {name}")) for name in programs.AWAY]
+    frameworks = [Framework(options, name, random.Random(f"{options.seed} {name}")) for name in programs.FRAMEWORKS]
     try:
         soak(options, frameworks)
         for framework in frameworks:

@@ -45,6 +45,10 @@ class Servers:
         self._running.append(server)
         return server.address()
 
+    def stop(self):
+        """Whether each ends when asked."""
+        return [server.stop() == 0 for server in self._running]
+
 
 questions = itertools.count()
 
@@ -70,7 +74,7 @@ def client_of(scene, **how):
 def rate_of(scene, row):
     """MB/s of calls that went well, for a while."""
     client = client_of(scene)
-    faults.await_calls(client, faults.Row(""))
+    faults.await_calls(client, row)
     start = time.monotonic()
     time.sleep(RATE_TIME * scene.options.times)
     report = client.report()[0]
@@ -84,6 +88,7 @@ def bad_link(what, share=0.0):
     measure it."""
 
     def fault(scene, row):
+        row.allowed = scene.gone | scene.silent
         clean = rate_of(scene, row)
         for run in (shell, shell_there):
             run(f"tc qdisc replace dev eth0 root netem {what}")
@@ -104,6 +109,7 @@ def link_down(seconds):
     """A fault: either end's link goes down for so long."""
 
     def fault(scene, row):
+        row.allowed = scene.gone | scene.silent
         client = client_of(scene)
         faults.await_calls(client, row)
         while row.times < scene.options.times:
@@ -128,10 +134,10 @@ def device_removed(scene, row):
         row.recoveries.append(faults.await_calls(client, row))
         client.kill()
         removal.wait(30)
-        without, beside = faults.Row(""), client_of(scene, mode="prefer")
-        faults.await_calls(beside, without)
-        if without.calls.over_other_than("tcp"):
-            row.problems.append(f"without a device, calls went over {without.calls.paths}")
+        without, beside = programs.Sum(), client_of(scene, mode="prefer")
+        faults.await_calls(beside, row, to=without)
+        if without.over_other_than("tcp") or without.other_than(programs.FINE):
+            row.problems.append(f"without a device, calls ended with {without.statuses}, over {without.paths}")
         guests.give_device()
         row.recoveries.append(faults.await_calls(beside, row))
         beside.kill()
@@ -146,6 +152,7 @@ def forged(known):
     each (`known`), or only guesses. Meanwhile the client is stopped: so nothing else arrives, and what is known stays right."""
 
     def fault(scene, row):
+        row.allowed = scene.silent | scene.gone if known else scene.silent
         client = client_of(scene)
         faults.await_calls(client, row)
         sent = came = ended = 0
@@ -219,10 +226,11 @@ def main():
     options.settings = {**guests.SETTINGS, **SOON, **options.settings}
     options.alone = True
     options.path = options.path or ["rdma"]
-    if guests.ROLE == "server":
-        guests.answer_questions(Servers(options).answer, 24 * 3600)
-        return 0
     before = guests.rdma_objects()
+    if guests.ROLE == "server":
+        servers = Servers(options)
+        guests.answer_questions(servers.answer, 24 * 3600)
+        return guests.verdict(servers.stop(), before)
     print(f"--seed={options.seed}", flush=True)
     try:
         return guests.verdict(faults.run_all(options, FAULTS), before)

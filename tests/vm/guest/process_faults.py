@@ -33,7 +33,8 @@ def over_tcp_because(how, reason):
         limited, server = scene.server(mode="prefer", **how), scene.server(mode="prefer")
         addresses = limited.address(), server.address()
         beside = scene.client(addresses[1])
-        faults.await_calls(beside, faults.Row(""))
+        faults.await_neighbour(beside, row)
+        scene.remember(limited, server, beside)
         for client in (scene.client(addresses[0], mode="prefer"), scene.client(addresses[1], mode="prefer", **how)):
             row.recoveries.append(faults.await_calls(client, row))
             row.neighbours.add(beside.report()[0])
@@ -76,6 +77,7 @@ class Group:
 
 def server_out_of_memory(scene, row):
     """The kernel kills a server, whose memory is at its end."""
+    row.allowed = scene.gone
     group = Group()
     victim, other = scene.server(prefix=group.prefix), scene.server()
     addresses = victim.address(), other.address()
@@ -97,7 +99,8 @@ def client_out_of_memory(scene, row):
     server = scene.server()
     address = server.address()
     beside = scene.client(address)
-    faults.await_calls(beside, faults.Row(""))
+    faults.await_neighbour(beside, row)
+    scene.remember(server, beside)
     while row.times < scene.options.times:
         victim = scene.client(address, prefix=group.prefix)
         row.recoveries.append(faults.await_calls(victim, row))
@@ -112,6 +115,7 @@ def clock_set(scene, row):
     server, other = scene.server(), scene.server()
     client = scene.client(server.address(), other.address())
     faults.await_calls(client, row)
+    scene.remember(server, other, client)
     with clock.a_clock_to_set() as set_off:
         while row.times < scene.options.times:
             scene.pause()
