@@ -25,6 +25,8 @@ class DeviceList {
     if (devices == nullptr) return ErrnoStatus(errno, "list the RDMA devices");
     return DeviceList(**lib, {devices, static_cast<size_t>(count)});
   }
+  // `devices` are `lib`'s, who frees them.
+  DeviceList(const Ibverbs& lib, absl::Span<ibv_device*> devices) : lib_(lib), devices_(devices) {}
   DeviceList(DeviceList&& other) noexcept : lib_(other.lib_), devices_(std::exchange(other.devices_, {})) {}
   DeviceList& operator=(DeviceList&&) = delete;
   ~DeviceList() {
@@ -36,8 +38,6 @@ class DeviceList {
   absl::string_view NameOf(ibv_device* device) const { return lib_.get_device_name(device); }
 
  private:
-  DeviceList(const Ibverbs& lib, absl::Span<ibv_device*> devices) : lib_(lib), devices_(devices) {}
-
   const Ibverbs& lib_;
   absl::Span<ibv_device*> devices_;
 };

@@ -1,0 +1,59 @@
+// A device that exists in this process alone: it is given work and does none of it, flushes what a failed queue pair
+// had, and tells of whatever events it is told to. Once it has failed it does nothing at all.
+#ifndef SKEIN_TESTS_UNIT_FABRIC_VERBS_FAKE_DEVICE_H_
+#define SKEIN_TESTS_UNIT_FABRIC_VERBS_FAKE_DEVICE_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/fabric/verbs/port.h"
+
+namespace skein::fabric::verbs {
+
+// One at a time; one thread.
+class FakeDevice {
+ public:
+  FakeDevice();
+  ~FakeDevice();
+  FakeDevice(const FakeDevice&) = delete;
+  FakeDevice& operator=(const FakeDevice&) = delete;
+
+  const std::shared_ptr<const Port>& port() const { return port_; }
+  // Of the queue pair that was made so many before, or of the device.
+  void Tell(ibv_event_type event, size_t queue_pair = 0);
+  size_t queue_pairs() const { return queue_pairs_.size(); }
+
+ private:
+  struct QueuePair : ibv_qp {
+    std::vector<uint64_t> sends;
+    std::vector<uint64_t> receives;
+  };
+
+  static FakeDevice& The();
+  static Ibverbs Functions();
+  static int Modify(ibv_qp* queue_pair, ibv_qp_attr* attributes, int mask);
+  static int PostSend(ibv_qp* queue_pair, ibv_send_wr* work, ibv_send_wr** refused);
+  static int PostReceive(ibv_qp* queue_pair, ibv_recv_wr* work, ibv_recv_wr** refused);
+  static int Poll(ibv_cq* queue, int most, ibv_wc* out);
+  static int NextEvent(ibv_context* context, ibv_async_event* out);
+  static ibv_qp* Create(ibv_pd* domain, ibv_qp_init_attr* attributes);
+  static int Destroy(ibv_qp* queue_pair);
+  void Flush(std::vector<uint64_t>& work);
+
+  const Ibverbs lib_;
+  ibv_context context_ = {};
+  ibv_pd domain_ = {};
+  ibv_comp_channel channel_ = {};
+  ibv_cq queue_ = {};
+  std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
+  std::deque<ibv_async_event> events_;
+  std::deque<ibv_wc> completions_;
+  bool dead_ = false;
+  std::shared_ptr<const Port> port_;
+};
+
+}  // namespace skein::fabric::verbs
+
+#endif  // SKEIN_TESTS_UNIT_FABRIC_VERBS_FAKE_DEVICE_H_
