@@ -116,11 +116,14 @@ test_fuzz() {
 # Who speaks with whom: gRPC's and Thrift's own cases between stock processes and Skein's, over shared memory and TCP, with
 # TLS and without; then over RDMA, in virtual machines. The tables of docs/reliability.md.
 test_matrix() {
-  local status=0
+  local status=0 of="$BUILD/dev/tests" in="$BUILD/vm/results"
+  local tables=("$of/interop/matrix.json" "$of/thrift/matrix.json" "$in/interop/matrix.json" "$in/thrift/matrix.json")
+  rm -f "${tables[@]}"
   test_interop || status=1
   test_thrift || status=1
   install_packages "$ROOT/tests/vm/packages.txt" || return
   python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev" interop thrift || status=1
+  python3 "$ROOT/tests/support/matrix.py" "${tables[@]}" || status=1
   return $status
 }
 

@@ -118,6 +118,16 @@ class Run:
         return f"{expected} Skein clients, but it logged {seen} uses of shm" if seen < expected else ""
 
 
+def outcomes(results):
+    """What report.keep is given. (What the case proved of its connections' path, peers and paths know.)"""
+    for result in sorted(results, key=lambda r: (SECURITIES.index(r.job.security), list(PAIRINGS).index(r.job.pairing))):
+        kind, client_skein, server_skein = PAIRINGS[result.job.pairing]
+        names = ["stock", "skein"]
+        pairing = f"{names[client_skein]}/{names[server_skein]}"
+        row = f"gRPC{' from Ruby' if kind == 'ruby' else ''}, {result.job.security}"
+        yield row, pairing, "shm" if client_skein and server_skein else "tcp", result.failure
+
+
 def print_table(results):
     """Cases down, pairings across: the seconds it took, or FAIL."""
     columns = sorted({(r.job.security, r.job.pairing) for r in results if r.job.pairing != "-"},
@@ -159,6 +169,7 @@ def main():
     finally:
         run.stop_servers()
     print_table(run.results)
+    report.keep(logs.parent / "matrix.json", outcomes([r for r in run.results if r.job.pairing != "-"]))
     report.print_failures(run.results)
     return report.close(run.results)
 

@@ -1,6 +1,7 @@
-"""What a run of cases prints: tables, what failed and its last words, the closing line."""
+"""What a run of cases prints: tables, what failed and its last words, the closing line. And what it keeps for matrix.py."""
 
 import collections
+import json
 
 # job: has a title(); failure: '' or what is wrong; seconds: how long it took.
 Result = collections.namedtuple("Result", "job failure seconds log_path")
@@ -19,6 +20,15 @@ def print_failures(results):
             print(f"\nFAILED {result.job.title()}: {result.failure}\n  log: {result.log_path}")
             tail = result.log_path.read_text(errors="replace").splitlines()[-15:] if result.log_path.exists() else []
             print("\n".join("  | " + line[:300] for line in tail))
+
+
+def keep(path, outcomes):
+    """`outcomes`: (row, pairing, path of its connections, failure) of each case."""
+    cells = {}
+    for row, pairing, over, failure in outcomes:
+        cell = cells.setdefault(row, {}).setdefault(pairing, {"over": over, "passed": 0, "failed": 0})
+        cell["failed" if failure else "passed"] += 1
+    path.write_text(json.dumps(cells, indent=1))
 
 
 def close(results):

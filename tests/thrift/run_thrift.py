@@ -93,6 +93,13 @@ def run_jobs(programs, logs, jobs, parallel):
         return [future.result() for future in futures]
 
 
+def outcomes(results, fast="shm", row="Thrift"):
+    """What report.keep is given."""
+    for result in results:
+        if result.job.table == "cross" and not result.job.case.flaw:
+            yield row, result.job.column, fast if result.job.column == "skein/skein" else "tcp", result.failure
+
+
 def print_tables(results):
     """Rows of cases down, pairings across: how many passed and how long they took, or how many failed."""
     tables = collections.defaultdict(lambda: collections.defaultdict(list))  # table -> (row, column) -> results
@@ -143,6 +150,7 @@ def main():
 
     results = run_jobs(programs, logs, jobs, arguments.parallel)
     print_tables(results)
+    report.keep(logs.parent / "matrix.json", outcomes(results))
     print_flaws(results)
     report.print_failures(results)
     return report.close(results)

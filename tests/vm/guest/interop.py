@@ -13,7 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/interop"))
 
 import paths  # noqa: E402
-import peers  # noqa: E402
+import peers  # noqa: E402  (puts the shared helpers on the path)
+import report  # noqa: E402
 from cases import CASES, SOAK  # noqa: E402
 
 PORTS = {"insecure": 50061, "tls": 50062}
@@ -41,7 +42,7 @@ def serve(programs):
     guests.wait_for("done", 1500)
     faults = {security: server.stop() or paths.fault(server.log(), "server", True, "rdma")
               for security, server in servers.items()}  # fmt: skip
-    return report(faults)
+    return verdict(faults)
 
 
 def call(programs):
@@ -58,7 +59,9 @@ def call(programs):
     for case in CASES:
         cells = ["FAIL" if results[case.name, s].fault else f"{results[case.name, s].seconds:.1f} s" for s in PORTS]
         print(f"{case.name:30}" + "".join(f"{cell:>12}" for cell in cells))
-    return report({" ".join(name): result.fault for name, result in results.items()})
+    outcomes = [(f"gRPC between hosts, {s}", "skein/skein", "rdma", results[c.name, s].fault) for s in PORTS for c in CASES]
+    report.keep(guests.RESULTS / "matrix.json", outcomes)
+    return verdict({" ".join(name): result.fault for name, result in results.items()})
 
 
 def scaled(case):
@@ -75,7 +78,7 @@ def run(programs, case, security):
     return Result(fault, time.monotonic() - start)
 
 
-def report(faults):
+def verdict(faults):
     failed = {name: fault for name, fault in faults.items() if fault}
     for name, fault in failed.items():
         print(f"FAILED {name}: {fault}")

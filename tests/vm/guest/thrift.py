@@ -93,6 +93,7 @@ def call(programs):
     finally:
         guests.tell("done")
     run_thrift.print_tables(results)
+    report.keep(guests.RESULTS / "matrix.json", run_thrift.outcomes(results, "rdma", "Thrift, between hosts"))
     report.print_failures(results)
     return report.close(results)
 
