@@ -141,7 +141,7 @@ def await_calls(client, row, place=0, forgiven=0.0, to=None):
     fresh = 0
     while fresh < 3:  # a report may tell of what had ended before
         report = client.report()
-        report[place]["late_ms"] = max(0.0, report[place]["late_ms"] - 1000 * forgiven)
+        excuse(report[place], forgiven)
         if calls.add(report[place]) > 0:
             fresh += 1
         elif report[place]["statuses"]:  # or none has ended
@@ -153,6 +153,12 @@ def await_calls(client, row, place=0, forgiven=0.0, to=None):
             raise RuntimeError("no call succeeds any more")
         time.sleep(0.01)
     return time.monotonic() - start
+
+
+def excuse(report, seconds):
+    """Calls may be late by so much."""
+    report["late_ms"] = max(0.0, report["late_ms"] - 1000 * seconds)
+    return report
 
 
 def await_neighbour(client, row):
@@ -297,9 +303,10 @@ def client_stopped(scene, row):
     await_neighbour(beside, row)
     await_calls(victim, row)
     scene.remember(server, victim, beside)
+    stopped = 0.0
     while row.times < scene.options.times:
         scene.pause()
-        row.calls.add(victim.report()[0])
+        row.calls.add(excuse(victim.report()[0], stopped))  # some may have taken until now
         start = time.monotonic()
         victim.signal(signal.SIGSTOP)
         time.sleep(stop_length(scene))
@@ -308,6 +315,8 @@ def client_stopped(scene, row):
         stopped = time.monotonic() - start
         row.times += 1
         row.recoveries.append(await_calls(victim, row, forgiven=stopped))
+    scene.pause()
+    row.calls.add(excuse(victim.report()[0], stopped))
 
 
 def churn(scene, row):
