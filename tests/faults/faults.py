@@ -15,63 +15,22 @@ What must hold in each:
     ends when asked."""
 
 import argparse
-import dataclasses
 import pathlib
 import random
 import resource
 import signal
-import statistics
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "load"))
+# rows puts the shared helpers on the path.
+from rows import Row, await_calls, await_neighbour, check_holdings, excuse, judge, settled
 
-import programs  # noqa: E402
-from processes import accepts, await_true, release_descriptors, squeeze_descriptors  # noqa: E402
+import programs
+from processes import accepts, release_descriptors, squeeze_descriptors
 
-LATEST_MS = 2000  # behind a deadline
-STANDSTILL_MS = 200  # that is worth a word
-SLACK = 2  # descriptors that gRPC's pollers come and go with
 ENOUGH_TO_REFUSE = 20  # times that descriptors run short, until somebody must have lacked one
-# Of links over RDMA that have grown, or of which there are two because two connections began at once.
-MORE_SLACK = {"queue pairs": 4, "regions": 16, "descriptors": 6}
 SLACK_OF_CHURN = 20  # what connections of the moment hold, where they come and go all the time
-
-
-@dataclasses.dataclass
-class Row:
-    """What has come of one fault, many times."""
-
-    title: str
-    path: str = ""  # that calls must go over; empty: not looked at
-    alone: bool = False  # there are no neighbours
-    allowed: set = dataclasses.field(default_factory=set)  # what calls may end with, beside programs.FINE
-    slack: int = SLACK  # descriptors and mappings that who lives through it may have more
-    times: int = 0
-    recoveries: list = dataclasses.field(default_factory=list)  # seconds
-    calls: programs.Sum = dataclasses.field(default_factory=programs.Sum)
-    neighbours: programs.Sum = dataclasses.field(default_factory=programs.Sum)
-    last: programs.Sum = dataclasses.field(default_factory=programs.Sum)  # of everybody, when all was over
-    standstill: programs.Standstill = dataclasses.field(default_factory=programs.Standstill)
-    remark: str = ""
-    problems: list = dataclasses.field(default_factory=list)
-
-    def text(self):
-        worst = max(self.recoveries, default=0)
-        usual = statistics.median(self.recoveries) if self.recoveries else 0
-        statuses = ", ".join(f"{name} {count}" for name, count in sorted(self.calls.statuses.items()))
-        return (
-            f"{self.title:32} {self.times:5} times; again after {usual:.2f} s, at most {worst:.2f} s; {statuses}; latest "
-            f"{self.calls.late_ms:.0f} ms behind its deadline; neighbours {sum(self.neighbours.statuses.values())} calls, latest "
-            f"{self.neighbours.late_ms:.0f} ms; {self.remark}{self.stood_still()}"
-            f"{'as it should be' if not self.problems else 'FAILED: ' + '; '.join(self.problems)}"
-        )
-
-
-    def stood_still(self):
-        ms = self.standstill.ms
-        return f"the machine stood still for up to {ms:.0f} ms; " if ms > STANDSTILL_MS else ""
 
 
 class Scene:
@@ -133,93 +92,12 @@ class Scene:
                 program.kill()
 
 
-def await_calls(client, row, place=0, forgiven=0.0, to=None):
-    """Until a call that began after now has succeeded; the reports on the way are added up, as the row's calls or `to` others.
-    How long it took. `forgiven`: seconds that a call may be late without its being anybody's fault."""
-    start = time.monotonic()
-    calls = row.calls if to is None else to
-    fresh = 0
-    while fresh < 3:  # a report may tell of what had ended before
-        report = client.report()
-        excuse(report[place], forgiven)
-        if calls.add(report[place]) > 0:
-            fresh += 1
-        elif report[place]["statuses"]:  # or none has ended
-            fresh = 0
-        for other, beside in enumerate(report):
-            if other != place:
-                row.neighbours.add(beside)
-        if time.monotonic() - start > 60:
-            raise RuntimeError("no call succeeds any more")
-        time.sleep(0.01)
-    return time.monotonic() - start
-
-
-def excuse(report, seconds):
-    """Calls may be late by so much."""
-    report["late_ms"] = max(0.0, report["late_ms"] - 1000 * seconds)
-    return report
-
-
-def await_neighbour(client, row):
-    await_calls(client, row, to=row.neighbours)
-
-
-def judge(row, recovery):
-    """What is wrong with what the calls of a row have come to."""
-    strange = row.calls.other_than(programs.FINE | row.allowed)
-    disturbed = row.neighbours.other_than(programs.FINE)
-    if strange:
-        row.problems.append(f"calls ended with {strange}")
-    if disturbed:
-        row.problems.append(f"neighbours' calls ended with {disturbed}")
-    late = row.last.other_than(programs.FINE | row.allowed)
-    if late:
-        row.problems.append(f"in the end calls ended with {late}")
-    for whose in (row.calls, row.neighbours, row.last):
-        if row.path and whose.over_other_than(row.path):
-            row.problems.append(f"calls went over {whose.paths}")
-        if whose.wrong:
-            row.problems.append(f"{whose.wrong} wrong answers: {whose.what}")
-        if whose.late_ms > LATEST_MS + row.standstill.ms:
-            row.problems.append(f"a call ended {whose.late_ms:.0f} ms after its deadline")
-    slow = [seconds for seconds in row.recoveries if seconds > recovery]
-    if slow:
-        row.problems.append(f"{len(slow)} recoveries took more than {recovery:g} s, the longest {max(slow):.1f} s")
-    if not row.alone and sum(row.neighbours.statuses.values()) == 0:
-        row.problems.append("no neighbour called")
-
-
 def raise_descriptor_limit(wanted):
     """Of programs to come."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < wanted:
         raise RuntimeError(f"{wanted} descriptors are needed, and the limit is {hard}: see 'ulimit -Hn'")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
-
-
-def settled(program):
-    """What it holds, when two looks agree."""
-    looks = [programs.held(program.pid)]
-
-    def same_again():
-        looks.append(programs.held(program.pid))
-        return looks[-1] == looks[-2]
-
-    await_true(same_again, 15, 0.5)
-    return looks[-1]
-
-
-def check_holdings(row, program, before):
-    more = MORE_SLACK if "queue pairs" in before else {}
-
-    def returned():
-        now = programs.held(program.pid)
-        return all(now[what] <= before[what] + row.slack + more.get(what, 0) for what in before)
-
-    if not await_true(returned, 10, 0.2):
-        kind = type(program).__name__.lower()
-        row.problems.append(f"a {kind} held {before}, and now {programs.held(program.pid)}")
 
 
 def server_killed(scene, row):
