@@ -41,6 +41,12 @@ void Send(int fd, absl::string_view text) {
   }
 }
 
+std::string Beginning(absl::string_view code) { return absl::StrCat(kProtocol, " ", Version(), " ", code); }
+
+std::string Failure(const absl::Status& why) {
+  return absl::StrCat(Beginning(absl::StatusCodeToString(why.code())), " ", why.message(), "\n");
+}
+
 bool MayAsk(int fd) {
   const absl::StatusOr<PeerCredentials> peer = CredentialsOf(fd);
   return peer.ok() && (peer->uid == geteuid() || peer->uid == 0);
@@ -112,18 +118,24 @@ class Control {
   }
 
   void ServeOne(int fd) {
-    // Heard in any case: a socket that is closed with something unheard in it resets the other end.
+    if (!MayAsk(fd)) return Refuse(fd);
     char question[kMaxQuestionBytes];
     if (!Ready(fd, POLLIN)) return;
     const ssize_t size = recv(fd, question, sizeof(question), MSG_DONTWAIT);
     if (size <= 0) return;
-    const absl::StatusOr<std::string> answer = MayAsk(fd)
-                                                   ? AnswerTo({question, static_cast<size_t>(size)})
-                                                   : absl::PermissionDeniedError("only for the process's own user");
-    const absl::Status& status = answer.status();
-    Send(fd, status.ok() ? absl::StrCat(kProtocol, " ", Version(), " ok\n", *answer)
-                         : absl::StrCat(kProtocol, " ", Version(), " ", absl::StatusCodeToString(status.code()), " ",
-                                        status.message(), "\n"));
+    const absl::StatusOr<std::string> answer = AnswerTo({question, static_cast<size_t>(size)});
+    Send(fd, answer.ok() ? absl::StrCat(Beginning("ok"), "\n", *answer) : Failure(answer.status()));
+  }
+
+  // At once, without a question: who may not ask holds nobody up who may.
+  static void Refuse(int fd) {
+    // From here on nothing comes, and what has come is heard: a socket that is closed with something unheard in it
+    // resets the other end.
+    shutdown(fd, SHUT_RD);
+    char unheeded[kMaxQuestionBytes];
+    while (recv(fd, unheeded, sizeof(unheeded), MSG_DONTWAIT) > 0) {
+    }
+    Send(fd, Failure(absl::PermissionDeniedError("only for the process's own user")));
   }
 
   absl::StatusOr<std::string> AnswerTo(absl::string_view question) {

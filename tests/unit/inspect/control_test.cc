@@ -1,24 +1,41 @@
 // A process asked by itself: what it answers, to whom, and what is said of one that does not.
 #include "core/inspect/control.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "core/base/abstract_socket.h"
 #include "core/inspect/attachment.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/fabric_shm/another_user.h"
 
 namespace skein::inspect {
 namespace {
 
 using testing::Contains;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
+
+// What process `of` answers to a question of the calling thread's user, all checks of our own left out.
+std::string RawAnswer(pid_t of, absl::string_view question) {
+  const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(of, 0));
+  if (!socket.ok()) return socket.status().ToString();
+  send(socket->get(), question.data(), question.size(), MSG_NOSIGNAL);
+  pollfd waited = {socket->get(), POLLIN, 0};
+  poll(&waited, 1, 10000);
+  std::string answer(256, '\0');
+  answer.resize(std::max<ssize_t>(recv(socket->get(), answer.data(), answer.size(), MSG_DONTWAIT), 0));
+  return answer;
+}
 
 class ControlTest : public ::testing::Test {
  protected:
@@ -57,6 +74,41 @@ TEST_F(ControlTest, OutlivesWhoDoesNotGoOn) {
   ASSERT_TRUE(silent.ok() && deaf.ok());
   ASSERT_EQ(send(deaf->get(), "long", 4, MSG_NOSIGNAL), 4);
   EXPECT_EQ(*Ask(getpid(), "echo still"), "still");
+}
+
+TEST_F(ControlTest, TellsAnotherUserNothing) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  EXPECT_THAT(RawAnswer(getpid(), "echo secret"), EndsWith(" ok\nsecret"));
+  std::string answer;
+  AsAnotherUser([&] { answer = RawAnswer(getpid(), "echo secret"); });
+  EXPECT_THAT(answer, HasSubstr("PERMISSION_DENIED"));
+  EXPECT_THAT(answer, Not(HasSubstr("secret")));
+}
+
+// Half a second for each would be more than Ask waits.
+TEST_F(ControlTest, SilentConnectionsOfAnotherUserHoldNobodyUp) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  std::vector<absl::StatusOr<UniqueFd>> silent;
+  AsAnotherUser([&] {
+    for (int i = 0; i < 20; ++i) silent.push_back(ConnectAbstract(ControlName(getpid(), 0)));
+  });
+  for (const absl::StatusOr<UniqueFd>& each : silent) ASSERT_TRUE(each.ok()) << each.status();
+  const absl::StatusOr<std::string> answer = Ask(getpid(), "echo still");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(*answer, "still");
+}
+
+TEST_F(ControlTest, ASquatterOfAnotherUserIsNotAsked) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  absl::StatusOr<UniqueFd> listening = absl::UnknownError("");
+  AsAnotherUser([&] { listening = ListenAbstract(ControlName(getppid(), 0)); });
+  ASSERT_TRUE(listening.ok()) << listening.status();
+  const absl::Status status = Ask(getppid(), "echo secret").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(status.message(), HasSubstr("listens in the name of"));
+  const UniqueFd asked = AcceptQueued(listening->get());
+  char question[kMaxQuestionBytes];
+  EXPECT_EQ(recv(asked.get(), question, sizeof(question), MSG_DONTWAIT), 0) << "not even the question is said";
 }
 
 TEST_F(ControlTest, IsFoundAmongTheProcessesToAsk) {
