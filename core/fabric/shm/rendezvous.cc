@@ -38,6 +38,8 @@ absl::Status Rendezvous::Open() {
 absl::StatusOr<Offer> Rendezvous::Announce() {
   MutexLock lock(&mu_);
   if (absl::Status status = Open(); !status.ok()) return status;
+  // Whoever has filled the queue keeps nobody out for good: what cannot come there is never collected.
+  AcceptAll();
   Offer offer = offer_;
   offer.token = RandomToken();
   expected_.insert(std::string(View(offer.token)));
@@ -77,7 +79,7 @@ void Rendezvous::AcceptAll() {
   std::deque<UniqueFd> silent;
   silent.swap(silent_);
   for (UniqueFd& socket : silent) Park(std::move(socket));
-  for (int i = 0; i < kMaxAcceptsPerCollect; ++i) {
+  for (int i = 0; i < kMaxAcceptsAtOnce; ++i) {
     UniqueFd socket = AcceptQueued(listening_.get());
     if (!socket.valid()) return;
     Park(std::move(socket));

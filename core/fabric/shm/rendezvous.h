@@ -36,7 +36,7 @@ class Rendezvous {
   // Connections accepted on behalf of others' Collect. A stranger of the same user could leave any number: the oldest
   // go.
   static constexpr size_t kMaxSilent = 64;
-  static constexpr int kMaxAcceptsPerCollect = 1024;
+  static constexpr int kMaxAcceptsAtOnce = 1024;
 
   struct Parked {
     Meeting meeting;

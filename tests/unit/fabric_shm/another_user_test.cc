@@ -1,0 +1,74 @@
+// Another user at either end of a meeting, who has got hold of all that is said there: only the kernel tells them
+// apart.
+#include "tests/unit/fabric_shm/another_user.h"
+
+#include <unistd.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "core/base/abstract_socket.h"
+#include "core/base/fallback.h"
+#include "core/fabric/shm/control.h"
+#include "core/fabric/shm/memory.h"
+#include "core/fabric/shm/offer.h"
+#include "core/fabric/shm/rendezvous.h"
+#include "core/fabric/shm/socket.h"
+#include "gtest/gtest.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+class AnotherUser : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    absl::StatusOr<Offer> offer = rendezvous_.Announce();
+    ASSERT_TRUE(offer.ok()) << offer.status();
+    offer_ = *offer;
+  }
+
+  static std::string NameOf(const Offer& offer) {
+    return absl::StrCat("skein-", absl::string_view(offer.meeting_point.data(), offer.meeting_point.size()));
+  }
+  // What Meet says, without its look at who listens. The socket is to stay.
+  UniqueFd SayTheToken() const {
+    absl::StatusOr<UniqueFd> socket = ConnectAbstract(NameOf(offer_));
+    const absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
+    if (!socket.ok() || !control.ok()) return UniqueFd();
+    const absl::string_view token(offer_.token.data(), offer_.token.size());
+    return SendMessage(socket->get(), token, control->get()) == SendResult::kSent ? *std::move(socket) : UniqueFd();
+  }
+
+  Rendezvous rendezvous_;
+  Offer offer_;
+};
+
+TEST_F(AnotherUser, IsNotMetEvenWithTheToken) {
+  UniqueFd theirs;
+  AsAnotherUser([&] { theirs = SayTheToken(); });
+  ASSERT_TRUE(theirs.valid());
+  const UniqueFd own = SayTheToken();
+  ASSERT_TRUE(own.valid());
+  const absl::StatusOr<Meeting> meeting = rendezvous_.Collect(offer_.token);
+  ASSERT_TRUE(meeting.ok()) << meeting.status();
+  EXPECT_EQ(meeting->peer.uid, geteuid()) << "who came first, or who may";
+}
+
+// The owner of a name has ended, its offer is still under way, and somebody has taken the name.
+TEST_F(AnotherUser, WhoSitsAtAnOfferedNameIsToldNoToken) {
+  Offer offer = offer_;
+  offer.meeting_point.fill('0');
+  absl::StatusOr<UniqueFd> squatter = absl::UnknownError("");
+  AsAnotherUser([&] { squatter = ListenAbstract(NameOf(offer)); });
+  ASSERT_TRUE(squatter.ok()) << squatter.status();
+  absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
+  ASSERT_TRUE(control.ok()) << control.status();
+  const absl::Status status = Meet(offer, *std::move(control)).status();
+  EXPECT_EQ(FallbackOf(status).code, FallbackCode::kDifferentUser) << status;
+  const UniqueFd accepted = AcceptQueued(squatter->get());
+  Message heard;
+  EXPECT_EQ(ReceiveMessage(accepted.get(), heard), ReceiveResult::kGone);
+}
+
+}  // namespace
+}  // namespace skein::fabric::shm
