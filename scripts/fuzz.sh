@@ -33,6 +33,7 @@ verb_fuzz() {
   esac
   [[ $option =~ ^--(merge|seconds=[1-9][0-9]*)$ ]] || usage_error "fuzz takes a number of seconds, not '${option#*=}'"
   [[ $option != --merge || ! ${1:-} =~ ^[0-9] ]] || usage_error "fuzz --merge takes targets, no number of seconds"
+  set -- "${@#fuzz_}" # pages and binaries have it in front
   check_fuzz_targets "$@"
   verb_setup
   run_fuzz "$option" "$@"

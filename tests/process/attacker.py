@@ -1,13 +1,22 @@
-"""attacker.py tcp PORT SEED [OFFER ...] | attacker.py unix SEED: throws bytes at a Skein process, then prints how often.
+"""attacker.py tcp|hello PORT SEED [OFFER ...] | unix SEED | flood SEED | fill|sit NAME ...: what hostile processes do to Skein.
 
-tcp: at the server's port; OFFERs are recorded ones in hexadecimal, to be replayed, cut and changed.
-unix: at every abstract socket of Skein in this network namespace.
+tcp: throws bytes at the server's port; OFFERs are recorded ones in hexadecimal, to be replayed, cut and changed.
+hello: only such as begin as Skein does.
+unix: throws bytes at every abstract socket of Skein in this network namespace. These print how often, and end.
+flood: the same again and again; prints a line each time.
+fill: connects to abstract names until their queues are full; prints a line when they are, and stays.
+sit: takes abstract names; prints a line when it has them, and one for each connection with what it hears there.
 Connections that stay open do so until the program ends."""
 
 import array
+import collections
+import contextlib
 import fcntl
+import itertools
 import os
 import random
+import select
+import signal
 import socket
 import struct
 import sys
@@ -122,7 +131,7 @@ def messages(rng):
     """(bytes, descriptors) to leave at a meeting point."""
     descriptors = [
         os.open("/dev/null", os.O_RDWR),
-        os.pipe()[0],
+        *os.pipe(),
         memfd(0, 0),
         memfd(1 << 20, 0),
         memfd(4096, ALL_SEALS),
@@ -135,12 +144,14 @@ def messages(rng):
             yield rng.randbytes(size), [descriptor]
     yield rng.randbytes(16), descriptors
     yield rng.randbytes(16), descriptors[:1] * 250
+    for descriptor in descriptors:
+        os.close(descriptor)
 
 
 def attack_socket(rng, name):
     """Returns connections that are to stay."""
     kept = []
-    for bytes_sent, descriptors in [(None, [])] * 20 + list(messages(rng)):
+    for bytes_sent, descriptors in itertools.chain([(None, [])] * 20, messages(rng)):
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         connection.settimeout(2)
         try:
@@ -157,16 +168,54 @@ def attack_socket(rng, name):
     return kept
 
 
+def flood(rng):
+    kept = collections.deque(maxlen=400)  # the oldest close, being nobody's any more
+    while True:
+        for name in skein_sockets():
+            kept.extend(attack_socket(rng, name))
+        print("again", flush=True)
+
+
+def fill(names):
+    kept = []
+    for name in names:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                kept.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+                kept[-1].connect("\0" + name)
+    print(len(kept), flush=True)
+    signal.pause()
+
+
+def sit(names):
+    listening = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in names]
+    for each, name in zip(listening, names):
+        each.bind("\0" + name)
+        each.listen()
+    print("sits", flush=True)
+    while True:
+        for each in select.select(listening, [], [])[0]:
+            with each.accept()[0] as connection:
+                print(connection.recv(1000).hex() or "nothing", flush=True)
+
+
 def main():
     kind, *words = sys.argv[1:]
-    if kind == "tcp":
+    if kind in ("tcp", "hello"):
         port, seed, *offers = words
         rng = random.Random(int(seed))
         attacker, count = Tcp(int(port)), 0
         for opening in openings(rng, [bytes.fromhex(offer) for offer in offers]):
-            attacker.attack(rng, opening)
-            count += 1
+            if kind == "tcp" or opening.startswith(MAGIC):
+                attacker.attack(rng, opening)
+                count += 1
         print(count)
+    elif kind == "fill":
+        fill(words)
+    elif kind == "sit":
+        sit(words)
+    elif kind == "flood":
+        flood(random.Random(int(words[0])))
     else:
         rng = random.Random(int(words[0]))
         kept = [attack_socket(rng, name) for name in skein_sockets()]
