@@ -2,6 +2,7 @@
 #include "core/inspect/control.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,6 +38,27 @@ std::string RawAnswer(pid_t of, absl::string_view question) {
   return answer;
 }
 
+// A process that nobody else gives a name to, nor asks: tests that run at once have one parent.
+class ProcessWithoutSkein {
+ public:
+  ProcessWithoutSkein() : pid_(fork()) {
+    if (pid_ != 0) return;
+    for (;;) pause();
+  }
+  ~ProcessWithoutSkein() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  ProcessWithoutSkein(const ProcessWithoutSkein&) = delete;
+  ProcessWithoutSkein& operator=(const ProcessWithoutSkein&) = delete;
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
 class ControlTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -64,7 +86,8 @@ TEST_F(ControlTest, ThereIsNoSuchProcess) {
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
   EXPECT_EQ(Ask(child, "echo").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(Ask(getppid(), "echo").status().code(), absl::StatusCode::kUnavailable) << "it has no Skein";
+  const ProcessWithoutSkein other;
+  EXPECT_EQ(Ask(other.pid(), "echo").status().code(), absl::StatusCode::kUnavailable) << "it has no Skein";
 }
 
 // Who connects and says nothing, or does not hear the answer, holds the others up for a moment only.
@@ -100,10 +123,11 @@ TEST_F(ControlTest, SilentConnectionsOfAnotherUserHoldNobodyUp) {
 
 TEST_F(ControlTest, ASquatterOfAnotherUserIsNotAsked) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const ProcessWithoutSkein other;
   absl::StatusOr<UniqueFd> listening = absl::UnknownError("");
-  AsAnotherUser([&] { listening = ListenAbstract(ControlName(getppid(), 0)); });
+  AsAnotherUser([&] { listening = ListenAbstract(ControlName(other.pid(), 0)); });
   ASSERT_TRUE(listening.ok()) << listening.status();
-  const absl::Status status = Ask(getppid(), "echo secret").status();
+  const absl::Status status = Ask(other.pid(), "echo secret").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
   EXPECT_THAT(status.message(), HasSubstr("listens in the name of"));
   const UniqueFd asked = AcceptQueued(listening->get());
@@ -112,15 +136,17 @@ TEST_F(ControlTest, ASquatterOfAnotherUserIsNotAsked) {
 }
 
 TEST_F(ControlTest, IsFoundAmongTheProcessesToAsk) {
+  const ProcessWithoutSkein other;
   EXPECT_THAT(ProcessesToAsk(), Contains(getpid()));
-  EXPECT_THAT(ProcessesToAsk(), Not(Contains(getppid())));
+  EXPECT_THAT(ProcessesToAsk(), Not(Contains(other.pid())));
 }
 
 // A listener as of another version, in another process's name.
 TEST_F(ControlTest, AnotherVersionIsNamed) {
-  const absl::StatusOr<UniqueFd> listening = ListenAbstract(ControlName(getppid(), 0));
+  const ProcessWithoutSkein other;
+  const absl::StatusOr<UniqueFd> listening = ListenAbstract(ControlName(other.pid(), 0));
   ASSERT_TRUE(listening.ok()) << listening.status();
-  std::thread other([&] {
+  std::thread answering([&] {
     UniqueFd asked;
     while (!asked.valid()) asked = AcceptQueued(listening->get());
     char question[kMaxQuestionBytes];
@@ -128,8 +154,8 @@ TEST_F(ControlTest, AnotherVersionIsNamed) {
     const std::string answer = "skein 99.0 ok\n";
     send(asked.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
   });
-  const absl::Status status = Ask(getppid(), "echo").status();
-  other.join();
+  const absl::Status status = Ask(other.pid(), "echo").status();
+  answering.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("runs Skein 99.0"));
 }
