@@ -89,12 +89,12 @@ def judge(row, recovery):
     strange = row.calls.other_than(programs.FINE | row.allowed)
     disturbed = row.neighbours.other_than(programs.FINE)
     if strange:
-        row.problems.append(f"calls ended with {strange}")
+        row.problems.append(f"calls ended with {row.calls.reasons(strange)}")
     if disturbed:
-        row.problems.append(f"neighbours' calls ended with {disturbed}")
+        row.problems.append(f"neighbours' calls ended with {row.neighbours.reasons(disturbed)}")
     late = row.last.other_than(programs.FINE | row.allowed)
     if late:
-        row.problems.append(f"in the end calls ended with {late}")
+        row.problems.append(f"in the end calls ended with {row.last.reasons(late)}")
     for whose in (row.calls, row.neighbours, row.last):
         if row.path and whose.over_other_than(row.path):
             row.problems.append(f"calls went over {whose.paths}")

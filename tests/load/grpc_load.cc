@@ -112,7 +112,8 @@ class Calls {
     // What a caller gives up by itself is not the server's doing.
     const bool hurried = status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && deadline < kHurry * 2;
     const bool cancelled = status.error_code() == grpc::StatusCode::CANCELLED && cancelled_;
-    tally_.Ended(hurried || cancelled ? "GIVEN_UP" : StatusName(status.error_code()), took, took - deadline, bytes_);
+    tally_.Ended(hurried || cancelled ? "GIVEN_UP" : StatusName(status.error_code()), status.error_message(), took,
+                 took - deadline, bytes_);
     if (status.ok()) tally_.Over(PathTo(context.peer()));
     return status.ok() || hurried || cancelled;
   }

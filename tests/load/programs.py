@@ -149,11 +149,12 @@ class Sum:
     """Reports of one server, added up."""
 
     def __init__(self):
-        self.statuses, self.paths, self.wrong, self.what, self.late_ms, self.bytes = {}, {}, 0, "", 0.0, 0
+        self.statuses, self.why, self.paths, self.wrong, self.what, self.late_ms, self.bytes = {}, {}, {}, 0, "", 0.0, 0
 
     def add(self, report):
         for status, count in report["statuses"].items():
             self.statuses[status] = self.statuses.get(status, 0) + count
+        self.why.update(report["why"])
         for path, count in report["paths"].items():
             self.paths[path] = self.paths.get(path, 0) + count
         self.wrong, self.what = self.wrong + report["wrong"], report["what"] or self.what
@@ -163,6 +164,10 @@ class Sum:
 
     def other_than(self, allowed):
         return {status: count for status, count in self.statuses.items() if status not in allowed}
+
+    def reasons(self, statuses):
+        """What they are, and for each the last reason that was given."""
+        return ", ".join(f"{status} {count} ({self.why.get(status, 'no reason')})" for status, count in statuses.items())
 
     def over_other_than(self, path):
         """Calls that went well elsewhere. (Of some nobody knows: their connection had gone when they were looked at.)"""

@@ -12,14 +12,21 @@
 namespace skein::load {
 namespace {
 
-using Counts = std::map<std::string, uint64_t>;
+// As a JSON string.
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\\", "/"}, {"\"", "'"}, {"\n", " "}}), "\"");
+}
+
+std::string Value(uint64_t number) { return absl::StrCat(number); }
+std::string Value(const std::string& text) { return Quoted(text); }
 
 // As a JSON object.
-std::string Text(const Counts& counts) {
-  const auto one = [](std::string* out, const Counts::value_type& count) {
-    absl::StrAppend(out, "\"", absl::StrReplaceAll(count.first, {{"\\", "/"}, {"\"", "'"}}), "\": ", count.second);
+template <typename Mapped>
+std::string Text(const std::map<std::string, Mapped>& map) {
+  const auto one = [](std::string* out, const auto& each) {
+    absl::StrAppend(out, Quoted(each.first), ": ", Value(each.second));
   };
-  return absl::StrCat("{", absl::StrJoin(counts, ", ", one), "}");
+  return absl::StrCat("{", absl::StrJoin(map, ", ", one), "}");
 }
 
 }  // namespace
@@ -34,9 +41,11 @@ Tally::Underway::~Underway() {
   tally_.due_.erase(due_);
 }
 
-void Tally::Ended(const std::string& status, absl::Duration took, absl::Duration late, uint64_t bytes) {
+void Tally::Ended(const std::string& status, const std::string& why, absl::Duration took, absl::Duration late,
+                  uint64_t bytes) {
   const absl::MutexLock lock(&mu_);
   ++statuses_[status];
+  if (!why.empty()) why_[status] = why;
   late_ = std::max(late_, late);
   if (status != "OK") return;
   times_.push_back(took);
@@ -64,11 +73,12 @@ std::string Tally::Report() {
     return absl::ToDoubleMicroseconds(times[static_cast<size_t>(static_cast<double>(times.size() - 1) * fraction)]);
   };
   return absl::StrFormat(
-      R"({"statuses": %s, "paths": %s, "wrong": %d, "what": "%s", "late_ms": %.1f, "p50_us": %.1f, "p99_us": %.1f, )"
+      R"({"statuses": %s, "why": %s, "paths": %s, "wrong": %d, "what": "%s", "late_ms": %.1f, "p50_us": %.1f, "p99_us": %.1f, )"
       R"("bytes": %d})",
-      Text(std::exchange(statuses_, {})), Text(std::exchange(paths_, {})), std::exchange(wrong_, 0),
-      std::exchange(what_, ""), absl::ToDoubleMilliseconds(std::exchange(late_, absl::ZeroDuration())), us(0.5),
-      us(0.99), std::exchange(bytes_, 0));
+      Text(std::exchange(statuses_, {})), Text(std::exchange(why_, {})), Text(std::exchange(paths_, {})),
+      std::exchange(wrong_, 0), std::exchange(what_, ""),
+      absl::ToDoubleMilliseconds(std::exchange(late_, absl::ZeroDuration())), us(0.5), us(0.99),
+      std::exchange(bytes_, 0));
 }
 
 }  // namespace skein::load

@@ -31,23 +31,25 @@ class Tally {
     std::multiset<absl::Duration>::const_iterator due_;
   };
 
-  // A call that has ended, "OK" or otherwise; `late` after its deadline.
-  void Ended(const std::string& status, absl::Duration took, absl::Duration late, uint64_t bytes)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  // A call that has ended, "OK" or otherwise, for the reason `why`; `late` after its deadline.
+  void Ended(const std::string& status, const std::string& why, absl::Duration took, absl::Duration late,
+             uint64_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   // A call went well over `path`: "rdma:rxe0/1", "tcp: why not better".
   void Over(absl::string_view path) ABSL_LOCKS_EXCLUDED(mu_);
   // Bytes came that nobody had sent: whatever else is said of the call, this must never be.
   void Wrong(absl::string_view what) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // As JSON: what has ended, and was wrong, since the last report. late_ms: also of what has not ended yet.
-  //   {"statuses": {"OK": 7}, "paths": {"shm": 7}, "wrong": 0, "what": "", "late_ms": 0.1, "p50_us": 50.0,
-  //    "p99_us": 99.0, "bytes": 1234}
+  // As JSON: what has ended, and was wrong, since the last report. late_ms: also of what has not ended yet. why: the
+  // last reason of each status that had one.
+  //   {"statuses": {"OK": 7, "NOT_OPEN": 1}, "why": {"NOT_OPEN": "no route"}, "paths": {"shm": 7}, "wrong": 0,
+  //    "what": "", "late_ms": 0.1, "p50_us": 50.0, "p99_us": 99.0, "bytes": 1234}
   std::string Report() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   absl::Mutex mu_;
   std::multiset<absl::Duration> due_ ABSL_GUARDED_BY(mu_);  // deadlines of what is under way
   std::map<std::string, uint64_t> statuses_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, std::string> why_ ABSL_GUARDED_BY(mu_);  // by status
   std::map<std::string, uint64_t> paths_ ABSL_GUARDED_BY(mu_);
   std::vector<absl::Duration> times_ ABSL_GUARDED_BY(mu_);  // of those that were OK
   absl::Duration late_ ABSL_GUARDED_BY(mu_);

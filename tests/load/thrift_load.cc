@@ -99,7 +99,7 @@ class Calls {
       Echo();
     }
     const absl::Duration took = Elapsed() - start;
-    tally_.Ended("OK", took, took - deadline, bytes_);
+    tally_.Ended("OK", "", took, took - deadline, bytes_);
     tally_.Over(path_);
   }
 
@@ -155,7 +155,7 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
       kept.Add(transport);
     } catch (const TException& error) {
       const absl::Duration took = Elapsed() - start;
-      tally.Ended(StatusName(error), took, took - deadline, 0);
+      tally.Ended(StatusName(error), error.what(), took, took - deadline, 0);
       absl::SleepFor(absl::Milliseconds(20));  // nothing tells when a server is back
     }
   }

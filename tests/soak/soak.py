@@ -144,7 +144,7 @@ def problems_of_calls(framework):
     calls = framework.between_staying
     strange = calls.other_than(programs.FINE)
     if strange:
-        problems.append(f"calls between what stays ended with {strange}")
+        problems.append(f"calls between what stays ended with {calls.reasons(strange)}")
     silent = [sample["minutes"] for sample in framework.samples if sample["calls"] == 0]
     if silent:
         problems.append(f"no call between what stays succeeded before the samples at minutes {silent}")
@@ -152,7 +152,7 @@ def problems_of_calls(framework):
                         (framework.of_others, "calls of a client that is killed")):  # fmt: skip
         others = whose.other_than(programs.FINE | programs.GONE[framework.name] | programs.SILENT[framework.name])
         if others:
-            problems.append(f"{what} ended with {others}")
+            problems.append(f"{what} ended with {whose.reasons(others)}")
     for whose in (calls, framework.to_others):
         if whose.late_ms > LATEST_MS + framework.standstill.ms:
             problems.append(f"a call was {whose.late_ms:.0f} ms behind its deadline")
