@@ -6,6 +6,7 @@ import socket
 import threading
 
 MAGIC = 0xA5
+THRIFT_OPENING = b"\xa5\r\n"  # ahead of a client's frame
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FIRST_SETTING = 0xF5A0
 HTTP2_HEADER, SETTING = 9, 6  # bytes
@@ -91,6 +92,8 @@ class VersionProxy(NegotiationProxy):
 
 def _rewritten(data, change):
     """`data` with its payload changed, in the form that it had: a frame of Skein's own, or HTTP/2 settings."""
+    if data.startswith(THRIFT_OPENING):
+        return THRIFT_OPENING + _rewritten(data[len(THRIFT_OPENING) :], change)
     if data[0] == MAGIC:
         size = int.from_bytes(data[5:7], "big")
         payload = change(data[7 : 7 + size])

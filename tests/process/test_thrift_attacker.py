@@ -1,44 +1,22 @@
 """Hostile processes at the port of a Thrift server: honest calls go on, and nothing stays."""
 
-import pathlib
 import socket
-import sys
 
 import harness
 import test_attacker
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "load"))
-
-import programs  # noqa: E402
-from processes import await_true  # noqa: E402
+from loads import ThriftLoads, programs
 
 
-class OnThePort(test_attacker.AttackTest):
-    def start(self, kind, *words, **how):
-        program = kind(harness.binary("probe_server").parents[2], "thrift", "shm", *words, **how)
-        self.addCleanup(program.close_pipes)
-        self.addCleanup(program.process.wait)
-        self.addCleanup(program.process.kill)
-        return program
-
-    def callers(self, address):
-        """Each of their connections is given up for another one after some calls."""
-        return self.start(programs.Client, [address], ["--calls_each=50", "--most_bytes=10000", "--deadline=10s"])
-
+class OnThePort(ThriftLoads, test_attacker.AttackTest):
     def assert_served(self, client):
         """That calls go on, and well."""
-        calls = programs.Sum()
-        self.assertTrue(await_true(lambda: calls.add(client.report()[0]), 15), calls.statuses)
-        self.assert_fine(calls)
-
-    def assert_fine(self, calls):
-        self.assertEqual(calls.other_than(programs.FINE), {})
-        self.assertEqual((calls.wrong, calls.over_other_than("shm")), (0, {}), calls.what)
+        self.assertEqual(self.served(client).over_other_than("shm"), {})
 
     def stop(self, client):
         calls = programs.Sum()
         calls.add(client.stop()[0])
         self.assert_fine(calls)
+        self.assertEqual(calls.over_other_than("shm"), {})
 
     def recorded_hello(self):
         with socket.create_server(("127.0.0.1", 0)) as listening:

@@ -3,6 +3,7 @@ by a proxy that rewrites what this one says; the form that every version keeps t
 
 import harness
 import tampering_proxy
+from loads import ThriftLoads, programs
 
 NEWER_FABRIC = b"\x03cxl" + (5).to_bytes(2, "little") + b"hello"
 FABRICS_AT = 2 + 16 + 2  # of an offer
@@ -64,3 +65,27 @@ class Versions(harness.ProcessTest):
             with self.subTest(tls=tls):
                 _, client = self.through(tls, offer=only_newer, answer=refused_by_newer)
                 self.assert_path(client, "tcp: no common protocol version (offered 1 to 1, this end has 2)")
+
+
+class ThriftVersions(ThriftLoads, harness.ProcessTest):
+    def paths_through(self, **changes):
+        """What the calls of a client went over whose negotiation with a server is changed so."""
+        server = self.start(programs.Server, mode="prefer")
+        proxy = tampering_proxy.VersionProxy(int(server.address().rsplit(":", 1)[1]), **changes)
+        self.addCleanup(proxy.close)
+        client = self.callers(f"127.0.0.1:{proxy.port}", mode="prefer")
+        calls = self.served(client)
+        self.assertGreater(proxy.changed, 0)
+        return set(calls.paths)
+
+    def test_a_newer_client_agrees_with_this_server_on_what_both_know(self):
+        paths = self.paths_through(offer=knows_more, answer=without_newer_fabric)
+        self.assertEqual(paths, {"shm: no common protocol version (no fabric cxl here)"})
+
+    def test_a_newer_client_that_has_left_this_version_behind_goes_on_over_tcp(self):
+        paths = self.paths_through(offer=only_newer)
+        self.assertEqual(paths, {"tcp: no common protocol version (offered 2 to 3, this end has 1)"})
+
+    def test_a_newer_server_that_has_left_this_version_behind_goes_on_over_tcp(self):
+        paths = self.paths_through(offer=only_newer, answer=refused_by_newer)
+        self.assertEqual(paths, {"tcp: no common protocol version (offered 1 to 1, this end has 2)"})
