@@ -48,10 +48,11 @@ compile_when_idle() {
 
 # What is wanted of an hour: what is done last is left out, and says so, where the machine is slow.
 LATEST=$((54 * 60))
+TIDYING=300
 
 # Tests, benchmarks and examples are judged by running them; './run test tidy' has them, and the static analyzer.
 tidy_quickly() {
-  if ((SECONDS > LATEST - 300)); then
+  if ((SECONDS > LATEST - TIDYING)); then
     say "no time is left for clang-tidy; ./run test tidy does it"
     return
   fi
@@ -84,7 +85,7 @@ test_all() {
   wait "$beside"
   trap - EXIT
   part sanitizers test_sanitized
-  part chaos test_chaos --seeds 1000
+  part chaos test_chaos --seeds 2000
   part interop test_interop
   part thrift test_thrift
   part instructions test_instructions
@@ -97,20 +98,23 @@ test_all() {
   fi
 }
 
-# Each decoder of what peers send, for 20 seconds, or for as long as there is. ctest has replayed what earlier runs had
-# found.
+# Each decoder of what peers send, for a minute, or for as long as there is: at least 20 seconds, rather than clang-tidy.
+# ctest has replayed what earlier runs had found.
 test_fuzz() {
-  local targets seconds
+  local targets seconds=0 at_most=60
   if ((SECONDS < LATEST - 240)); then
     build_preset fuzz fuzz_targets || die "the build failed"
     targets=$(fuzz_targets | wc -l)
-    seconds=$(((LATEST - SECONDS) * 2 / targets))
+    seconds=$(((LATEST - TIDYING - SECONDS) * 2 / targets))
+    if ((seconds < 20)); then
+      seconds=$(((LATEST - SECONDS) * 2 / targets)) at_most=20
+    fi
   fi
-  if ((${seconds:=0} < 2)); then
+  if ((seconds < 2)); then
     say "no time is left to fuzz; ./run fuzz does"
     return
   fi
-  run_fuzz "--seconds=$((seconds < 20 ? seconds : 20))"
+  run_fuzz "--seconds=$((seconds < at_most ? seconds : at_most))"
 }
 
 # Who speaks with whom: gRPC's and Thrift's own cases between stock processes and Skein's, over shared memory and TCP, with
