@@ -161,15 +161,25 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
   }
 }
 
-class TellAddress final : public apache::thrift::server::TServerEventHandler {
+// Tells the address once there is one; from then on the server is to end with the standard input.
+class Listening final : public apache::thrift::server::TServerEventHandler {
  public:
-  TellAddress(std::string host, std::shared_ptr<TSkeinServerSocket> socket)
-      : host_(std::move(host)), socket_(std::move(socket)) {}
-  void preServe() override { std::cout << "listening on " << host_ << ":" << socket_->getPort() << std::endl; }
+  Listening(std::string host, std::shared_ptr<TSkeinServerSocket> socket, TThreadedServer& server)
+      : host_(std::move(host)), socket_(std::move(socket)), server_(server) {}
+  void preServe() override {
+    std::cout << "listening on " << host_ << ":" << socket_->getPort() << std::endl;
+    stopper_ = std::thread([this] {
+      ReportHeapUntilEnd();
+      server_.stop();
+    });
+  }
+  void AwaitEnd() { stopper_.join(); }
 
  private:
   const std::string host_;
   const std::shared_ptr<TSkeinServerSocket> socket_;
+  TThreadedServer& server_;
+  std::thread stopper_;
 };
 
 int Serve() {
@@ -177,13 +187,10 @@ int Serve() {
   const auto socket = std::make_shared<TSkeinServerSocket>(address.host, address.port, Options());
   TThreadedServer server(std::make_shared<LoadProcessorFactory>(std::make_shared<Handlers>()), socket,
                          std::make_shared<TBufferedTransportFactory>(), std::make_shared<TBinaryProtocolFactory>());
-  server.setServerEventHandler(std::make_shared<TellAddress>(address.host, socket));
-  std::thread stopper([&server] {
-    ReportHeapUntilEnd();
-    server.stop();
-  });
+  const auto listening = std::make_shared<Listening>(address.host, socket, server);
+  server.setServerEventHandler(listening);
   server.serve();
-  stopper.join();
+  listening->AwaitEnd();
   return 0;
 }
 

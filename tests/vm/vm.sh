@@ -8,6 +8,7 @@
 #   -m MEBIBYTES of memory of each guest (2048)
 #   -c CPUS      of each guest (2)
 #   -d FILE      a disk image, /dev/vda of the guest (of the server, where there are two), which is kept
+#   -r           a server that ends before its command has is started again: its power has been cut
 #   -t SECONDS   limit of the whole run (300)
 #   -q           prints nothing unless it fails; otherwise the client's console
 #
@@ -34,14 +35,15 @@ no_guest() {
   exit 125
 }
 
-name=guest memory=2048 cpus=2 limit=300 server='' disk='' quiet=
-while getopts s:n:m:c:d:t:q option; do
+name=guest memory=2048 cpus=2 limit=300 server='' disk='' again='' quiet=
+while getopts s:n:m:c:d:rt:q option; do
   case $option in
     s) server=$OPTARG ;;
     n) name=$OPTARG ;;
     m) memory=$OPTARG ;;
     c) cpus=$OPTARG ;;
     d) disk=$(realpath "$OPTARG") ;;
+    r) again=yes ;;
     t) limit=$OPTARG ;;
     q) quiet=yes ;;
     *) usage ;;
@@ -63,6 +65,7 @@ mkdir -p "$logs" "$results"
 work=$(mktemp -d "$BUILD/vm/run.XXXXXX")
 declare -A log=() guest=() # by role: its console's file, its process
 writers=()
+rm -f "$logs/$name.log" "$logs/$name-server.log"
 
 clean_up() {
   stop_guests
@@ -96,7 +99,7 @@ make_stage() { boot_stage "$work/stage" && pack "$work/stage" >"$work/stage.cpio
 # start_guest ROLE NUMBER PEER_NUMBER COMMAND LOG [QEMU OPTION...]
 start_guest() {
   local role=$1 console accelerator=(-accel "tcg,thread=multi" -cpu max)
-  mkdir "$work/$role"
+  mkdir -p "$work/$role"
   start_file "${@:1:4}" >"$work/$role/start"
   # The kernel unpacks archives one after another.
   { cat "$work/stage.cpio" && pack "$work/$role"; } >"$work/$role.cpio"
@@ -106,9 +109,9 @@ start_guest() {
     accelerator=(-accel kvm -cpu host)
   fi
   if [[ -z $quiet && $role != server ]]; then
-    exec {console}> >(readable | tee "${log[$role]}")
+    exec {console}> >(readable | tee -a "${log[$role]}")
   else
-    exec {console}> >(readable >"${log[$role]}")
+    exec {console}> >(readable >>"${log[$role]}")
   fi
   writers+=($!)
   # From its own folder: names of sockets must be short. A panic ends the guest: panic=-1 and -no-reboot. The kernel
@@ -128,15 +131,22 @@ link_options() {
     -device "virtio-net-pci,netdev=link,mac=52:54:00:00:00:0$3,romfile="
 }
 
+with_disk=()
+[[ -z $disk ]] || with_disk=(-drive "file=${disk//,/,,},if=virtio,format=raw")
+
+start_server() {
+  local options
+  mapfile -t options < <(link_options server client 1)
+  start_guest server 1 2 "$server" "$logs/$name-server.log" "${options[@]}" "${with_disk[@]}"
+}
+
 start_guests() {
-  local options with_disk=()
-  [[ -z $disk ]] || with_disk=(-drive "file=${disk//,/,,},if=virtio,format=raw")
+  local options
   if [[ -z $server ]]; then
     start_guest alone 1 1 "$command" "$logs/$name.log" "${with_disk[@]}"
     return
   fi
-  mapfile -t options < <(link_options server client 1)
-  start_guest server 1 2 "$server" "$logs/$name-server.log" "${options[@]}" "${with_disk[@]}"
+  start_server
   mapfile -t options < <(link_options client server 2)
   start_guest client 2 1 "$command" "$logs/$name.log" "${options[@]}"
 }
@@ -163,10 +173,14 @@ verdict() {
 }
 
 main() {
-  local status=0 why role
+  local status=0 why role ended
   make_stage || no_guest "the first stage of the boot cannot be made"
   start_guests
-  wait -n "${guest[@]}" || status=$?
+  wait -n -p ended "${guest[@]}" || status=$?
+  while [[ -n $again && $ended == "${guest[server]}" && $status == 0 && -z $(status_of server) ]]; do
+    start_server
+    wait -n -p ended "${guest[@]}" || status=$?
+  done
   stop_guests
   guest=()
   read -r status why < <(verdict "$status")

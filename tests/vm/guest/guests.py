@@ -100,10 +100,20 @@ def ask(number, question):
     return answer.read_text()
 
 
+def answered():
+    return len(list(RESULTS.glob("answer.*")))
+
+
+def wait_for_boot():
+    """Until the server guest, whose power has been cut, takes questions again."""
+    wait_for(f"up.{answered()}")
+
+
 def answer_questions(give, seconds):
-    """Until the client guest has told 'done'."""
+    """Until the client guest has told 'done'. Goes on where this guest was when its power was cut."""
     end = time.monotonic() + seconds
-    number = 0
+    number = answered()
+    tell(f"up.{number}")
     while not said("done") and time.monotonic() < end:
         question = RESULTS / f"question.{number}"
         if not question.exists():

@@ -1,6 +1,6 @@
 """link_faults.py BUILD [OPTION of tests/faults/faults.py...]: the link between a client and its server, of two guests, loses
-packets, changes them, mixes them up; goes down for a while; their device is removed. All under load, each byte of which is
-checked. Somebody else sends packets in their names. Of `--times`: how often a link goes down."""
+packets, changes them, mixes them up; goes down for a while; their device is removed; the server's power is cut. All under
+load, each byte of which is checked. Somebody else sends packets in their names. Of `--times`: how often a link goes down."""
 
 import functools
 import itertools
@@ -39,9 +39,9 @@ class Servers:
         verb, _, rest = question.partition(" ")
         if verb == "shell":
             return shell(rest)
-        framework, path = rest.split()
+        framework, path, where = rest.split()
         mode = "off" if path == "tcp" else "prefer"
-        server = programs.Server(self._options.build, framework, path, f"{SERVER}:0", settings=self._options.settings, mode=mode)
+        server = programs.Server(self._options.build, framework, path, where, settings=self._options.settings, mode=mode)
         self._running.append(server)
         return server.address()
 
@@ -64,7 +64,7 @@ def shell_there(command):
 @functools.cache
 def address(framework, path):
     """Of a server, which is there from now on."""
-    return ask(f"server {framework} {path}")
+    return ask(f"server {framework} {path} {SERVER}:0")
 
 
 def client_of(scene, **how):
@@ -122,6 +122,24 @@ def link_down(seconds):
             row.recoveries.append(faults.await_calls(client, row))
 
     return fault
+
+
+# Nothing that runs there learns of it, and no packet tells. The shell that starts it must have ended before.
+POWER_CUT = "setsid sh -c 'sleep 1; echo b >/proc/sysrq-trigger' >/dev/null 2>&1 &"
+
+
+def power_cut(scene, row):
+    """The server's guest dies at once; a while later there is another one in its place, which has never heard of anybody."""
+    row.allowed = scene.gone | scene.silent
+    where = address(scene.framework, scene.path)
+    client = client_of(scene)
+    faults.await_calls(client, row)
+    while row.times < scene.options.times:
+        shell_there(POWER_CUT)
+        guests.wait_for_boot()
+        ask(f"server {scene.framework} {scene.path} {where}")
+        row.times += 1
+        row.recoveries.append(faults.await_calls(client, row))
 
 
 def device_removed(scene, row):
@@ -217,6 +235,7 @@ FAULTS = {
     "down-5": link_down(5),
     "down-20": link_down(20),
     "device-removed": device_removed,
+    "power-cut": power_cut,
 }
 
 
