@@ -12,8 +12,6 @@
 namespace skein {
 namespace {
 
-constexpr int kBacklog = 4096;  // the kernel caps it at net.core.somaxconn
-
 struct AbstractAddress {
   sockaddr_un address = {};
   socklen_t size = 0;
@@ -40,7 +38,7 @@ absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name) {
   if (!fd.ok()) return fd;
   const AbstractAddress address(name);
   if (bind(fd->get(), address.get(), address.size) != 0) return ErrnoStatus(errno, "bind a UNIX socket");
-  if (listen(fd->get(), kBacklog) != 0) return ErrnoStatus(errno, "listen on a UNIX socket");
+  if (listen(fd->get(), kMostQueued) != 0) return ErrnoStatus(errno, "listen on a UNIX socket");
   return fd;
 }
 

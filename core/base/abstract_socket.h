@@ -17,6 +17,9 @@ struct PeerCredentials {
   uid_t uid = 0;
 };
 
+// Connections that wait to be accepted, at most; the kernel takes one more, and caps it at net.core.somaxconn.
+inline constexpr int kMostQueued = 4096;
+
 absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name);
 // UNAVAILABLE when nobody listens there (any more) or its queue is full.
 absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name);

@@ -1,8 +1,8 @@
-"""attacker.py tcp|hello PORT SEED [OFFER ...] | unix SEED | flood SEED | fill|sit NAME ...: what hostile processes do to Skein.
+"""attacker.py tcp|hello PORT SEED [OFFER ...] | unix|flood SEED NAME ... | fill|sit NAME ...: what hostile processes do to Skein.
 
 tcp: throws bytes at the server's port; OFFERs are recorded ones in hexadecimal, to be replayed, cut and changed.
 hello: only such as begin as Skein does.
-unix: throws bytes at every abstract socket of Skein in this network namespace. These print how often, and end.
+unix: throws bytes at abstract sockets. These print how often, and end.
 flood: the same again and again; prints a line each time.
 fill: connects to abstract names until their queues are full; prints a line when they are, and stays.
 sit: takes abstract names; prints a line when it has them, and one for each connection with what it hears there.
@@ -15,6 +15,7 @@ import fcntl
 import itertools
 import os
 import random
+import resource
 import select
 import signal
 import socket
@@ -121,12 +122,6 @@ def memfd(size, seals):
     return fd
 
 
-def skein_sockets():
-    with open("/proc/net/unix") as table:
-        names = [line.rstrip("\n").rsplit(" ", 1)[-1] for line in table]
-    return sorted({name[1:] for name in names if name.startswith("@skein-")})
-
-
 def messages(rng):
     """(bytes, descriptors) to leave at a meeting point."""
     descriptors = [
@@ -168,15 +163,17 @@ def attack_socket(rng, name):
     return kept
 
 
-def flood(rng):
+def flood(rng, names):
     kept = collections.deque(maxlen=400)  # the oldest close, being nobody's any more
     while True:
-        for name in skein_sockets():
+        for name in names:
             kept.extend(attack_socket(rng, name))
         print("again", flush=True)
 
 
 def fill(names):
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     kept = []
     for name in names:
         with contextlib.suppress(BlockingIOError):
@@ -214,11 +211,12 @@ def main():
         fill(words)
     elif kind == "sit":
         sit(words)
-    elif kind == "flood":
-        flood(random.Random(int(words[0])))
     else:
-        rng = random.Random(int(words[0]))
-        kept = [attack_socket(rng, name) for name in skein_sockets()]
+        seed, *names = words
+        rng = random.Random(int(seed))
+        if kind == "flood":
+            flood(rng, names)
+        kept = [attack_socket(rng, name) for name in names]
         print(len(kept))
 
 

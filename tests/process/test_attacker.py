@@ -53,8 +53,12 @@ class AttackTest(harness.ProcessTest):
         self.assertEqual(client.paths(), connections, "the honest client lost its connection")
         return int(attacker.stdout.read())
 
+    def names(self, program, kind=r"\S+"):
+        """Of the program's abstract sockets."""
+        return set(re.findall(rf"@(skein-{kind})$", "\n".join(sockets(program.pid)), re.MULTILINE))
+
     def meeting_point(self, program):
-        (name,) = set(re.findall(r"@(skein-[0-9a-f]{32})$", "\n".join(sockets(program.pid)), re.MULTILINE))
+        (name,) = self.names(program, "[0-9a-f]{32}")
         return name
 
     def tls_flags(self):
@@ -111,8 +115,9 @@ class OnTheMeetingPoint(AttackTest):
         server, client = self.pair()
         self.assert_calls_succeed(client)
         self.assert_path(client, "shm")
-        attacker = self.attacker("unix", self.seed, prefix=prefix)
-        self.assertGreater(self.assert_honest_calls_survive(attacker, client), 0, "no meeting point was found")
+        names = self.names(server) | self.names(client)
+        attacker = self.attacker("unix", self.seed, *sorted(names), prefix=prefix)
+        self.assertGreater(self.assert_honest_calls_survive(attacker, client), 1, "no meeting point was found")
         self.assert_channels_are_served(client)
         self.assert_path(client, "shm")
         self.assert_rests(server)
@@ -127,7 +132,9 @@ class OnTheMeetingPoint(AttackTest):
 
     def assert_newcomers_are_served(self, prefix):
         server, client = self.pair()
-        attacker = self.attacker("flood", self.seed, prefix=prefix)
+        self.assert_calls_succeed(client)
+        names = self.names(server) | self.names(client)
+        attacker = self.attacker("flood", self.seed, *sorted(names), prefix=prefix)
         floods = Lines(attacker.stdout)
         floods.next(20)
         for _ in range(20):
@@ -141,10 +148,10 @@ class OnTheMeetingPoint(AttackTest):
         self.assert_path(client, "shm")
         self.assert_rests(server)
 
-    def assert_channels_are_served(self, client):
+    def assert_channels_are_served(self, client, count=5):
         client.ask("close")
-        self.assertFalse(client.ask("open", 5, 10000)["timed_out"], client.log())
-        self.assertEqual(client.ask("each", 1000)["statuses"], {"OK": 5}, client.log())
+        self.assertFalse(client.ask("open", count, 10000)["timed_out"], client.log())
+        self.assertEqual(client.ask("each", 1000)["statuses"], {"OK": count}, client.log())
 
     def test_newcomers_in_a_flood_of_the_same_user(self):
         self.assert_newcomers_are_served([])
@@ -158,8 +165,7 @@ class OnTheMeetingPoint(AttackTest):
         _, client = self.pair()
         attacker = self.attacker("fill", self.meeting_point(client), prefix=harness.AS_NOBODY)
         self.assertGreater(int(Lines(attacker.stdout).next(20)), 100)
-        self.assert_channels_are_served(client)
-        self.assert_channels_are_served(client)
+        self.assert_channels_are_served(client, 1)
         self.assert_path(client, "shm")
 
 
@@ -249,7 +255,12 @@ class SharedMemory(AttackTest):
     def memfds(self, program, name="skein-"):
         """Paths of the program's memfds in /proc."""
         folder = pathlib.Path(f"/proc/{program.pid}/fd")
-        return [fd for fd in folder.iterdir() if f"memfd:{name}" in os.readlink(fd)]
+        found = []
+        for fd in folder.iterdir():
+            with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+                if f"memfd:{name}" in os.readlink(fd):
+                    found.append(fd)
+        return found
 
     def busy_pair(self):
         server, client = self.pair()
@@ -281,7 +292,8 @@ class SharedMemory(AttackTest):
             self.change_payload(reader, until=lambda: len(client.paths()) > connections)
             report = client.ask("unload", "")  # at once
             # UNKNOWN is gRPC's word for a connection that its client has found broken.
-            self.assertIn(set(report["statuses"]), ({"OK", "UNAVAILABLE"}, {"OK", "UNKNOWN"}), report["message"])
+            self.assertLess({"OK"}, set(report["statuses"]), "no call has ended for it")
+            self.assertLessEqual(set(report["statuses"]), {"OK", "UNAVAILABLE", "UNKNOWN"}, report["message"])
             self.assertIn("Decryption error", reader.log())
 
     def change_payload(self, program, until):

@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
+#include "core/base/abstract_socket.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/offer.h"
@@ -36,7 +37,8 @@ class Rendezvous {
   // Connections accepted on behalf of others' Collect. A stranger of the same user could leave any number: the oldest
   // go.
   static constexpr size_t kMaxSilent = 64;
-  static constexpr int kMaxAcceptsAtOnce = 1024;
+  // All that a queue can hold, so that who comes next is found; they are closed in a few milliseconds.
+  static constexpr int kMaxAcceptsAtOnce = kMostQueued + 1;
 
   struct Parked {
     Meeting meeting;
