@@ -57,7 +57,7 @@ TEST_F(AnotherUser, IsNotMetEvenWithTheToken) {
 // The owner of a name has ended, its offer is still under way, and somebody has taken the name.
 TEST_F(AnotherUser, WhoSitsAtAnOfferedNameIsToldNoToken) {
   Offer offer = offer_;
-  offer.meeting_point.fill('0');
+  offer.meeting_point[0] = offer.meeting_point[0] == '0' ? '1' : '0';
   absl::StatusOr<UniqueFd> squatter = absl::UnknownError("");
   AsAnotherUser([&] { squatter = ListenAbstract(NameOf(offer)); });
   ASSERT_TRUE(squatter.ok()) << squatter.status();

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,6 +44,7 @@ class ProcessWithoutSkein {
  public:
   ProcessWithoutSkein() : pid_(fork()) {
     if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever becomes of the test
     for (;;) pause();
   }
   ~ProcessWithoutSkein() {
@@ -115,6 +117,7 @@ TEST_F(ControlTest, SilentConnectionsOfAnotherUserHoldNobodyUp) {
   AsAnotherUser([&] {
     for (int i = 0; i < 20; ++i) silent.push_back(ConnectAbstract(ControlName(getpid(), 0)));
   });
+  ASSERT_EQ(silent.size(), 20U);
   for (const absl::StatusOr<UniqueFd>& each : silent) ASSERT_TRUE(each.ok()) << each.status();
   const absl::StatusOr<std::string> answer = Ask(getpid(), "echo still");
   ASSERT_TRUE(answer.ok()) << answer.status();
