@@ -33,6 +33,11 @@ ENOUGH_TO_REFUSE = 20  # times that descriptors run short, until somebody must h
 SLACK_OF_CHURN = 20  # what connections of the moment hold, where they come and go all the time
 
 
+# A negotiation of gRPC's outlasts who is stopped in its midst, which would end the attempt to connect. (Thrift's open() would
+# take as long.)
+LASTING = {"grpc": {"SKEIN_NEGOTIATION_TIMEOUT": "20000"}, "thrift": {}}
+
+
 class Scene:
     """The processes of one row."""
 
@@ -43,17 +48,21 @@ class Scene:
 
     def server(self, address=None, **how):
         address = address or f"{self.options.host}:0"
-        how = {"settings": self.options.settings, **how}
+        how = {"settings": self.settings, **how}
         server = programs.Server(self.options.build, self.framework, self.path, address, **how)
         self.programs.append(server)
         return server
 
     def client(self, *addresses, flags=(), **how):
         flags = ["--threads=2", f"--deadline={self.options.deadline}s", *self.options.flags, *flags]
-        how = {"settings": self.options.settings, **how}
+        how = {"settings": self.settings, **how}
         client = programs.Client(self.options.build, self.framework, self.path, addresses, flags, **how)
         self.programs.append(client)
         return client
+
+    @property
+    def settings(self):
+        return {**LASTING[self.framework], **self.options.settings}
 
     @property
     def gone(self):
@@ -316,7 +325,7 @@ FAULTS = {
 
 
 def run(options, framework, path, fault, faults):
-    row = Row(f"{framework}, {path}, {fault}", "" if path == "tcp" else path, options.alone)
+    row = Row(f"{framework}, {path}, {fault}", "" if path == "tcp" else path, options.alone, programs.SILENT[framework])
     scene = Scene(options, framework, path, random.Random(f"{options.seed} {row.title}"))
     try:
         faults[fault](scene, row)

@@ -13,6 +13,7 @@ from processes import await_true  # noqa: E402
 
 LATEST_MS = 2000  # behind a deadline
 STANDSTILL_MS = 200  # that is worth a word
+LONG_STANDSTILL_MS = 500  # that calls may not outlive
 SLACK = 2  # descriptors that gRPC's pollers come and go with
 # Of links over RDMA that have grown, or of which there are two because two connections began at once.
 MORE_SLACK = {"queue pairs": 4, "regions": 16, "descriptors": 6}
@@ -25,6 +26,7 @@ class Row:
     title: str
     path: str = ""  # that calls must go over; empty: not looked at
     alone: bool = False  # there are no neighbours
+    silent: set = dataclasses.field(default_factory=set)  # what calls may end with where the machine stood still for long
     allowed: set = dataclasses.field(default_factory=set)  # what calls may end with, beside programs.FINE
     slack: int = SLACK  # descriptors and mappings that who lives through it may have more
     times: int = 0
@@ -86,13 +88,14 @@ def await_neighbour(client, row):
 
 def judge(row, recovery):
     """What is wrong with what the calls of a row have come to."""
-    strange = row.calls.other_than(programs.FINE | row.allowed)
-    disturbed = row.neighbours.other_than(programs.FINE)
+    fine = programs.FINE | (row.silent if row.standstill.ms > LONG_STANDSTILL_MS else set())
+    strange = row.calls.other_than(fine | row.allowed)
+    disturbed = row.neighbours.other_than(fine)
     if strange:
         row.problems.append(f"calls ended with {row.calls.reasons(strange)}")
     if disturbed:
         row.problems.append(f"neighbours' calls ended with {row.neighbours.reasons(disturbed)}")
-    late = row.last.other_than(programs.FINE | row.allowed)
+    late = row.last.other_than(fine | row.allowed)
     if late:
         row.problems.append(f"in the end calls ended with {row.last.reasons(late)}")
     for whose in (row.calls, row.neighbours, row.last):

@@ -5,8 +5,9 @@ so many seconds. The client that stays calls both servers, both clients call the
 size, in a hurry and not, over connections that come and go. Every byte is checked. Of what stays, memory, descriptors,
 mappings and the latency of calls are sampled, drawn, and judged:
 
-  - no wrong byte; calls between what stays succeed, some of them between any two samples; no call, ended or not, is later
-    than two seconds behind its deadline (and what the machine stood still for), but those of a client while it is stopped;
+  - no wrong byte; calls between what stays succeed (but one in a thousand, if the machine stood still for half a second),
+    some of them between any two samples; no call, ended or not, is later than two seconds behind its deadline (and what the
+    machine stood still for), but those of a client while it is stopped;
   - descriptors and mappings end where they were; memory does not grow: a line through its samples, after the first quarter,
     rises less than 5 % over the run (and 4 MiB). That of resident memory, and that of what malloc has given out: where only
     the first grows, it is the holes between.
@@ -34,6 +35,8 @@ SAMPLE = 2  # seconds
 SETTLED = 0.25  # of the run, before memory counts
 LONG_ENOUGH = 5  # minutes
 LATEST_MS = 2000  # behind a deadline
+LONG_STANDSTILL_MS = 500  # of the machine
+EXCUSED = 0.001  # of calls, that end badly for it
 MOST_GROWTH = 0.05, 4096  # of it, KiB
 FLAGS = ["--threads=2", "--calls_each=500"]
 
@@ -52,11 +55,13 @@ class Framework:
         self.standstill = programs.Standstill()
         self.faults = 0
 
-    def server(self, address="127.0.0.1:0"):
-        return programs.Server(self.options.build, self.name, self.options.path, address)
+    def server(self, address=None):
+        address = address or f"{self.options.host}:0"
+        return programs.Server(self.options.build, self.name, self.options.path, address, settings=self.options.settings)
 
     def client(self, *addresses):
-        return programs.Client(self.options.build, self.name, self.options.path, addresses, FLAGS)
+        flags = [*FLAGS, *self.options.flags]
+        return programs.Client(self.options.build, self.name, self.options.path, addresses, flags, settings=self.options.settings)
 
     def fault(self):
         self.faults += 1
@@ -143,7 +148,7 @@ def problems_of_calls(framework):
     problems = []
     calls = framework.between_staying
     strange = calls.other_than(programs.FINE)
-    if strange:
+    if strange and not excused(framework):
         problems.append(f"calls between what stays ended with {calls.reasons(strange)}")
     silent = [sample["minutes"] for sample in framework.samples if sample["calls"] == 0]
     if silent:
@@ -160,6 +165,13 @@ def problems_of_calls(framework):
         if whose.wrong:
             problems.append(f"{whose.wrong} wrong answers: {whose.what}")
     return problems
+
+
+def excused(framework):
+    """Whether the machine itself is to blame for what has ended badly between what stays: it is few, and no wonder."""
+    calls, may = framework.between_staying, programs.GONE[framework.name] | programs.SILENT[framework.name]
+    few = sum(calls.other_than(programs.FINE).values()) < EXCUSED * sum(calls.statuses.values())
+    return few and framework.standstill.ms > LONG_STANDSTILL_MS and not calls.other_than(programs.FINE | may)
 
 
 def problems_of_holdings(framework):
@@ -191,9 +203,11 @@ def row(framework):
     calls = sum(framework.between_staying.statuses.values())
     others = sum(sum(whose.statuses.values()) for whose in (framework.to_others, framework.of_others))
     checked = sum(sample["bytes"] for sample in framework.samples) / 1e9
+    failed = framework.between_staying.other_than(programs.FINE)
     late = max(framework.between_staying.late_ms, framework.to_others.late_ms)
     return "; ".join([
-        f"{framework.name:7} {calls:,} calls between what stays, {others:,} others, {checked:,.1f} GB checked",
+        f"{framework.name:7} {calls:,} calls between what stays, {sum(failed.values())} of which failed, {others:,} others, "
+        f"{checked:,.1f} GB checked",
         f"{framework.faults} faults",
         *(memory(framework, role) for role, _ in framework.staying()),
         f"latest {late:.0f} ms behind its deadline, the machine stood still for {framework.standstill.ms:.0f} ms",
@@ -243,24 +257,25 @@ def soak(options, frameworks):
             framework.sample((time.monotonic() - start) / 60)
 
 
-def parse_arguments():
+def parse_arguments(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--fault_every", type=float, default=10, help="seconds (%(default)s)")
     parser.add_argument("--path", choices=programs.PATHS, default="shm")
+    parser.add_argument("--host", default="127.0.0.1", help="that servers listen on (%(default)s)")
+    parser.add_argument("--flag", dest="flags", action="append", default=[], help="another one of the clients'")
     parser.add_argument("--out", type=pathlib.Path, help="folder for soak.json and the curves (default: soak, beside the build folder)")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     parser.add_argument("--check", action="store_true", help="look at these options, and do nothing")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     options.out = options.out or options.build.resolve().parent / "soak"
+    options.settings = {}  # SKEIN_NAME: VALUE, of all programs
     return options
 
 
-def main():
-    options = parse_arguments()
-    if options.check:
-        return 0
+def run(options):
+    """Whether all was as it should be."""
     print(f"{options.minutes:g} minutes over {options.path}, --seed={options.seed}", flush=True)
     frameworks = [Framework(options, name, random.Random(f"{options.seed} {name}")) for name in programs.FRAMEWORKS]
     try:
@@ -279,7 +294,12 @@ def main():
         print(row(framework))
     print("\n".join(problems) if problems else "as it should be", flush=True)
     print(f"curves: {options.out}")
-    return 1 if problems else 0
+    return not problems
+
+
+def main():
+    options = parse_arguments()
+    return 0 if options.check or run(options) else 1
 
 
 if __name__ == "__main__":
