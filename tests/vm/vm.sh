@@ -8,7 +8,7 @@
 #   -m MEBIBYTES of memory of each guest (2048)
 #   -c CPUS      of each guest (2)
 #   -d FILE      a disk image, /dev/vda of the guest (of the server, where there are two), which is kept
-#   -r           a server that ends before its command has is started again: its power has been cut
+#   -r           a server whose power is cut, which somebody has told (guest/lib.sh) by the word "cut", is started again
 #   -t SECONDS   limit of the whole run (300)
 #   -q           prints nothing unless it fails; otherwise the client's console
 #
@@ -51,6 +51,7 @@ while getopts s:n:m:c:d:rt:q option; do
 done
 shift $((OPTIND - 1))
 (($# > 0)) || usage
+[[ -z $again || -n $server ]] || usage
 printf -v command '%q ' "$@"
 
 for program in qemu-system-x86_64 busybox cpio modprobe; do
@@ -177,7 +178,9 @@ main() {
   make_stage || no_guest "the first stage of the boot cannot be made"
   start_guests
   wait -n -p ended "${guest[@]}" || status=$?
-  while [[ -n $again && $ended == "${guest[server]}" && $status == 0 && -z $(status_of server) ]]; do
+  while [[ -n $again && $ended == "${guest[server]}" && -e $results/said.cut ]]; do
+    rm "$results/said.cut"
+    status=0
     start_server
     wait -n -p ended "${guest[@]}" || status=$?
   done

@@ -67,6 +67,11 @@ def give_device():
     wait_until(lambda: ADDRESS_GID in shell(f"cat {gids}/?"), 10, "the address among the GIDs")
 
 
+def await_server():
+    """Until the server guest's command has ended; if it has failed, the run ends with that."""
+    wait_until((RESULTS / "status.server").exists, 120, "the end of the server guest's command")
+
+
 def tell(word):
     (RESULTS / f"said.{word}").touch()
 
@@ -106,7 +111,7 @@ def answered():
 
 def wait_for_boot():
     """Until the server guest, whose power has been cut, takes questions again."""
-    wait_for(f"up.{answered()}")
+    wait_for(f"up.{answered()}", 300)
 
 
 def answer_questions(give, seconds):

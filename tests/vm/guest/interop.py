@@ -61,6 +61,7 @@ def call(programs):
         print(f"{case.name:30}" + "".join(f"{cell:>12}" for cell in cells))
     outcomes = [(f"gRPC between hosts, {s}", "skein/skein", "rdma", results[c.name, s].fault) for s in PORTS for c in CASES]
     report.keep(guests.RESULTS / "matrix.json", outcomes)
+    guests.await_server()
     return verdict({" ".join(name): result.fault for name, result in results.items()})
 
 

@@ -135,6 +135,7 @@ def power_cut(scene, row):
     client = client_of(scene)
     faults.await_calls(client, row)
     while row.times < scene.options.times:
+        guests.tell("cut")  # to vm.sh
         shell_there(POWER_CUT)
         guests.wait_for_boot()
         ask(f"server {scene.framework} {scene.path} {where}")
@@ -255,6 +256,7 @@ def main():
         return guests.verdict(faults.run_all(options, FAULTS), before)
     finally:
         guests.tell("done")
+        guests.await_server()
 
 
 if __name__ == "__main__":
