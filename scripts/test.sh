@@ -105,7 +105,7 @@ test_fuzz() {
   if ((SECONDS < LATEST - 240)); then
     build_preset fuzz fuzz_targets || die "the build failed"
     targets=$(fuzz_targets | wc -l)
-    seconds=$(((LATEST - TIDYING - SECONDS) * 2 / targets))
+    seconds=$(((LATEST - TIDYING - 60 - SECONDS) * 2 / targets))
     if ((seconds < 20)); then
       seconds=$(((LATEST - SECONDS) * 2 / targets)) at_most=20
     fi
