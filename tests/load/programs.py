@@ -51,7 +51,7 @@ class Program:
         try:
             return self.lines.next(patience)
         except TimeoutError:
-            raise TimeoutError(f"process {self.pid} says nothing for {patience} s") from None
+            raise TimeoutError(f"process {self.pid} says nothing for {patience} s; {waits(self.pid)}") from None
         except EOFError:
             raise RuntimeError(f"process {self.pid} ended by itself with {self.process.wait()}") from None
 
@@ -187,6 +187,18 @@ def held(pid):
 
 RDMA_DEVICES = pathlib.Path("/sys/class/infiniband")
 RDMA_OBJECTS = {"queue pairs": "qp", "regions": "mr"}
+
+
+def waits(pid):
+    """What each thread is called, whether it runs, and where in the kernel it waits."""
+    threads = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+        try:
+            name, _, figures = (task / "stat").read_text().partition("(")[2].rpartition(") ")
+            threads.append(f"{name} {figures[0]} {(task / 'wchan').read_text()}")
+        except OSError:
+            pass  # it has ended
+    return ", ".join(sorted(threads)) or "it has ended"
 
 
 def resident_kib(pid):
