@@ -148,7 +148,7 @@ class Calls {
   grpc::Status Blocking(grpc::ClientContext& context) {
     const Payload request = Next();
     Payload reply;
-    const grpc::Status status = stub_->Echo(&context, request, &reply);
+    grpc::Status status = stub_->Echo(&context, request, &reply);
     if (status.ok()) Expect(reply, request.data(), "echo");
     return status;
   }
@@ -173,7 +173,7 @@ class Calls {
     Payload reply;
     std::promise<grpc::Status> done;
     stub_->async()->Echo(&context, &request, &reply, [&done](const grpc::Status& status) { done.set_value(status); });
-    const grpc::Status status = done.get_future().get();
+    grpc::Status status = done.get_future().get();
     if (status.ok()) Expect(reply, request.data(), "echo by callback");
     return status;
   }
@@ -206,7 +206,7 @@ class Calls {
       Expect(message, Pattern(order.bytes(), order.seed() + came), "get");
       bytes_ += message.data().size();
     }
-    const grpc::Status status = reader->Finish();
+    grpc::Status status = reader->Finish();
     if (status.ok() && came != order.messages()) tally_.Wrong("messages of a get");
     return status;
   }
@@ -220,7 +220,7 @@ class Calls {
       put += message.data().size();
     }
     writer->WritesDone();
-    const grpc::Status status = writer->Finish();
+    grpc::Status status = writer->Finish();
     if (status.ok() && reply.bytes() != put) tally_.Wrong("bytes of a put");
     return status;
   }
