@@ -43,7 +43,7 @@ TESTS = [
     Test("process_faults", guests=1, seconds=600,
          usual=few(2, "server-killed", "no-memory-to-lock", "server-out-of-memory", "clock-set")),
     Test("soak", guests=1, seconds=3600, by_name=True),
-    Test("link_faults", guests=2, seconds=600, options=("-r",), usual=few(1, "loss-5", "down-1", "device-removed"), by_name=True),
+    Test("link_faults", guests=2, seconds=600, usual=few(1, "loss-5", "down-1", "device-removed"), by_name=True),
 ]  # fmt: skip
 
 

@@ -8,12 +8,12 @@
 #   -m MEBIBYTES of memory of each guest (2048)
 #   -c CPUS      of each guest (2)
 #   -d FILE      a disk image, /dev/vda of the guest (of the server, where there are two), which is kept
-#   -r           a server whose power is cut, which somebody has told (guest/lib.sh) by the word "cut", is started again
 #   -t SECONDS   limit of the whole run (300)
 #   -q           prints nothing unless it fails; otherwise the client's console
 #
 # The guests' root is this host's, copy-on-write: they see its files and libraries, and lose what they write, except in
-# the results folder, $VM_RESULTS. Other variables that a guest has: guest/lib.sh.
+# the results folder, $VM_RESULTS. Other variables that a guest has: guest/lib.sh. A server whose power is cut is started
+# again, if a guest has told so by the word "cut".
 # SKEIN_VM_KVM=1 uses KVM where the host has it. Without, the processor is emulated, which works everywhere.
 set -euo pipefail
 
@@ -35,15 +35,14 @@ no_guest() {
   exit 125
 }
 
-name=guest memory=2048 cpus=2 limit=300 server='' disk='' again='' quiet=
-while getopts s:n:m:c:d:rt:q option; do
+name=guest memory=2048 cpus=2 limit=300 server='' disk='' quiet=
+while getopts s:n:m:c:d:t:q option; do
   case $option in
     s) server=$OPTARG ;;
     n) name=$OPTARG ;;
     m) memory=$OPTARG ;;
     c) cpus=$OPTARG ;;
     d) disk=$(realpath "$OPTARG") ;;
-    r) again=yes ;;
     t) limit=$OPTARG ;;
     q) quiet=yes ;;
     *) usage ;;
@@ -51,7 +50,6 @@ while getopts s:n:m:c:d:rt:q option; do
 done
 shift $((OPTIND - 1))
 (($# > 0)) || usage
-[[ -z $again || -n $server ]] || usage
 printf -v command '%q ' "$@"
 
 for program in qemu-system-x86_64 busybox cpio modprobe; do
@@ -178,7 +176,7 @@ main() {
   make_stage || no_guest "the first stage of the boot cannot be made"
   start_guests
   wait -n -p ended "${guest[@]}" || status=$?
-  while [[ -n $again && $ended == "${guest[server]}" && -e $results/said.cut ]]; do
+  while [[ $ended == "${guest[server]:-}" && -e $results/said.cut ]]; do
     rm "$results/said.cut"
     status=0
     start_server

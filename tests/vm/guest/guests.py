@@ -16,6 +16,8 @@ RESULTS = pathlib.Path(os.environ["VM_RESULTS"])
 # An emulated processor is slow to negotiate, and to acknowledge: 0.3 s.
 SETTINGS = {"SKEIN_NEGOTIATION_TIMEOUT": "20000", "SKEIN_RDMA_TIMEOUT": "16"}
 
+# Options of faults.py and soak.py: calls that an emulated processor can do.
+SLOW = ["--flag=--most_bytes=65536", "--flag=--connecting=10s"]
 
 COUNTERS = pathlib.Path("/sys/class/infiniband/rxe0/ports/1/hw_counters")
 

@@ -21,7 +21,7 @@ from faults import programs  # noqa: E402
 from guests import shell  # noqa: E402
 
 # What an emulated processor can do.
-SLOW = ["--deadline", "10", "--recovery", "20", "--flag=--most_bytes=65536", "--flag=--connecting=10s"]
+SLOW = ["--deadline", "10", "--recovery", "20", *guests.SLOW]
 # Skein's default: 67 ms. Each packet that is lost behind the others costs that.
 SOON = {"SKEIN_RDMA_TIMEOUT": "14"}
 SERVER = "10.9.0.1"

@@ -16,7 +16,7 @@ import faults  # noqa: E402
 from processes import await_true  # noqa: E402
 
 # What an emulated processor can do.
-SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "20", "--flag=--most_bytes=65536", "--flag=--connecting=10s"]
+SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "20", *guests.SLOW]
 
 NOBODY = 65534
 LITTLE_TO_LOCK = {"prefix": ["prlimit", "--memlock=65536:65536", "--",

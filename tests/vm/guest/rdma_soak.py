@@ -10,13 +10,10 @@ sys.path.insert(0, str(ROOT / "tests/soak"))
 
 import soak  # noqa: E402
 
-# What an emulated processor can do.
-SLOW = ["--flag=--deadline=10s", "--flag=--most_bytes=65536", "--flag=--connecting=10s"]
-
 
 def main():
     build, *arguments = sys.argv[1:]
-    usual = ["--build", build, "--path=rdma", "--host", guests.ADDRESS, "--out", str(guests.RESULTS), *SLOW]
+    usual = ["--build", build, "--path=rdma", "--host", guests.ADDRESS, "--out", str(guests.RESULTS), "--flag=--deadline=10s", *guests.SLOW]
     options = soak.parse_arguments([*usual, *arguments])
     options.settings = guests.SETTINGS
     before = guests.rdma_objects()
