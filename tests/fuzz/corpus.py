@@ -26,7 +26,7 @@ def merge(target):
     """Takes what was found into the repository. Returns how many files, and bytes, are there then."""
     with tempfile.TemporaryDirectory() as folder:
         # By edges alone: how often each was taken would make it ten times as many.
-        status = target.run("-set_cover_merge=1", "-use_counters=0", folder, target.found, target.committed)
+        status, _ = target.run("-set_cover_merge=1", "-use_counters=0", folder, target.found, target.committed)
         if status != 0:
             raise RuntimeError(f"{target.name}: merging failed: {target.log}")
         kept = [file for file in target.committed.iterdir() if not FOUND.fullmatch(file.name)]

@@ -1,6 +1,7 @@
 """One fuzz target, built with libFuzzer: where its files are, and a run of it."""
 
 import dataclasses
+import os
 import pathlib
 import re
 import subprocess
@@ -25,16 +26,23 @@ class Target:
             folder.mkdir(parents=True, exist_ok=True)
 
     def run(self, *arguments):
-        """Its exit status; what it says goes into its log."""
+        """Its exit status, and the seconds of a processor that it took; what it says goes into its log."""
         with self.log.open("w", encoding="utf-8") as log:
-            return subprocess.run([self.program, *map(str, arguments)], stdout=log, stderr=subprocess.STDOUT,
-                                  stdin=subprocess.DEVNULL, check=False).returncode
+            program = subprocess.Popen([self.program, *map(str, arguments)], stdout=log, stderr=subprocess.STDOUT,
+                                       stdin=subprocess.DEVNULL)
+            _, status, used = os.wait4(program.pid, 0)
+            program.returncode = os.waitstatus_to_exitcode(status)
+            return program.returncode, used.ru_utime + used.ru_stime
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
     target: Target
-    figures: tuple  # executions, a second, files of the corpus, edges
+    executions: int
+    a_second: int
+    corpus: int  # files
+    edges: int
+    processor_seconds: float
     crashes: list
     failed: bool
 
@@ -47,13 +55,14 @@ def figures_in(log):
 
     progress = PROGRESS.findall(log)
     edges, corpus = progress[-1] if progress else (0, 0)
-    return statistic("number_of_executed_units"), statistic("average_exec_per_sec"), int(corpus), int(edges)
+    return {"executions": statistic("number_of_executed_units"), "a_second": statistic("average_exec_per_sec"),
+            "corpus": int(corpus), "edges": int(edges)}
 
 
 def fuzz(target, seconds):
     """Until the time is over or an input fails, which is then among the crashes."""
     target.run(f"--write-seeds={target.found}")
-    status = target.run(f"-max_total_time={seconds}", "-print_final_stats=1", f"-artifact_prefix={target.crashes}/",
-                        SCHEDULE, *LIMITS, target.found, target.committed)
+    status, used = target.run(f"-max_total_time={seconds}", "-print_final_stats=1",
+                              f"-artifact_prefix={target.crashes}/", SCHEDULE, *LIMITS, target.found, target.committed)
     log = target.log.read_text(encoding="utf-8", errors="replace")
-    return Result(target, figures_in(log), KEPT.findall(log), status != 0)
+    return Result(target, **figures_in(log), processor_seconds=used, crashes=KEPT.findall(log), failed=status != 0)

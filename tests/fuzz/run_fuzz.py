@@ -11,6 +11,7 @@ import sys
 
 import corpus
 import libfuzzer
+import record
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADINGS = ("target", "executions", "exec/s", "corpus", "edges", "crashes")
@@ -20,6 +21,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/fuzz", help="build folder (%(default)s)")
     parser.add_argument("--seconds", type=int, default=60, help="for each target (%(default)s)")
+    parser.add_argument("--record", action="store_true", help="add what was executed to record.json and its page")
     parser.add_argument("--merge", action="store_true", help="no fuzzing: keep what earlier runs have found")
     parser.add_argument("targets", nargs="+", metavar="TARGET")
     return parser.parse_args()
@@ -35,12 +37,15 @@ def row(cells):
     return cells[0].ljust(24) + "".join(str(cell).rjust(12) for cell in cells[1:])
 
 
-def fuzz(targets, seconds):
+def fuzz(targets, seconds, recorded):
     """Returns how many targets failed."""
     results = at_once(lambda target: libfuzzer.fuzz(target, seconds), targets)
+    if recorded:
+        record.add(results)
     print(row(HEADINGS))
     for result in results:
-        print(row((result.target.name, *result.figures, len(result.crashes))))
+        print(row((result.target.name, result.executions, result.a_second, result.corpus, result.edges,
+                   len(result.crashes))))
     failed = [result for result in results if result.failed]
     for result in failed:
         print(f"{result.target.name}: {result.target.log} says what happened")
@@ -58,7 +63,7 @@ def merge(targets):
 def main():
     arguments = parse_arguments()
     targets = [libfuzzer.Target(name, arguments.build) for name in arguments.targets]
-    failed = merge(targets) if arguments.merge else fuzz(targets, arguments.seconds)
+    failed = merge(targets) if arguments.merge else fuzz(targets, arguments.seconds, arguments.record)
     return 1 if failed else 0
 
 
