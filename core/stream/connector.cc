@@ -1,9 +1,11 @@
 // The asking end of a negotiation.
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/link/link.h"
@@ -21,11 +23,12 @@ using link::Link;
 // negotiation is under way, whose answer might put another on it.
 class LinkPool : public std::enable_shared_from_this<LinkPool> {
  public:
-  // Whether a peer might not know yet that this end is leaving the link that they share, or has lost it.
-  bool AttemptBegins() {
+  // Whether the peer at that address might not know yet that this end has left the link that they shared, or has lost
+  // it.
+  bool AttemptBegins(const Route& route) {
     MutexLock lock(&mu_);
     ++attempts_;
-    return leaving_ > 0 || one_was_lost_;
+    return leaving_ > 0 || one_was_lost_ || left_at_.contains(PeerOf(route));
   }
   void AttemptEnds() {
     {
@@ -36,9 +39,11 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   }
   // Also when the last words of a link have reached its peer.
   void PortEnded() { LeaveIdle(); }
-  void Add(const wire::Yes& yes, const std::shared_ptr<Link>& link) {
+  void Add(const wire::Yes& yes, const Route& route, const std::shared_ptr<Link>& link) {
     MutexLock lock(&mu_);
-    links_[{yes.process, yes.link}] = link;
+    std::string peer = PeerOf(route);
+    left_at_.erase(peer);  // who was asked for a new one names no older again
+    links_[{yes.process, yes.link}] = {link, std::move(peer)};
     one_was_lost_ = false;
   }
   // A peer has named a link that is no more here, and may do so again: where nothing tells of an end, it never learns
@@ -50,10 +55,21 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   std::shared_ptr<Link> Find(const wire::Yes& yes) {
     MutexLock lock(&mu_);
     const auto found = links_.find({yes.process, yes.link});
-    return found == links_.end() ? nullptr : found->second.lock();
+    return found == links_.end() ? nullptr : found->second.link.lock();
   }
 
  private:
+  struct Pooled {
+    std::weak_ptr<Link> link;  // owned by the waiter that watches it, and by its streams
+    std::string peer;
+  };
+  static constexpr size_t kMostLeftAt = 1024;
+
+  // All its bytes: those behind the address are zero.
+  static std::string PeerOf(const Route& route) {
+    return std::string(reinterpret_cast<const char*>(&route.peer), sizeof(route.peer));
+  }
+
   void LeaveIdle() {
     for (const std::shared_ptr<Link>& link : TakeIdle()) {
       link->Leave([pool = shared_from_this()] {
@@ -67,14 +83,15 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     std::vector<std::shared_ptr<Link>> idle;
     MutexLock lock(&mu_);
     if (attempts_ > 0) return idle;
-    absl::erase_if(links_, [&idle](const auto& entry) {
-      std::shared_ptr<Link> link = entry.second.lock();
+    absl::erase_if(links_, [&](const auto& entry) {
+      std::shared_ptr<Link> link = entry.second.link.lock();
       if (link == nullptr || link->finished()) return true;
       if (!link->idle()) {
         // Its last words may find no room any more because the peer is gone.
         if (link->unused()) link->StillConnected();
         return false;
       }
+      if (!link->device()->capabilities().announces_close) NoteLeft(entry.second.peer);
       idle.push_back(std::move(link));
       return true;
     });
@@ -82,12 +99,18 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     return idle;
   }
 
+  // The good-bye lies in the peer's memory sooner than it is read: its next answer may still name that link.
+  void NoteLeft(const std::string& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (left_at_.size() == kMostLeftAt) left_at_.erase(left_at_.begin());
+    left_at_.insert(peer);
+  }
+
   Mutex mu_;
   int attempts_ ABSL_GUARDED_BY(mu_) = 0;
   int leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links whose peers have not been told yet
   bool one_was_lost_ ABSL_GUARDED_BY(mu_) = false;
-  // Owned by the waiter that watches them, and by their streams.
-  absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<std::string> left_at_ ABSL_GUARDED_BY(mu_);  // peers to whom no new link was made since
+  absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, Pooled> links_ ABSL_GUARDED_BY(mu_);
 };
 
 Placement No(const absl::Status& status) {
@@ -162,7 +185,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
     way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = FabricKind(way.device->name())](
                                  absl::string_view next) { return fabrics->CheckPeer(route, kind, next); });
-    pool_->Add(yes, way.link);
+    pool_->Add(yes, route_, way.link);
     return absl::OkStatus();
   }
 
@@ -200,7 +223,7 @@ class PoolingConnector final : public LinkConnector {
       const Fallback why = Join(reasons);
       return FallbackError(why.code, why.detail);
     }
-    offer.new_link_only = pool_->AttemptBegins();
+    offer.new_link_only = pool_->AttemptBegins(route);
     return std::make_unique<LinkAttempt>(pool_, fabrics_, service_, waiter_, route, std::move(ways),
                                          wire::EncodeOffer(offer));
   }

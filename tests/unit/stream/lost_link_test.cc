@@ -53,6 +53,23 @@ TEST(LostLinkTest, WhoIsAskedForANewOneNamesNoOlderAgain) {
   EXPECT_NE(third.link, 1u);
 }
 
+// The good-bye is in the server's memory, and the next negotiation is read first.
+TEST(LostLinkTest, WhoHasLeftItIsNotPutOntoItByAPeerThatHasNotReadSoYet) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.client, nullptr);
+  first.client = nullptr;
+  do {  // until all is said and has arrived; the server does not look
+    ends.simulation->RunUntilIdle();
+  } while (ends.client_waiter.PollAll());
+  ASSERT_EQ(ends.client_waiter.watched(), 0U);
+  const TwoEnds::Pair second = ends.Connect();
+  ASSERT_NE(second.client, nullptr) << ToString(second.client_why);
+  const TwoEnds::Pair third = ends.Connect();
+  ASSERT_NE(third.client, nullptr) << ToString(third.client_why);
+  EXPECT_EQ(third.client->link(), second.client->link()) << "once there is another, it is shared again";
+}
+
 // When its last stream ended here, the client was there; it dies, silently, before it has left the link.
 TEST(LostLinkTest, WhoDiesBeforeLeavingIsFoundOutWhenSomebodyElseComes) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
