@@ -38,33 +38,38 @@ def line(name, entry):
     return "| " + " | ".join(map(str, cells)) + " |\n"
 
 
-def page(entries):
+def page(targets):
     def total(key):
-        return sum(entry[key] for entry in entries.values())
+        return sum(entry[key] for entry in targets.values())
 
     text = HEAD + (
-        f"{sum(map(enough, entries.values()))} of {len(entries)} have it. Together: "
+        f"{sum(map(enough, targets.values()))} of {len(targets)} have it. Together: "
         f"{total('executions') / 1e6:,.0f} million executions in {total('processor_seconds') / 3600:.1f} hours of a "
         f"processor, {total('crashes')} crashes.\n\n"
         "| target | million executions | minutes of a processor | edges | crashes | enough |\n"
         "|---|---|---|---|---|---|\n"
     )
-    return text + "".join(line(name, entry) for name, entry in entries.items())
+    return text + "".join(line(name, entry) for name, entry in targets.items())
+
+
+def entries(text=None):
+    """Of each target that there is, its figures; `text`: of the file, where it is open already."""
+    recorded = json.loads((FILE.read_text(encoding="utf-8") if text is None else text) or "{}")
+    names = sorted(folder.name for folder in FILE.with_name("corpus").iterdir())
+    return {name: recorded.get(name, dict.fromkeys(FIGURES, 0)) for name in names}
 
 
 def add(results):
     """Adds the runs (libfuzzer.Result) to what is on record."""
     with _locked() as file:
-        recorded = json.loads(file.read() or "{}")
-        names = sorted(folder.name for folder in FILE.with_name("corpus").iterdir())
-        entries = {name: recorded.get(name, dict.fromkeys(FIGURES, 0)) for name in names}
+        all_entries = entries(file.read())
         for result in results:
-            entry = entries[result.target.name]
+            entry = all_entries[result.target.name]
             entry["executions"] += result.executions
             entry["processor_seconds"] += round(result.processor_seconds)
             entry["edges"] = max(entry["edges"], result.edges)
             entry["crashes"] += len(result.crashes)
         file.truncate(0)
-        json.dump(entries, file, indent=1)
+        json.dump(all_entries, file, indent=1)
         file.write("\n")
-        PAGE.write_text(page(entries), encoding="utf-8")
+        PAGE.write_text(page(all_entries), encoding="utf-8")

@@ -5,11 +5,13 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/fuzz"))
 import corpus  # noqa: E402
 import libfuzzer  # noqa: E402
+import record  # noqa: E402
 
 LOG = """\
 INFO: seed corpus: files: 3 min: 1b max: 90b total: 123b rss: 31Mb
@@ -23,10 +25,10 @@ stat::average_exec_per_sec:     86012
 
 class Figures(unittest.TestCase):
     def test_of_a_run(self):
-        self.assertEqual(libfuzzer.figures_in(LOG), (516077, 86012, 50, 130))
+        self.assertEqual(tuple(libfuzzer.figures_in(LOG).values()), (516077, 86012, 50, 130))
 
     def test_of_one_that_did_not_begin(self):
-        self.assertEqual(libfuzzer.figures_in("error while loading shared libraries"), (0, 0, 0, 0))
+        self.assertEqual(set(libfuzzer.figures_in("error while loading shared libraries").values()), {0})
 
 
 class Merging(unittest.TestCase):
@@ -56,11 +58,43 @@ class Merging(unittest.TestCase):
 
         def run(*arguments):
             (pathlib.Path(arguments[2]) / ("1" * 40)).write_bytes(b"newer")
-            return 0
+            return 0, 0.5
 
         target.run = run
         self.assertEqual(corpus.merge(target), (2, 8))
         self.assertEqual(sorted(file.name for file in target.committed.iterdir()), ["1" * 40, "a-size-of-nothing"])
+
+
+class Recording(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for name in ("quick", "slow"):
+            (self.folder / "corpus" / name).mkdir(parents=True)
+        places = unittest.mock.patch.multiple(record, FILE=self.folder / "record.json", PAGE=self.folder / "page.md")
+        places.start()
+        self.addCleanup(places.stop)
+
+    def run_of(self, name, executions, seconds, crashes=()):
+        target = libfuzzer.Target.__new__(libfuzzer.Target)
+        target.name = name
+        return libfuzzer.Result(target, executions, 1, 1, edges=7, processor_seconds=seconds, crashes=list(crashes),
+                                failed=bool(crashes))
+
+    def test_runs_add_up(self):
+        record.add([self.run_of("slow", 1000, 1800.4), self.run_of("quick", 99_999_999, 60)])
+        self.assertIn("0 of 2 have it", record.PAGE.read_text(encoding="utf-8"))
+        record.add([self.run_of("slow", 500, 1800, crashes=["one"])])
+        page = record.PAGE.read_text(encoding="utf-8")
+        self.assertIn("1 of 2 have it. Together: 100 million executions in 1.0 hours of a processor, 1 crashes.", page)
+        self.assertIn("| slow | 0.0 | 60 | 7 | 1 | yes |", page)
+        self.assertIn("| quick | 100.0 | 1 | 7 | 0 | not yet |", page)
+
+    def test_the_page_shows_what_is_on_record(self):
+        with unittest.mock.patch.object(record, "FILE", ROOT / "tests/fuzz/record.json"):
+            entries = record.entries()
+        self.assertEqual(record.page(entries), (ROOT / "docs/reliability/fuzzing.md").read_text(encoding="utf-8"))
 
 
 class Verb(unittest.TestCase):
