@@ -28,7 +28,8 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   bool AttemptBegins(const Route& route) {
     MutexLock lock(&mu_);
     ++attempts_;
-    return leaving_ > 0 || one_was_lost_ || left_at_.contains(PeerOf(route));
+    ForgetLost();
+    return leaving_ > 0 || one_was_lost_ || unaware_.contains(PeerOf(route));
   }
   void AttemptEnds() {
     {
@@ -42,8 +43,8 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   void Add(const wire::Yes& yes, const Route& route, const std::shared_ptr<Link>& link) {
     MutexLock lock(&mu_);
     std::string peer = PeerOf(route);
-    left_at_.erase(peer);  // who was asked for a new one names no older again
-    links_[{yes.process, yes.link}] = {link, std::move(peer)};
+    unaware_.erase(peer);  // who was asked for a new one names no older again
+    links_[{yes.process, yes.link}] = {link, std::move(peer), link->device()->capabilities().announces_close};
     one_was_lost_ = false;
   }
   // A peer has named a link that is no more here, and may do so again: where nothing tells of an end, it never learns
@@ -62,8 +63,9 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
   struct Pooled {
     std::weak_ptr<Link> link;  // owned by the waiter that watches it, and by its streams
     std::string peer;
+    bool announces_close = false;
   };
-  static constexpr size_t kMostLeftAt = 1024;
+  static constexpr size_t kMostUnaware = 1024;
 
   // All its bytes: those behind the address are zero.
   static std::string PeerOf(const Route& route) {
@@ -83,15 +85,16 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     std::vector<std::shared_ptr<Link>> idle;
     MutexLock lock(&mu_);
     if (attempts_ > 0) return idle;
+    ForgetLost();
     absl::erase_if(links_, [&](const auto& entry) {
       std::shared_ptr<Link> link = entry.second.link.lock();
-      if (link == nullptr || link->finished()) return true;
+      if (link == nullptr) return false;
       if (!link->idle()) {
         // Its last words may find no room any more because the peer is gone.
         if (link->unused()) link->StillConnected();
         return false;
       }
-      if (!link->device()->capabilities().announces_close) NoteLeft(entry.second.peer);
+      NoteGone(entry.second);
       idle.push_back(std::move(link));
       return true;
     });
@@ -99,17 +102,28 @@ class LinkPool : public std::enable_shared_from_this<LinkPool> {
     return idle;
   }
 
-  // The good-bye lies in the peer's memory sooner than it is read: its next answer may still name that link.
-  void NoteLeft(const std::string& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (left_at_.size() == kMostLeftAt) left_at_.erase(left_at_.begin());
-    left_at_.insert(peer);
+  void ForgetLost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    absl::erase_if(links_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      const std::shared_ptr<Link> link = entry.second.link.lock();
+      if (link != nullptr && !link->finished()) return false;
+      NoteGone(entry.second);
+      return true;
+    });
+  }
+
+  // A good-bye lies in the peer's memory sooner than it is read, and nothing tells it of what this end has lost: its
+  // next answer might still name that link.
+  void NoteGone(const Pooled& pooled) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (pooled.announces_close) return;
+    if (unaware_.size() == kMostUnaware) unaware_.erase(unaware_.begin());
+    unaware_.insert(pooled.peer);
   }
 
   Mutex mu_;
   int attempts_ ABSL_GUARDED_BY(mu_) = 0;
   int leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links whose peers have not been told yet
   bool one_was_lost_ ABSL_GUARDED_BY(mu_) = false;
-  absl::flat_hash_set<std::string> left_at_ ABSL_GUARDED_BY(mu_);  // peers to whom no new link was made since
+  absl::flat_hash_set<std::string> unaware_ ABSL_GUARDED_BY(mu_);  // peers to whom no new link was made since
   absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, Pooled> links_ ABSL_GUARDED_BY(mu_);
 };
 

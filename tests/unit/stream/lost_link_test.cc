@@ -70,6 +70,19 @@ TEST(LostLinkTest, WhoHasLeftItIsNotPutOntoItByAPeerThatHasNotReadSoYet) {
   EXPECT_EQ(third.client->link(), second.client->link()) << "once there is another, it is shared again";
 }
 
+TEST(LostLinkTest, WhoHasLostItIsNotPutOntoItByAPeerThatHasNot) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  const TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.client, nullptr);
+  first.client->link()->Close();
+  while (ends.client_waiter.PollAll()) {
+  }
+  ASSERT_TRUE(first.client->link()->finished());
+  ASSERT_FALSE(first.server->link()->finished()) << "nothing tells of it";
+  const TwoEnds::Pair second = ends.Connect();
+  EXPECT_NE(second.client, nullptr) << ToString(second.client_why);
+}
+
 // When its last stream ended here, the client was there; it dies, silently, before it has left the link.
 TEST(LostLinkTest, WhoDiesBeforeLeavingIsFoundOutWhenSomebodyElseComes) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
