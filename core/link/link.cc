@@ -159,28 +159,24 @@ bool Link::idle() { return unused() && Flushed(); }
 
 bool Link::Retire() {
   if (!finished() && idle()) {
-    Leave([] {});
+    Leave();
     while (Poll()) {  // until the ports have been told, and let go of this link
     }
   }
   return finished();
 }
 
-void Link::Leave(std::function<void()> left) {
+void Link::Leave() {
   const bool told = device_->capabilities().announces_close || !first().met();
-  if (told) {
-    Close();
-    return left();
-  }
+  if (told) return Close();
   bool is_first = false;
   {
     MutexLock lock(&flush_mu_);
     is_first = !std::exchange(leaving_, true);
   }
   if (is_first) first().SendControl(wire::ItemKind::kBye, {});
-  WhenFlushed([weak = weak_from_this(), left = std::move(left)](const absl::Status&) {
+  WhenFlushed([weak = weak_from_this()](const absl::Status&) {
     if (const std::shared_ptr<Link> link = weak.lock()) link->Close();
-    left();
   });
 }
 

@@ -132,9 +132,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void set_check_peer(CheckPeer check_peer) { check_peer_ = std::move(check_peer); }
   // Ends the link; the next Poll tells the ports.
   void Close();
-  // Of an idle link: the same, but the peer is told first where it would not notice. `left` is called when it has been
-  // told, or never can be: from a poll, or at once. To be polled until then.
-  void Leave(std::function<void()> left);
+  // Of an idle link: the same, but the peer is told first where it would not notice. To be polled until it is finished.
+  void Leave();
   // Whether the peer has told this end where to write.
   bool met() const;
   // The same, and neither end is leaving.

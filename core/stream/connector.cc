@@ -3,12 +3,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "core/base/mutex.h"
 #include "core/link/link.h"
+#include "core/stream/link_pool.h"
 #include "core/stream/negotiation.h"
 #include "core/stream/process_identity.h"
 #include "core/wire/bytes.h"
@@ -18,114 +15,6 @@ namespace skein::stream {
 namespace {
 
 using link::Link;
-
-// Links to server processes, by what those call them. A link is left when its last port has ended, but not while a
-// negotiation is under way, whose answer might put another on it.
-class LinkPool : public std::enable_shared_from_this<LinkPool> {
- public:
-  // Whether the peer at that address might not know yet that this end has left the link that they shared, or has lost
-  // it.
-  bool AttemptBegins(const Route& route) {
-    MutexLock lock(&mu_);
-    ++attempts_;
-    ForgetLost();
-    return leaving_ > 0 || one_was_lost_ || unaware_.contains(PeerOf(route));
-  }
-  void AttemptEnds() {
-    {
-      MutexLock lock(&mu_);
-      --attempts_;
-    }
-    LeaveIdle();
-  }
-  // Also when the last words of a link have reached its peer.
-  void PortEnded() { LeaveIdle(); }
-  void Add(const wire::Yes& yes, const Route& route, const std::shared_ptr<Link>& link) {
-    MutexLock lock(&mu_);
-    std::string peer = PeerOf(route);
-    unaware_.erase(peer);  // who was asked for a new one names no older again
-    links_[{yes.process, yes.link}] = {link, std::move(peer), link->device()->capabilities().announces_close};
-    one_was_lost_ = false;
-  }
-  // A peer has named a link that is no more here, and may do so again: where nothing tells of an end, it never learns
-  // of this one while it has nothing to say.
-  void NamedInVain() {
-    MutexLock lock(&mu_);
-    one_was_lost_ = true;
-  }
-  std::shared_ptr<Link> Find(const wire::Yes& yes) {
-    MutexLock lock(&mu_);
-    const auto found = links_.find({yes.process, yes.link});
-    return found == links_.end() ? nullptr : found->second.link.lock();
-  }
-
- private:
-  struct Pooled {
-    std::weak_ptr<Link> link;  // owned by the waiter that watches it, and by its streams
-    std::string peer;
-    bool announces_close = false;
-  };
-  static constexpr size_t kMostUnaware = 1024;
-
-  // All its bytes: those behind the address are zero.
-  static std::string PeerOf(const Route& route) {
-    return std::string(reinterpret_cast<const char*>(&route.peer), sizeof(route.peer));
-  }
-
-  void LeaveIdle() {
-    for (const std::shared_ptr<Link>& link : TakeIdle()) {
-      link->Leave([pool = shared_from_this()] {
-        MutexLock lock(&pool->mu_);
-        --pool->leaving_;
-      });
-    }
-  }
-
-  std::vector<std::shared_ptr<Link>> TakeIdle() {
-    std::vector<std::shared_ptr<Link>> idle;
-    MutexLock lock(&mu_);
-    if (attempts_ > 0) return idle;
-    ForgetLost();
-    absl::erase_if(links_, [&](const auto& entry) {
-      std::shared_ptr<Link> link = entry.second.link.lock();
-      if (link == nullptr) return false;
-      if (!link->idle()) {
-        // Its last words may find no room any more because the peer is gone.
-        if (link->unused()) link->StillConnected();
-        return false;
-      }
-      NoteGone(entry.second);
-      idle.push_back(std::move(link));
-      return true;
-    });
-    leaving_ += static_cast<int>(idle.size());
-    return idle;
-  }
-
-  void ForgetLost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    absl::erase_if(links_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-      const std::shared_ptr<Link> link = entry.second.link.lock();
-      if (link != nullptr && !link->finished()) return false;
-      NoteGone(entry.second);
-      return true;
-    });
-  }
-
-  // A good-bye lies in the peer's memory sooner than it is read, and nothing tells it of what this end has lost: its
-  // next answer might still name that link.
-  void NoteGone(const Pooled& pooled) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (pooled.announces_close) return;
-    if (unaware_.size() == kMostUnaware) unaware_.erase(unaware_.begin());
-    unaware_.insert(pooled.peer);
-  }
-
-  Mutex mu_;
-  int attempts_ ABSL_GUARDED_BY(mu_) = 0;
-  int leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links whose peers have not been told yet
-  bool one_was_lost_ ABSL_GUARDED_BY(mu_) = false;
-  absl::flat_hash_set<std::string> unaware_ ABSL_GUARDED_BY(mu_);  // peers to whom no new link was made since
-  absl::flat_hash_map<std::pair<wire::ProcessId, uint64_t>, Pooled> links_ ABSL_GUARDED_BY(mu_);
-};
 
 Placement No(const absl::Status& status) {
   Placement none;
@@ -143,14 +32,15 @@ struct Way {
 class LinkAttempt final : public LinkConnector::Attempt {
  public:
   LinkAttempt(std::shared_ptr<LinkPool> pool, std::shared_ptr<Fabrics> fabrics, std::shared_ptr<Service> service,
-              progress::Waiter* waiter, const Route& route, std::vector<Way> ways, std::string offer)
+              progress::Waiter* waiter, const Route& route, std::vector<Way> ways, const wire::Offer& offer)
       : pool_(std::move(pool)),
         fabrics_(std::move(fabrics)),
         service_(std::move(service)),
         waiter_(waiter),
         route_(route),
         ways_(std::move(ways)),
-        offer_(std::move(offer)) {}
+        asks_for_new_(offer.new_link_only),
+        offer_(wire::EncodeOffer(offer)) {}
   ~LinkAttempt() override { pool_->AttemptEnds(); }
 
   absl::string_view offer() const override { return offer_; }
@@ -164,7 +54,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     const Way& way = ways_[yes.fabric];
     const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes);
     if (link == nullptr || (!yes.is_new && !(link->attached() && link->StillConnected()))) {
-      pool_->NamedInVain();
+      pool_->NamedInVain(route_);
       return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
     }
     if (const absl::Status status = yes.is_new ? Attach(way, yes) : absl::OkStatus(); !status.ok()) return No(status);
@@ -199,7 +89,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
     way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = FabricKind(way.device->name())](
                                  absl::string_view next) { return fabrics->CheckPeer(route, kind, next); });
-    pool_->Add(yes, route_, way.link);
+    pool_->Add(yes, route_, asks_for_new_, way.link);
     return absl::OkStatus();
   }
 
@@ -209,6 +99,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
   progress::Waiter* const waiter_;
   const Route route_;
   const std::vector<Way> ways_;  // as offered
+  const bool asks_for_new_;
   const std::string offer_;
 };
 
@@ -238,8 +129,7 @@ class PoolingConnector final : public LinkConnector {
       return FallbackError(why.code, why.detail);
     }
     offer.new_link_only = pool_->AttemptBegins(route);
-    return std::make_unique<LinkAttempt>(pool_, fabrics_, service_, waiter_, route, std::move(ways),
-                                         wire::EncodeOffer(offer));
+    return std::make_unique<LinkAttempt>(pool_, fabrics_, service_, waiter_, route, std::move(ways), offer);
   }
 
  private:

@@ -34,7 +34,7 @@ struct Offer {
   uint8_t highest_version = kProtocolVersion;
   ProcessId process = {};
   Service service = Service::kStream;
-  bool new_link_only = false;          // the offering end is about to leave some link, perhaps that one
+  bool new_link_only = false;          // the offering end has left or lost one, perhaps that which would be named
   std::vector<OfferedFabric> fabrics;  // best first, 1 to kMaxOfferedFabrics
 };
 

@@ -112,9 +112,7 @@ void Peers::Answer(Negotiation& negotiation) {
 void Peers::Complete(Negotiation& negotiation) {
   Ending ending = negotiation.asking->Complete(negotiation.answer);
   ending.number = negotiation.number;
-  // The news that a link has been left takes a flight here; a negotiation may be faster.
-  ending.may_be_nothing = negotiation.place->excused() || negotiation.end->excused() ||
-                          ending.why.detail == "the link to the peer was lost meanwhile";
+  ending.may_be_nothing = negotiation.place->excused() || negotiation.end->excused();
   negotiation.given(/*to_client=*/true, std::move(ending));
 }
 

@@ -167,7 +167,7 @@ class Victim {
         Require(link_->Drain(), "nobody else polls");
         return;
       case VictimStep::kLeave:
-        return link_->Leave([] {});
+        return link_->Leave();
     }
   }
 

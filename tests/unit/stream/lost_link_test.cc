@@ -74,6 +74,7 @@ TEST(LostLinkTest, WhoHasLostItIsNotPutOntoItByAPeerThatHasNot) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
   const TwoEnds::Pair first = ends.Connect();
   ASSERT_NE(first.client, nullptr);
+  const auto pending = ends.connector->Begin({}).value();  // which no link is left beside
   first.client->link()->Close();
   while (ends.client_waiter.PollAll()) {
   }
@@ -81,6 +82,45 @@ TEST(LostLinkTest, WhoHasLostItIsNotPutOntoItByAPeerThatHasNot) {
   ASSERT_FALSE(first.server->link()->finished()) << "nothing tells of it";
   const TwoEnds::Pair second = ends.Connect();
   EXPECT_NE(second.client, nullptr) << ToString(second.client_why);
+}
+
+// As after an outage: so many links, then, are not for ever.
+TEST(LostLinkTest, StreamsThatCameAtOnceShareOneLinkWhenTheyComeAgain) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  std::vector<TwoEnds::Pair> pairs(3);
+  std::vector<std::unique_ptr<Connector::Attempt>> attempts;
+  std::vector<Listener::Result> results;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    attempts.push_back(ends.connector->Begin({}).value());
+    results.push_back(ends.listener->Accept(attempts.back()->offer(), {}));
+  }
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    pairs[i].client = attempts[i]->Complete(results[i].answer).stream;
+    pairs[i].server = std::move(results[i].outcome.stream);
+  }
+  attempts.clear();
+  ends.Pump();
+  ASSERT_EQ(ends.client_waiter.watched(), pairs.size());
+  for (size_t i = pairs.size(); i-- > 0;) {
+    pairs[i] = {};
+    ends.Pump();
+    pairs[i] = ends.Connect();
+    ASSERT_NE(pairs[i].client, nullptr) << ToString(pairs[i].client_why);
+  }
+  EXPECT_EQ(ends.client_waiter.watched(), 1U);
+  EXPECT_EQ(ends.server_waiter.watched(), 1U);
+}
+
+TEST(LostLinkTest, ThoseToOtherAddressesAreSharedAsBefore) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.client, nullptr);
+  first = {};
+  ends.Pump();
+  EXPECT_TRUE(OfferOf(*ends.connector->Begin({}).value()).new_link_only);
+  Route other;
+  other.peer.ss_family = AF_INET;
+  EXPECT_FALSE(OfferOf(*ends.connector->Begin(other).value()).new_link_only);
 }
 
 // When its last stream ended here, the client was there; it dies, silently, before it has left the link.
