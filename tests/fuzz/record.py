@@ -13,7 +13,7 @@ ENOUGH_SECONDS = 3600
 
 HEAD = """# What has been fuzzed
 
-Written by `tests/fuzz/run_fuzz.py --record`, which adds each of its runs. [The targets](../../tests/fuzz/README.md), with
+Written by `tests/fuzz/run_fuzz.py --record`, which adds each of its runs. [The targets](../../tests/fuzz/README.md) have
 AddressSanitizer and UndefinedBehaviorSanitizer; wanted of each is an hour of a processor, or 10^8 executions.
 
 """
@@ -55,20 +55,19 @@ def page(targets):
 def entries(text=None):
     """Of each target that there is, its figures; `text`: of the file, where it is open already."""
     recorded = json.loads((FILE.read_text(encoding="utf-8") if text is None else text) or "{}")
-    names = sorted(folder.name for folder in FILE.with_name("corpus").iterdir())
+    names = sorted(folder.name for folder in FILE.with_name("corpus").iterdir() if any(folder.iterdir()))
     return {name: recorded.get(name, dict.fromkeys(FIGURES, 0)) for name in names}
 
 
-def add(results):
-    """Adds the runs (libfuzzer.Result) to what is on record."""
+def add(result):
+    """Adds a run (libfuzzer.Result) to what is on record."""
     with _locked() as file:
         all_entries = entries(file.read())
-        for result in results:
-            entry = all_entries[result.target.name]
-            entry["executions"] += result.executions
-            entry["processor_seconds"] += round(result.processor_seconds)
-            entry["edges"] = max(entry["edges"], result.edges)
-            entry["crashes"] += len(result.crashes)
+        entry = all_entries[result.target.name]
+        entry["executions"] += result.executions
+        entry["processor_seconds"] += round(result.processor_seconds)
+        entry["edges"] = max(entry["edges"], result.edges)
+        entry["crashes"] += len(result.crashes)
         file.truncate(0)
         json.dump(all_entries, file, indent=1)
         file.write("\n")

@@ -39,9 +39,14 @@ def row(cells):
 
 def fuzz(targets, seconds, recorded):
     """Returns how many targets failed."""
-    results = at_once(lambda target: libfuzzer.fuzz(target, seconds), targets)
-    if recorded:
-        record.add(results)
+
+    def one(target):
+        result = libfuzzer.fuzz(target, seconds)
+        if recorded:
+            record.add(result)
+        return result
+
+    results = at_once(one, targets)
     print(row(HEADINGS))
     for result in results:
         print(row((result.target.name, result.executions, result.a_second, result.corpus, result.edges,

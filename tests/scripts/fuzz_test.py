@@ -72,6 +72,7 @@ class Recording(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         for name in ("quick", "slow"):
             (self.folder / "corpus" / name).mkdir(parents=True)
+            (self.folder / "corpus" / name / "input").touch()
         places = unittest.mock.patch.multiple(record, FILE=self.folder / "record.json", PAGE=self.folder / "page.md")
         places.start()
         self.addCleanup(places.stop)
@@ -83,9 +84,10 @@ class Recording(unittest.TestCase):
                                 failed=bool(crashes))
 
     def test_runs_add_up(self):
-        record.add([self.run_of("slow", 1000, 1800.4), self.run_of("quick", 99_999_999, 60)])
+        record.add(self.run_of("slow", 1000, 1800.4))
+        record.add(self.run_of("quick", 99_999_999, 60))
         self.assertIn("0 of 2 have it", record.PAGE.read_text(encoding="utf-8"))
-        record.add([self.run_of("slow", 500, 1800, crashes=["one"])])
+        record.add(self.run_of("slow", 500, 1800, crashes=["one"]))
         page = record.PAGE.read_text(encoding="utf-8")
         self.assertIn("1 of 2 have it. Together: 100 million executions in 1.0 hours of a processor, 1 crashes.", page)
         self.assertIn("| slow | 0.0 | 60 | 7 | 1 | yes |", page)
