@@ -1,5 +1,6 @@
 """What has come of one fault, many times over: what its calls ended with, what they may end with, who holds what."""
 
+import collections
 import dataclasses
 import pathlib
 import statistics
@@ -9,6 +10,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "load"))
 
 import programs  # noqa: E402  (puts the shared helpers on the path)
+import processes  # noqa: E402
 from processes import await_true  # noqa: E402
 
 LATEST_MS = 2000  # behind a deadline
@@ -133,4 +135,5 @@ def check_holdings(row, program, before):
 
     if not await_true(returned, 10, 0.2):
         kind = type(program).__name__.lower()
-        row.problems.append(f"a {kind} held {before}, and now {programs.held(program.pid)}")
+        kinds = collections.Counter(target.partition(":")[0] for target in processes.descriptors(program.pid))
+        row.problems.append(f"a {kind} held {before}, and now {programs.held(program.pid)}: {dict(kinds)}")
