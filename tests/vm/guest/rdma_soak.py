@@ -13,7 +13,8 @@ import soak  # noqa: E402
 
 def main():
     build, *arguments = sys.argv[1:]
-    usual = ["--build", build, "--path=rdma", "--host", guests.ADDRESS, "--out", str(guests.RESULTS), "--flag=--deadline=10s", *guests.SLOW]
+    slow = ["--flag=--deadline=10s", *guests.SLOW]
+    usual = ["--build", build, "--path=rdma", "--host", guests.ADDRESS, "--out", str(guests.RESULTS), *slow]
     options = soak.parse_arguments([*usual, *arguments])
     options.settings = guests.SETTINGS
     before = guests.rdma_objects()
