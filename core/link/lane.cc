@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/random_value.h"
 #include "core/trace/probes.h"
 #include "core/wire/immediate.h"
 
@@ -84,8 +84,7 @@ absl::Status Lane::AllocateRing() {
       device_.Allocate(options_.ring_bytes, fabric::kRemoteWrite);
   if (!ring.ok()) return ring.status();
   ring_ = *std::move(ring);
-  absl::BitGen random;
-  ring_secret_ = absl::Uniform<uint64_t>(random);
+  ring_secret_ = RandomValue<uint64_t>();
   if (absl::Status status = queues_.PostReceives(*queue_pair_); !status.ok()) return status;
   reader_ = std::make_unique<ring::RingReader>(ring_->bytes(), ring_secret_);
   return absl::OkStatus();

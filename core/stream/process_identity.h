@@ -4,18 +4,15 @@
 
 #include <unistd.h>
 
-#include "absl/random/random.h"
 #include "core/base/fallback.h"
+#include "core/base/random_value.h"
 #include "core/wire/negotiation.h"
 
 namespace skein::stream {
 
 class ProcessIdentity {
  public:
-  ProcessIdentity() : pid_(getpid()) {
-    absl::BitGen random;
-    for (char& byte : id_) byte = static_cast<char>(absl::Uniform<uint8_t>(random));
-  }
+  ProcessIdentity() : pid_(getpid()), id_(RandomValue<wire::ProcessId>()) {}
   const wire::ProcessId& id() const { return id_; }
   // A child made by fork shares its parent's links in appearance only.
   absl::Status CheckNotForked() const {
@@ -25,7 +22,7 @@ class ProcessIdentity {
 
  private:
   const pid_t pid_;
-  wire::ProcessId id_;
+  const wire::ProcessId id_;
 };
 
 }  // namespace skein::stream

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "absl/random/random.h"
+#include "core/base/random_value.h"
 
 namespace skein::durable {
 
@@ -14,12 +14,7 @@ using ClientId = std::array<uint8_t, 16>;
 // A log's, chosen at random when it was made, and told nobody who may send requests: see Stamp.
 using LogId = std::array<uint8_t, 16>;
 
-inline std::array<uint8_t, 16> RandomId() {
-  absl::BitGen random;
-  std::array<uint8_t, 16> id;
-  for (uint8_t& byte : id) byte = absl::Uniform<uint8_t>(random);
-  return id;
-}
+inline std::array<uint8_t, 16> RandomId() { return RandomValue<std::array<uint8_t, 16>>(); }
 
 }  // namespace skein::durable
 

@@ -1,6 +1,5 @@
 #include "core/fabric/shm/offer.h"
 
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,16 +74,6 @@ absl::Status CheckSamePlace(const Place& mine, const Place& theirs) {
     return FallbackError(FallbackCode::kDifferentUser, absl::StrCat("client ", theirs.uid, ", server ", mine.uid));
   }
   return absl::OkStatus();
-}
-
-Token RandomToken() {
-  Token token;
-  for (size_t filled = 0; filled < token.size();) {
-    // At most 256 bytes and an initialised pool: only an interruption by a signal gives less.
-    const ssize_t got = getrandom(token.data() + filled, token.size() - filled, 0);
-    if (got > 0) filled += static_cast<size_t>(got);
-  }
-  return token;
 }
 
 bool SameToken(absl::string_view a, absl::string_view b) {

@@ -28,7 +28,6 @@ absl::StatusOr<Place> PlaceOfThisProcess();
 absl::Status CheckSamePlace(const Place& mine, const Place& theirs);
 
 using Token = std::array<char, 16>;  // random, good for one connection
-Token RandomToken();
 // In time that does not depend on where they differ.
 bool SameToken(absl::string_view a, absl::string_view b);
 

@@ -1,8 +1,8 @@
 #include "core/fabric/shm/regions.h"
 
-#include <limits>
 #include <utility>
 
+#include "core/base/random_value.h"
 #include "core/fabric/shm/side_message.h"
 
 namespace skein::fabric::shm {
@@ -31,9 +31,8 @@ uint32_t RegionTable::Add(const ShmMemoryRegion* region) {
   MutexLock lock(&mu_);
   for (;;) {
     // Random, so that a key of one link means nothing on another.
-    const uint32_t rkey =
-        absl::Uniform<uint32_t>(absl::IntervalClosed, random_, 1, std::numeric_limits<uint32_t>::max());
-    if (regions_.try_emplace(rkey, region).second) return rkey;
+    const auto rkey = RandomValue<uint32_t>();
+    if (rkey != 0 && regions_.try_emplace(rkey, region).second) return rkey;
   }
 }
 

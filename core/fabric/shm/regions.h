@@ -9,7 +9,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "absl/random/random.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
@@ -60,7 +59,6 @@ class RegionTable {
 
  private:
   Mutex mu_;
-  absl::BitGen random_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint32_t, const ShmMemoryRegion*> regions_ ABSL_GUARDED_BY(mu_);
 };
 

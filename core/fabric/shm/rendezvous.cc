@@ -8,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
+#include "core/base/random_value.h"
 
 namespace skein::fabric::shm {
 namespace {
@@ -26,7 +27,7 @@ absl::Status Rendezvous::Open() {
   if (!place.ok()) return place.status();
   Offer offer;
   offer.place = *place;
-  const std::string name = absl::BytesToHexString(View(RandomToken()));
+  const std::string name = absl::BytesToHexString(View(RandomValue<Token>()));
   std::copy(name.begin(), name.end(), offer.meeting_point.begin());
   absl::StatusOr<UniqueFd> listening = ListenAbstract(SocketName(offer));
   if (!listening.ok()) return listening.status();
@@ -41,7 +42,7 @@ absl::StatusOr<Offer> Rendezvous::Announce() {
   // Whoever has filled the queue keeps nobody out for good: what cannot come there is never collected.
   AcceptAll();
   Offer offer = offer_;
-  offer.token = RandomToken();
+  offer.token = RandomValue<Token>();
   expected_.insert(std::string(View(offer.token)));
   return offer;
 }

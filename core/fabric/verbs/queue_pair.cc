@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
 #include "core/base/fallback.h"
+#include "core/base/random_value.h"
 
 namespace skein::fabric::verbs {
 
@@ -44,8 +44,7 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<const Port> port, const QueuePair
       shared_(static_cast<VerbsSharedReceiveQueue*>(options.shared_receive_queue)),
       longest_answer_(options.peer_always_receives ? LongestAnswer(port_->options) : absl::InfiniteDuration()),
       queue_pair_(queue_pair) {
-  absl::BitGen random;
-  first_packet_ = absl::Uniform<uint32_t>(random, 0, 1u << 24);
+  first_packet_ = RandomValue<uint32_t>() % (1u << 24);
   send_member_ = send_queue_->Attach(this);
   receive_member_ = receive_queue_ == send_queue_ ? send_member_ : receive_queue_->Attach(this);
   if (shared_ != nullptr) receive_queue_->AttachTaker(queue_pair_, this);
@@ -75,8 +74,7 @@ absl::StatusOr<std::string> VerbsQueuePair::Offer() {
   if (state() != QueuePairState::kReset || offered_.has_value()) {
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
-  absl::BitGen random;
-  offered_ = absl::Uniform<uint64_t>(random);
+  offered_ = RandomValue<uint64_t>();
   return EncodeOffer(OfferKind::kOffer, {OwnAddress(), *offered_});
 }
 
