@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace skein::stream {
@@ -52,14 +50,13 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
 absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
   MutexLock lock(&mu_);
   size_t taken = 0;
-  while (!arrived_.empty() && !arrived_.front().coming &&
-         (taken == 0 || taken + arrived_.front().buffer.size <= max_bytes)) {
-    taken += arrived_.front().buffer.size;
-    out.push_back(std::move(arrived_.front().buffer));
+  while (!arrived_.empty() && (taken == 0 || taken + arrived_.front().size <= max_bytes)) {
+    taken += arrived_.front().size;
+    out.push_back(std::move(arrived_.front()));
     arrived_.pop_front();
   }
   if (taken == 0) {
-    const bool at_end = read_closed_ && arrived_.empty();
+    const bool at_end = read_closed_ && behind_.empty();
     if (at_end && !absl::IsAborted(error_)) return absl::OutOfRangeError("the peer has closed its side");
     if (!error_.ok()) return error_;
     wants_to_read_ = true;
@@ -88,7 +85,7 @@ void StreamPort::CloseWrite() {
 void StreamPort::Abort(const absl::Status& reason) {
   {
     MutexLock lock(&mu_);
-    if (EndedLocked()) return arrived_.clear();
+    if (EndedLocked()) return DropArrived();
     DropArrived();
     error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
     link_->SendControl(Self(), wire::ItemKind::kAbort,
@@ -106,7 +103,9 @@ void StreamPort::Abandon() {
     set_abandoned();
     closed = write_closed_;
     uint64_t unread = 0;
-    for (const Chunk& chunk : arrived_) unread += chunk.buffer.size;
+    for (const Chunks* chunks : {&arrived_, &behind_}) {
+      for (const Buffer& chunk : *chunks) unread += chunk.size;
+    }
     DropArrived();
     CountAsRead(unread);
   }
@@ -125,12 +124,7 @@ void StreamPort::LeaveIfEnded() {
 
 bool StreamPort::Coming() {
   MutexLock lock(&mu_);
-  return coming_ > 0;
-}
-
-void StreamPort::DropArrived() {
-  arrived_.clear();
-  coming_ = 0;
+  return !behind_.empty();
 }
 
 absl::Status StreamPort::TakeIn(size_t bytes) {
@@ -160,30 +154,19 @@ absl::StatusOr<bool> StreamPort::OnBlock(size_t size) {
     CountAsRead(size);
     return false;
   }
-  Chunk chunk;
-  chunk.buffer.size = size;
-  chunk.coming = true;
-  arrived_.push_back(std::move(chunk));
+  behind_.push_back({nullptr, size});
   NoteArrival();
-  ++coming_;
   return true;
 }
 
 // The oldest that was coming, unless all that had arrived has been dropped meanwhile.
 void StreamPort::OnPulled(ReceivedBytes bytes, size_t size) {
   MutexLock lock(&mu_);
-  if (coming_ == 0) return;
-  --coming_;
-  const auto chunk = absl::c_find_if(arrived_, [](const Chunk& c) { return c.coming; });
-  chunk->coming = false;
-  if (size >= kSmallestChunk) {
-    chunk->buffer = {std::move(bytes), size};
-    return;
-  }
-  if (chunk != arrived_.begin() && Fit({bytes.get(), size}, *std::prev(chunk)) == size) {
-    arrived_.erase(chunk);
-  } else {
-    *chunk = NewChunk({bytes.get(), size});
+  if (behind_.empty()) return;
+  behind_.pop_front();
+  Append({std::move(bytes), size}, arrived_);
+  for (; !behind_.empty() && behind_.front().data != nullptr; behind_.pop_front()) {
+    Append(std::move(behind_.front()), arrived_);
   }
 }
 
@@ -195,33 +178,29 @@ absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
   if (abandoned()) {
     CountAsRead(payload.size());
   } else {
-    Append(payload);
+    Append(payload, behind_.empty() ? arrived_ : behind_);
     NoteArrival();
   }
   return absl::OkStatus();
 }
 
-void StreamPort::Append(absl::Span<const std::byte> payload) {
-  if (!arrived_.empty() && !arrived_.back().coming) {
-    payload.remove_prefix(Fit(payload, arrived_.back()));
+// Into the room of the last chunk first.
+void StreamPort::Append(absl::Span<const std::byte> payload, Chunks& to) {
+  if (!to.empty() && to.back().data != nullptr) {
+    Buffer& last = to.back();
+    const size_t fits = std::min(payload.size(), CapacityOf(last.data) - last.size);
+    std::memcpy(last.data.get() + last.size, payload.data(), fits);
+    last.size += fits;
+    payload.remove_prefix(fits);
     if (payload.empty()) return;
   }
-  arrived_.push_back(NewChunk(payload));
+  to.push_back({NewReceivedBytes(std::max(payload.size(), kSmallestChunk)), payload.size()});
+  std::memcpy(to.back().data.get(), payload.data(), payload.size());
 }
 
-// As much of `payload` as there is room for.
-size_t StreamPort::Fit(absl::Span<const std::byte> payload, Chunk& into) {
-  const size_t fits = std::min(payload.size(), CapacityOf(into.buffer.data) - into.buffer.size);
-  std::memcpy(into.buffer.data.get() + into.buffer.size, payload.data(), fits);
-  into.buffer.size += fits;
-  return fits;
-}
-
-StreamPort::Chunk StreamPort::NewChunk(absl::Span<const std::byte> payload) {
-  Chunk chunk;
-  chunk.buffer = {NewReceivedBytes(std::max(payload.size(), kSmallestChunk)), payload.size()};
-  std::memcpy(chunk.buffer.data.get(), payload.data(), payload.size());
-  return chunk;
+void StreamPort::Append(Buffer chunk, Chunks& to) {
+  if (chunk.size < kSmallestChunk) return Append({chunk.data.get(), chunk.size}, to);
+  to.push_back(std::move(chunk));
 }
 
 absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
@@ -268,10 +247,9 @@ void StreamPort::OnRoom() {
 void StreamPort::OnLost(const absl::Status& why) {
   MutexLock lock(&mu_);
   if (error_.ok()) error_ = why;
-  if (coming_ == 0) return;
+  if (behind_.empty()) return;
   // What was still coming never comes, so that the end behind it is not reached.
-  arrived_.erase(absl::c_find_if(arrived_, [](const Chunk& c) { return c.coming; }), arrived_.end());
-  coming_ = 0;
+  behind_.clear();
   read_closed_ = false;
 }
 
@@ -283,7 +261,7 @@ void StreamPort::Notify() {
     MutexLock lock(&mu_);
     observer = observer_;
     const bool over = !error_.ok();
-    if (wants_to_read_ && (over || (arrived_.empty() ? read_closed_ : !arrived_.front().coming))) {
+    if (wants_to_read_ && (over || !arrived_.empty() || (read_closed_ && behind_.empty()))) {
       readable = true;
       wants_to_read_ = false;
     }

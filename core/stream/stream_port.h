@@ -59,24 +59,23 @@ class StreamPort final : public link::Port {
 
  private:
   // Small items share a chunk, so that many of them cost little more memory than their bytes.
-  struct Chunk {
-    Buffer buffer;
-    bool coming = false;  // announced: nothing but its size is here yet
-  };
+  using Chunks = std::deque<Buffer>;
 
   link::Arrival LastArrival() const;
   std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
   void NoteArrival() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TakeIn(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void DropArrived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DropArrived() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    arrived_.clear();
+    behind_.clear();
+  }
   absl::Status AddToSendWindow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  static size_t Fit(absl::Span<const std::byte> payload, Chunk& into);
-  static Chunk NewChunk(absl::Span<const std::byte> payload);
-  void Append(absl::Span<const std::byte> payload) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static void Append(absl::Span<const std::byte> payload, Chunks& to);
+  static void Append(Buffer chunk, Chunks& to);
   void CountAsRead(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LeaveIfEnded() ABSL_LOCKS_EXCLUDED(mu_);
   bool EndedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !error_.ok() || (write_closed_ && read_closed_ && coming_ == 0);
+    return !error_.ok() || (write_closed_ && read_closed_ && behind_.empty());
   }
 
   const std::shared_ptr<link::Link> link_;
@@ -88,8 +87,8 @@ class StreamPort final : public link::Port {
   std::atomic<bool> traced_ = false;  // relaxed: whether last_arrival_ says anything
   mutable Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
-  std::deque<Chunk> arrived_ ABSL_GUARDED_BY(mu_);
-  size_t coming_ ABSL_GUARDED_BY(mu_) = 0;    // of these, chunks that are
+  Chunks arrived_ ABSL_GUARDED_BY(mu_);  // in full: to be read
+  Chunks behind_ ABSL_GUARDED_BY(mu_);   // a block that is coming, and what follows it; what comes has no bytes yet
   uint64_t may_arrive_ ABSL_GUARDED_BY(mu_);  // of the receive window
   link::Arrival last_arrival_ ABSL_GUARDED_BY(mu_);
   uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;  // not yet given back to the peer

@@ -21,7 +21,10 @@ Peers::Peers(World& world, Kind& kind) : world_(world), kind_(kind), sleepy_(wor
   options_.window_bytes = kWindows[dice.Below(std::size(kWindows))];
   options_.queue_pairs = static_cast<uint16_t>(dice.Between(1, 4));
   options_.links = dice.Between(1, 2);
-  options_.large_payload = dice.OneIn(3) ? 0 : static_cast<int64_t>(dice.Between(2000, 40'000));
+  // Some so small that what is pulled shares chunks with what is not.
+  constexpr std::pair<size_t, size_t> kLarge[] = {{0, 0}, {1, 300}, {2000, 40'000}, {2000, 40'000}};
+  const auto [least, most] = kLarge[dice.Below(std::size(kLarge))];
+  options_.large_payload = static_cast<int64_t>(dice.Between(least, most));
   nodes_.resize(world_.processes());
   for (size_t process = 0; process < nodes_.size(); ++process) OnStart(process);
 }

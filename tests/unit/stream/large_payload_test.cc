@@ -1,4 +1,5 @@
 // What a Stream promises when large payloads are left for the peer to pull.
+#include <iterator>
 #include <random>
 #include <string>
 #include <thread>
@@ -59,6 +60,32 @@ TEST_P(LargePayloadTest, SmallAndLargeKeepTheirOrder) {
   const std::string text = RandomText(5'000'000, 1);
   EXPECT_TRUE(TransferPieces(ends, *pair.client, *pair.server, text) == text);
   EXPECT_TRUE(TransferPieces(ends, *pair.server, *pair.client, text) == text);
+}
+
+// By turns two bytes by the ring and a few to be pulled, of which some fill no chunk and some more than is left of one.
+std::vector<Buffer> ReadTinyPieces(TwoEnds& ends, Stream& from, Stream& to, absl::string_view text) {
+  constexpr size_t kSizes[] = {2, 3, 2, 255};
+  for (size_t sent = 0, piece = 0; sent < text.size();) {
+    const absl::string_view next = text.substr(sent, kSizes[piece++ % std::size(kSizes)]);
+    sent += WriteText(from, next).value();
+    if (piece % 100 == 0) ends.Pump();
+  }
+  ends.Pump();
+  std::vector<Buffer> read;
+  EXPECT_TRUE(to.Read(text.size(), read).ok());
+  return read;
+}
+
+TEST_P(LargePayloadTest, TinyPiecesOfBothKindsKeepTheirOrderAndShareMemory) {
+  TwoEnds ends(GetParam(), {.window_bytes = 1 << 16, .large_payload = 3});
+  auto pair = ends.Connect();
+  ASSERT_NE(pair.client, nullptr);
+  const std::string text = RandomText(10'000, 2);
+  const std::vector<Buffer> read = ReadTinyPieces(ends, *pair.client, *pair.server, text);
+  std::string received;
+  for (const Buffer& buffer : read) received.append(reinterpret_cast<const char*>(buffer.data.get()), buffer.size);
+  EXPECT_TRUE(received == text) << received.size() << " bytes";
+  EXPECT_LT(read.size(), text.size() / 100);
 }
 
 TEST_P(LargePayloadTest, WhoClosesAndLeavesRightAfterIsReadToTheEnd) {
