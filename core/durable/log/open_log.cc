@@ -69,10 +69,13 @@ absl::Status RedoLog::Start(const Recovered& recovered) {
   return absl::OkStatus();
 }
 
-// A process that died may have left entries in the system's memory only. They are shown as safe: so they must be.
+// A process that died may have left entries in the system's memory only, or what the log begins with. They are shown
+// as safe: so they must be.
 absl::Status RedoLog::MakeSafe(const Recovered& recovered) {
   const uint64_t head = recovered.slot.head;
-  for (const Extent& extent : ExtentsOf(std::clamp(recovered.settled, head, recovered.tail), recovered.tail)) {
+  std::vector<Extent> unsure = ExtentsOf(std::clamp(recovered.settled, head, recovered.tail), recovered.tail);
+  unsure.push_back({0, kRingOffset});
+  for (const Extent& extent : unsure) {
     if (absl::Status rewritten = Rewrite(*storage_, extent); !rewritten.ok()) return rewritten;
   }
   std::vector<Extent> extents = ExtentsOf(head, recovered.tail);

@@ -1,4 +1,4 @@
-// A storage that fails when it is told to: in front of any other.
+// A simulated medium's storage that fails when it is told to.
 #ifndef SKEIN_CORE_DURABLE_SIM_FAULTY_STORAGE_H_
 #define SKEIN_CORE_DURABLE_SIM_FAULTY_STORAGE_H_
 
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "core/durable/sim/simulated_medium.h"
 #include "core/durable/storage/storage.h"
 
 namespace skein::durable::sim {
@@ -16,15 +17,15 @@ namespace skein::durable::sim {
 // 0 none.
 struct Faults {
   std::atomic<int64_t> fail_write = 0;    // relaxed, all: the test's own order is enough
-  std::atomic<int64_t> fail_persist = 0;  // only the one: a disk that says all is well again, as disks do
+  std::atomic<int64_t> fail_persist = 0;  // only the one: what it covered counts as clean from then on, and is not safe
   std::atomic<int64_t> fail_read = 0;
   std::atomic<int64_t> persists = 0;
 };
 
 class FaultyStorage final : public Storage {
  public:
-  FaultyStorage(std::unique_ptr<Storage> storage, std::shared_ptr<Faults> faults)
-      : storage_(std::move(storage)), faults_(std::move(faults)) {}
+  FaultyStorage(std::shared_ptr<SimulatedMedium> medium, std::shared_ptr<Faults> faults)
+      : medium_(std::move(medium)), storage_(medium_->Open()), faults_(std::move(faults)) {}
 
   uint64_t size() const override { return storage_->size(); }
   Persistence persistence() const override { return storage_->persistence(); }
@@ -43,8 +44,9 @@ class FaultyStorage final : public Storage {
   }
   absl::Status Persist(absl::Span<const Extent> extents) override {
     faults_->persists.fetch_add(1, std::memory_order_relaxed);
-    if (IsDue(faults_->fail_persist)) return absl::DataLossError("cannot fdatasync: input/output error (a fault made)");
-    return storage_->Persist(extents);
+    if (!IsDue(faults_->fail_persist)) return storage_->Persist(extents);
+    medium_->TakeForClean(extents);
+    return absl::DataLossError("cannot fdatasync: input/output error (a fault made)");
   }
   absl::Status Read(uint64_t offset, absl::Span<char> into) const override {
     if (IsDue(faults_->fail_read)) return absl::DataLossError("cannot read: input/output error (a fault made)");
@@ -56,6 +58,7 @@ class FaultyStorage final : public Storage {
     return left.load(std::memory_order_relaxed) > 0 && left.fetch_sub(1, std::memory_order_relaxed) == 1;
   }
 
+  const std::shared_ptr<SimulatedMedium> medium_;
   const std::unique_ptr<Storage> storage_;
   const std::shared_ptr<Faults> faults_;
 };

@@ -127,6 +127,15 @@ void SimulatedMedium::LoseProcess() {
   Revive();
 }
 
+void SimulatedMedium::TakeForClean(absl::Span<const Extent> extents) {
+  const MutexLock lock(&mu_);
+  for (const Extent& extent : extents) {
+    for (uint64_t at = extent.offset; at < extent.offset + extent.length; at += granule_ - at % granule_) {
+      Mark(at / granule_, State::kClean);
+    }
+  }
+}
+
 void SimulatedMedium::Revive() {
   ++generation_;
   crash_at_.reset();

@@ -45,6 +45,10 @@ class SimulatedMedium : public std::enable_shared_from_this<SimulatedMedium> {
   // Only the process dies: what it wrote is still to be read, and still not persisted.
   void LoseProcess() ABSL_LOCKS_EXCLUDED(mu_);
 
+  // What a kernel does whose disk could not take them: they are read as they were written, and no Persist brings them
+  // to the medium any more unless they are written again.
+  void TakeForClean(absl::Span<const Extent> extents) ABSL_LOCKS_EXCLUDED(mu_);
+
   // Words that were written while other bytes of the same process were not persisted: as by a log that does not put
   // data before the word which vouches for it. 0 with sectors, where a word is no more than other bytes.
   uint64_t words_ahead_of_data() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -137,7 +137,7 @@ class CallsTest : public testing::Test {
       medium_ = std::make_shared<sim::SimulatedMedium>(kRingOffset + ring, sim::Granule::kSector, 1);
     }
     absl::StatusOr<std::unique_ptr<CallService>> service =
-        CallService::Open(std::make_unique<sim::FaultyStorage>(medium_->Open(), faults_), options_,
+        CallService::Open(std::make_unique<sim::FaultyStorage>(medium_, faults_), options_,
                           [this](const DurableCall& call) { return Execute(call); });
     ASSERT_TRUE(service.ok()) << service.status();
     service_ = *std::move(service);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class GroupCommitTest : public testing::TestWithParam<sim::Granule> {
  protected:
-  std::unique_ptr<Storage> Faulty() { return std::make_unique<sim::FaultyStorage>(medium_->Open(), faults_); }
+  std::unique_ptr<Storage> Faulty() { return std::make_unique<sim::FaultyStorage>(medium_, faults_); }
 
   const std::shared_ptr<sim::SimulatedMedium> medium_ =
       std::make_shared<sim::SimulatedMedium>(uint64_t{1} << 20, GetParam(), 1);
@@ -130,7 +130,7 @@ TEST_P(GroupCommitTest, EveryPersistMayFailAndNothingToldIsLost) {
   for (int64_t fails = 1; fails < 40; ++fails) {
     auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), fails);
     auto faults = std::make_shared<sim::Faults>();
-    Logged logged = OpenLog(std::make_unique<sim::FaultyStorage>(medium->Open(), faults));
+    Logged logged = OpenLog(std::make_unique<sim::FaultyStorage>(medium, faults));
     ASSERT_TRUE(logged.status.ok());
     faults->fail_persist = fails;
     uint64_t safe = 0;

@@ -30,7 +30,7 @@ class LedgerTest : public testing::Test {
     if (medium_ == nullptr) {
       medium_ = std::make_shared<sim::SimulatedMedium>(kRingOffset + ring, sim::Granule::kSector, 1);
     }
-    auto faulty = std::make_unique<sim::FaultyStorage>(medium_->Open(), faults_);
+    auto faulty = std::make_unique<sim::FaultyStorage>(medium_, faults_);
     options_.now = [this] { return now_; };
     absl::StatusOr<std::unique_ptr<Ledger>> ledger = Ledger::Open(std::move(faulty), options_);
     ASSERT_TRUE(ledger.ok()) << ledger.status();

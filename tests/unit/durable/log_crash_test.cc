@@ -6,6 +6,7 @@
 
 #include "core/durable/log/checksum.h"
 #include "core/durable/log/redo_log.h"
+#include "core/durable/sim/faulty_storage.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/durable/logged.h"
@@ -21,11 +22,12 @@ class LogUnderCrashes {
   LogUnderCrashes(sim::Granule granule, uint64_t seed)
       : random_(seed), medium_(std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, granule, seed)) {}
 
-  // Until the crash, or `entries` more.
+  // Until the crash, or a failed Persist, or `entries` more.
   void Run(uint64_t entries) {
-    Logged logged = OpenLog(medium_->Open());
+    const int64_t fail_persist = faults_->fail_persist;
+    Logged logged = OpenLog(std::make_unique<sim::FaultyStorage>(medium_, faults_));
     if (!logged.status.ok()) {
-      EXPECT_TRUE(medium_->crashed()) << logged.status;
+      EXPECT_TRUE(medium_->crashed() || faults_->fail_persist != fail_persist) << logged.status;
       return;
     }
     Check(logged);
@@ -33,6 +35,7 @@ class LogUnderCrashes {
     EXPECT_EQ(medium_->words_ahead_of_data(), 0u);
   }
   sim::SimulatedMedium& medium() { return *medium_; }
+  sim::Faults& faults() { return *faults_; }
   uint64_t safe() const { return safe_; }
 
  private:
@@ -72,6 +75,7 @@ class LogUnderCrashes {
 
   std::mt19937_64 random_;
   const std::shared_ptr<sim::SimulatedMedium> medium_;
+  const std::shared_ptr<sim::Faults> faults_ = std::make_shared<sim::Faults>();
   std::vector<uint64_t> wanted_;  // positions of entries released_ + 1, ...
   uint64_t next_ = 1;
   uint64_t safe_ = 0;
@@ -105,6 +109,21 @@ TEST_P(LogCrashTest, AtEveryStepTwice) {
         ASSERT_FALSE(testing::Test::HasFailure()) << "step " << step << (torn ? " torn" : "");
       }
     }
+  }
+}
+
+// The process is started again, and reads what the disk does not have.
+TEST_P(LogCrashTest, AfterEachFailedPersistAndThenAPowerCut) {
+  for (int64_t fails = 1; fails <= 40; ++fails) {
+    LogUnderCrashes log(GetParam(), fails);
+    log.faults().fail_persist = fails;
+    log.Run(60);
+    EXPECT_EQ(log.faults().fail_persist, 0) << "it was not reached";
+    log.medium().LoseProcess();
+    log.Run(fails % 8);
+    log.medium().LosePower();
+    log.Run(60);
+    ASSERT_FALSE(testing::Test::HasFailure()) << "persist " << fails;
   }
 }
 

@@ -91,10 +91,23 @@ TEST(SimulatedMediumTest, NoticesWordsThatComeBeforeTheirData) {
   EXPECT_EQ(medium->words_ahead_of_data(), 1u);
 }
 
+TEST(SimulatedMediumTest, WhatIsTakenForCleanIsReadAndLostUnlessItIsWrittenAgain) {
+  auto medium = std::make_shared<SimulatedMedium>(24, Granule::kWord, 1);
+  auto storage = medium->Open();
+  EXPECT_TRUE(storage->Write(0, "111111112222222233333333").ok());
+  const Extent first_two[] = {{0, 9}};
+  medium->TakeForClean(first_two);
+  EXPECT_EQ(After(*storage), "111111112222222233333333");
+  EXPECT_TRUE(storage->Write(8, "2").ok());
+  EXPECT_TRUE(storage->Persist(0, 24).ok());
+  medium->LosePower();
+  EXPECT_EQ(After(*medium->Open()), std::string(8, '\0') + "2222222233333333");
+}
+
 TEST(FaultyStorageTest, FailsOnceAndThenSaysThatAllIsWell) {
   auto faults = std::make_shared<Faults>();
   auto medium = std::make_shared<SimulatedMedium>(64, Granule::kWord, 1);
-  FaultyStorage storage(medium->Open(), faults);
+  FaultyStorage storage(medium, faults);
   faults->fail_persist = 2;
   faults->fail_write = 1;
   EXPECT_FALSE(storage.Write(0, "a").ok());

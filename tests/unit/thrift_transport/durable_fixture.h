@@ -137,9 +137,9 @@ class DurableTest : public testing::TestWithParam<Carrier> {
     }
     std::shared_ptr<TProcessor> inner = inner_;
     if (inner == nullptr) inner = std::make_shared<NotebookProcessor>(notebook_);
-    processor_ = std::make_shared<TSkeinDurableProcessor>(
-        inner, std::make_shared<TBinaryProtocolFactory>(), server_options_,
-        std::make_unique<durable::sim::FaultyStorage>(medium_->Open(), faults_));
+    processor_ =
+        std::make_shared<TSkeinDurableProcessor>(inner, std::make_shared<TBinaryProtocolFactory>(), server_options_,
+                                                 std::make_unique<durable::sim::FaultyStorage>(medium_, faults_));
     Listen();
   }
   void Listen() {
