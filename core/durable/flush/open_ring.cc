@@ -110,16 +110,18 @@ absl::Status FlushRing::CheckNothingIsMissing(const Opening& last) const {
 }
 
 // A process that died may have left entries in memory only, and a kernel that failed to write pages may call them
-// clean: what is shown is written over itself, and persisted.
+// clean: what is shown is written over itself, and persisted. So are the marks, by which others are not shown.
 absl::Status FlushRing::MakeSafe(absl::Span<const FlushEntry> unfinished) {
   std::vector<Extent> extents = {{0, SlotsOffset(shape_)}};
-  std::string slot(shape_.slot_bytes, '\0');
   for (const FlushEntry& entry : unfinished) {
-    const uint64_t at = SlotOffsetOf(shape_, entry.sequence);
-    absl::Status status = storage_->Read(at, absl::MakeSpan(slot));
-    if (status.ok()) status = storage_->Write(at, slot);
+    extents.push_back({SlotOffsetOf(shape_, entry.sequence), shape_.slot_bytes});
+  }
+  std::string bytes;
+  for (const Extent& extent : extents) {
+    bytes.resize(extent.length);
+    absl::Status status = storage_->Read(extent.offset, absl::MakeSpan(bytes));
+    if (status.ok()) status = storage_->Write(extent.offset, bytes);
     if (!status.ok()) return status;
-    extents.push_back({at, slot.size()});
   }
   return storage_->Persist(extents);
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -34,6 +35,10 @@ class CrashingMemory : public std::enable_shared_from_this<CrashingMemory> {
   }
   void CrashAt(uint64_t at) { crash_at_ = steps_ + at; }
   bool crashed() const { return crashed_; }
+  // The at-th Persist from now, 1 being the next, fails, and what it covered is taken for clean: it is read as it is,
+  // and reaches the medium only if it is written again.
+  void FailPersist(uint64_t at) { fail_persist_ = at; }
+  bool failed() const { return failed_; }  // since the power was lost
   int crashes() const { return crashes_; }
 
   // Of each word that was not pushed, the medium has the old value or the new one.
@@ -41,9 +46,15 @@ class CrashingMemory : public std::enable_shared_from_this<CrashingMemory> {
     const uint64_t kind = random_() % 4;
     for (size_t i = 0; i < cache_.size(); ++i) {
       const bool kept = kind == 0 || (kind != 1 && random_() % 2 == 0);
-      if (cache_[i] != medium_[i] && kept) medium_[i] = cache_[i];
+      if (cache_[i] != medium_[i] && kept && !IsTakenForClean(i)) medium_[i] = cache_[i];
     }
     cache_ = medium_;
+    taken_for_clean_.clear();
+    failed_ = false;
+    LoseProcess();
+  }
+  // What it wrote is still to be read.
+  void LoseProcess() {
     ++generation_;
     crashed_ = false;
     crash_at_.reset();
@@ -53,20 +64,43 @@ class CrashingMemory : public std::enable_shared_from_this<CrashingMemory> {
 
  private:
   friend class CrashingStorage;
+  static uint64_t EndOf(const Extent& extent) { return (extent.offset + extent.length + 7) / 8; }
   void Push(const Extent& extent) {
-    for (uint64_t word = extent.offset / 8; word < (extent.offset + extent.length + 7) / 8; ++word) {
-      medium_[word] = cache_[word];
+    for (uint64_t word = extent.offset / 8; word < EndOf(extent); ++word) {
+      if (!IsTakenForClean(word)) medium_[word] = cache_[word];
     }
+  }
+  void Write(const Extent& extent, const char* from) {
+    std::memcpy(bytes() + extent.offset, from, extent.length);
+    const auto begin = taken_for_clean_.lower_bound(extent.offset / 8);
+    taken_for_clean_.erase(begin, taken_for_clean_.lower_bound(EndOf(extent)));
+  }
+  bool Persist(absl::Span<const Extent> extents) {
+    const bool fails = fail_persist_ > 0 && --fail_persist_ == 0;
+    failed_ |= fails;
+    for (const Extent& extent : extents) fails ? TakeForClean(extent) : Push(extent);
+    return !fails;
+  }
+  void TakeForClean(const Extent& extent) {
+    for (uint64_t word = extent.offset / 8; word < EndOf(extent); ++word) taken_for_clean_[word] = cache_[word];
+  }
+  // Devices write past the storage.
+  bool IsTakenForClean(uint64_t word) const {
+    const auto found = taken_for_clean_.find(word);
+    return found != taken_for_clean_.end() && found->second == cache_[word];
   }
 
   std::mt19937_64 random_;
   std::vector<uint64_t> cache_;
   std::vector<uint64_t> medium_;
+  std::map<uint64_t, uint64_t> taken_for_clean_;  // words, and what they were then
   uint64_t generation_ = 0;
   uint64_t steps_ = 0;
   std::optional<uint64_t> crash_at_;
   bool crashed_ = false;
   int crashes_ = 0;
+  uint64_t fail_persist_ = 0;
+  bool failed_ = false;
 };
 
 class CrashingStorage final : public Storage {
@@ -88,7 +122,7 @@ class CrashingStorage final : public Storage {
     if (absl::Status inside = CheckRange(offset, TotalBytes(pieces)); !inside.ok()) return inside;
     if (!Step()) return Dead();
     for (const absl::string_view piece : pieces) {
-      std::memcpy(memory_->bytes() + offset, piece.data(), piece.size());
+      memory_->Write({offset, piece.size()}, piece.data());
       offset += piece.size();
     }
     return absl::OkStatus();
@@ -96,14 +130,13 @@ class CrashingStorage final : public Storage {
   absl::Status WriteWord(uint64_t offset, uint64_t value) override {
     if (absl::Status inside = CheckWord(offset); !inside.ok()) return inside;
     if (!Step()) return Dead();
-    std::memcpy(memory_->bytes() + offset, &value, sizeof(value));
+    memory_->Write({offset, sizeof(value)}, reinterpret_cast<const char*>(&value));
     return absl::OkStatus();
   }
   absl::Status Persist(absl::Span<const Extent> extents) override {
     if (absl::Status inside = CheckRanges(extents); !inside.ok()) return inside;
     if (!Step()) return Dead();
-    for (const Extent& extent : extents) memory_->Push(extent);
-    return absl::OkStatus();
+    return memory_->Persist(extents) ? absl::OkStatus() : absl::DataLossError("input/output error (a fault made)");
   }
   absl::Status Read(uint64_t offset, absl::Span<char> into) const override {
     if (absl::Status inside = CheckRange(offset, into.size()); !inside.ok()) return inside;

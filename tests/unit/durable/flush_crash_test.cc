@@ -36,13 +36,15 @@ class CrashingReceiver {
   CrashingMemory& memory() { return *memory_; }
   uint64_t executed() const { return finished_.size(); }
 
-  // Until the crash, or so many turns. Then the receiver is gone, and its sender has heard all that was on the way.
-  void Live(int turns) {
+  // Until the crash, so many turns, or the log cannot be opened. Then the receiver is gone, and its sender has heard
+  // all that was on the way.
+  enum class Lost : uint8_t { kProcess, kPower };
+  void Live(int turns, Lost lost = Lost::kPower) {
     ++life_;
     if (Open() && Connect()) {
-      for (int i = 0; i < turns && !memory_->crashed() && !testing::Test::HasFailure(); ++i) Turn();
+      for (int i = 0; i < turns && receiver_ && !memory_->crashed() && !testing::Test::HasFailure(); ++i) Turn();
     }
-    End();
+    End(lost);
   }
   void LiveToTheEnd() {
     ++life_;
@@ -53,7 +55,7 @@ class CrashingReceiver {
       simulation_.RunFor(absl::Microseconds(5));
     }
     EXPECT_EQ(sender_->finished() + 1, sender_->next()) << "something was never executed";
-    End();
+    End(Lost::kPower);
   }
 
  private:
@@ -70,7 +72,7 @@ class CrashingReceiver {
     handed_over_.clear();
     auto receiver = FlushReceiver::Open(*receiving_, memory_->Open(mapped_), options);
     if (!receiver.ok()) {
-      EXPECT_TRUE(memory_->crashed()) << receiver.status();
+      EXPECT_TRUE(memory_->crashed() || memory_->failed()) << receiver.status();
       return false;
     }
     receiver_ = *std::move(receiver);
@@ -105,6 +107,7 @@ class CrashingReceiver {
       EXPECT_TRUE(again.contains(sequence) || finished_.contains(sequence)) << sequence << " is lost";
       EXPECT_FALSE(again.contains(sequence) && replied_.contains(sequence)) << sequence << " is executed again";
     }
+    for (uint64_t sequence = 1; sequence <= sender_->finished(); ++sequence) replied_.insert(sequence);
     return !memory_->crashed();
   }
 
@@ -161,13 +164,13 @@ class CrashingReceiver {
     receiver_.reset();
     if (Open()) Connect();
   }
-  void End() {
+  void End(Lost lost) {
     simulation_.KillDevice("r");
     receiver_.reset();
     receiving_.reset();
     while (sender_ && simulation_.Step()) Poll();
     sender_.reset();
-    memory_->LosePower();
+    lost == Lost::kPower ? memory_->LosePower() : memory_->LoseProcess();
   }
 
   const FlushMode mode_;
@@ -182,7 +185,7 @@ class CrashingReceiver {
   int life_ = 0;
   // What the sender knows.
   std::map<uint64_t, std::string> sent_;
-  std::set<uint64_t> replied_;
+  std::set<uint64_t> replied_;  // or told to be finished
   uint64_t highest_ = 0;
   uint64_t acknowledged_ = 0;
   // Of this life.
@@ -213,6 +216,19 @@ TEST_P(FlushCrashTest, AtEveryStep) {
   }
   RecordProperty("crashes", static_cast<int>(crashes));
   EXPECT_GE(crashes, 1500u / kFewer);
+}
+
+// The process is started again, and reads what the disk does not have.
+TEST_P(FlushCrashTest, AfterEachFailedPersistAndThenAPowerCut) {
+  for (uint64_t fails = 1; fails <= 40 && !HasFailure(); ++fails) {
+    SCOPED_TRACE(absl::StrCat("persist ", fails));
+    CrashingReceiver pair(GetParam(), fails);
+    pair.memory().FailPersist(fails);
+    pair.Live(600, CrashingReceiver::Lost::kProcess);
+    EXPECT_TRUE(pair.memory().failed());
+    pair.Live(static_cast<int>(fails % 4) * 30);
+    pair.LiveToTheEnd();
+  }
 }
 
 TEST_P(FlushCrashTest, LongLives) {
