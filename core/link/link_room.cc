@@ -126,13 +126,15 @@ bool LinkRoom::LookAtLifelines() {
   return any;
 }
 
-// False: it is no lifeline's.
+// False: it is no lifeline's, or has become another one's since the event was taken: nothing is to be heard of that.
 bool LinkRoom::Cut(int fd) {
   std::shared_ptr<Lifeline> lifeline;
   {
     MutexLock lock(&mu_);
     const auto found = absl::c_find_if(lifelines_, [fd](const auto& line) { return line->fd == fd; });
-    if (found == lifelines_.end()) return false;
+    // Open, and this lifeline's: it is removed, under the lock, before it is closed.
+    pollfd heard = {fd, POLLIN | POLLRDHUP, 0};
+    if (found == lifelines_.end() || poll(&heard, 1, 0) <= 0) return false;
     lifeline = *found;
   }
   Remove(lifeline);

@@ -36,14 +36,14 @@ using Ticket = progress::Ticket<WaitAtomics>;
 
 // The connection that a negotiation came by, which says that the peer is there as long as it is silent.
 struct Lifeline {
-  int fd = -1;
+  int fd = -1;  // closed only when it has been removed, for the next connection gets its number
   // Called by who waits, once, with no lock held, when all that the peer had sent before it went has been polled.
   std::function<void()> cut;
   // Whether its stream's user waits elsewhere for what the caretaker polls.
   bool depends_on_caretaker = false;
 };
 
-// Any thread. Lock: mu_, under which nothing else is called.
+// Any thread. Lock: mu_, under which nobody else is called.
 class LinkRoom {
  public:
   // `caretaker` looks after the link when nobody waits for anything; it outlives this.
