@@ -39,8 +39,8 @@ struct TSkeinDurableServerOptions {
   // they are so old, or they take a quarter of the log. After a crash also those that the client had count, once more.
   uint64_t kept_outcomes = uint64_t{64} << 10;
   std::chrono::milliseconds kept_for = std::chrono::minutes(10);
-  // Whose calls are told apart at once. One that was silent for `client_expiry` may be forgotten for another.
-  // 0: up to 16,384, as the log's size allows.
+  // Whose calls are told apart at once. One that was gone for `client_expiry` may be forgotten for another; nobody that
+  // is connected is. 0: up to 16,384, as the log's size allows.
   uint64_t clients = 0;
   std::chrono::milliseconds client_expiry = std::chrono::hours(1);
 };

@@ -102,21 +102,27 @@ std::shared_ptr<CallSession> CallService::Connect(CallSession::Send send, CallSe
 
 void CallService::Register(const std::shared_ptr<CallSession>& session) {
   std::shared_ptr<CallSession> former;
+  ledger_->Arrive(session->client_);
   {
     const MutexLock lock(&mu_);
     former = std::exchange(sessions_[session->client_], session);
   }
-  if (former != nullptr) former->End();
+  if (former == nullptr) return;
+  ledger_->Leave(session->client_);
+  former->End();
 }
 
 void CallService::Leave(CallSession& session) {
   const auto self = session.shared_from_this();
-  const MutexLock lock(&mu_);
-  connected_.erase(self);
-  std::erase_if(wait_for_room_, [&session](const auto& waiting) { return waiting.get() == &session; });
-  const auto found = sessions_.find(session.client_);
-  if (found == sessions_.end() || found->second.get() != &session) return;
-  sessions_.erase(found);
+  {
+    const MutexLock lock(&mu_);
+    connected_.erase(self);
+    std::erase_if(wait_for_room_, [&session](const auto& waiting) { return waiting.get() == &session; });
+    const auto found = sessions_.find(session.client_);
+    if (found == sessions_.end() || found->second.get() != &session) return;
+    sessions_.erase(found);
+  }
+  ledger_->Leave(session.client_);
 }
 
 void CallService::Persist() {

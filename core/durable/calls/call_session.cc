@@ -74,14 +74,20 @@ absl::Status CallSession::OnCall(const ClientMessage& message) {
     service_->Persist();
     return absl::OkStatus();
   }
-  // Where nothing is unfinished and the head stays where it is, nothing will make room.
+  OnNotAccepted(message.sequence, status);
+  return absl::OkStatus();
+}
+
+// For good where there is no room for a request if nothing is unfinished and the head stays where it is, or where there
+// is no place for a client: that may take as long as clients are remembered.
+void CallSession::OnNotAccepted(uint64_t sequence, const absl::Status& status) {
   const Ledger::Load load = service_->load();
   if (std::exchange(log_head_, load.log_head) != load.log_head) refusals_ = 0;
   const bool stuck = load.unfinished == 0;
-  const bool final = !absl::IsResourceExhausted(status) || (stuck && refusals_ >= kMostVainTries);
-  Refuse(message.sequence, final, final && !service_->health().ok() ? service_->health() : status);
-  if (!final) service_->WaitsForRoom(self, /*at_once=*/refusals_++ == 0 || stuck);
-  return absl::OkStatus();
+  const bool final = !absl::IsResourceExhausted(status) || (stuck && refusals_ >= kMostVainTries) ||
+                     (sequence == 1 && !service_->ledger_->HasPlace());
+  Refuse(sequence, final, final && !service_->health().ok() ? service_->health() : status);
+  if (!final) service_->WaitsForRoom(shared_from_this(), /*at_once=*/refusals_++ == 0 || stuck);
 }
 
 absl::Status CallSession::OnAsk(uint64_t sequence) {

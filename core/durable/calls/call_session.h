@@ -46,6 +46,7 @@ class CallSession : public std::enable_shared_from_this<CallSession> {
   absl::Status OnCall(const ClientMessage& message) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status OnAsk(uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
   void OnAccepted(uint64_t sequence, const absl::StatusOr<Acceptance>& acceptance) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnNotAccepted(uint64_t sequence, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
   void Refuse(uint64_t sequence, bool final, const absl::Status& error) ABSL_LOCKS_EXCLUDED(mu_);
 
   // By the service, on any thread.

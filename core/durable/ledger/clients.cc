@@ -1,4 +1,4 @@
-// The ledger's clients: a table of so many, from which those go that have been silent.
+// The ledger's clients: a table of so many, from which those go that are not there and have been silent.
 #include <optional>
 #include <utility>
 
@@ -9,27 +9,51 @@
 
 namespace skein::durable {
 
-bool Ledger::MayForget(const ClientRecord& client) const {
-  if (!client.Idle()) return false;
+void Ledger::Arrive(const ClientId& client) {
+  const MutexLock lock(&mu_);
+  ++there_[client];
+}
+
+void Ledger::Leave(const ClientId& client) {
+  const MutexLock lock(&mu_);
+  const auto found = there_.find(client);
+  if (--found->second == 0) there_.erase(found);
+  if (ClientRecord* const known = FindClient(client)) known->heard = options_.now();
+}
+
+bool Ledger::HasPlace() {
+  const MutexLock lock(&mu_);
+  return clients_.size() < options_.clients || LongestSilent() != clients_.end();
+}
+
+bool Ledger::MayForget(const ClientId& id, const ClientRecord& client) const {
+  if (!client.Idle() || there_.contains(id)) return false;
   if (!options_.hold_outcomes) return true;
   return absl::c_none_of(client.requests, [this](const auto& request) { return IsHeld(*request.second.outcome); });
 }
 
-absl::Status Ledger::MakePlace() {
-  LetGoOfTooMany();
+Ledger::Clients::iterator Ledger::LongestSilent() {
   const absl::Time silent_since = options_.now() - options_.client_expiry;
   auto longest = clients_.end();
   for (auto client = clients_.begin(); client != clients_.end(); ++client) {
     const ClientRecord& record = *client->second;
     if (record.heard <= silent_since && (longest == clients_.end() || record.heard < longest->second->heard) &&
-        MayForget(record)) {
+        MayForget(client->first, record)) {
       longest = client;
     }
   }
+  return longest;
+}
+
+absl::Status Ledger::MakePlace() {
+  LetGoOfTooMany();
+  const auto longest = LongestSilent();
   if (longest != clients_.end()) return Forget(longest);
-  return absl::ResourceExhaustedError(absl::StrCat("there are ", clients_.size(),
-                                                   " clients, which is the most; wait until one has been silent for ",
-                                                   absl::FormatDuration(options_.client_expiry)));
+  return absl::ResourceExhaustedError(
+      absl::StrCat("there are ", clients_.size(),
+                   " clients, which is the most: let the server know more (`clients`), or wait until one has been "
+                   "gone for ",
+                   absl::FormatDuration(options_.client_expiry)));
 }
 
 // Its sequences may begin at 1 again, behind this entry. When that is safe, nothing before it counts; nor is it needed

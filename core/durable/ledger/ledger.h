@@ -70,6 +70,11 @@ class Ledger {
     std::vector<uint64_t> finished;  // and these beyond
   };
   Standing Known(const ClientId& client) ABSL_LOCKS_EXCLUDED(mu_);
+  // Of a client that is there: however silent it is, it is not forgotten until it has left as often as it has come.
+  void Arrive(const ClientId& client) ABSL_LOCKS_EXCLUDED(mu_);
+  void Leave(const ClientId& client) ABSL_LOCKS_EXCLUDED(mu_);
+  // For one that is not known.
+  bool HasPlace() ABSL_LOCKS_EXCLUDED(mu_);
   // OUT_OF_RANGE: the client has no such request, or is not known; FAILED_PRECONDITION: it is not finished; NOT_FOUND:
   // its outcome is not kept any more.
   absl::StatusOr<std::string> Outcome(const ClientId& client, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
@@ -101,7 +106,7 @@ class Ledger {
   absl::Status health() const { return log_->health(); }
   // Nothing more is taken, as if the log's storage had failed.
   void GiveUp(const absl::Status& cause) { log_->GiveUp(cause); }
-  // A client that is silent, at least.
+  // A client that is not there and silent, at least.
   absl::Duration remembers() const { return options_.client_expiry; }
   uint64_t largest_request() const { return log_->largest_payload(); }
   Persistence persistence() const { return log_->persistence(); }
@@ -150,7 +155,9 @@ class Ledger {
   void CountUnfinished(int64_t requests, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Clients that come and go (clients.cc).
-  bool MayForget(const ClientRecord& client) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool MayForget(const ClientId& id, const ClientRecord& client) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Who may be forgotten and has been silent for longest; end: nobody may.
+  Clients::iterator LongestSilent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status MakePlace() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Forget(Clients::iterator client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnForgotten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
@@ -183,6 +190,7 @@ class Ledger {
   const LedgerOptions options_;
   mutable Mutex mu_;  // before the log's
   Clients clients_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<ClientId, uint64_t> there_ ABSL_GUARDED_BY(mu_);                   // how often
   absl::btree_map<uint64_t, Wanted> wanted_ ABSL_GUARDED_BY(mu_);                        // by position
   absl::btree_map<uint64_t, std::pair<ClientId, uint64_t>> ready_ ABSL_GUARDED_BY(mu_);  // by position
   absl::btree_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);                            // by age

@@ -29,8 +29,9 @@ struct LedgerOptions {
   // Outcomes are not written over before Checkpoint: for services whose state is made of them.
   bool hold_outcomes = false;
 
-  // Whose sequences are known at once. A client that has been silent for so long and has nothing unfinished or kept is
-  // forgotten when another one needs its place; should it come back, it must do so under a new identity.
+  // Whose sequences are known at once. A client that is not there, has been silent for so long and has nothing
+  // unfinished or kept is forgotten when another one needs its place; should it come back, it must do so under a new
+  // identity.
   // 0: as many as a sixteenth of the log could hold marks of, 16,384 at most.
   uint64_t clients = 0;
   absl::Duration client_expiry = absl::Hours(1);

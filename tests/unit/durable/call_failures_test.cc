@@ -199,6 +199,13 @@ class ForgottenTest : public CallsTest {
     const Cable cable(outbox_, *service_);
     EXPECT_TRUE(StartCall(outbox_, "other")->reply.get().ok());
   }
+  void ExpectNoPlaceForAnother() {
+    Outbox another{{}};
+    const Cable cable(another, *service_);
+    const absl::Status status = StartCall(another, "another")->reply.get().status();
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(status.message(), HasSubstr("`clients`"));
+  }
   void Pass(absl::Duration time) { now_ = now_.load() + time; }
 
   std::atomic<absl::Time> now_ = absl::UnixEpoch();
@@ -232,6 +239,36 @@ TEST_F(ForgottenTest, ACallThatCannotHaveBeenForgottenYetIsSentAgain) {
   const Cable cable(*client_, *service_);
   EXPECT_EQ(call->reply.get().value(), "did pay");
   EXPECT_THAT(executed(), ElementsAre("pay"));
+}
+
+TEST_F(ForgottenTest, WhoIsConnectedAndSilentIsNotForgotten) {
+  options_.ledger.kept_for = absl::ZeroDuration();
+  Open();
+  service_->Start();
+  {
+    const Cable cable(*client_, *service_);
+    EXPECT_EQ(StartCall(*client_, "one")->reply.get().value(), "did one");
+    Pass(absl::Hours(2));
+    ExpectNoPlaceForAnother();
+    EXPECT_EQ(StartCall(*client_, "two")->reply.get().value(), "did two");
+    Pass(absl::Hours(2));
+  }
+  Pass(absl::Minutes(59));
+  ExpectNoPlaceForAnother();
+  Pass(absl::Minutes(1));
+  LetAnotherClientHaveItsPlace();
+}
+
+TEST_F(ForgottenTest, WhoFindsNoPlaceDoesNotWaitForOneUntilNothingIsUnfinished) {
+  Open();
+  HoldBack();
+  service_->Start();
+  const Cable cable(*client_, *service_);
+  const auto call = StartCall(*client_, "one");
+  EXPECT_TRUE(call->level.get().ok());
+  ExpectNoPlaceForAnother();
+  LetGo();
+  EXPECT_EQ(call->reply.get().value(), "did one");
 }
 
 }  // namespace
