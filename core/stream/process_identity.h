@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/fallback.h"
+#include "core/base/forked.h"
 #include "core/base/random_value.h"
 #include "core/wire/negotiation.h"
 
@@ -14,9 +15,10 @@ class ProcessIdentity {
  public:
   ProcessIdentity() : pid_(getpid()), id_(RandomValue<wire::ProcessId>()) {}
   const wire::ProcessId& id() const { return id_; }
-  // A child made by fork shares its parent's links in appearance only.
+  // A child made by fork shares its parent's links in appearance only; and where its parent had begun to use Skein, the
+  // threads that would look after links of its own are not there.
   absl::Status CheckNotForked() const {
-    if (getpid() == pid_) return absl::OkStatus();
+    if (getpid() == pid_ && !InForkedChild()) return absl::OkStatus();
     return FallbackError(FallbackCode::kResources, "forked after Skein was started");
   }
 

@@ -304,6 +304,7 @@ class ProbeClient {
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   skein::probe::InitTransport();
+  skein::probe::ForkIfAsked();
   skein::probe::ProbeClient client;
   skein::probe::ServeCommands([&](const std::vector<std::string>& words) { return client.Run(words); });
   return 0;

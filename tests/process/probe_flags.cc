@@ -1,8 +1,11 @@
 #include "tests/process/probe_flags.h"
 
 #include <google/protobuf/util/json_util.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -14,7 +17,18 @@
 
 ABSL_FLAG(std::vector<std::string>, arguments, {}, "channel arguments, name=value[,name=value]");
 
+ABSL_FLAG(bool, forked, false, "fork once all is initialised, and go on in the child");
+
 namespace skein::probe {
+
+void ForkIfAsked() {
+  if (!absl::GetFlag(FLAGS_forked)) return;
+  const pid_t child = fork();
+  if (child == 0) return;
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::_Exit(status == 0 ? 0 : 1);
+}
 
 std::vector<Argument> Arguments() {
   std::vector<Argument> arguments;

@@ -35,6 +35,9 @@ absl::string_view StatusCodeName(grpc::StatusCode code);
 // Reads commands, one line of words each, until the end of input; prints what `run` reports as one line of JSON.
 void ServeCommands(const std::function<Report(const std::vector<std::string>& words)>& run);
 
+// With --forked the process goes on in a child, as daemons and preforked workers do.
+void ForkIfAsked();
+
 // Defined by plain_init.cc (does nothing) or skein_init.cc (skein::grpc_transport::Init). Exits when it fails.
 void InitTransport();
 

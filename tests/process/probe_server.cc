@@ -147,6 +147,7 @@ class ProbeServer {
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
   skein::probe::InitTransport();
+  skein::probe::ForkIfAsked();
   skein::probe::ProbeServer server;
   skein::probe::ServeCommands([&](const std::vector<std::string>& words) { return server.Run(words); });
   std::_Exit(0);  // the test is over: open calls are nobody's business

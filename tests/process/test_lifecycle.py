@@ -80,6 +80,15 @@ class Fork(harness.ProcessTest):
         if harness.expected_path() != "tcp":
             self.assertEqual(client.paths(), [harness.expected_path()] * 2, "the channels have connected again")
 
+    def test_who_forked_before_the_first_connection_goes_over_tcp(self):
+        for forked in ("server", "client"):
+            with self.subTest(forked=forked):
+                server = self.server(["--forked"] if forked == "server" else [])
+                client = self.client(server.address, ["--forked"] if forked == "client" else [])
+                self.assert_calls_succeed(client)
+                if harness.expected_path() != "tcp":
+                    self.assertIn("forked after Skein was started", client.path())
+
 
 class Rest(harness.ProcessTest):
     def test_an_idle_channel_drops_its_connection_and_comes_back(self):
