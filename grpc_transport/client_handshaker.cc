@@ -101,7 +101,9 @@ void ClientHandshaker::OnUnreachable(absl::string_view why) {
   const std::string kind = stream::FabricKind(outcome_.stream->path());
   outcome_ = {};
   attempt_ = nullptr;
-  if (options().mode != Mode::kRequire && tried_out_) streams().fabrics->Failed(route(), kind);
+  // Whoever has died tells nothing of the path.
+  const bool tcp_is_well = !stream::HasEnded(grpc_endpoint_get_fd(args().endpoint));
+  if (options().mode != Mode::kRequire && tried_out_ && tcp_is_well) streams().fabrics->Failed(route(), kind);
   Reconnect({FallbackCode::kNoRoute, std::string(why)}, Remember::kNo);
 }
 

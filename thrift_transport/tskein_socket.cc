@@ -118,10 +118,11 @@ void TSkeinSocket::open() {
   Greeted greeted = SayHello(socket_, options);
   if (greeted.stream == nullptr && required) refuse(ToString(greeted.why));
   if (greeted.stream == nullptr && !greeted.goes_on) {
-    const absl::Time now = SteadyNow();
-    if (greeted.plain) plain_peers.Add(peer, now + options.negative_cache, now);
     TSocket::close();
     TSocket::open();
+    // One that has died meanwhile is none of those that do not speak Skein.
+    const absl::Time now = SteadyNow();
+    if (greeted.plain) plain_peers.Add(peer, now + options.negative_cache, now);
   }
   skein_->Settle(std::move(greeted), socket_);
 }

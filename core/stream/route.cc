@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <cstring>
 
 namespace skein::stream {
@@ -41,6 +42,12 @@ Route RouteOf(int fd) {
     return {};
   }
   return route;
+}
+
+bool HasEnded(int fd) {
+  char byte = 0;
+  const ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 bool MayBeSameHost(const Route& route) { return IsLoopback(route.peer) || Same(route.local, route.peer); }

@@ -14,6 +14,9 @@ struct Route {
 // Of a connected socket; of anything else, nothing is known.
 Route RouteOf(int fd);
 
+// Whether nothing is to be read of the socket any more but its end, or an error. Does not wait.
+bool HasEnded(int fd);
+
 // Whether the addresses leave it possible that the peer is on this host: UNIX sockets, loopback, this host's own
 // address of the connection, and whatever is no IP connection (the fabric will judge).
 bool MayBeSameHost(const Route& route);

@@ -142,5 +142,20 @@ TEST(MayBeSameHost, LeavesItToTheFabricWhenThereAreNoAddresses) {
   EXPECT_TRUE(MayBeSameHost(unconnected.get()));
 }
 
+TEST(HasEnded, WhenNothingIsLeftToBeReadButTheEnd) {
+  int fds[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  const UniqueFd own(fds[0]);
+  UniqueFd peers(fds[1]);
+  EXPECT_FALSE(HasEnded(own.get()));
+  ASSERT_EQ(write(peers.get(), "x", 1), 1);
+  peers.Reset();
+  EXPECT_FALSE(HasEnded(own.get()));
+  char last = 0;
+  ASSERT_EQ(read(own.get(), &last, 1), 1);
+  EXPECT_TRUE(HasEnded(own.get()));
+  EXPECT_TRUE(HasEnded(-1));
+}
+
 }  // namespace
 }  // namespace skein::stream

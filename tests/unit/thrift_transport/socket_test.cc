@@ -279,6 +279,46 @@ TEST_F(TSkeinSocketTest, AForkedChildLeavesItsParentsConnectionAlone) {
   EXPECT_EQ(ReadText(*client, 5), "hello");
 }
 
+// With options that its parent has opened nothing with: streams of their own.
+TEST_F(TSkeinSocketTest, AForkedChildsOwnConnectionsStayOnTcp) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  const pid_t child = fork();
+  if (child == 0) {
+    TSkeinSocket own("127.0.0.1", server.port(), TSkeinOptions().set("ring_bytes", "131072"));
+    try {
+      own.open();
+      WriteText(own, "hello");
+      own.flush();
+      _exit(ReadText(own, 5) == "hello" && own.getSkeinPath() == "tcp" ? 0 : 1);
+    } catch (const TTransportException&) {
+      _exit(2);
+    }
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// Killed before it has answered.
+TEST_F(TSkeinSocketTest, AServerThatDiesDuringTheNegotiationIsFoundAgainWhenItIsBack) {
+  TServerSocket dying("127.0.0.1", 0);
+  dying.listen();
+  const int port = dying.getPort();
+  std::thread dies([&dying] {
+    const std::shared_ptr<TTransport> connection = dying.accept();
+    ReadText(*connection, 1);
+    dying.close();
+    connection->close();
+  });
+  TSkeinSocket client("127.0.0.1", port);
+  EXPECT_EQ(Thrown([&] { client.open(); }).getType(), TTransportException::NOT_OPEN);
+  dies.join();
+  Accepting server(std::make_shared<TSkeinServerSocket>("127.0.0.1", port), Echo);
+  client.open();
+  EXPECT_EQ(client.getSkeinPath(), "shm") << client.getSkeinReason();
+}
+
 TEST_F(TSkeinSocketTest, AServerWithoutDescriptorsAcceptsWhenItHasSome) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP();
   Accepting server(std::make_shared<TSkeinServerSocket>(0, With("prefer")), Echo);
