@@ -230,13 +230,19 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     {
       MutexLock lock(&mu_);
       if (!shutdown_.ok()) return NobodyReads();
+      // The memory that the stream is made of is not mapped here.
+      if (InForkedChild()) return EndTcp(MadeBeforeFork());
       tcp_ended_ = true;
       stream = stream_;
     }
     // What the peer had written before it ended is delivered first.
     if (!stream->Drain()) return WhenPolled(std::move(error));
     MutexLock lock(&mu_);
-    tcp_error_ = Unavailable(grpc_core::StatusToString(error));
+    EndTcp(Unavailable(grpc_core::StatusToString(error)));
+  }
+
+  void EndTcp(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    tcp_error_ = std::move(error);
     TryRead();
     TryWrite();
   }
