@@ -118,8 +118,12 @@ absl::Status Outbox::OnStanding(const ServerMessage& message, News& news) {
   state_ = State::kOpen;
   slow_ = false;
   MarkPersisted(message.sequence, message.level, news);
-  for (const auto& [sequence, call] : sent_) {
-    if (sequence <= persisted_) send_(AskMessage(sequence));
+  for (auto call = sent_.begin(); call != sent_.end() && call->first <= persisted_;) {
+    if (!call->second.wanted) {
+      call = sent_.erase(call);  // its reply may be what ended the former connection
+    } else {
+      send_(AskMessage(call++->first));
+    }
   }
   SendAgain(news);
   SendMore(news);

@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 TEST_F(CallsTest, IsPersistedBeforeItIsExecutedAndThenAnswered) {
   HoldBack();
@@ -243,6 +244,19 @@ TEST_F(CallsTest, AnotherLogAtTheSameServerMeansThatWhatWasSafeIsLost) {
   const auto two = StartCall(outbox_, "two");
   Reconnect();
   EXPECT_EQ(two->reply.get().value(), "did two");
+}
+
+TEST_F(CallsTest, WhatHasFailedIsNotAskedFor) {
+  Open();
+  const auto call = ExecuteForNobody("one");
+  outbox_.FailAll(absl::CancelledError("enough"));
+  EXPECT_TRUE(absl::IsCancelled(call->reply.get().status()));
+  std::vector<std::string> said;
+  outbox_.Connected([&said](std::string message) { said.push_back(std::move(message)); });
+  ASSERT_TRUE(outbox_.OnMessage(StandingMessage(Persistence::kEmulated, 1, 1000, absl::Hours(1))).ok());
+  EXPECT_THAT(said, SizeIs(1)) << "Hello";
+  Connect();
+  EXPECT_EQ(StartCall(outbox_, "two")->reply.get().value(), "did two");
 }
 
 TEST_F(CallsTest, ANewerConnectionOfAClientEndsTheFormer) {

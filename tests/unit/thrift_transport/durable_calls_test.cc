@@ -114,6 +114,19 @@ TEST_P(DurableTest, AProcessorThatThrowsIsToldAndNotTriedAgain) {
   EXPECT_EQ(thrower->calls, 2);
 }
 
+TEST_P(DurableTest, WhoOpensAgainAfterAReplyThatWasTooLargeIsNotSentThatOneAgain) {
+  inner_ = std::make_shared<Verbose>(notebook_);
+  Serve();
+  const auto transport = std::make_shared<TSkeinDurableTransport>(
+      [this] { return Below(); }, client_options_, std::make_shared<apache::thrift::TConfiguration>(4000));
+  NotebookClient client(std::make_shared<TBinaryProtocol>(transport));
+  transport->open();
+  EXPECT_EQ(Thrown([&] { client.append("one"); }).getType(), TTransportException::CORRUPTED_DATA);
+  EXPECT_FALSE(transport->isOpen());
+  transport->open();
+  EXPECT_EQ(client.append("two"), 1);
+}
+
 TEST_P(DurableTest, ALostConnectionLosesNoCallAndRepeatsNone) {
   HoldBack();
   Serve();

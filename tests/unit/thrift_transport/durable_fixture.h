@@ -36,6 +36,7 @@ namespace skein::thrift_transport {
 using apache::thrift::TProcessor;
 using apache::thrift::protocol::TBinaryProtocol;
 using apache::thrift::protocol::TBinaryProtocolFactory;
+using apache::thrift::protocol::TProtocol;
 using apache::thrift::server::TServerEventHandler;
 using apache::thrift::server::TThreadedServer;
 using apache::thrift::transport::TServerSocket;
@@ -86,6 +87,20 @@ class Notebook final : public examples::NotebookIf {
   std::mutex mu_;
   std::vector<std::string> lines_;
   std::vector<TSkeinDurableCall> calls_;
+};
+
+// Answers the first call at length.
+class Verbose final : public NotebookProcessor {
+ public:
+  static constexpr uint64_t kBytes = 8000;
+  using NotebookProcessor::NotebookProcessor;
+  bool process(std::shared_ptr<TProtocol> in, std::shared_ptr<TProtocol> out, void* context) override {
+    if (!answered_.exchange(true)) throw std::runtime_error(std::string(kBytes, 'x'));
+    return NotebookProcessor::process(std::move(in), std::move(out), context);
+  }
+
+ private:
+  std::atomic<bool> answered_ = false;  // seq_cst
 };
 
 // A TThreadedServer that serves until this goes.
