@@ -56,10 +56,13 @@ void DurableConnection::Read(durable::CallSession& session) {
 
 void DurableConnection::Say(const std::string& message) {
   if (message.size() > UINT32_MAX) return Cut();  // no frame is so long; its client cannot have it
-  const size_t unsent = line_.Put(message);
-  if (unsent > most_unsent_ && unsent > 2 * message.size()) return Cut();
+  // Not cut off: what it has not read would be as much as before when it comes back.
+  const size_t unsent = line_.unsent();
+  if (unsent > 0 && unsent + message.size() > most_unsent_) return End();
   {
     const MutexLock lock(&mu_);
+    if (ended_) return;
+    line_.Put(message);
     said_ = true;
   }
   writer_wakes_.notify_one();

@@ -19,7 +19,8 @@ namespace skein::thrift_transport {
 // The thread that serves it reads; one of its own writes, so that whoever has something to say waits for no client.
 class DurableConnection {
  public:
-  // `most_unsent`: bytes of a client that does not read; with more it is cut off, and may come back for them.
+  // `most_unsent`: bytes that wait for a client to read, or one message. What would be more ends the connection behind
+  // them; the client may come back for the rest.
   DurableConnection(std::shared_ptr<apache::thrift::transport::TTransport> transport, uint64_t longest_message,
                     uint64_t most_unsent);
 

@@ -74,16 +74,20 @@ bool FrameReader::Whole(absl::string_view& message) {
 DurableLine::DurableLine(std::shared_ptr<TTransport> transport, uint64_t most)
     : transport_(std::move(transport)), frames_(most) {}
 
-size_t DurableLine::Put(absl::string_view message) {
+void DurableLine::Put(absl::string_view message) {
   const MutexLock lock(&put_mu_);
   wire::Put(put_, static_cast<uint32_t>(message.size()));
   absl::StrAppend(&put_, message);
-  return put_.size();
 }
 
 void DurableLine::PutRaw(absl::string_view bytes) {
   const MutexLock lock(&put_mu_);
   absl::StrAppend(&put_, bytes);
+}
+
+size_t DurableLine::unsent() const {
+  const MutexLock lock(&put_mu_);
+  return put_.size() + being_written_;
 }
 
 void DurableLine::Send() {
@@ -92,6 +96,7 @@ void DurableLine::Send() {
     {
       const MutexLock lock(&put_mu_);
       bytes.swap(put_);
+      being_written_ = bytes.size();
     }
     if (bytes.empty()) return;
     try {

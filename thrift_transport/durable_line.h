@@ -53,9 +53,11 @@ class DurableLine {
   // Reads messages of up to `most` bytes.
   DurableLine(std::shared_ptr<apache::thrift::transport::TTransport> transport, uint64_t most);
 
-  // Takes a message, or bytes as they are, to be sent. Returns how many bytes wait for that.
-  size_t Put(absl::string_view message) ABSL_LOCKS_EXCLUDED(put_mu_);
+  // Takes a message, or bytes as they are, to be sent.
+  void Put(absl::string_view message) ABSL_LOCKS_EXCLUDED(put_mu_);
   void PutRaw(absl::string_view bytes) ABSL_LOCKS_EXCLUDED(put_mu_);
+  // Bytes that were put and are held until they have been written.
+  size_t unsent() const ABSL_LOCKS_EXCLUDED(put_mu_);
   // Writes what was put. When the connection takes it no more, it is cut.
   void Send() ABSL_LOCKS_EXCLUDED(put_mu_, send_mu_);
 
@@ -79,8 +81,9 @@ class DurableLine {
   const std::shared_ptr<apache::thrift::transport::TTransport> transport_;
   FrameReader frames_;
   std::atomic<bool> cut_ = false;
-  Mutex put_mu_;  // a leaf
+  mutable Mutex put_mu_;  // a leaf
   std::string put_ ABSL_GUARDED_BY(put_mu_);
+  size_t being_written_ ABSL_GUARDED_BY(put_mu_) = 0;
   Mutex send_mu_;  // before put_mu_; what is put goes out in its order
 };
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/unique_fd.h"
+#include "core/durable/calls/message.h"
 #include "gmock/gmock.h"
 #include "tests/unit/thrift_transport/durable_fixture.h"
 #include "thrift_transport/durable_line.h"
@@ -19,7 +20,6 @@ namespace {
 
 using apache::thrift::protocol::TCompactProtocol;
 using apache::thrift::protocol::TJSONProtocol;
-using apache::thrift::protocol::TProtocol;
 using apache::thrift::transport::TBufferedTransport;
 using apache::thrift::transport::TBufferedTransportFactory;
 using apache::thrift::transport::TFramedTransport;
@@ -106,6 +106,38 @@ TEST_P(DurablePeersTest, AClientThatDoesNotReadHoldsNobodyUp) {
   for (int i = 0; i < 1000; ++i) silent.send_append(std::string(100, 'x'));
   EXPECT_GE(client_->append("one"), 1);
   deaf->close();
+}
+
+// It asks for the same reply again and again, and reads none.
+TEST_P(DurablePeersTest, AClientThatDoesNotReadHoldsLittleMemory) {
+  inner_ = std::make_shared<Verbose>(notebook_);
+  Serve(uint64_t{64} << 20);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  const int least = 1;  // so that what has been written has nearly all been read
+  ASSERT_EQ(setsockopt(ends[0], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
+  std::thread serving([this, fd = ends[1]] {
+    const auto protocol =
+        std::make_shared<TBinaryProtocol>(TSkeinDurableTransportFactory().getTransport(std::make_shared<TSocket>(fd)));
+    EXPECT_FALSE(processor_->process(protocol, protocol, nullptr));
+  });
+  DurableLine line(std::make_shared<TSocket>(ends[0]), 1 << 20);
+  line.PutRaw(kDurableOpening);
+  line.Put(durable::HelloMessage({1}, std::nullopt));
+  line.Put(durable::CallMessage(1, 0, durable::MakeRequest("one")));
+  line.Send();
+  while (line.Next()->size() < Verbose::kBytes) {
+  }
+  for (int i = 0; i < 7500; ++i) line.Put(durable::AskMessage(1));
+  line.Send();
+  constexpr uint64_t kMost = uint64_t{17} << 20;
+  uint64_t held = 0;
+  for (std::optional<absl::string_view> message; held < kMost && (message = line.Next()).has_value();) {
+    held += message->size();
+  }
+  EXPECT_LT(held, kMost);
+  line.Close();
+  serving.join();
 }
 
 TEST_P(DurablePeersTest, AClosedTransportSaysSo) {

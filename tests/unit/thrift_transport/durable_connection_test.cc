@@ -1,0 +1,73 @@
+// A server's connection whose client reads late.
+#include "thrift_transport/durable_connection.h"
+
+#include <sys/socket.h>
+#include <thrift/transport/TSocket.h>
+
+#include <array>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/unit/durable/calls_fixture.h"
+
+namespace skein::thrift_transport {
+namespace {
+
+using apache::thrift::transport::TSocket;
+
+constexpr uint64_t kMostUnsent = 1000;
+
+// One that carries little, and its client's end.
+class LateReader {
+ public:
+  explicit LateReader(durable::CallService& service) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    const int least = 1;
+    EXPECT_EQ(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
+    line_ = std::make_unique<DurableLine>(std::make_shared<TSocket>(ends[0]), 1 << 20);
+    serving_ = std::thread([&service, fd = ends[1]] {
+      DurableConnection(std::make_shared<TSocket>(fd), 1 << 20, kMostUnsent).Serve(service);
+    });
+  }
+  ~LateReader() {
+    line_->Close();
+    serving_.join();
+  }
+  DurableLine& line() { return *line_; }
+
+ private:
+  std::unique_ptr<DurableLine> line_;
+  std::thread serving_;
+};
+
+using DurableConnectionTest = durable::CallsTest;
+
+TEST_F(DurableConnectionTest, WhoHasTooMuchToReadComesBackForTheRest) {
+  reply_bytes_ = 500;
+  Open(1 << 18);
+  std::vector<std::shared_ptr<durable::TestCall>> calls;
+  for (int i = 0; i < 60; ++i) calls.push_back(durable::StartCall(outbox_, "much"));
+  service_->Start();
+  int connections = 0;
+  for (; outbox_.standing().unanswered > 0 && connections < 100; ++connections) {
+    LateReader client(*service_);
+    outbox_.Connected([&client](const std::string& message) { client.line().Put(message); });
+    client.line().Send();
+    do {
+      const std::optional<absl::string_view> message = client.line().Next();
+      if (!message.has_value()) break;
+      ASSERT_TRUE(outbox_.OnMessage(*message).ok());
+      client.line().Send();
+      while (service_->load().unfinished > 0) std::this_thread::yield();
+    } while (outbox_.standing().unanswered > 0);
+    outbox_.Disconnected();
+  }
+  EXPECT_GT(connections, 1);
+  for (const auto& call : calls) EXPECT_EQ(call->reply.get().value(), std::string(500, 'x'));
+}
+
+}  // namespace
+}  // namespace skein::thrift_transport
