@@ -52,7 +52,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     const auto& yes = std::get<wire::Yes>(*answer);
     if (yes.fabric >= ways_.size()) return No(FallbackError(FallbackCode::kProtocol, "a fabric that was not offered"));
     const Way& way = ways_[yes.fabric];
-    const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes);
+    const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes, route_);
     if (link == nullptr || (!yes.is_new && !(link->attached() && link->StillConnected()))) {
       pool_->NamedInVain(route_);
       return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
@@ -112,7 +112,6 @@ class PoolingConnector final : public LinkConnector {
   absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) override {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     wire::Offer offer;
-    offer.process = process_.id();
     offer.service = service_->name();
     std::vector<Way> ways;
     std::vector<Fallback> reasons;
@@ -128,7 +127,9 @@ class PoolingConnector final : public LinkConnector {
       const Fallback why = Join(reasons);
       return FallbackError(why.code, why.detail);
     }
-    offer.new_link_only = pool_->AttemptBegins(route);
+    const LinkPool::Introduction introduction = pool_->AttemptBegins(route);
+    offer.process = introduction.process;
+    offer.new_link_only = introduction.new_link_only;
     return std::make_unique<LinkAttempt>(pool_, fabrics_, service_, waiter_, route, std::move(ways), offer);
   }
 

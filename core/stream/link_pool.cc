@@ -10,11 +10,12 @@ std::string PeerOf(const Route& route) {
 
 }  // namespace
 
-bool LinkPool::AttemptBegins(const Route& route) {
+LinkPool::Introduction LinkPool::AttemptBegins(const Route& route) {
   MutexLock lock(&mu_);
   ++attempts_;
   ForgetLost();
-  return leaving_ > 0 || unaware_.contains(PeerOf(route));
+  const Peer& peer = PeerAt(PeerOf(route));
+  return {peer.name, leaving_ > 0 || peer.unaware};
 }
 
 void LinkPool::AttemptEnds() {
@@ -26,25 +27,25 @@ void LinkPool::AttemptEnds() {
 }
 
 void LinkPool::Add(const wire::Yes& yes, const Route& route, bool asked, const std::shared_ptr<link::Link>& link) {
-  std::string peer = PeerOf(route);
+  const Place place{PeerOf(route), yes.process, yes.link};
   MutexLock lock(&mu_);
   if (asked) {
-    unaware_.erase(peer);
-    for (auto& [key, older] : links_) {
-      if (key.first == yes.process && key.second < yes.link) older.may_be_named = false;
+    PeerAt(place.peer).unaware = false;
+    for (auto& [at, older] : links_) {
+      if (at.peer == place.peer && at.process == place.process && at < place) older.may_be_named = false;
     }
   }
-  links_[{yes.process, yes.link}] = {link, std::move(peer), !link->device()->capabilities().announces_close};
+  links_[place] = {link, !link->device()->capabilities().announces_close};
 }
 
 void LinkPool::NamedInVain(const Route& route) {
   MutexLock lock(&mu_);
-  NoteUnaware(PeerOf(route));
+  PeerAt(PeerOf(route)).unaware = true;
 }
 
-std::shared_ptr<link::Link> LinkPool::Find(const wire::Yes& yes) {
+std::shared_ptr<link::Link> LinkPool::Find(const wire::Yes& yes, const Route& route) {
   MutexLock lock(&mu_);
-  const auto found = links_.find({yes.process, yes.link});
+  const auto found = links_.find({PeerOf(route), yes.process, yes.link});
   return found == links_.end() ? nullptr : found->second.link.lock();
 }
 
@@ -69,7 +70,7 @@ std::vector<std::shared_ptr<link::Link>> LinkPool::TakeIdle() {
       if (link->unused()) link->StillConnected();
       return false;
     }
-    if (entry.second.may_be_named) NoteUnaware(entry.second.peer);
+    if (entry.second.may_be_named) PeerAt(entry.first.peer).unaware = true;
     idle.push_back(std::move(link));
     return true;
   });
@@ -81,14 +82,14 @@ void LinkPool::ForgetLost() {
   absl::erase_if(links_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const std::shared_ptr<link::Link> link = entry.second.link.lock();
     if (link != nullptr && !link->finished()) return false;
-    if (entry.second.may_be_named) NoteUnaware(entry.second.peer);
+    if (entry.second.may_be_named) PeerAt(entry.first.peer).unaware = true;
     return true;
   });
 }
 
-void LinkPool::NoteUnaware(std::string peer) {
-  if (unaware_.size() == kMostUnaware && !unaware_.contains(peer)) unaware_.erase(unaware_.begin());
-  unaware_.insert(std::move(peer));
+LinkPool::Peer& LinkPool::PeerAt(const std::string& address) {
+  if (peers_.size() == kMostPeers && !peers_.contains(address)) peers_.erase(peers_.begin());
+  return peers_[address];
 }
 
 }  // namespace skein::stream

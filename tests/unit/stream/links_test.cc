@@ -1,4 +1,12 @@
 // How many links the streams between two processes are spread over.
+#include <netinet/in.h>
+
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/wire/negotiation.h"
 #include "gtest/gtest.h"
 #include "tests/unit/stream/two_ends.h"
 
@@ -48,6 +56,69 @@ TEST(ShmLinksTest, OneThatIsLeftMakesRoomForAnother) {
   const TwoEnds::Pair third = ends.Connect();
   ASSERT_NE(third.client, nullptr) << ToString(third.client_why);
   EXPECT_NE(third.client->link(), first.client->link());
+}
+
+// Two servers of one client, which has a stream with the first.
+class StrangersTest : public ::testing::Test {
+ protected:
+  static Route To(uint16_t port) {
+    Route route;
+    auto& address = reinterpret_cast<sockaddr_in&>(route.peer);
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    return route;
+  }
+  wire::Yes Accepted(Listener& server, Connector::Attempt& attempt) {
+    Listener::Result result = server.Accept(attempt.offer(), {});
+    accepted_.push_back(std::move(result.outcome.stream));
+    return std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
+  }
+  std::unique_ptr<Connector::Attempt> Begin(uint16_t port) { return ends_.connector->Begin(To(port)).value(); }
+  std::shared_ptr<Stream> Complete(Connector::Attempt& attempt, const wire::Yes& yes) {
+    std::shared_ptr<Stream> stream = attempt.Complete(wire::EncodeAnswer(yes)).stream;
+    ends_.Pump();
+    return stream;
+  }
+
+  TwoEnds ends_{Kind::kSilentSim};
+  std::vector<std::shared_ptr<Stream>> accepted_;
+  Listener& first_ = *ends_.listener;
+  const std::unique_ptr<Listener> second_ =
+      CreateListener(std::make_shared<OneFabric>(ends_.simulation->CreateDevice("second")), {}, &ends_.server_waiter);
+  const std::unique_ptr<Connector::Attempt> attempt_ = Begin(1);
+  const wire::Yes yes_ = Accepted(first_, *attempt_);
+  const std::shared_ptr<Stream> stream_ = Complete(*attempt_, yes_);
+};
+
+TEST_F(StrangersTest, LearnNothingOfWhatTheClientIsCalledElsewhere) {
+  const auto name = [this](uint16_t port) { return wire::DecodeOffer(Begin(port)->offer()).value().process; };
+  EXPECT_EQ(name(1), name(1));
+  EXPECT_NE(name(1), name(2));
+}
+
+// A stream that the first never gave: whoever opened it there would end the link.
+TEST_F(StrangersTest, CannotPutAStreamOntoAnothersLink) {
+  wire::Yes lie = yes_;
+  lie.is_new = false;
+  lie.stream = 1000;
+  EXPECT_EQ(Complete(*Begin(2), lie), nullptr);
+  ASSERT_TRUE(WriteText(*stream_, "still there").ok());
+}
+
+TEST_F(StrangersTest, CannotCallTheirLinkByAnothersName) {
+  const auto attempt = Begin(2);
+  wire::Yes lie = Accepted(*second_, *attempt);
+  lie.process = yes_.process;
+  lie.link = yes_.link;
+  const std::shared_ptr<Stream> of_second = Complete(*attempt, lie);
+  ASSERT_NE(of_second, nullptr);
+  const auto further = Begin(1);
+  const wire::Yes yes = Accepted(first_, *further);
+  EXPECT_FALSE(yes.is_new);
+  const std::shared_ptr<Stream> of_first = Complete(*further, yes);
+  ASSERT_NE(of_first, nullptr);
+  EXPECT_EQ(of_first->link(), stream_->link());
+  EXPECT_NE(of_first->link(), of_second->link());
 }
 
 }  // namespace
