@@ -54,9 +54,12 @@ void Lane::Forget() {
   renewal_ = -1;
   contended_ = -1;
   receives_to_post_ = 0;
-  breach_.clear();
   last_head_.reset();
   greeted_ = false;
+  {
+    MutexLock lock(&breach_mu_);
+    breach_.clear();
+  }
   MutexLock lock(&mu_);
   before_.bytes_received += read_head_.exchange(0, std::memory_order_relaxed);
   control_.clear();
@@ -169,7 +172,10 @@ void Lane::Fail(const absl::Status& why) {
 }
 
 absl::Status Lane::why_disconnected() const {
-  if (!breach_.empty()) return absl::DataLossError(breach_);
+  {
+    MutexLock lock(&breach_mu_);
+    if (!breach_.empty()) return absl::DataLossError(breach_);
+  }
   const absl::Status error = queue_pair_->error();
   return error.ok() ? absl::UnavailableError("it was closed") : error;
 }
@@ -193,7 +199,10 @@ bool Lane::OnCompletion(const fabric::Completion& completion) {
 }
 
 void Lane::Breach(absl::string_view what) {
-  if (connected()) breach_ = std::string(what);
+  if (connected()) {
+    MutexLock lock(&breach_mu_);
+    breach_ = std::string(what);
+  }
   Disconnect();
 }
 

@@ -293,7 +293,10 @@ class Lane {
 
   // Under the queues' lock.
   size_t receives_to_post_ = 0;
-  std::string breach_;  // of protocol, by the peer; constant once connected() is false
+
+  // Of protocol, by the peer: by whoever polls the queues, as is that its queue pair has failed by itself.
+  mutable Mutex breach_mu_;
+  std::string breach_ ABSL_GUARDED_BY(breach_mu_);
 
   // The polling owner's.
   std::unique_ptr<ring::RingReader> reader_;
