@@ -110,7 +110,7 @@ std::vector<std::string> Seeds() {
   const std::string ring = wire::RawMessage(kSecret, 0, 2, items) + wire::RawMessage(kSecret, 1, 1, items);
   std::string mailbox;
   for (const uint32_t size : {0, 17, 100}) {
-    wire::Put(mailbox, fabric::shm::Record{fabric::shm::RecordKind::kFragment, 0, size, 0, 0});
+    wire::Put(mailbox, fabric::shm::Record{fabric::shm::RecordKind::kLastFragment, 0, size, 0, 0});
     mailbox.append((size_t{size} + 15) / 16 * 16, 'r');
   }
   // The first item's size; a record's; the tail.

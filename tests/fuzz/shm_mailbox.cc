@@ -55,7 +55,7 @@ void ConsumeAll(fabric::shm::MailboxConsumer& consumer, uint64_t available) {
 }  // namespace
 
 std::vector<std::string> Seeds() {
-  const std::string three = RecordBytes(RecordKind::kImmediate, 0) + RecordBytes(RecordKind::kFragment, 100) +
+  const std::string three = RecordBytes(RecordKind::kImmediate, 0) + RecordBytes(RecordKind::kFragment, 8192) +
                             RecordBytes(RecordKind::kLastFragment, 17);
   return {Input(0, three), Input(4, three), Input(3, RecordBytes(RecordKind::kFragment, 8192) + three), Input(0, "")};
 }
@@ -76,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   skein::fabric::shm::MailboxConsumer consumer(*own, *peer);
   const std::string payload(kHistoryBytes, 'h');
   for (int i = 0; i < history; ++i) {
-    Require(producer.Push({RecordKind::kFragment, /*solicited=*/0, kHistoryBytes, 0, 0},
+    Require(producer.Push({RecordKind::kLastFragment, /*solicited=*/0, kHistoryBytes, 0, 0},
                           reinterpret_cast<const std::byte*>(payload.data())),
             "what was read makes room");
     const absl::StatusOr<Record> record = consumer.Peek();

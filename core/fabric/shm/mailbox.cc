@@ -63,7 +63,10 @@ absl::StatusOr<Record> MailboxConsumer::Peek() {
   Record record;
   CopyOut(reinterpret_cast<std::byte*>(&record), theirs_.mailbox, head_, sizeof(record));
   const bool known = record.kind >= RecordKind::kImmediate && record.kind <= RecordKind::kLastFragment;
-  if (!known || record.solicited > 1 || record.size > kMaxFragmentBytes || Footprint(record.size) > available) {
+  // Fragments before the last take no receive, so that nothing but their size bounds how many are taken at once.
+  const bool whole = record.kind != RecordKind::kFragment || record.size == kMaxFragmentBytes;
+  if (!known || !whole || record.solicited > 1 || record.size > kMaxFragmentBytes ||
+      Footprint(record.size) > available) {
     return absl::DataLossError("the peer's mailbox holds a malformed record");
   }
   return record;

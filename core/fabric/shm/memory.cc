@@ -1,8 +1,10 @@
 #include "core/fabric/shm/memory.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include <cerrno>
 
@@ -31,6 +33,11 @@ absl::StatusOr<Mapping> MapSealed(int fd, size_t size) {
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return absl::PermissionDeniedError("the peer's memory is not sealed against changes of its size");
   }
+  // Of huge pages the peer could take one away again that there is no other one for: SIGBUS. (Its file system is the
+  // kernel's: no other one knows seals.)
+  struct statfs system = {};
+  if (fstatfs(fd, &system) != 0) return ErrnoStatus(errno, "look at the peer's memory");
+  if (system.f_type != TMPFS_MAGIC) return absl::PermissionDeniedError("the peer's memory is of huge pages");
   struct stat status = {};
   if (fstat(fd, &status) != 0) return ErrnoStatus(errno, "look at the peer's memory");
   if (static_cast<uint64_t>(status.st_size) != size) {

@@ -18,6 +18,8 @@ namespace {
 constexpr absl::string_view kAnswer = "\x01met";
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 constexpr int kMaxMessagesPerDrain = 256;
+// The first one ends the connection of a peer that is honest.
+constexpr int kMaxRefusals = 16;
 // With fewer descriptors left than this, there are no more doorbells: each connection has two.
 constexpr int kSpareDescriptors = 256;
 
@@ -298,8 +300,11 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
     case SideMessageKind::kDoorbell:
       return;
     case SideMessageKind::kWant:
-      if (core_->regions->Grant(parsed.rkey, socket_.get()) == SendResult::kFull) {
+      if (core_->regions->Grant(parsed.rkey, socket_.get(), refusals_) == SendResult::kFull) {
         Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
+      }
+      if (refusals_ > kMaxRefusals) {
+        Fail(CompletionStatus::kFatal, absl::PermissionDeniedError("the peer guesses rkeys"), SideState::kBroken);
       }
       mine_->socket_messages.fetch_add(1, std::memory_order_release);
       return;

@@ -165,6 +165,7 @@ class ShmQueuePair final : public QueuePair {
 
   Mutex socket_mu_;
   UniqueFd peers_doorbell_ ABSL_GUARDED_BY(socket_mu_);
+  int refusals_ ABSL_GUARDED_BY(socket_mu_) = 0;  // of regions that the peer has asked for
 
   Mutex send_mu_ ABSL_ACQUIRED_AFTER(socket_mu_);
   std::optional<MailboxProducer> producer_ ABSL_GUARDED_BY(send_mu_);

@@ -41,13 +41,14 @@ void RegionTable::Remove(uint32_t rkey) {
   regions_.erase(rkey);
 }
 
-SendResult RegionTable::Grant(uint32_t rkey, int socket) {
+SendResult RegionTable::Grant(uint32_t rkey, int socket, int& refusals) {
   MutexLock lock(&mu_);  // held over the send: the descriptor must not be closed before
   SideMessage answer;
   answer.rkey = rkey;
   const auto found = regions_.find(rkey);
   if (found == regions_.end() || !found->second->parts().memfd.valid()) {
     answer.kind = SideMessageKind::kRefuse;
+    ++refusals;
     return SendMessage(socket, answer.view());
   }
   const ShmMemoryRegion::Parts& parts = found->second->parts();

@@ -54,8 +54,8 @@ class RegionTable {
  public:
   uint32_t Add(const ShmMemoryRegion* region);
   void Remove(uint32_t rkey);
-  // Answers a peer's kWant on its socket. kFull: ask again later.
-  SendResult Grant(uint32_t rkey, int socket);
+  // Answers a peer's kWant on its socket; counts a refusal. kFull: ask again later.
+  SendResult Grant(uint32_t rkey, int socket, int& refusals);
 
  private:
   Mutex mu_;

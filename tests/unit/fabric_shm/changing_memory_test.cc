@@ -174,7 +174,7 @@ TEST(ChangingMemory, OfAMailbox) {
   constexpr size_t kRecord = sizeof(Record) + (kPayload + 15) / 16 * 16;
   constexpr size_t kMemory = (sizeof(Side) + kGuard - 1) / kGuard * kGuard;  // up to the guard
   std::string record;
-  wire::Put(record, Record{RecordKind::kFragment, 0, kPayload, 0, 0});
+  wire::Put(record, Record{RecordKind::kLastFragment, 0, kPayload, 0, 0});
   record.resize(kRecord, 'r');
   HostileOwner owner(kMemory, [&record](Bytes memory, uint64_t at) {
     reinterpret_cast<Side*>(memory.data())->tail.store(at + kRecord, std::memory_order_release);

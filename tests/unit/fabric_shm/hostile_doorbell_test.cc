@@ -1,4 +1,4 @@
-// A peer that passes something else for its doorbell, or none, or two.
+// A peer that passes something else for its doorbell, or none, or two; or asks for what it was not given.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -69,6 +69,23 @@ TEST_F(HostileDoorbell, IsFlooded) {
   end_.queue->AckEvents();
   EXPECT_EQ(end_.queue_pair->RefreshState(), QueuePairState::kReady);
   EXPECT_FALSE(ClearDoorbell(bell->get())) << "all of it was taken";
+}
+
+// It is the only way of a peer to try out many.
+using HostileQuestions = HostileDoorbell;
+
+TEST_F(HostileQuestions, GuessRkeys) {
+  SideMessage want;
+  want.kind = SideMessageKind::kWant;
+  Message refusal;
+  for (; end_.queue_pair->RefreshState() == QueuePairState::kReady && want.rkey < 1000; ++want.rkey) {
+    ASSERT_EQ(SendMessage(socket_.get(), want.view()), SendResult::kSent);
+    end_.queue->AckEvents();
+    while (ReceiveMessage(socket_.get(), refusal) == ReceiveResult::kMessage) {
+    }
+  }
+  EXPECT_LT(want.rkey, 100U);
+  EXPECT_TRUE(absl::IsPermissionDenied(end_.queue_pair->error())) << end_.queue_pair->error();
 }
 
 }  // namespace
