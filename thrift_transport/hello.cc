@@ -103,7 +103,8 @@ Greeted SayHello(int fd, const Options& options) {
   if (absl::Status status = waiting.threads.Block(greeted.stream, fd)->AwaitReached(deadline); !status.ok()) {
     // Whoever has died tells nothing of the path.
     const bool tcp_is_well = !stream::HasEnded(fd);
-    if (tcp_is_well && options.mode != Mode::kRequire) streams.fabrics->Failed(route, stream::FabricKind(greeted.stream->path()));
+    if (tcp_is_well && options.mode != Mode::kRequire)
+      streams.fabrics->Failed(route, stream::FabricKind(greeted.stream->path()));
     return No({FallbackCode::kNoRoute, std::string(status.message())}, /*goes_on=*/false);
   }
   return greeted;
