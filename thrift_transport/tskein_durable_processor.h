@@ -33,7 +33,8 @@ namespace skein::thrift_transport {
 // Which durable call is being executed. Executed again after a crash, it is the same: handlers whose effects lie
 // outside of the log make them once by it ("last change 3f.../17").
 struct TSkeinDurableCall {
-  std::string client;     // 32 digits, anew each time that a client's program begins
+  // 32 digits, anew each time that a client's program begins. Who knows them can be that client: not for logs.
+  std::string client;
   uint64_t sequence = 0;  // of the client: 1, 2, and so on
 };
 

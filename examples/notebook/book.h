@@ -12,7 +12,7 @@
 namespace skein::examples {
 
 // Each line of the file says of which call it is: "<client>/<sequence> <text>". As the calls of a client come in order,
-// its last one says which are there.
+// its last one says which are there. The file is for the service alone: who knows a client's name can be that client.
 class Book final : public NotebookIf {
  public:
   // Exits when the file cannot be used.

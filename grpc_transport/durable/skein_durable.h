@@ -43,7 +43,7 @@ namespace skein::grpc_transport {
 // A call that was executed, and whose reply is safe.
 struct DurableReply {
   uint64_t position = 0;  // in the log; greater than that of any before
-  std::string client;     // 16 bytes
+  std::string client;     // 16 bytes; who knows them can be that client: not for logs
   uint64_t sequence = 0;  // of its calls, from 1
   std::string method;     // "/package.Service/Method"
   std::string message;    // the reply's bytes
@@ -118,7 +118,8 @@ class SKEIN_EXPORT DurableService {
 };
 
 // Metadata that a handler sees: who has called, by 16 bytes; and which of its calls, from 1. A call that is executed
-// again after a crash has the same: by these a handler can make its own effects happen once.
+// again after a crash has the same: by these a handler can make its own effects happen once. Who knows the 16 bytes can
+// be that client: they are not for logs.
 inline constexpr char kDurableClient[] = "skein-durable-client-bin";
 inline constexpr char kDurableSequence[] = "skein-durable-sequence";
 
