@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "core/base/abstract_socket.h"
+#include "core/base/closer.h"
 #include "core/base/errno_status.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
@@ -100,9 +101,13 @@ class Control {
       pollfd waited = {socket_.get(), POLLIN, 0};
       if (poll(&waited, 1, UntilLaterMs()) < 0 && errno != EINTR) return;
       if (what_later_ != nullptr && Clock::now() >= later_) std::exchange(what_later_, nullptr)();
+      if (!Closer::Get().HasRoom()) {
+        poll(nullptr, 0, kPatienceMs);
+        continue;
+      }
       UniqueFd asking = AcceptQueued(socket_.get());
       if (asking.valid()) {
-        ServeOne(asking.get());
+        ServeOne(std::move(asking));
       } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
         // It stays in the queue, and poll says so at once: until there is a descriptor again.
         poll(nullptr, 0, kPatienceMs);
@@ -117,8 +122,9 @@ class Control {
     return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
   }
 
-  void ServeOne(int fd) {
-    if (!MayAsk(fd)) return Refuse(fd);
+  void ServeOne(UniqueFd asking) {
+    const int fd = asking.get();
+    if (!MayAsk(fd)) return Refuse(std::move(asking));
     char question[kMaxQuestionBytes];
     if (!Ready(fd, POLLIN)) return;
     const ssize_t size = recv(fd, question, sizeof(question), MSG_DONTWAIT);
@@ -128,14 +134,9 @@ class Control {
   }
 
   // At once, without a question: who may not ask holds nobody up who may.
-  static void Refuse(int fd) {
-    // From here on nothing comes, and what has come is heard: a socket that is closed with something unheard in it
-    // resets the other end.
-    shutdown(fd, SHUT_RD);
-    char unheeded[kMaxQuestionBytes];
-    while (recv(fd, unheeded, sizeof(unheeded), MSG_DONTWAIT) > 0) {
-    }
-    Send(fd, Failure(absl::PermissionDeniedError("only for the process's own user")));
+  static void Refuse(UniqueFd asking) {
+    Send(asking.get(), Failure(absl::PermissionDeniedError("only for the process's own user")));
+    Closer::Get().CloseSocket(std::move(asking));
   }
 
   absl::StatusOr<std::string> AnswerTo(absl::string_view question) {

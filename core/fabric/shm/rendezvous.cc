@@ -7,6 +7,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/closer.h"
 #include "core/base/fallback.h"
 #include "core/base/random_value.h"
 
@@ -55,35 +56,45 @@ void Rendezvous::Withdraw(const Token& token) {
                 parked_.end());
 }
 
-void Rendezvous::Park(UniqueFd socket) {
-  Parked parked;
+void Rendezvous::ParkOrClose(UniqueFd socket) {
+  UniqueFd passed;
+  if (Park(socket, passed)) return;
+  Closer::Get().Close(std::move(passed));
+  Closer::Get().CloseSocket(std::move(socket));
+}
+
+bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket.get());
-  if (!peer.ok() || peer->uid != geteuid()) return;
+  if (!peer.ok() || peer->uid != geteuid()) return false;
   Message hello;
   const ReceiveResult received = ReceiveMessage(socket.get(), hello);
   if (received == ReceiveResult::kEmpty) {
     // Connected, and about to say who it is: for one that is collected later.
-    if (silent_.size() == kMaxSilent) silent_.pop_front();
     silent_.push_back(std::move(socket));
-    return;
+    if (silent_.size() <= kMaxSilent) return true;
+    socket = std::move(silent_.front());
+    silent_.pop_front();
+    return false;
   }
-  if (received != ReceiveResult::kMessage || hello.truncated || !hello.fd.valid()) return;
+  passed = std::move(hello.fd);
+  if (received != ReceiveResult::kMessage || hello.truncated || !passed.valid()) return false;
   // The set is keyed by tokens that only their owners know; SameToken guards the final choice.
-  if (!expected_.contains(hello.view())) return;
+  if (!expected_.contains(hello.view())) return false;
   // One for each offer, the first: so there are no more of them than offers.
   const auto is_parked = [&](const Parked& other) { return other.token == hello.view(); };
-  if (std::any_of(parked_.begin(), parked_.end(), is_parked)) return;
-  parked_.push_back({{std::move(socket), std::move(hello.fd), *peer}, std::string(hello.view())});
+  if (std::any_of(parked_.begin(), parked_.end(), is_parked)) return false;
+  parked_.push_back({{std::move(socket), std::move(passed), *peer}, std::string(hello.view())});
+  return true;
 }
 
 void Rendezvous::AcceptAll() {
   std::deque<UniqueFd> silent;
   silent.swap(silent_);
-  for (UniqueFd& socket : silent) Park(std::move(socket));
-  for (int i = 0; i < kMaxAcceptsAtOnce; ++i) {
+  for (UniqueFd& socket : silent) ParkOrClose(std::move(socket));
+  for (int i = 0; i < kMaxAcceptsAtOnce && Closer::Get().HasRoom(); ++i) {
     UniqueFd socket = AcceptQueued(listening_.get());
     if (!socket.valid()) return;
-    Park(std::move(socket));
+    ParkOrClose(std::move(socket));
   }
 }
 
@@ -107,6 +118,7 @@ absl::StatusOr<Meeting> Meet(const Offer& offer, UniqueFd control) {
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket->get());
   if (!peer.ok()) return FallbackError(FallbackCode::kRendezvous, peer.status().message());
   if (peer->uid != geteuid()) {
+    Closer::Get().CloseSocket(*std::move(socket));
     return FallbackError(FallbackCode::kDifferentUser, absl::StrCat("the meeting point is of user ", peer->uid));
   }
   if (SendMessage(socket->get(), View(offer.token), control.get()) != SendResult::kSent) {

@@ -37,7 +37,7 @@ class Rendezvous {
   // Connections accepted on behalf of others' Collect. A stranger of the same user could leave any number: the oldest
   // go.
   static constexpr size_t kMaxSilent = 64;
-  // All that a queue can hold, so that who comes next is found; they are closed in a few milliseconds.
+  // All that a queue can hold, so that who comes next is found.
   static constexpr int kMaxAcceptsAtOnce = kMostQueued + 1;
 
   struct Parked {
@@ -47,7 +47,9 @@ class Rendezvous {
 
   absl::Status Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AcceptAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Park(UniqueFd socket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // False: `socket`, and what was `passed` with its first message, are to be closed.
+  bool Park(UniqueFd& socket, UniqueFd& passed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ParkOrClose(UniqueFd socket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
   UniqueFd listening_ ABSL_GUARDED_BY(mu_);

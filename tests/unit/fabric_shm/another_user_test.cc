@@ -14,6 +14,7 @@
 #include "core/fabric/shm/rendezvous.h"
 #include "core/fabric/shm/socket.h"
 #include "gtest/gtest.h"
+#include "tests/support/lingering.h"
 
 namespace skein::fabric::shm {
 namespace {
@@ -52,6 +53,18 @@ TEST_F(AnotherUser, IsNotMetEvenWithTheToken) {
   const absl::StatusOr<Meeting> meeting = rendezvous_.Collect(offer_.token);
   ASSERT_TRUE(meeting.ok()) << meeting.status();
   EXPECT_EQ(meeting->peer.uid, geteuid()) << "who came first, or who may";
+}
+
+TEST_F(AnotherUser, WhoPassesASocketThatLingersHoldsNobodyUp) {
+  Lingering lingering;
+  ASSERT_TRUE(lingering.end.valid());
+  AsAnotherUser([&] {
+    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(NameOf(offer_));
+    EXPECT_TRUE(socket.ok() && lingering.Pass(socket->get()));
+  });
+  const UniqueFd own = SayTheToken();
+  ASSERT_TRUE(own.valid());
+  EXPECT_TRUE(rendezvous_.Collect(offer_.token).ok());
 }
 
 // The owner of a name has ended, its offer is still under way, and somebody has taken the name.

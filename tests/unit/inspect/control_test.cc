@@ -17,6 +17,7 @@
 #include "core/inspect/attachment.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/lingering.h"
 #include "tests/unit/fabric_shm/another_user.h"
 
 namespace skein::inspect {
@@ -119,6 +120,23 @@ TEST_F(ControlTest, SilentConnectionsOfAnotherUserHoldNobodyUp) {
   });
   ASSERT_EQ(silent.size(), 20U);
   for (const absl::StatusOr<UniqueFd>& each : silent) ASSERT_TRUE(each.ok()) << each.status();
+  const absl::StatusOr<std::string> answer = Ask(getpid(), "echo still");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(*answer, "still");
+}
+
+TEST_F(ControlTest, ASocketThatLingersOfAnotherUserHoldsNobodyUp) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Lingering lingering;
+  ASSERT_TRUE(lingering.end.valid());
+  AsAnotherUser([&] {
+    bool passed = false;
+    for (int i = 0; !passed && i < 10'000; ++i) {  // who asks is refused at once, mostly before
+      const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(getpid(), 0));
+      passed = socket.ok() && lingering.Pass(socket->get());
+    }
+    EXPECT_TRUE(passed);
+  });
   const absl::StatusOr<std::string> answer = Ask(getpid(), "echo still");
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(*answer, "still");

@@ -1,0 +1,90 @@
+#include "core/base/closer.h"
+
+#include <pthread.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/signals_blocked.h"
+
+namespace skein {
+namespace {
+
+// In vain where it is no socket.
+void TakeOut(int fd) {
+  char unheeded[256];
+  while (recv(fd, unheeded, sizeof(unheeded), MSG_DONTWAIT) > 0) {
+  }
+}
+
+}  // namespace
+
+Closer& Closer::Get() {
+  static auto* const closer = new Closer;
+  return *closer;
+}
+
+void Closer::Close(UniqueFd fd) {
+  if (!fd.valid()) return;
+  MutexLock lock(&mu_);
+  waiting_.push_back(std::move(fd));
+  if (waiting_.size() > threads_ - closing_ && threads_ < kMostThreads) StartThread();
+}
+
+void Closer::CloseSocket(UniqueFd fd) {
+  shutdown(fd.get(), SHUT_RDWR);
+  Close(std::move(fd));
+}
+
+bool Closer::HasRoom() {
+  MutexLock lock(&mu_);
+  const auto some = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return waiting_.size() < kMostWaiting; };
+  if (some() || stuck_) return some();
+  Lockable locked{mu_};
+  stuck_ = !closed_.wait_for(locked, std::chrono::milliseconds(kPatienceMs), some);
+  return !stuck_;
+}
+
+// It ends when nothing waits. Where there can be none, the next Close tries again.
+void Closer::StartThread() {
+  const SignalsBlocked blocked;
+  try {
+    std::thread([this] { Run(); }).detach();
+    ++threads_;
+  } catch (const std::system_error&) {
+  }
+}
+
+void Closer::Run() {
+  pthread_setname_np(pthread_self(), "skein-closer");
+  for (UniqueFd fd = Next(); fd.valid(); fd = Next()) {
+    TakeOut(fd.get());
+    fd.Reset();
+    Closed();
+  }
+}
+
+// Invalid: nothing waits, and the thread that asked is counted no more.
+UniqueFd Closer::Next() {
+  MutexLock lock(&mu_);
+  if (waiting_.empty()) {
+    --threads_;
+    return UniqueFd();
+  }
+  ++closing_;
+  UniqueFd next = std::move(waiting_.front());
+  waiting_.pop_front();
+  return next;
+}
+
+void Closer::Closed() {
+  MutexLock lock(&mu_);
+  --closing_;
+  stuck_ = false;
+  closed_.notify_all();
+}
+
+}  // namespace skein
