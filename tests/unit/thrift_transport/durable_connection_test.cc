@@ -49,6 +49,7 @@ TEST_F(DurableConnectionTest, WhoHasTooMuchToReadComesBackForTheRest) {
   reply_bytes_ = 500;
   Open(1 << 18);
   std::vector<std::shared_ptr<durable::TestCall>> calls;
+  calls.reserve(60);
   for (int i = 0; i < 60; ++i) calls.push_back(durable::StartCall(outbox_, "much"));
   service_->Start();
   int connections = 0;
