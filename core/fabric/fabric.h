@@ -230,6 +230,9 @@ class Device {
   // False once the device has been removed, has failed for good or is no longer what it was when it was opened: for new
   // queue pairs, open another.
   virtual bool usable() const { return true; }
+  // The same device, for one peer alone: the rkeys of other peers' memory are of no use on queue pairs of this one (a
+  // protection domain). Null: this object does, for its rkeys cannot be guessed, or nobody could try.
+  virtual absl::StatusOr<std::shared_ptr<Device>> ForPeer() { return nullptr; }
   // Zeroed, page-aligned memory the device can reach best (shm: a sealed memfd both sides map). Errors:
   // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;

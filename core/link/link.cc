@@ -8,6 +8,11 @@
 namespace skein::link {
 
 absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, LinkOptions options) {
+  if (!options.shares_memory) {
+    absl::StatusOr<std::shared_ptr<fabric::Device>> own = device->ForPeer();
+    if (!own.ok()) return own.status();
+    if (*own != nullptr) device = *std::move(own);
+  }
   std::shared_ptr<Link> link(new Link(std::move(device), std::move(options)));
   absl::StatusOr<std::unique_ptr<Queues>> queues = Queues::Create(*link->device_, link->options_.max_lanes);
   if (!queues.ok()) return queues.status();

@@ -46,6 +46,7 @@ struct LinkOptions {
   std::function<schedule::PoolWish(uint32_t percent, size_t lanes)> pool = schedule::PoolSize();
   std::shared_ptr<Shares> shares = nullptr;  // the passive side's; null: every lane is active
   bool takes_blocks = false;                 // of its peer: whether its ports do
+  bool shares_memory = false;                // its peer may use the rkeys of what others were given
 };
 inline constexpr uint16_t kMaxLanes = 16;
 

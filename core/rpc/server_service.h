@@ -16,6 +16,8 @@ class ServerService final : public stream::Service {
   explicit ServerService(const Options& options) : options_(options) {}
   wire::Service name() const override { return wire::Service::kRpc; }
   uint64_t window() const override { return options_.max_calls; }
+  // Regions are attached by many, and locked once.
+  bool shares_memory() const override { return true; }
   std::shared_ptr<link::Port> MakePort(stream::Place place) override {
     if (!options_.coalesce) place.link->DisableCombining();
     return std::make_shared<ServerPort>(std::move(place), handlers_, options_);

@@ -70,6 +70,15 @@ TEST_P(Refusals, UnknownRkey) {
   }
 }
 
+TEST_P(Refusals, MemoryOfAnotherPeer) {
+  const absl::StatusOr<std::shared_ptr<Device>> other = b().device->ForPeer();
+  ASSERT_TRUE(other.ok()) << other.status();
+  if (*other == nullptr) GTEST_SKIP() << "peers are not told apart";
+  const auto memory = (*other)->Allocate(4096, kAllAccess);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  ExpectAllRefused((*memory)->remote(), **memory);
+}
+
 TEST_P(Refusals, AnLkeyOrTheOwnRkeyIsNoRkeyOfThePeer) {
   // Whatever numbers the two devices gave: this region exists at a only, and no such address at b.
   auto own = a().device->Allocate(1 << 20, kAllAccess);

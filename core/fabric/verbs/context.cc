@@ -36,10 +36,7 @@ absl::StatusOr<std::shared_ptr<Context>> Context::Open(const DeviceList& list, i
 Context::Context(const Ibverbs& lib, ibv_context* context, std::string name)
     : lib_(lib), context_(context), name_(std::move(name)) {}
 
-Context::~Context() {
-  if (protection_domain_ != nullptr) lib_.dealloc_pd(protection_domain_);
-  lib_.close_device(context_);
-}
+Context::~Context() { lib_.close_device(context_); }
 
 absl::Status Context::Prepare() {
   if (const int error = lib_.query_device(context_, &attributes_); error != 0) {
@@ -49,8 +46,6 @@ absl::Status Context::Prepare() {
   if (flags < 0 || fcntl(context_->async_fd, F_SETFL, flags | O_NONBLOCK) != 0) {
     return ErrnoStatus(errno, "make the device's event descriptor non-blocking");
   }
-  protection_domain_ = lib_.alloc_pd(context_);
-  if (protection_domain_ == nullptr) return ErrnoStatus(errno, "allocate a protection domain");
   return absl::OkStatus();
 }
 

@@ -35,7 +35,6 @@ class Context {
 
   const Ibverbs& lib() const { return lib_; }
   ibv_context* get() const { return context_; }
-  ibv_pd* protection_domain() const { return protection_domain_; }
   const ibv_device_attr& attributes() const { return attributes_; }
   const std::string& name() const { return name_; }
   absl::StatusOr<ibv_port_attr> QueryPort(uint8_t port) const;
@@ -61,7 +60,6 @@ class Context {
   const Ibverbs& lib_;
   ibv_context* const context_;
   const std::string name_;
-  ibv_pd* protection_domain_ = nullptr;
   ibv_device_attr attributes_ = {};
   std::atomic<bool> gone_ = false;  // release by DrainEvents, acquire by gone()
 

@@ -37,54 +37,55 @@ absl::Status RegistrationError(int error, const Context& context, size_t bytes) 
 
 class VerbsRegion final : public MemoryRegion {
  public:
-  VerbsRegion(std::shared_ptr<Context> context, MemoryBudget::Share share, Mapping mapping, absl::Span<std::byte> bytes,
+  VerbsRegion(std::shared_ptr<const Port> port, MemoryBudget::Share share, Mapping mapping, absl::Span<std::byte> bytes,
               ibv_mr* region)
-      : context_(std::move(context)),
+      : port_(std::move(port)),
         share_(std::move(share)),
         mapping_(std::move(mapping)),
         bytes_(bytes),
         region_(region) {}
-  ~VerbsRegion() override { context_->lib().dereg_mr(region_); }
+  ~VerbsRegion() override { port_->context->lib().dereg_mr(region_); }
 
   absl::Span<std::byte> bytes() const override { return bytes_; }
   uint32_t lkey() const override { return region_->lkey; }
   RemoteAddress remote() const override { return {reinterpret_cast<uint64_t>(bytes_.data()), region_->rkey}; }
 
  private:
-  const std::shared_ptr<Context> context_;
+  const std::shared_ptr<const Port> port_;
   const MemoryBudget::Share share_;
   const Mapping mapping_;  // of allocated regions; deregistered before it goes
   const absl::Span<std::byte> bytes_;
   ibv_mr* const region_;
 };
 
-absl::StatusOr<std::unique_ptr<MemoryRegion>> Make(std::shared_ptr<Context> context, MemoryBudget::Share share,
+absl::StatusOr<std::unique_ptr<MemoryRegion>> Make(std::shared_ptr<const Port> port, MemoryBudget::Share share,
                                                    Mapping mapping, absl::Span<std::byte> bytes, uint32_t access) {
   ibv_mr* const region =
-      context->lib().reg_mr(context->protection_domain(), bytes.data(), bytes.size(), VerbsAccess(access));
-  if (region == nullptr) return RegistrationError(errno, *context, bytes.size());
-  return std::make_unique<VerbsRegion>(std::move(context), std::move(share), std::move(mapping), bytes, region);
+      port->context->lib().reg_mr(port->domain.get(), bytes.data(), bytes.size(), VerbsAccess(access));
+  if (region == nullptr) return RegistrationError(errno, *port->context, bytes.size());
+  return std::make_unique<VerbsRegion>(std::move(port), std::move(share), std::move(mapping), bytes, region);
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<MemoryRegion>> AllocateRegion(std::shared_ptr<Context> context, uint64_t limit,
-                                                             size_t bytes, uint32_t access) {
+absl::StatusOr<std::unique_ptr<MemoryRegion>> AllocateRegion(std::shared_ptr<const Port> port, size_t bytes,
+                                                             uint32_t access) {
   if (bytes == 0) return absl::InvalidArgumentError("a memory region of no bytes");
-  absl::StatusOr<MemoryBudget::Share> share = MemoryBudget::OfProcess().Take(bytes, limit);
+  absl::StatusOr<MemoryBudget::Share> share = MemoryBudget::OfProcess().Take(bytes, port->options.max_registered_bytes);
   if (!share.ok()) return share.status();
   absl::StatusOr<Mapping> mapping = Map(/*fd=*/-1, bytes);
   if (!mapping.ok()) return mapping.status();
   const absl::Span<std::byte> all = mapping->bytes();
-  return Make(std::move(context), *std::move(share), *std::move(mapping), all, access);
+  return Make(std::move(port), *std::move(share), *std::move(mapping), all, access);
 }
 
-absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterRegion(std::shared_ptr<Context> context, uint64_t limit,
+absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterRegion(std::shared_ptr<const Port> port,
                                                              absl::Span<std::byte> bytes, uint32_t access) {
   if (bytes.empty()) return absl::InvalidArgumentError("a memory region of no bytes");
-  absl::StatusOr<MemoryBudget::Share> share = MemoryBudget::OfProcess().Take(bytes.size(), limit);
+  absl::StatusOr<MemoryBudget::Share> share =
+      MemoryBudget::OfProcess().Take(bytes.size(), port->options.max_registered_bytes);
   if (!share.ok()) return share.status();
-  return Make(std::move(context), *std::move(share), Mapping(), bytes, access);
+  return Make(std::move(port), *std::move(share), Mapping(), bytes, access);
 }
 
 }  // namespace skein::fabric::verbs

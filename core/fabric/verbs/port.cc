@@ -49,13 +49,25 @@ absl::Status Modify(const Port& port, ibv_qp* queue_pair, ibv_qp_attr& attribute
 
 }  // namespace
 
+absl::StatusOr<std::shared_ptr<ibv_pd>> AllocateDomain(const std::shared_ptr<Context>& context) {
+  ibv_pd* const domain = context->lib().alloc_pd(context->get());
+  if (domain == nullptr) {
+    return ErrnoStatus(errno, absl::StrCat("allocate a protection domain; ", context->name(), " has ",
+                                           context->attributes().max_pd, " of them"));
+  }
+  return std::shared_ptr<ibv_pd>(domain, [context](ibv_pd* it) { context->lib().dealloc_pd(it); });
+}
+
 absl::StatusOr<Port> OpenPort(const GidEntry& through, const VerbsOptions& options) {
   absl::StatusOr<std::shared_ptr<Context>> context = Context::Open(through.device);
   if (!context.ok()) return context.status();
   const absl::StatusOr<ibv_port_attr> attributes = (*context)->QueryPort(through.port);
   if (!attributes.ok()) return attributes.status();
+  absl::StatusOr<std::shared_ptr<ibv_pd>> domain = AllocateDomain(*context);
+  if (!domain.ok()) return domain.status();
   Port port;
   port.context = *std::move(context);
+  port.domain = *std::move(domain);
   port.through = through;
   port.options = options;
   const ibv_device_attr& device = port.context->attributes();
@@ -100,7 +112,7 @@ absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* 
   create.cap.max_send_sge = port.max_segments;
   create.cap.max_recv_sge = options.shared_receive_queue == nullptr ? 1 : 0;
   create.cap.max_inline_data = port.max_inline_bytes;
-  ibv_qp* const queue_pair = port.context->lib().create_qp(port.context->protection_domain(), &create);
+  ibv_qp* const queue_pair = port.context->lib().create_qp(port.domain.get(), &create);
   if (queue_pair == nullptr) {
     return ErrnoStatus(errno, absl::StrCat("create a queue pair of ", options.max_send_requests, " sends and ",
                                            create.cap.max_recv_wr, " receives; ", port.context->name(), " has ",

@@ -1,4 +1,5 @@
-// What all queue pairs of one device object have in common: the port, the address and how packets are sent.
+// What all queue pairs of one device object have in common: the port, the address, how packets are sent, and which
+// memory their peers may name.
 #ifndef SKEIN_CORE_FABRIC_VERBS_PORT_H_
 #define SKEIN_CORE_FABRIC_VERBS_PORT_H_
 
@@ -15,6 +16,7 @@ namespace skein::fabric::verbs {
 
 struct Port {
   std::shared_ptr<Context> context;
+  std::shared_ptr<ibv_pd> domain;  // keeps the context
   GidEntry through;
   VerbsOptions options;
   Address address;  // this end's, but for number and sequence
@@ -22,6 +24,8 @@ struct Port {
   uint32_t max_inline_bytes = 0;
   uint32_t max_segments = 1;
 };
+
+absl::StatusOr<std::shared_ptr<ibv_pd>> AllocateDomain(const std::shared_ptr<Context>& context);
 
 absl::StatusOr<Port> OpenPort(const GidEntry& through, const VerbsOptions& options);
 

@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<VerbsSharedReceiveQueue>> VerbsSharedReceiveQueue
   ibv_srq_init_attr create = {};
   create.attr.max_wr = max;
   create.attr.max_sge = 1;
-  ibv_srq* const queue = context.lib().create_srq(context.protection_domain(), &create);
+  ibv_srq* const queue = context.lib().create_srq(port->domain.get(), &create);
   if (queue == nullptr) {
     return ErrnoStatus(errno, absl::StrCat("create a shared receive queue; ", context.name(), " has ",
                                            context.attributes().max_srq, " of them"));

@@ -35,11 +35,18 @@ class VerbsDevice final : public Device {
     port_->context->DrainEvents();  // without a link, nobody else has
     return !port_->context->gone() && verbs::HasKeptAddress(*port_);
   }
+  absl::StatusOr<std::shared_ptr<Device>> ForPeer() override {
+    absl::StatusOr<std::shared_ptr<ibv_pd>> domain = verbs::AllocateDomain(port_->context);
+    if (!domain.ok()) return domain.status();
+    verbs::Port port = *port_;
+    port.domain = *std::move(domain);
+    return std::make_shared<VerbsDevice>(std::move(port));
+  }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
-    return verbs::AllocateRegion(port_->context, port_->options.max_registered_bytes, bytes, access);
+    return verbs::AllocateRegion(port_, bytes, access);
   }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) override {
-    return verbs::RegisterRegion(port_->context, port_->options.max_registered_bytes, bytes, access);
+    return verbs::RegisterRegion(port_, bytes, access);
   }
   absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
     return verbs::VerbsCompletionQueue::Create(port_->context, capacity);
