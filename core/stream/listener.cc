@@ -18,18 +18,26 @@ namespace {
 using link::Link;
 
 // Links without streams: their clients are about to leave them, or have died. Where nothing tells of a death, or the
-// good-bye was lost, only asking finds that out. Any thread.
+// good-bye was lost, only asking finds that out. Clients that leave none, but come by new ones, lose the oldest. Any
+// thread.
 class UnusedLinks {
  public:
   void Add(const std::shared_ptr<Link>& link) {
-    MutexLock lock(&mu_);
-    links_.push_back(link);
+    {
+      MutexLock lock(&mu_);
+      std::erase_if(links_, [&](const std::weak_ptr<Link>& each) { return each.lock() == link; });
+      links_.push_back(link);
+    }
+    const std::vector<std::shared_ptr<Link>> left = Left();
+    for (size_t i = 0; i + kMost < left.size(); ++i) left[i]->Close();
   }
   void AskWhoIsThere() {
     for (const std::shared_ptr<Link>& link : Left()) link->StillConnected();
   }
 
  private:
+  static constexpr size_t kMost = 64;
+
   std::vector<std::shared_ptr<Link>> Left() {
     std::vector<std::shared_ptr<Link>> left;
     MutexLock lock(&mu_);

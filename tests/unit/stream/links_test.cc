@@ -34,6 +34,22 @@ TEST_P(LinksTest, AreAsManyAsAllowedWhereNoNicHasToRememberThem) {
   for (TwoEnds::Pair& pair : pairs) EXPECT_EQ(ReadAll(*pair.server).first, "hello");
 }
 
+// A client that asks for another link each time, and leaves none.
+TEST_P(LinksTest, ThoseThatNobodyUsesAreNotKeptWithoutEnd) {
+  TwoEnds ends(GetParam());
+  const auto pending = ends.connector->Begin({}).value();  // meanwhile no link is left
+  for (int i = 0; i < 70; ++i) {
+    const auto attempt = ends.connector->Begin({}).value();
+    wire::Offer offer = wire::DecodeOffer(attempt->offer()).value();
+    offer.new_link_only = true;
+    const Listener::Result accepted = ends.listener->Accept(wire::EncodeOffer(offer), {});
+    ASSERT_NE(attempt->Complete(accepted.answer).stream, nullptr);
+    ends.Pump();
+  }
+  ends.Pump();
+  EXPECT_EQ(ends.server_waiter.watched(), 64u);
+}
+
 TEST(ShmLinksTest, FurtherStreamsGoWhereThereAreFewest) {
   TwoEnds ends(Kind::kShm, {.links = 3});
   std::vector<TwoEnds::Pair> pairs;
