@@ -86,13 +86,13 @@ void Link::JoinShares() {
 
 uint32_t Link::NewStreamNumber() {
   MutexLock lock(&ports_mu_);
-  if (finished() || highest_stream_ == UINT32_MAX) return 0;
+  if (finished() || takes_no_port_ || highest_stream_ == UINT32_MAX) return 0;
   return ++highest_stream_;
 }
 
 absl::Status Link::AddPort(const std::shared_ptr<Port>& port) {
   MutexLock lock(&ports_mu_);
-  if (finished()) return absl::UnavailableError("the link to the peer is lost");
+  if (finished() || takes_no_port_) return absl::UnavailableError("the link to the peer is lost");
   const uint32_t stream = port->stream();
   if (!ports_.try_emplace(stream, port).second) return absl::DataLossError("the peer gave a stream twice");
   LaneForNewStream().Place(*port);
@@ -194,6 +194,15 @@ bool Link::attached() const {
 
 bool Link::StillConnected() {
   return !finished() && absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->StillConnected(); });
+}
+
+void Link::CloseIfEmpty() {
+  {
+    MutexLock lock(&ports_mu_);
+    if (!ports_.empty()) return;
+    takes_no_port_ = true;
+  }
+  Close();
 }
 
 void Link::Close() {

@@ -133,6 +133,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void set_check_peer(CheckPeer check_peer) { check_peer_ = std::move(check_peer); }
   // Ends the link; the next Poll tells the ports.
   void Close();
+  // The same, unless there are any; and none comes in between.
+  void CloseIfEmpty();
   // Of an idle link: the same, but the peer is told first where it would not notice. To be polled until it is finished.
   void Leave();
   // Whether the peer has told this end where to write.
@@ -247,6 +249,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   mutable Mutex ports_mu_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports_ ABSL_GUARDED_BY(ports_mu_);
   uint32_t highest_stream_ ABSL_GUARDED_BY(ports_mu_) = 0;
+  bool takes_no_port_ ABSL_GUARDED_BY(ports_mu_) = false;  // for it is about to be closed
 
   mutable Mutex flush_mu_;
   bool leaving_ ABSL_GUARDED_BY(flush_mu_) = false;

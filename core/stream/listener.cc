@@ -18,8 +18,8 @@ namespace {
 using link::Link;
 
 // Links without streams: their clients are about to leave them, or have died. Where nothing tells of a death, or the
-// good-bye was lost, only asking finds that out. Clients that leave none, but come by new ones, lose the oldest. Any
-// thread.
+// good-bye was lost, only asking finds that out. Clients that leave none, but come by new ones, lose the oldest of
+// those on which nothing is under way. Any thread.
 class UnusedLinks {
  public:
   void Add(const std::shared_ptr<Link>& link) {
@@ -29,7 +29,7 @@ class UnusedLinks {
       links_.push_back(link);
     }
     const std::vector<std::shared_ptr<Link>> left = Left();
-    for (size_t i = 0; i + kMost < left.size(); ++i) left[i]->Close();
+    for (size_t i = 0; i + kMost < left.size(); ++i) left[i]->CloseIfEmpty();
   }
   void AskWhoIsThere() {
     for (const std::shared_ptr<Link>& link : Left()) link->StillConnected();
