@@ -15,8 +15,8 @@ using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 
 DurableConnection::DurableConnection(std::shared_ptr<TTransport> transport, uint64_t longest_message,
-                                     uint64_t most_unsent)
-    : line_(std::move(transport), longest_message), most_unsent_(most_unsent) {}
+                                     const Limits& limits)
+    : line_(std::move(transport), longest_message), limits_(limits) {}
 
 void DurableConnection::Serve(durable::CallService& service) {
   const std::shared_ptr<durable::CallSession> session =
@@ -46,6 +46,7 @@ std::thread DurableConnection::StartWriter() {
 
 void DurableConnection::Read(durable::CallSession& session) {
   while (const std::optional<absl::string_view> message = line_.Next()) {
+    if (durable::IsAsk(*message) && line_.unsent() > limits_.asked_for) End();
     if (ended()) continue;  // until the client has heard of it: it would lose our last words if this side closed
     const absl::Status status = session.OnMessage(*message);
     if (!status.ok()) {
@@ -57,8 +58,8 @@ void DurableConnection::Read(durable::CallSession& session) {
 void DurableConnection::Say(const std::string& message) {
   if (message.size() > UINT32_MAX) return Cut();  // no frame is so long; its client cannot have it
   // Not cut off: what it has not read would be as much as before when it comes back.
-  const size_t unsent = line_.unsent();
-  if (unsent > 0 && unsent + message.size() > most_unsent_) return End();
+  const size_t waiting = line_.waiting();
+  if (waiting > 0 && waiting + message.size() > limits_.unsent) return End();
   {
     const MutexLock lock(&mu_);
     if (ended_) return;

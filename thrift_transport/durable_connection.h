@@ -19,10 +19,16 @@ namespace skein::thrift_transport {
 // The thread that serves it reads; one of its own writes, so that whoever has something to say waits for no client.
 class DurableConnection {
  public:
-  // `most_unsent`: bytes that wait for a client to read, or one message. What would be more ends the connection behind
-  // them; the client may come back for the rest.
+  // Bytes that wait for a client to read.
+  struct Limits {
+    // Or one message: beyond that the connection ends behind them. A reply that comes now may be kept nowhere else.
+    uint64_t unsent;
+    // Beyond that nobody may ask for a reply of before, which costs nothing, again and again: the connection ends
+    // behind them, and the client may come back for the rest. What is being written counts here.
+    uint64_t asked_for = uint64_t{16} << 20;
+  };
   DurableConnection(std::shared_ptr<apache::thrift::transport::TTransport> transport, uint64_t longest_message,
-                    uint64_t most_unsent);
+                    const Limits& limits);
 
   // Returns at the connection's end. Throws what the transport does, and TTransportException (CORRUPTED_DATA) for what
   // no client sends. Once.
@@ -40,7 +46,7 @@ class DurableConnection {
   bool said_all() ABSL_LOCKS_EXCLUDED(mu_);
 
   DurableLine line_;
-  const uint64_t most_unsent_;
+  const Limits limits_;
   Mutex mu_;
   std::condition_variable_any writer_wakes_;
   bool said_ ABSL_GUARDED_BY(mu_) = false;  // something, for the writer

@@ -90,6 +90,11 @@ size_t DurableLine::unsent() const {
   return put_.size() + being_written_;
 }
 
+size_t DurableLine::waiting() const {
+  const MutexLock lock(&put_mu_);
+  return put_.size();
+}
+
 void DurableLine::Send() {
   const MutexLock sending(&send_mu_);
   for (std::string bytes; !is_cut(); bytes.clear()) {

@@ -56,8 +56,9 @@ class DurableLine {
   // Takes a message, or bytes as they are, to be sent.
   void Put(absl::string_view message) ABSL_LOCKS_EXCLUDED(put_mu_);
   void PutRaw(absl::string_view bytes) ABSL_LOCKS_EXCLUDED(put_mu_);
-  // Bytes that were put and are held until they have been written.
+  // Bytes that were put and are held until they have been written; of these, that are not being written.
   size_t unsent() const ABSL_LOCKS_EXCLUDED(put_mu_);
+  size_t waiting() const ABSL_LOCKS_EXCLUDED(put_mu_);
   // Writes what was put. When the connection takes it no more, it is cut.
   void Send() ABSL_LOCKS_EXCLUDED(put_mu_, send_mu_);
 

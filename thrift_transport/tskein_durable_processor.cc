@@ -30,8 +30,8 @@ using apache::thrift::transport::TSocket;
 using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 
-// What may wait for a client that does not read.
-constexpr uint64_t kMostUnsent = uint64_t{16} << 20;
+// What may wait for a client that does not read: more than the log keeps for it.
+constexpr uint64_t kMostUnsent = 1 << 20;
 
 [[noreturn]] void Refuse(const std::string& path, absl::string_view why) {
   throw TTransportException(TTransportException::NOT_OPEN, absl::StrCat("skein: the redo log ", path, ": ", why));
@@ -79,6 +79,7 @@ class TSkeinDurableProcessor::Impl {
   Impl(std::shared_ptr<TProcessor> inner, std::shared_ptr<TProtocolFactory> protocol,
        const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage)
       : inner_(std::move(inner)),
+        most_unsent_(storage->size() + kMostUnsent),
         service_(Open(options, std::move(storage), DurableExecution(inner_, std::move(protocol)))) {
     service_->Start();
   }
@@ -93,7 +94,8 @@ class TSkeinDurableProcessor::Impl {
       throw TTransportException(TTransportException::BAD_ARGS,
                                 "skein: durable calls come over TSocket or TSkeinSocket");
     }
-    DurableConnection connection(transport, service_->largest_request() + durable::kMessageOverhead, kMostUnsent);
+    DurableConnection connection(transport, service_->largest_request() + durable::kMessageOverhead,
+                                 {.unsent = most_unsent_});
     {
       const MutexLock lock(&mu_);
       if (stopped_) return;
@@ -119,6 +121,7 @@ class TSkeinDurableProcessor::Impl {
 
  private:
   const std::shared_ptr<TProcessor> inner_;
+  const uint64_t most_unsent_;
   const std::unique_ptr<durable::CallService> service_;
   Mutex stop_mu_;  // before mu_
   Mutex mu_;

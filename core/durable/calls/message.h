@@ -56,6 +56,11 @@ struct ServerMessage {
 absl::StatusOr<ClientMessage> DecodeClientMessage(absl::string_view bytes);
 absl::StatusOr<ServerMessage> DecodeServerMessage(absl::string_view bytes);
 
+// Whether that is what it would be, if it is a message at all.
+inline bool IsAsk(absl::string_view message) {
+  return !message.empty() && message[0] == static_cast<char>(ClientMessageKind::kAsk);
+}
+
 std::string HelloMessage(const ClientId& client, std::optional<Persistence> wanted);
 std::string CallMessage(uint64_t sequence, uint64_t acknowledged, absl::string_view request);
 std::string AskMessage(uint64_t sequence);

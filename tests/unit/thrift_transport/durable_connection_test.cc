@@ -17,7 +17,7 @@ namespace {
 
 using apache::thrift::transport::TSocket;
 
-constexpr uint64_t kMostUnsent = 1000;
+constexpr DurableConnection::Limits kLimits = {.unsent = 1 << 20, .asked_for = 1000};
 
 // One that carries little, and its client's end.
 class LateReader {
@@ -29,7 +29,7 @@ class LateReader {
     EXPECT_EQ(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
     line_ = std::make_unique<DurableLine>(std::make_shared<TSocket>(ends[0]), 1 << 20);
     serving_ = std::thread([&service, fd = ends[1]] {
-      DurableConnection(std::make_shared<TSocket>(fd), 1 << 20, kMostUnsent).Serve(service);
+      DurableConnection(std::make_shared<TSocket>(fd), 1 << 20, kLimits).Serve(service);
     });
   }
   ~LateReader() {
@@ -45,13 +45,17 @@ class LateReader {
 
 using DurableConnectionTest = durable::CallsTest;
 
-TEST_F(DurableConnectionTest, WhoHasTooMuchToReadComesBackForTheRest) {
+TEST_F(DurableConnectionTest, WhoAsksForTooMuchComesBackForTheRest) {
   reply_bytes_ = 500;
   Open(1 << 18);
   std::vector<std::shared_ptr<durable::TestCall>> calls;
   calls.reserve(60);
+  Connect();
   for (int i = 0; i < 60; ++i) calls.push_back(durable::StartCall(outbox_, "much"));
+  for (const auto& call : calls) ASSERT_TRUE(call->level.get().ok());
+  cable_.reset();
   service_->Start();
+  while (service_->load().unfinished > 0) std::this_thread::yield();
   int connections = 0;
   for (; outbox_.standing().unanswered > 0 && connections < 100; ++connections) {
     LateReader client(*service_);
@@ -68,6 +72,27 @@ TEST_F(DurableConnectionTest, WhoHasTooMuchToReadComesBackForTheRest) {
   }
   EXPECT_GT(connections, 1);
   for (const auto& call : calls) EXPECT_EQ(call->reply.get().value(), std::string(500, 'x'));
+}
+
+// Nothing but the connection has them: replies that are too large to be kept, however slowly they are read.
+TEST_F(DurableConnectionTest, RepliesThatAreKeptNowhereAllCome) {
+  reply_bytes_ = 100'000;
+  Open(1 << 18);
+  std::vector<std::shared_ptr<durable::TestCall>> calls;
+  for (int i = 0; i < 4; ++i) calls.push_back(durable::StartCall(outbox_, "much"));
+  service_->Start();
+  LateReader client(*service_);
+  outbox_.Connected([&client](const std::string& message) { client.line().Put(message); });
+  client.line().Send();
+  do {
+    const std::optional<absl::string_view> message = client.line().Next();
+    ASSERT_TRUE(message.has_value());
+    ASSERT_TRUE(outbox_.OnMessage(*message).ok());
+    client.line().Send();
+    while (service_->load().unfinished > 0) std::this_thread::yield();
+  } while (outbox_.standing().unanswered > 0);
+  for (const auto& call : calls) EXPECT_EQ(call->reply.get().value(), std::string(reply_bytes_, 'x'));
+  outbox_.Disconnected();
 }
 
 }  // namespace
