@@ -41,7 +41,12 @@ class DurableClient::Stream final : public grpc::ClientBidiReactor<grpc::ByteBuf
     context_.TryCancel();
     RemoveHold();
   }
-  void OnWriteDone(bool ok) override { writes_.Written(ok); }
+  // It need not be over when a write has failed: where that was on a connection that had just ended, this gRPC tries
+  // the call again by itself, writes what had been written again, and says nothing more of it.
+  void OnWriteDone(bool ok) override {
+    writes_.Written(ok);
+    if (!ok) context_.TryCancel();
+  }
   void OnDone(const grpc::Status& status) override {
     const std::shared_ptr<DurableClient> client = client_;
     const absl::Status why = why_;
