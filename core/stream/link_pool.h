@@ -2,11 +2,11 @@
 #ifndef SKEIN_CORE_STREAM_LINK_POOL_H_
 #define SKEIN_CORE_STREAM_LINK_POOL_H_
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -58,7 +58,9 @@ class LinkPool {
     std::string peer;  // its address
     wire::ProcessId process;
     uint64_t number;
-    auto operator<=>(const Place&) const = default;
+    bool operator<(const Place& other) const {
+      return std::tie(peer, process, number) < std::tie(other.peer, other.process, other.number);
+    }
   };
   struct Peer {
     wire::ProcessId name = RandomValue<wire::ProcessId>();  // of this process, there
