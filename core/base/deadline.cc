@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 
 namespace skein {
 
 absl::Time SteadyNow() { return absl::UnixEpoch() + absl::FromChrono(Clock::now().time_since_epoch()); }
+
+absl::Time BootNow() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return absl::TimeFromTimespec(now);
+}
 
 Deadline After(absl::Duration timeout) {
   const Deadline now = Clock::now();

@@ -1,17 +1,9 @@
 #include "core/durable/calls/outbox.h"
 
-#include <ctime>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace skein::durable {
-
-absl::Time BootNow() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return absl::TimeFromTimespec(now);
-}
 
 void Outbox::News::Tell() {
   for (auto& [callback, level] : persisted) callback(level);

@@ -18,13 +18,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/base/mutex.h"
 #include "core/durable/calls/message.h"
 
 namespace skein::durable {
-
-// A clock that nobody sets, as SteadyNow, but it goes on while this machine is suspended: its servers' go on, too.
-absl::Time BootNow();
 
 struct OutboxOptions {
   std::optional<Persistence> wanted;         // none: whatever the server's log gives
@@ -32,7 +30,7 @@ struct OutboxOptions {
   uint64_t most_bytes = uint64_t{64} << 20;  // of their requests
   // Of calls that are sent and not answered, while the server asks for less (SC'21, section 4.2).
   uint64_t most_when_slow = 16;
-  std::function<absl::Time()> now = BootNow;
+  std::function<absl::Time()> now = BootNow;  // the server's goes on while this machine is suspended
 };
 
 // Any thread, but for messages and connections: one at a time. Callbacks are called without locks, by who brings what
