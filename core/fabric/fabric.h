@@ -213,7 +213,7 @@ struct QueuePairOptions {
 
 struct DeviceCapabilities {
   bool copies_on_post = false;    // PostSend has read its source bytes when it returns, registered or not
-  bool announces_close = false;   // who ends a connection is seen by the peer, which need not send anything
+  bool announces_close = false;   // who ends a connection is seen by the peer, also if silent, before what it does next
   bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
   bool sleeps_through_unsolicited = false;  // false: Arm(kSolicited) is Arm(kCompletions)
   bool writes_registered_memory = true;     // peers may WRITE what was registered, not only what was allocated

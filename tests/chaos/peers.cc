@@ -94,7 +94,10 @@ void Peers::Connect(size_t client, Given given) {
   negotiation.asking = *std::move(asking);
   negotiation.end = node.fabrics->last();
   negotiation.given = std::move(given);
-  negotiation.due = world_.simulation().now() + world_.dice().Between(absl::ZeroDuration(), absl::Microseconds(40));
+  // Not before the news of links that this process has closed: where closing is announced, a server knows of it by the
+  // time it hears anything later.
+  negotiation.due = world_.simulation().now() + world_.longest_flight() +
+                    world_.dice().Between(absl::ZeroDuration(), absl::Microseconds(40));
 }
 
 void Peers::Answer(Negotiation& negotiation) {

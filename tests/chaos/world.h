@@ -43,6 +43,8 @@ class World {
   size_t processes() const { return processes_.size(); }
 
   bool announces_close() const { return config_.announce_close; }
+  // The longest that anything is on its way when nothing is broken, the news that a connection was closed among it.
+  absl::Duration longest_flight() const { return config_.latency + config_.jitter; }
 
   bool alive(size_t process) const { return processes_[process].device != nullptr; }
   // Alive, and not paused.
