@@ -48,8 +48,8 @@ absl::Status FlushRing::ReadMarks() {
   for (uint64_t slot = 0; slot < shape_.slots; ++slot) {
     const uint64_t mark = finished_[slot];
     // An entry is overwritten when all up to it are finished, so marks are never further apart than a lap.
-    const bool possible =
-        mark == 0 || (SlotOf(shape_, mark) == slot && mark - head_ + shape_.slots < 2 * uint64_t{shape_.slots});
+    const bool possible = mark == 0 || (mark <= kLastSequence && SlotOf(shape_, mark) == slot &&
+                                        mark - head_ + shape_.slots < 2 * uint64_t{shape_.slots});
     if (!possible) {
       return absl::DataLossError(
           absl::StrCat("the flush ring's marks are damaged at slot ", slot, "; restore it from a copy"));

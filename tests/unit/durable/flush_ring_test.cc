@@ -124,6 +124,15 @@ TEST_P(FlushRingTest, MarksThatCannotBeAreDamage) {
   }
 }
 
+TEST_P(FlushRingTest, AMarkWhoseNextLapWouldWrapIsDamage) {
+  ASSERT_TRUE(Open().ok());
+  const uint64_t slot = 0;
+  const uint64_t mark = ~uint64_t{0} - 3;  // slot 0's, and a lap later comes 0, a lap before slot 0's first
+  ASSERT_EQ(SlotOf(kShape, mark), slot);
+  std::memcpy(memory_->bytes() + MarkOffset(slot), &mark, sizeof(mark));
+  EXPECT_EQ(Open().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_P(FlushRingTest, OfAnEarlierLapIsNoEntry) {
   ASSERT_TRUE(Open().ok());
   for (uint64_t sequence = 1; sequence <= 6; ++sequence) {
