@@ -66,9 +66,15 @@ class Group:
     def allow(self, most):
         (self.folder / "memory.max").write_text(str(most))
 
+    def anonymous(self):
+        """Bytes. (There is no swap.)"""
+        fields = dict(line.split() for line in (self.folder / "memory.stat").read_text().splitlines())
+        return int(fields["anon"])
+
     def exhaust(self, program):
-        """Takes away half of what they have; that ends the process."""
-        self.allow(int((self.folder / "memory.current").read_text()) // 2)
+        """Takes away half of what they have; that ends the process. (Half of all would not always: files' pages, which
+        count, are taken back.)"""
+        self.allow(self.anonymous() // 2)
         if not await_true(program.ended, 20) or program.process.returncode != -signal.SIGKILL:
             raise RuntimeError(f"the process ended with {program.process.returncode}")
         program.kill()
