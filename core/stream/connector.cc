@@ -7,7 +7,7 @@
 #include "core/link/link.h"
 #include "core/stream/link_pool.h"
 #include "core/stream/negotiation.h"
-#include "core/stream/process_identity.h"
+#include "core/stream/own_process.h"
 #include "core/wire/bytes.h"
 #include "core/wire/negotiation.h"
 
@@ -157,7 +157,7 @@ class PoolingConnector final : public LinkConnector {
   const StreamOptions options_;
   progress::Waiter* const waiter_;
   const std::shared_ptr<Service> service_;
-  const ProcessIdentity process_;
+  const OwnProcess process_;
   const std::shared_ptr<LinkPool> pool_ = std::make_shared<LinkPool>();
 };
 

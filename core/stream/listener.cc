@@ -7,9 +7,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
+#include "core/base/random_value.h"
 #include "core/link/link.h"
 #include "core/stream/negotiation.h"
-#include "core/stream/process_identity.h"
+#include "core/stream/own_process.h"
 #include "core/wire/negotiation.h"
 
 namespace skein::stream {
@@ -123,7 +124,7 @@ class PoolingListener final : public LinkListener {
 
   absl::StatusOr<Result> AcceptFabric(const wire::Offer& offer, const Route& route,
                                       const std::shared_ptr<fabric::Device>& device, wire::Yes yes) {
-    yes.process = process_.id();
+    yes.process = id_;
     yes.window = service_->window();
     std::shared_ptr<Link> new_link;
     const size_t most = device->capabilities().copies_on_post ? options_.links : 1;
@@ -233,7 +234,8 @@ class PoolingListener final : public LinkListener {
   const StreamOptions options_;
   progress::Waiter* const waiter_;
   const std::shared_ptr<Service> service_;
-  const ProcessIdentity process_;
+  const OwnProcess process_;
+  const wire::ProcessId id_ = RandomValue<wire::ProcessId>();  // by which clients know links of its again
   const std::shared_ptr<UnusedLinks> unused_ = std::make_shared<UnusedLinks>();  // with the ports' ends
   const std::shared_ptr<link::Shares> shares_ =
       options_.shares != nullptr ? options_.shares : std::make_shared<link::Shares>();
