@@ -176,6 +176,7 @@ absl::Status Lane::why_disconnected() const {
     MutexLock lock(&breach_mu_);
     if (!breach_.empty()) return absl::DataLossError(breach_);
   }
+  if (absl::Status failed = error(); !failed.ok()) return failed;
   const absl::Status error = queue_pair_->error();
   return error.ok() ? absl::UnavailableError("it was closed") : error;
 }

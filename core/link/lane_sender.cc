@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "core/link/lane.h"
 #include "core/trace/counters.h"
 #include "core/trace/probes.h"
@@ -16,6 +17,8 @@ namespace {
 using schedule::Credits;
 
 constexpr size_t kMaxControlItems = 64;  // per message
+// Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
+constexpr size_t kMostWaiting = 32768;
 // Of a batch; whoever leads is kept from its own business by no more.
 constexpr size_t kMaxBatchBytes = 32 << 10;
 constexpr size_t kWorthSharing = 1024;  // bytes that a follower copies for its leader; for fewer, telling it costs more
@@ -310,6 +313,9 @@ void Lane::QueueControl(wire::ItemKind kind, std::string payload, uint32_t strea
 
 void Lane::Queue(Control control) {
   if (!error_.ok()) return;
+  if (control_.size() == kMostWaiting) {
+    return FailLocked(absl::UnavailableError(absl::StrCat("the peer has left ", kMostWaiting, " items unread")));
+  }
   control_.push_back(std::move(control));
   waits_.store(true, std::memory_order_release);
 }

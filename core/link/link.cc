@@ -105,14 +105,21 @@ bool Link::RemovePort(uint32_t stream) {
   const auto port = ports_.find(stream);
   if (port != ports_.end()) {
     Lane::Remove(*port->second);
+    if (port->second->counted_as_abandoned_) --abandoned_ports_;
     ports_.erase(port);
   }
   return ports_.empty();
 }
 
+bool Link::Abandoned(Port& port) {
+  MutexLock lock(&ports_mu_);
+  if (ports_.contains(port.stream()) && !std::exchange(port.counted_as_abandoned_, true)) ++abandoned_ports_;
+  return abandoned_ports_ <= kMostAbandoned;
+}
+
 bool Link::unused() const {
   MutexLock lock(&ports_mu_);
-  return absl::c_all_of(ports_, [](const auto& entry) { return entry.second->abandoned(); });
+  return ports_.size() == abandoned_ports_;
 }
 
 size_t Link::ports() const {
@@ -165,8 +172,7 @@ bool Link::idle() { return unused() && Flushed(); }
 bool Link::Retire() {
   if (!finished() && idle()) {
     Leave();
-    while (Poll()) {  // until the ports have been told, and let go of this link
-    }
+    Drain();  // so that the ports are told, and let go of this link
   }
   return finished();
 }
@@ -179,7 +185,8 @@ void Link::Leave() {
     MutexLock lock(&flush_mu_);
     is_first = !std::exchange(leaving_, true);
   }
-  if (is_first) first().SendControl(wire::ItemKind::kBye, {});
+  if (!is_first) return;
+  first().SendControl(wire::ItemKind::kBye, {});
   WhenFlushed([weak = weak_from_this()](const absl::Status&) {
     if (const std::shared_ptr<Link> link = weak.lock()) link->Close();
   });
@@ -196,10 +203,10 @@ bool Link::StillConnected() {
   return !finished() && absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->StillConnected(); });
 }
 
-void Link::CloseIfEmpty() {
+void Link::CloseIfUnused() {
   {
     MutexLock lock(&ports_mu_);
-    if (!ports_.empty()) return;
+    if (ports_.size() != abandoned_ports_) return;
     takes_no_port_ = true;
   }
   Close();

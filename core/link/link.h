@@ -71,6 +71,10 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Status AddPort(const std::shared_ptr<Port>& port);
   // No call to the port begins after this, but one may be under way. True if none is left.
   bool RemovePort(uint32_t stream);
+  // The port, which may have been removed, has lost its owner. Whether no more than kMostAbandoned on this link have:
+  // a peer that never closes its side of streams has them kept.
+  static constexpr size_t kMostAbandoned = 4096;
+  bool Abandoned(Port& port);
 
   // Takes as much of `buffers` as there is room for, at most `max_bytes`. Less than asked for lack of room: OnRoom
   // follows. UNAVAILABLE when the link is lost.
@@ -133,8 +137,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void set_check_peer(CheckPeer check_peer) { check_peer_ = std::move(check_peer); }
   // Ends the link; the next Poll tells the ports.
   void Close();
-  // The same, unless there are any; and none comes in between.
-  void CloseIfEmpty();
+  // The same, if it is unused; and no stream comes in between.
+  void CloseIfUnused();
   // Of an idle link: the same, but the peer is told first where it would not notice. To be polled until it is finished.
   void Leave();
   // Whether the peer has told this end where to write.
@@ -248,6 +252,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   mutable Mutex ports_mu_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports_ ABSL_GUARDED_BY(ports_mu_);
+  size_t abandoned_ports_ ABSL_GUARDED_BY(ports_mu_) = 0;
   uint32_t highest_stream_ ABSL_GUARDED_BY(ports_mu_) = 0;
   bool takes_no_port_ ABSL_GUARDED_BY(ports_mu_) = false;  // for it is about to be closed
 

@@ -53,6 +53,7 @@ class Port : public std::enable_shared_from_this<Port> {
  protected:
   // During OnData and OnBlock: of the message that carried it, if it is traced.
   const Arrival& arrival() const { return arrival_; }
+  // Link::Abandoned is to follow.
   void set_abandoned() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -63,6 +64,7 @@ class Port : public std::enable_shared_from_this<Port> {
   const uint32_t stream_;
   std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
   std::atomic<Lane*> lane_{nullptr};    // where it sends; release by who moves it, acquire by its sender
+  bool counted_as_abandoned_ = false;   // under the lock of the link's ports
   // Under its lane's sending lock:
   schedule::Migration migration_{0};
   bool on_lane_ = false;           // from Link::AddPort to RemovePort

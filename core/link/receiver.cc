@@ -390,6 +390,7 @@ void Link::Lose(const absl::Status& why) {
     MutexLock lock(&ports_mu_);
     lost_.store(true, std::memory_order_release);
     ports.swap(ports_);
+    abandoned_ports_ = 0;
   }
   const absl::StatusCode code = absl::IsAborted(why) ? absl::StatusCode::kAborted : absl::StatusCode::kUnavailable;
   const absl::Status lost(code, absl::StrCat("the link to the peer is lost: ", why.message()));

@@ -89,8 +89,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
     way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = FabricKind(way.device->name())](
                                  absl::string_view next) { return fabrics->CheckPeer(route, kind, next); });
-    pool_->Add(yes, route_, asks_for_new_, way.link);
-    return absl::OkStatus();
+    return pool_->Add(yes, route_, asks_for_new_, way.link);
   }
 
   const std::shared_ptr<LinkPool> pool_;

@@ -1,5 +1,7 @@
 #include "core/stream/link_pool.h"
 
+#include <utility>
+
 namespace skein::stream {
 namespace {
 
@@ -26,9 +28,15 @@ void LinkPool::AttemptEnds() {
   LeaveIdle();
 }
 
-void LinkPool::Add(const wire::Yes& yes, const Route& route, bool asked, const std::shared_ptr<link::Link>& link) {
+absl::Status LinkPool::Add(const wire::Yes& yes, const Route& route, bool asked,
+                           const std::shared_ptr<link::Link>& link) {
   const Place place{PeerOf(route), yes.process, yes.link};
   MutexLock lock(&mu_);
+  ForgetLost();
+  if (links_.contains(place)) {
+    return FallbackError(FallbackCode::kProtocol, "a new link by the name of one that there is");
+  }
+  CloseUnused(place.peer);
   if (asked) {
     PeerAt(place.peer).unaware = false;
     for (auto& [at, older] : links_) {
@@ -36,6 +44,16 @@ void LinkPool::Add(const wire::Yes& yes, const Route& route, bool asked, const s
     }
   }
   links_[place] = {link, !link->device()->capabilities().announces_close};
+  return absl::OkStatus();
+}
+
+void LinkPool::CloseUnused(const std::string& peer) {
+  std::vector<std::shared_ptr<link::Link>> unused;
+  for (const auto& [place, pooled] : links_) {
+    std::shared_ptr<link::Link> link = place.peer == peer ? pooled.link.lock() : nullptr;
+    if (link != nullptr && link->unused()) unused.push_back(std::move(link));
+  }
+  for (size_t i = 0; i + kMostUnused < unused.size(); ++i) unused[i]->CloseIfUnused();
 }
 
 void LinkPool::NamedInVain(const Route& route) {
@@ -46,7 +64,7 @@ void LinkPool::NamedInVain(const Route& route) {
 std::shared_ptr<link::Link> LinkPool::Find(const wire::Yes& yes, const Route& route) {
   MutexLock lock(&mu_);
   const auto found = links_.find({PeerOf(route), yes.process, yes.link});
-  return found == links_.end() ? nullptr : found->second.link.lock();
+  return found == links_.end() || found->second.left ? nullptr : found->second.link.lock();
 }
 
 void LinkPool::LeaveIdle() {
@@ -62,18 +80,18 @@ std::vector<std::shared_ptr<link::Link>> LinkPool::TakeIdle() {
   MutexLock lock(&mu_);
   if (attempts_ > 0) return idle;
   ForgetLost();
-  absl::erase_if(links_, [&](const auto& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    std::shared_ptr<link::Link> link = entry.second.link.lock();
-    if (link == nullptr) return false;
+  for (auto& [place, pooled] : links_) {
+    std::shared_ptr<link::Link> link = pooled.link.lock();
+    if (link == nullptr || pooled.left) continue;
     if (!link->idle()) {
       // Its last words may find no room any more because the peer is gone.
       if (link->unused()) link->StillConnected();
-      return false;
+      continue;
     }
-    if (entry.second.may_be_named) PeerAt(entry.first.peer).unaware = true;
+    if (std::exchange(pooled.may_be_named, false)) PeerAt(place.peer).unaware = true;
+    pooled.left = true;
     idle.push_back(std::move(link));
-    return true;
-  });
+  }
   leaving_ += idle.size();
   return idle;
 }

@@ -44,7 +44,8 @@ class LinkPool {
   // Also when the last words of a link have reached its peer. With no lock of a link held.
   void PortEnded() { LeaveIdle(); }
   // A new link, as agreed; `asked`: its offer asked for a new one only.
-  void Add(const wire::Yes& yes, const Route& route, bool asked, const std::shared_ptr<link::Link>& link);
+  // FallbackCode::kProtocol: the peer has one of that name already.
+  absl::Status Add(const wire::Yes& yes, const Route& route, bool asked, const std::shared_ptr<link::Link>& link);
   // A peer has named a link that is no more here.
   void NamedInVain(const Route& route);
   std::shared_ptr<link::Link> Find(const wire::Yes& yes, const Route& route);
@@ -53,6 +54,7 @@ class LinkPool {
   struct Pooled {
     std::weak_ptr<link::Link> link;  // owned by the waiter that watches it, and by its streams
     bool may_be_named = false;       // by the peer, when it is gone here
+    bool left = false;               // but its last words may be under way
   };
   struct Place {
     std::string peer;  // its address
@@ -68,15 +70,19 @@ class LinkPool {
   };
   // Of 200 bytes. One that is forgotten meets a newcomer in this process, which shares no link of before.
   static constexpr size_t kMostPeers = 4096;
+  // Links to one address that no stream here uses. More of them are those of a peer that lets none go: it takes
+  // nothing, or has pulled nothing.
+  static constexpr size_t kMostUnused = 64;
 
   void LeaveIdle();
   std::vector<std::shared_ptr<link::Link>> TakeIdle();
   void ForgetLost() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CloseUnused(const std::string& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Peer& PeerAt(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;  // before those of links
   int attempts_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links that are no more in the pool, and not left yet
+  size_t leaving_ ABSL_GUARDED_BY(mu_) = 0;  // links that are to be left at once
   absl::flat_hash_map<std::string, Peer> peers_ ABSL_GUARDED_BY(mu_);
   // In order, as what is left at once is left in order: so simulations repeat themselves.
   absl::btree_map<Place, Pooled> links_ ABSL_GUARDED_BY(mu_);

@@ -18,9 +18,9 @@ namespace {
 
 using link::Link;
 
-// Links without streams: their clients are about to leave them, or have died. Where nothing tells of a death, or the
-// good-bye was lost, only asking finds that out. Clients that leave none, but come by new ones, lose the oldest of
-// those on which nothing is under way. Any thread.
+// Links whose streams have no owners here: their clients are about to leave them, or have died. Where nothing tells of
+// a death, or the good-bye was lost, only asking finds that out. Clients that leave none, but come by new ones, lose
+// the oldest of those on which nothing is under way. Any thread.
 class UnusedLinks {
  public:
   void Add(const std::shared_ptr<Link>& link) {
@@ -30,7 +30,9 @@ class UnusedLinks {
       links_.push_back(link);
     }
     const std::vector<std::shared_ptr<Link>> left = Left();
-    for (size_t i = 0; i + kMost < left.size(); ++i) left[i]->CloseIfEmpty();
+    for (size_t i = 0; i + kMost < left.size(); ++i) {
+      if (i + kMostUnflushed < left.size() || left[i]->Flushed()) left[i]->CloseIfUnused();
+    }
   }
   void AskWhoIsThere() {
     for (const std::shared_ptr<Link>& link : Left()) link->StillConnected();
@@ -38,6 +40,7 @@ class UnusedLinks {
 
  private:
   static constexpr size_t kMost = 64;
+  static constexpr size_t kMostUnflushed = 256;  // whose clients have not taken all that they were sent
 
   std::vector<std::shared_ptr<Link>> Left() {
     std::vector<std::shared_ptr<Link>> left;
@@ -214,10 +217,9 @@ class PoolingListener final : public LinkListener {
     yes.stream = link->NewStreamNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
     // Nothing may be sent before the peer has attached: its open item gives the window.
+    const auto look_after = [weak = std::weak_ptr<Link>(link), unused = unused_] { LookAfter(weak.lock(), *unused); };
     std::shared_ptr<link::Port> port =
-        service_->MakePort({link, yes.stream, /*send_window=*/0,
-                            [weak = std::weak_ptr<Link>(link), unused = unused_] { LookAfter(weak.lock(), *unused); },
-                            /*opened=*/false});
+        service_->MakePort({link, yes.stream, /*send_window=*/0, look_after, look_after, /*opened=*/false});
     if (absl::Status status = link->AddPort(port); !status.ok()) return status;
     return port;
   }

@@ -26,7 +26,9 @@ struct Place {
   uint32_t stream = 0;
   uint64_t send_window = 0;      // what the peer lets this end send to begin with
   std::function<void()> on_end;  // to be called once, without locks, when the port has left the link
-  bool opened = true;            // false: the peer may not know the stream yet; its open item says when it does
+  // To be called without locks when the port has lost its owner, whether or not it has ended. May be null.
+  std::function<void()> on_abandoned = nullptr;
+  bool opened = true;  // false: the peer may not know the stream yet; its open item says when it does
 };
 
 // What the two ends of a place are. Any thread.

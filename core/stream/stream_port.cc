@@ -20,6 +20,7 @@ StreamPort::StreamPort(Place place, size_t receive_window, size_t large_payload)
       receive_window_(receive_window),
       large_payload_(large_payload),
       on_end_(std::move(place.on_end)),
+      on_abandoned_(std::move(place.on_abandoned)),
       may_arrive_(receive_window),
       may_send_(std::min(place.send_window, kMaxWindow)),
       opened_(place.opened) {}
@@ -109,8 +110,10 @@ void StreamPort::Abandon() {
     DropArrived();
     CountAsRead(unread);
   }
-  if (!closed) Abort(absl::CancelledError("the stream was destroyed"));
+  const bool waits = link_->Abandoned(*this);
+  if (!closed || !waits) Abort(absl::CancelledError("the stream was destroyed"));
   LeaveIfEnded();
+  if (on_abandoned_) on_abandoned_();
 }
 
 void StreamPort::LeaveIfEnded() {

@@ -41,7 +41,8 @@ class StreamPort final : public link::Port {
     return traced_.load(std::memory_order_relaxed) ? LastArrival() : link::Arrival{};
   }
   // The owner is gone: aborts, unless this side is closed already; then what still arrives is dropped until the peer
-  // has closed its side, too, so that the last words written here are not lost to an abort.
+  // has closed its side, too, so that the last words written here are not lost to an abort. (Unless there are too many
+  // for whose peer that is waited.)
   void Abandon();
 
   absl::Status OnData(absl::Span<const std::byte> payload) override;
@@ -83,6 +84,7 @@ class StreamPort final : public link::Port {
   const size_t large_payload_;
 
   const std::function<void()> on_end_;
+  const std::function<void()> on_abandoned_;
 
   std::atomic<bool> traced_ = false;  // relaxed: whether last_arrival_ says anything
   mutable Mutex mu_;

@@ -84,5 +84,34 @@ TEST_F(HostileStreamsTest, TextThatWouldSpoilALog) {
   EXPECT_LT(end.message().size(), 300u);
 }
 
+TEST_F(HostileStreamsTest, StreamsWithoutEndThatOnlyThisEndCloses) {
+  wire::Offer offer;
+  offer.fabrics = {{"sim", "for no new link"}};
+  ExpectAlive();
+  for (size_t i = 0; i < Link::kMostAbandoned + 100; ++i) {
+    stream::Listener::Result result = listener_->Accept(wire::EncodeOffer(offer), {});
+    ASSERT_NE(result.outcome.stream, nullptr);
+    result.outcome.stream->CloseWrite();
+    result.outcome.stream.reset();
+    Poll();
+  }
+  EXPECT_EQ(stream_->link()->ports(), Link::kMostAbandoned + 1);
+  ExpectAlive();
+}
+
+// Each stream that ends here leaves the peer a word, and it takes none.
+TEST_F(HostileStreamsTest, StreamsWithoutEndWhoseEndsNobodyReads) {
+  wire::Offer offer;
+  offer.fabrics = {{"sim", "for no new link"}};
+  ExpectAlive();
+  int streams = 0;
+  for (; streams < 40'000 && !waiter_.source->finished(); ++streams) {
+    const stream::Listener::Result result = listener_->Accept(wire::EncodeOffer(offer), {});
+    if (result.outcome.stream == nullptr) break;
+  }
+  EXPECT_GT(streams, 10'000) << "as many as one host may have at once";
+  ExpectLost("the peer has left 32768 items unread");
+}
+
 }  // namespace
 }  // namespace skein::link

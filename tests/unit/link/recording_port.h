@@ -9,7 +9,7 @@
 
 namespace skein::link {
 
-class RecordingPort final : public Port {
+class RecordingPort : public Port {
  public:
   using Port::Port;
   absl::Status OnData(absl::Span<const std::byte> payload) override {

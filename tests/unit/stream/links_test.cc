@@ -50,6 +50,52 @@ TEST_P(LinksTest, ThoseThatNobodyUsesAreNotKeptWithoutEnd) {
   EXPECT_EQ(ends.server_waiter.watched(), 64u);
 }
 
+// A client that asks for another link each time, over which it never closes anything.
+TEST_P(LinksTest, ThoseWhoseStreamsTheServerHasClosedAreNotKeptWithoutEnd) {
+  TwoEnds ends(GetParam());
+  std::vector<std::shared_ptr<Stream>> kept;
+  for (int i = 0; i < 70; ++i) {
+    const auto attempt = ends.connector->Begin({}).value();
+    wire::Offer offer = wire::DecodeOffer(attempt->offer()).value();
+    offer.new_link_only = true;
+    Listener::Result accepted = ends.listener->Accept(wire::EncodeOffer(offer), {});
+    kept.push_back(attempt->Complete(accepted.answer).stream);
+    ends.Pump();
+    accepted.outcome.stream->CloseWrite();
+    accepted.outcome.stream.reset();
+    ends.Pump();
+  }
+  EXPECT_LE(ends.server_waiter.watched(), 65u);  // of the last it is not known yet whether all has arrived
+}
+
+// Clients that stand still, and have much to take.
+TEST(SilentLinksTest, ThoseOnWhichSomethingIsUnderWayAreKeptForLonger) {
+  struct Client {
+    ManualWaiter waiter;  // polled until the stream is open
+    std::unique_ptr<Connector> connector;
+    std::shared_ptr<Stream> stream;
+  };
+  const StreamOptions options = {.ring_bytes = wire::kRingGranule};
+  TwoEnds ends(Kind::kSilentSim, options);
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 260; ++i) {
+    Client& client = *clients.emplace_back(std::make_unique<Client>());
+    client.connector = CreateConnector(std::make_shared<OneFabric>(ends.client_device), options, &client.waiter);
+    const auto attempt = client.connector->Begin({}).value();
+    Listener::Result accepted = ends.listener->Accept(attempt->offer(), {});
+    client.stream = attempt->Complete(accepted.answer).stream;
+    for (int round = 0; round < 4; ++round) {
+      ends.Pump();
+      client.waiter.PollAll();
+    }
+    ASSERT_EQ(WriteText(*accepted.outcome.stream, std::string(200'000, 'x')).value(), 200'000u) << i;
+    accepted.outcome.stream->CloseWrite();
+    accepted.outcome.stream.reset();
+  }
+  ends.Pump();
+  EXPECT_EQ(ends.server_waiter.watched(), 256u + 1) << "links, and what takes turns between them";
+}
+
 TEST(ShmLinksTest, FurtherStreamsGoWhereThereAreFewest) {
   TwoEnds ends(Kind::kShm, {.links = 3});
   std::vector<TwoEnds::Pair> pairs;
@@ -72,6 +118,36 @@ TEST(ShmLinksTest, OneThatIsLeftMakesRoomForAnother) {
   const TwoEnds::Pair third = ends.Connect();
   ASSERT_NE(third.client, nullptr) << ToString(third.client_why);
   EXPECT_NE(third.client->link(), first.client->link());
+}
+
+// A server that agrees to another link each time, and pulls nothing.
+TEST(SilentLinksTest, ThoseThatAServerDoesNotLetGoAreNotKeptWithoutEnd) {
+  struct Server {
+    ManualWaiter waiter;  // polled until the stream is open
+    std::unique_ptr<Listener> listener;
+    std::shared_ptr<Stream> stream;
+  };
+  const StreamOptions options = {.ring_bytes = wire::kRingGranule};
+  TwoEnds ends(Kind::kSilentSim, options);
+  std::vector<std::unique_ptr<Server>> servers;
+  for (int i = 0; i < 70; ++i) {
+    Server& server = *servers.emplace_back(std::make_unique<Server>());
+    server.listener = CreateListener(std::make_shared<OneFabric>(ends.server_device), options, &server.waiter);
+    auto attempt = ends.connector->Begin({}).value();
+    Listener::Result accepted = server.listener->Accept(attempt->offer(), {});
+    server.stream = std::move(accepted.outcome.stream);
+    std::shared_ptr<Stream> client = attempt->Complete(accepted.answer).stream;
+    ASSERT_NE(client, nullptr) << i;
+    attempt.reset();
+    for (int round = 0; round < 4; ++round) {
+      ends.Pump();
+      server.waiter.PollAll();
+    }
+    ASSERT_EQ(WriteText(*client, std::string(200'000, 'x')).value(), 200'000u);
+    client.reset();
+    ends.Pump();
+  }
+  EXPECT_LE(ends.client_waiter.watched(), 65u);
 }
 
 // Two servers of one client, which has a stream with the first.
@@ -119,6 +195,22 @@ TEST_F(StrangersTest, CannotPutAStreamOntoAnothersLink) {
   lie.stream = 1000;
   EXPECT_EQ(Complete(*Begin(2), lie), nullptr);
   ASSERT_TRUE(WriteText(*stream_, "still there").ok());
+}
+
+TEST_F(StrangersTest, CannotGiveTwoLinksOneName) {
+  const auto attempt = Begin(2);
+  const std::shared_ptr<Stream> of_second = Complete(*attempt, Accepted(*second_, *attempt));
+  ASSERT_NE(of_second, nullptr);
+  const auto further = Begin(2);
+  wire::Offer offer = wire::DecodeOffer(further->offer()).value();
+  offer.new_link_only = true;
+  Listener::Result result = second_->Accept(wire::EncodeOffer(offer), {});
+  wire::Yes lie = std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
+  lie.link = 1;
+  const Outcome outcome = further->Complete(wire::EncodeAnswer(lie));
+  EXPECT_EQ(outcome.stream, nullptr);
+  EXPECT_NE(outcome.why.detail.find("by the name of one that there is"), std::string::npos) << ToString(outcome.why);
+  EXPECT_TRUE(WriteText(*of_second, "still there").ok());
 }
 
 TEST_F(StrangersTest, CannotCallTheirLinkByAnothersName) {

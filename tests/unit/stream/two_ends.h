@@ -31,7 +31,9 @@ class ManualWaiter final : public progress::Waiter {
  public:
   // A link and the streams that are on it keep each other until it is finished.
   ~ManualWaiter() override {
-    for (const auto& source : sources_) static_cast<link::Link&>(*source).Close();
+    for (const auto& source : sources_) {
+      if (auto* link = dynamic_cast<link::Link*>(source.get())) link->Close();  // or a server's shares
+    }
     PollAll();
   }
   void Watch(std::shared_ptr<progress::Source> source) override { sources_.push_back(std::move(source)); }
