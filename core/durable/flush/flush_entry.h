@@ -56,6 +56,8 @@ constexpr size_t OperatorWordOffset(size_t slot_bytes) { return slot_bytes - siz
 constexpr bool WordIsOf(uint64_t operator_word, uint64_t sequence) {
   return static_cast<uint32_t>(operator_word >> 32) == static_cast<uint32_t>(sequence);
 }
+// A word that is not. 0 is one of sequence 2^32.
+constexpr uint64_t WordOfNone(uint64_t sequence) { return ~sequence << 32; }
 
 // The entry with this sequence, if it is there and whole. `slot` may change while it is read and may hold anything:
 // what is returned was copied before it was checked. The epoch is checked only if key.epoch is not 0.

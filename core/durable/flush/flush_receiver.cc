@@ -53,14 +53,17 @@ void FlushReceiver::TakeCompletions() {
   }
 }
 
+std::atomic_ref<uint64_t> FlushReceiver::OperatorWord(uint64_t sequence) {
+  std::byte* const slot = slots_->bytes().data() + SlotOf(options_.shape, sequence) * options_.shape.slot_bytes;
+  return std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(slot + OperatorWordOffset(options_.shape.slot_bytes)));
+}
+
 bool FlushReceiver::HasCome(uint64_t sequence) {
   if (sequence >= ring_->head() + options_.shape.slots) return false;
   if (!SentByWrite(options_.mode)) return sequence <= arrived_;
-  std::byte* const slot = slots_->bytes().data() + SlotOf(options_.shape, sequence) * options_.shape.slot_bytes;
-  auto* const word = reinterpret_cast<uint64_t*>(slot + OperatorWordOffset(options_.shape.slot_bytes));
   // Pairs with the last word of the sender's WRITE, which the fabric makes visible (release) after all that precedes
   // it.
-  return WordIsOf(std::atomic_ref<uint64_t>(*word).load(std::memory_order_acquire), sequence);
+  return WordIsOf(OperatorWord(sequence).load(std::memory_order_acquire), sequence);
 }
 
 // What has come and was never finished; the ring's next is the first that has not come when they are acknowledged.

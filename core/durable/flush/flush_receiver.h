@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_DURABLE_FLUSH_FLUSH_RECEIVER_H_
 #define SKEIN_CORE_DURABLE_FLUSH_FLUSH_RECEIVER_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -73,6 +74,8 @@ class FlushReceiver {
 
   absl::Status Prepare(std::shared_ptr<Storage> storage);
   absl::Status PrepareConnection(const FlushOffer& offer);
+  void ClearWords();
+  std::atomic_ref<uint64_t> OperatorWord(uint64_t sequence);
   void TakeCompletions();
   std::vector<FlushEntry> TakeEntries();
   bool HasCome(uint64_t sequence);

@@ -63,7 +63,6 @@ class FlushRing {
   absl::Status CheckNothingIsMissing(const Opening& last) const;
   absl::Status MakeSafe(absl::Span<const FlushEntry> unfinished);
   absl::Status Begin(const Opening& last);
-  absl::Status ClearWords();
   uint64_t FirstOpen() const;
 
   const std::shared_ptr<Storage> storage_;

@@ -44,7 +44,18 @@ absl::Status FlushReceiver::Prepare(std::shared_ptr<Storage> storage) {
       in_place ? device_.Register(ring_->MappedSlots(), access) : device_.Allocate(SlotsBytes(options_.shape), access);
   if (!slots.ok()) return slots.status();
   slots_ = *std::move(slots);
+  if (by_write) ClearWords();
   return absl::OkStatus();
+}
+
+// What is lost may lie there with the very word that tells when its sequence comes, and blank memory has that of
+// sequence 2^32. Need not be persisted: after a crash its epoch tells.
+void FlushReceiver::ClearWords() {
+  // In the log itself those before next() stay, which are unfinished.
+  const uint64_t end = (memory_.in_place ? ring_->head() : ring_->next()) + options_.shape.slots;
+  for (uint64_t sequence = ring_->next(); sequence < end; ++sequence) {
+    OperatorWord(sequence).store(WordOfNone(sequence), std::memory_order_relaxed);  // no sender is there yet
+  }
 }
 
 absl::StatusOr<std::string> FlushReceiver::Accept(absl::string_view bytes) {

@@ -133,18 +133,7 @@ absl::Status FlushRing::Begin(const Opening& last) {
       MakeHeadSlot(key_.identity, {.number = last.number + 1, .head = HeadOf(next_), .epoch = key_.epoch});
   absl::Status status = storage_->Write(SlotOffset(opening.number), BytesOf(opening));
   if (status.ok()) status = storage_->Persist(SlotOffset(opening.number), sizeof(opening));
-  if (status.ok() && place_ == HeaderPlace::kLast) status = ClearWords();
   return status;
-}
-
-// What is lost may lie there with the very word that tells when its sequence comes. Need not be persisted: after a
-// crash its epoch tells.
-absl::Status FlushRing::ClearWords() {
-  for (uint64_t sequence = next_; sequence < head_ + shape_.slots; ++sequence) {
-    const uint64_t word = SlotOffsetOf(shape_, sequence) + OperatorWordOffset(shape_.slot_bytes);
-    if (absl::Status cleared = storage_->WriteWord(word, 0); !cleared.ok()) return cleared;
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace skein::durable
