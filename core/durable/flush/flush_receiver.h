@@ -66,7 +66,7 @@ class FlushReceiver {
 
   // What an acknowledgement is worth.
   Persistence level() const { return Achieved(options_.mode, memory_, options_.platform); }
-  uint64_t unfinished() const { return ring_->next() - ring_->head(); }
+  uint64_t unfinished() const { return ring_->next() > ring_->head() ? ring_->next() - ring_->head() : 0; }
   bool connected() const { return queue_pair_ != nullptr && connection_.ok(); }
 
  private:

@@ -35,8 +35,10 @@ class FlushRing {
   const RingShape& shape() const { return shape_; }
 
   uint64_t head() const { return head_; }  // the first that is not finished
-  uint64_t next() const { return next_; }  // the first that has not come
-  // Whether it was finished, in this life or an earlier one. For sequences from head() to slots further.
+  // The first that has not come. Below head() when one that was lost has come again and is finished, and those after it
+  // were finished in an earlier life: the sender sends these again, too, and is to hear of each.
+  uint64_t next() const { return next_; }
+  // Whether it was finished, in this life or an earlier one. For sequences from head() or next() to slots further.
   bool IsFinished(uint64_t sequence) const { return finished_[SlotOf(shape_, sequence)] == sequence; }
 
   // Entries up to `next` - 1 have come. They are copied from `slots`, unless that is the storage itself, and persisted.
