@@ -148,22 +148,26 @@ absl::Status FlushReceiver::FinishPending() {
   return absl::OkStatus();
 }
 
+// In batches: in a queue that is full, no more than one of them is tried in a Poll.
 void FlushReceiver::PostReplies() {
-  if (to_send_.empty()) return;
-  RequestBatch batch(to_send_.size());
-  for (const Reply& reply : to_send_) {
-    const uint64_t offset = kFeedbackBytes + SlotOf(options_.shape, reply.sequence) * ReplyStride(offer_.reply_bytes);
-    fabric::SendRequest& request = batch.Add(Opcode::kWriteWithImmediate, 0, SegmentOf(*replies_, offset, reply.bytes),
-                                             After(offer_.feedback, offset));
-    request.immediate = static_cast<uint32_t>(reply.sequence);
-    request.solicited = true;
-  }
-  batch.back().signaled = true;
-  const absl::Status posted = batch.PostOn(*queue_pair_);
-  if (posted.ok()) {
-    to_send_.clear();
-  } else if (!absl::IsResourceExhausted(posted)) {
-    Fail(posted.message());
+  // An honest sender waits for one to each slot at most.
+  if (to_send_.size() > options_.shape.slots) return Fail("it takes no replies");
+  while (!to_send_.empty()) {
+    const size_t many = std::min<size_t>(to_send_.size(), options_.batch);
+    RequestBatch batch(many);
+    for (size_t i = 0; i < many; ++i) {
+      const Reply& reply = to_send_[i];
+      const uint64_t offset = kFeedbackBytes + SlotOf(options_.shape, reply.sequence) * ReplyStride(offer_.reply_bytes);
+      fabric::SendRequest& request = batch.Add(
+          Opcode::kWriteWithImmediate, 0, SegmentOf(*replies_, offset, reply.bytes), After(offer_.feedback, offset));
+      request.immediate = static_cast<uint32_t>(reply.sequence);
+      request.solicited = true;
+    }
+    batch.back().signaled = true;
+    const absl::Status posted = batch.PostOn(*queue_pair_);
+    if (absl::IsResourceExhausted(posted)) return;
+    if (!posted.ok()) return Fail(posted.message());
+    to_send_.erase(to_send_.begin(), to_send_.begin() + static_cast<ptrdiff_t>(many));
   }
 }
 

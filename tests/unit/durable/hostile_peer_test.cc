@@ -51,12 +51,20 @@ class HostileSender : public HostilePeer {
                              After(answer_.slots, offset))
                     .ok());
     Run();
+    peer_.Poll();
   }
   std::string Slot(uint64_t sequence, absl::string_view payload, const RingKey& key) {
     std::string slot(kShape.slot_bytes, '\0');
     MakeFlushEntry({reinterpret_cast<std::byte*>(slot.data()), slot.size()}, HeaderPlace::kLast, key, {}, sequence, 0,
                    payload);
     return slot;
+  }
+  void Request(uint64_t sequence) {
+    Write(SlotOf(kShape, sequence) * kShape.slot_bytes, Slot(sequence, "request", answer_.key));
+  }
+  absl::Status PollAndFinish() {
+    return receiver_->Poll(
+        [this](const FlushEntry& entry) { ASSERT_TRUE(receiver_->Finish(entry.sequence, "reply").ok()); });
   }
   absl::Status Poll() {
     return receiver_->Poll([this](FlushEntry entry) { requests_.push_back(entry.payload); });
@@ -101,6 +109,36 @@ TEST_F(HostileSender, ReachesNothingButTheSlots) {
   Write(SlotsBytes(kShape), "behind the last slot, where nothing of it is");
   for (int i = 0; i < 1000 && receiver_->connected(); ++i) Poll().IgnoreError();
   EXPECT_FALSE(receiver_->connected());
+}
+
+// The queue has room for so many replies, beside as many feedback words as may be on their way.
+constexpr uint64_t kRepliesOnTheirWay = uint64_t{2} * kShape.slots;
+
+TEST_F(HostileSender, WhoTakesNoRepliesIsCutOff) {
+  absl::Status status;
+  uint64_t sequence = 0;
+  while (status.ok() && sequence < 1000) {
+    Request(++sequence);
+    status = PollAndFinish();
+  }
+  EXPECT_THAT(std::string(status.message()), HasSubstr("takes no replies"));
+  EXPECT_EQ(sequence, kRepliesOnTheirWay + kShape.slots + 1) << "an honest one may wait for a reply to each slot";
+}
+
+TEST_F(HostileSender, WhoTakesThemLateGetsThemAll) {
+  for (uint64_t sequence = 1; sequence <= kRepliesOnTheirWay + kShape.slots; ++sequence) {
+    Request(sequence);
+    ASSERT_TRUE(PollAndFinish().ok());
+  }
+  for (uint64_t receives = 0; receives < kRepliesOnTheirWay + kShape.slots; ++receives) {
+    ASSERT_TRUE(fabric::PostReceive(*peer_.queue_pair, {}).ok());
+    Run();
+    ASSERT_TRUE(PollAndFinish().ok());
+  }
+  Run();
+  std::vector<uint32_t> replies;
+  for (const fabric::Completion& completion : peer_.Poll()) replies.push_back(completion.immediate);
+  EXPECT_THAT(replies, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
 }
 
 class HostileReceiver : public HostilePeer {
