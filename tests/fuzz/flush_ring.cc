@@ -133,12 +133,10 @@ std::string Ring(HeaderPlace place, uint64_t entries) {
   auto medium = std::make_shared<SimulatedMedium>(StorageBytes(kShape), Granule::kSector, 1);
   std::vector<FlushEntry> none;
   auto ring = *FlushRing::Open(medium->Open(), kShape, place, none, kIdentity);
-  std::string slots(durable::SlotsBytes(kShape), '\0');
-  const absl::Span<std::byte> memory(reinterpret_cast<std::byte*>(slots.data()), slots.size());
   for (uint64_t sequence = 1; sequence <= entries; ++sequence) {
-    const auto slot = memory.subspan(SlotOf(kShape, sequence) * kShape.slot_bytes, kShape.slot_bytes);
-    MakeFlushEntry(slot, place, ring->key(), {}, sequence, sequence - 1, std::string(sequence * 13 % 129, 'r'));
-    ring->Persist(sequence + 1, memory).IgnoreError();
+    const FlushEntry entry{
+        .sequence = sequence, .settled = sequence - 1, .payload = std::string(sequence * 13 % 129, 'r')};
+    ring->Persist(sequence + 1, {&entry, 1}).IgnoreError();
     if (sequence + 3 > entries || sequence % 3 == 0) continue;
     ring->Finish(std::vector<uint64_t>{sequence}).IgnoreError();
   }

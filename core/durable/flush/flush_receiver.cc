@@ -26,7 +26,7 @@ absl::Status FlushReceiver::Poll(Handler on_request) {
   if (connected()) {
     TakeCompletions();
     entries = TakeEntries();
-    if (absl::Status acknowledged = Acknowledge(); !acknowledged.ok()) return acknowledged;
+    if (absl::Status acknowledged = Acknowledge(entries); !acknowledged.ok()) return acknowledged;
   }
   for (FlushEntry& entry : entries) on_request(std::move(entry));
   if (absl::Status finished = FinishPending(); !finished.ok()) return finished;
@@ -90,11 +90,12 @@ std::vector<FlushEntry> FlushReceiver::TakeEntries() {
   return entries;
 }
 
-absl::Status FlushReceiver::Acknowledge() {
+absl::Status FlushReceiver::Acknowledge(absl::Span<const FlushEntry> entries) {
   if (FlushedBySender(options_.mode)) {
     ring_->Take(come_);
   } else if (come_ > ring_->next()) {
-    if (absl::Status persisted = ring_->Persist(come_, slots_->bytes()); !persisted.ok()) return persisted;
+    const absl::Span<const FlushEntry> copies = memory_.in_place ? absl::Span<const FlushEntry>() : entries;
+    if (absl::Status persisted = ring_->Persist(come_, copies); !persisted.ok()) return persisted;
   }
   PostFeedback();
   return absl::OkStatus();

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/durable/flush/flush_entry.h"
 #include "core/durable/flush/flush_mode.h"
 #include "core/durable/flush/flush_ring.h"
@@ -79,7 +80,7 @@ class FlushReceiver {
   void TakeCompletions();
   std::vector<FlushEntry> TakeEntries();
   bool HasCome(uint64_t sequence);
-  absl::Status Acknowledge();
+  absl::Status Acknowledge(absl::Span<const FlushEntry> entries);
   void PostFeedback();
   absl::Status FinishPending();
   void PostReplies();

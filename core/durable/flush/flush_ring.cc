@@ -19,23 +19,31 @@ LogMemory FlushRing::memory(bool in_place) const {
           .on_persist = storage_->persistence()};
 }
 
-absl::Status FlushRing::Persist(uint64_t next, absl::Span<const std::byte> slots) {
-  if (storage_ == nullptr || !failure_.ok()) {
-    if (failure_.ok()) next_ = next;
-    return failure_;
+absl::Status FlushRing::Persist(uint64_t next, absl::Span<const FlushEntry> copies) {
+  if (storage_ != nullptr && failure_.ok()) failure_ = Write(copies);
+  if (storage_ != nullptr && failure_.ok()) {
+    std::vector<Extent> extents;
+    for (uint64_t sequence = next_; sequence < next; ++sequence) {
+      extents.push_back({SlotOffsetOf(shape_, sequence), shape_.slot_bytes});
+    }
+    failure_ = storage_->Persist(extents);
   }
-  std::vector<Extent> extents;
-  const bool in_place = slots.data() == MappedSlots().data();
-  for (uint64_t sequence = next_; sequence < next; ++sequence) {
-    const uint64_t at = SlotOffsetOf(shape_, sequence);
-    extents.push_back({at, shape_.slot_bytes});
-    if (in_place) continue;
-    const absl::Span<const std::byte> slot = slots.subspan(at - SlotsOffset(shape_), shape_.slot_bytes);
-    failure_.Update(storage_->Write(at, {reinterpret_cast<const char*>(slot.data()), slot.size()}));
-  }
-  if (failure_.ok()) failure_ = storage_->Persist(extents);
   if (failure_.ok()) next_ = next;
   return failure_;
+}
+
+// Made anew from what was checked: where they were copied from, the sender may have overwritten them since.
+absl::Status FlushRing::Write(absl::Span<const FlushEntry> entries) {
+  if (entries.empty()) return absl::OkStatus();
+  std::vector<std::byte> slot(shape_.slot_bytes);
+  for (const FlushEntry& entry : entries) {
+    const absl::Span<const std::byte> taken =
+        MakeFlushEntry(absl::MakeSpan(slot), place_, key_, entry.client, entry.sequence, entry.settled, entry.payload);
+    const uint64_t at = SlotOffsetOf(shape_, entry.sequence) + (taken.data() - slot.data());
+    absl::Status written = storage_->Write(at, {reinterpret_cast<const char*>(taken.data()), taken.size()});
+    if (!written.ok()) return written;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status FlushRing::Finish(absl::Span<const uint64_t> sequences) {

@@ -41,8 +41,9 @@ class FlushRing {
   // Whether it was finished, in this life or an earlier one. For sequences from head() or next() to slots further.
   bool IsFinished(uint64_t sequence) const { return finished_[SlotOf(shape_, sequence)] == sequence; }
 
-  // Entries up to `next` - 1 have come. They are copied from `slots`, unless that is the storage itself, and persisted.
-  absl::Status Persist(uint64_t next, absl::Span<const std::byte> slots);
+  // Entries up to `next` - 1 have come, and are persisted. `copies` are written to their slots before; those that the
+  // device has put there, or that were finished in an earlier life, need none.
+  absl::Status Persist(uint64_t next, absl::Span<const FlushEntry> copies);
   // The same for who needs them not persisted.
   void Take(uint64_t next) { next_ = next; }
 
@@ -65,6 +66,7 @@ class FlushRing {
   absl::Status CheckNothingIsMissing(const Opening& last) const;
   absl::Status MakeSafe(absl::Span<const FlushEntry> unfinished);
   absl::Status Begin(const Opening& last);
+  absl::Status Write(absl::Span<const FlushEntry> entries);
   uint64_t FirstOpen() const;
 
   const std::shared_ptr<Storage> storage_;

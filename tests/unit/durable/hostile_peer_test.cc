@@ -1,6 +1,8 @@
 // Peers that do not keep to the protocol: they lose their connection, and nothing else happens.
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/durable/flush/flush_receiver.h"
@@ -9,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
+#include "tests/unit/durable/crashing_memory.h"
 
 namespace skein::durable {
 namespace {
@@ -31,11 +34,12 @@ class HostilePeer : public testing::Test {
 class HostileSender : public HostilePeer {
  protected:
   void SetUp() override { SetUpAnew(); }
-  void SetUpAnew() {
+  void SetUpAnew(std::shared_ptr<Storage> storage = nullptr) {
+    receiver_.reset();
     peer_.queue_pair = peer_.NewQueuePair();
     FlushReceiverOptions options;
     options.shape = kShape;
-    receiver_ = FlushReceiver::Open(*own_, nullptr, options).value();
+    receiver_ = FlushReceiver::Open(*own_, std::move(storage), options).value();
     FlushOffer offer;
     offer.mode = options.mode;
     offer.slots = kShape.slots;
@@ -53,14 +57,14 @@ class HostileSender : public HostilePeer {
     Run();
     peer_.Poll();
   }
-  std::string Slot(uint64_t sequence, absl::string_view payload, const RingKey& key) {
+  std::string Slot(uint64_t sequence, absl::string_view payload, const RingKey& key, uint64_t settled = 0) {
     std::string slot(kShape.slot_bytes, '\0');
-    MakeFlushEntry({reinterpret_cast<std::byte*>(slot.data()), slot.size()}, HeaderPlace::kLast, key, {}, sequence, 0,
-                   payload);
+    MakeFlushEntry({reinterpret_cast<std::byte*>(slot.data()), slot.size()}, HeaderPlace::kLast, key, {}, sequence,
+                   settled, payload);
     return slot;
   }
-  void Request(uint64_t sequence) {
-    Write(SlotOf(kShape, sequence) * kShape.slot_bytes, Slot(sequence, "request", answer_.key));
+  void Request(uint64_t sequence, uint64_t settled = 0) {
+    Write(SlotOf(kShape, sequence) * kShape.slot_bytes, Slot(sequence, "request", answer_.key, settled));
   }
   absl::Status PollAndFinish() {
     return receiver_->Poll(
@@ -139,6 +143,51 @@ TEST_F(HostileSender, WhoTakesThemLateGetsThemAll) {
   std::vector<uint32_t> replies;
   for (const fabric::Completion& completion : peer_.Poll()) replies.push_back(completion.immediate);
   EXPECT_THAT(replies, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+}
+
+// A storage that is not mapped, and tells when it is written.
+class ToldStorage final : public Storage {
+ public:
+  ToldStorage(std::shared_ptr<Storage> storage, std::function<void()> written)
+      : storage_(std::move(storage)), written_(std::move(written)) {}
+  uint64_t size() const override { return storage_->size(); }
+  Persistence persistence() const override { return storage_->persistence(); }
+  bool fine_grained() const override { return storage_->fine_grained(); }
+  using Storage::Persist;
+  using Storage::Write;
+  absl::Status Write(uint64_t offset, absl::Span<const absl::string_view> pieces) override {
+    absl::Status status = storage_->Write(offset, pieces);
+    written_();
+    return status;
+  }
+  absl::Status WriteWord(uint64_t offset, uint64_t value) override { return storage_->WriteWord(offset, value); }
+  absl::Status Persist(absl::Span<const Extent> extents) override { return storage_->Persist(extents); }
+  absl::Status Read(uint64_t offset, absl::Span<char> into) const override { return storage_->Read(offset, into); }
+
+ private:
+  const std::shared_ptr<Storage> storage_;
+  const std::function<void()> written_;
+};
+
+TEST_F(HostileSender, WhatIsOverwrittenWhileItIsPersistedIsStoredAsItWasChecked) {
+  const auto memory = std::make_shared<CrashingMemory>(StorageBytes(kShape));
+  bool overwrite = false;
+  SetUpAnew(std::make_shared<ToldStorage>(memory->Open(/*mapped=*/false), [&] {
+    if (!std::exchange(overwrite, false)) return;
+    for (const uint64_t slot : {1, 2}) Write(slot * kShape.slot_bytes, std::string(kShape.slot_bytes, 'z'));
+  }));
+  Request(1);
+  Request(2);
+  overwrite = true;
+  ASSERT_TRUE(Poll().ok());
+  ASSERT_FALSE(overwrite);
+  Request(3, /*settled=*/2);
+  ASSERT_TRUE(Poll().ok());
+  memory->LosePower();
+  SetUpAnew(memory->Open(/*mapped=*/false));
+  requests_.clear();
+  ASSERT_TRUE(Poll().ok());
+  EXPECT_THAT(requests_, testing::ElementsAre("request", "request", "request"));
 }
 
 class HostileReceiver : public HostilePeer {
