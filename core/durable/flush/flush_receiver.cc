@@ -78,6 +78,11 @@ std::vector<FlushEntry> FlushReceiver::TakeEntries() {
       Fail("the sender's entry has a wrong header or checksum");
       break;
     }
+    // A crash could keep it and take those before it: the next opening would find the ring damaged.
+    if (!FlushedBySender(options_.mode) && entry->settled >= ring_->next()) {
+      Fail("the sender claims an acknowledgement that it was not given");
+      break;
+    }
     if (ring_->IsFinished(sequence)) {
       // Executed in an earlier life, in which one before it was lost: its outcome is gone.
       to_send_.push_back({.sequence = sequence});

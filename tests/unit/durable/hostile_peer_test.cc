@@ -190,6 +190,16 @@ TEST_F(HostileSender, WhatIsOverwrittenWhileItIsPersistedIsStoredAsItWasChecked)
   EXPECT_THAT(requests_, testing::ElementsAre("request", "request", "request"));
 }
 
+// A power cut while both are persisted could leave the second one alone: a ring that is damaged, by what it says.
+TEST_F(HostileSender, ClaimsAnAcknowledgementThatItWasNotGiven) {
+  SetUpAnew(std::make_shared<CrashingMemory>(StorageBytes(kShape))->Open(/*mapped=*/false));
+  Request(1);
+  Request(2, /*settled=*/1);
+  EXPECT_THAT(std::string(Poll().message()), HasSubstr("acknowledgement"));
+  EXPECT_FALSE(receiver_->connected());
+  EXPECT_THAT(requests_, testing::ElementsAre("request"));
+}
+
 class HostileReceiver : public HostilePeer {
  protected:
   void SetUp() override {
