@@ -88,7 +88,8 @@ absl::Status Ledger::AppendRequest(const ClientId& id, ClientRecord& client, uin
                       [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
   }
   if (!position.ok()) {
-    if (client.last == 0) clients_.erase(id);
+    // Nothing in the log is its own, unless it was known by a mark of nothing.
+    if (client.last == 0 && !client.mark_position && !client.next_mark_position) clients_.erase(id);
     return position.status();
   }
   client.last = sequence;

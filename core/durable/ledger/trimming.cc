@@ -68,7 +68,8 @@ bool Ledger::MakeNeedless(uint64_t position, const Wanted& wanted) {
 
 bool Ledger::MakeMarkNeedless(uint64_t position, const Wanted& wanted) {
   ClientRecord* const client = FindClient(wanted.client);
-  if (client == nullptr) return true;  // that is being forgotten: so is this
+  // Of a client that is being forgotten, or has begun anew.
+  if (client == nullptr || (client->mark_position != position && client->next_mark_position != position)) return true;
   return client->next_mark_position != position && WriteMark(wanted.client, *client, /*keep_free=*/0);
 }
 

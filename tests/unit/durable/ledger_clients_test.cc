@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/durable/ledger/kinds.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/durable/ledger_fixture.h"
@@ -134,6 +135,50 @@ TEST_F(LedgerClientsTest, AForgottenClientsNewBeginningSurvivesACrashBesideItsFo
   EXPECT_EQ(Take(), "Dave's");
   EXPECT_EQ(Take(), "Ann's first");
   EXPECT_EQ(ledger_->Known(kAnn).persisted, 1u);
+}
+
+// Its first request is larger than the room that is left: so it has a place only while that is looked for, and in this
+// time its former mark, which is not needless yet, comes to the log's head.
+TEST_F(LedgerClientsTest, AForgottenClientsFormerMarkIsNoneOfItsNewBeginning) {
+  options_.clients = 3;
+  options_.kept_for = absl::ZeroDuration();
+  Open(65536);
+  const auto append = [this](const ClientId& client, uint64_t sequence, size_t bytes) {
+    return ledger_->Accept(client, sequence, std::string(bytes, 'x'), [](const auto&) {});
+  };
+  for (uint64_t sequence = 1; sequence <= 256; ++sequence) Execute(kAnn, sequence);  // then a mark is written
+  now_ += absl::Seconds(1);
+  Execute(kBob, 1);
+  now_ += options_.client_expiry;
+  const ClientId carl = ClientNumber(3);
+  for (uint64_t sequence = 1; ledger_->load().log_used + 600 < ledger_->load().log_capacity / 2; ++sequence) {
+    ASSERT_TRUE(append(carl, sequence, 450).ok());
+  }
+  EXPECT_TRUE(ledger_->Persist().ok());
+  EXPECT_TRUE(append(ClientNumber(4), 1, 4000).ok()) << "Ann is forgotten";
+  EXPECT_EQ(append(kAnn, 1, 16000).code(), absl::StatusCode::kResourceExhausted) << "and Bob, for nothing";
+  EXPECT_TRUE(ledger_->Persist().ok());
+  EXPECT_EQ(ledger_->Known(kAnn).persisted, 0u);
+  EXPECT_TRUE(Accept(kAnn, 1, "x").ok());
+}
+
+// As logs have them whose client had the place above, and went on.
+TEST_F(LedgerClientsTest, AMarkOfNothingDoesNotHoldTheHead) {
+  medium_ = std::make_shared<sim::SimulatedMedium>(kRingOffset + 8192, sim::Granule::kSector, 1);
+  {
+    const Logged logged = OpenLog(medium_->Open());
+    ASSERT_TRUE(logged.log->Append({.kind = kMark, .client = kAnn, .payload = {}}, 0, nullptr).ok());
+    ASSERT_TRUE(logged.log->Persist().ok());
+  }
+  Open();
+  uint64_t bobs = 0;
+  while (Accept(kBob, bobs + 1, std::string(450, 'x')).ok()) ++bobs;
+  EXPECT_EQ(Accept(kAnn, 1, std::string(450, 'x')).status().code(), absl::StatusCode::kResourceExhausted);
+  for (uint64_t sequence = 1; sequence <= bobs; ++sequence) {
+    Take();
+    ASSERT_TRUE(Finish(kBob, sequence, "outcome").ok());
+  }
+  for (int i = 0; i < 500; ++i) Execute(kBob, ++bobs);
 }
 
 }  // namespace
