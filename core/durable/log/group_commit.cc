@@ -53,8 +53,12 @@ bool RedoLog::HasWork() const {
   return persisted_ < space_.tail() || NeedsSlot();
 }
 
+// Where recovery may begin. With an entry that is safe, wanted or not: by its epoch those behind it are told that were
+// lost, and lie there whole.
+uint64_t RedoLog::SafeHead() const { return std::min(space_.head(), last_persisted_); }
+
 bool RedoLog::NeedsSlot() const {
-  const uint64_t needless = std::min(space_.head(), persisted_) - space_.limit();
+  const uint64_t needless = SafeHead() - space_.limit();
   return failure_.ok() && (needless >= ring_bytes_ / kTooMuchNeedless || (needless > 0 && room_wanted_));
 }
 
@@ -83,9 +87,10 @@ RedoLog::Batch RedoLog::TakeBatch() {
   Batch batch;
   batch.begin = persisted_;
   batch.end = space_.tail();
+  batch.last = space_.last();
   batch.words.swap(words_);
   batch.done.swap(waiting_);
-  const uint64_t head = std::min(space_.head(), persisted_);
+  const uint64_t head = SafeHead();
   if (NeedsSlot() || head - space_.limit() >= ring_bytes_ / kHeadsEachLap) {
     batch.slot = MakeHeadSlot(identity_, {.number = slot_.number + 1, .head = head, .epoch = epoch_});
   }
@@ -98,6 +103,7 @@ void RedoLog::EndBatch(const Batch& batch, const absl::Status& status) {
     return;
   }
   persisted_ = batch.end;
+  last_persisted_ = batch.last;
   if (!batch.slot) return;
   // Should the new slot rot away, the one before it is what recovery begins from: it keeps its space until the next.
   space_.SetLimit(slot_.head);

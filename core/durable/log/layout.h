@@ -18,7 +18,8 @@ inline constexpr uint64_t kLargestLog = uint64_t{1} << 40;
 
 constexpr uint64_t SlotOffset(uint64_t number) { return kLogPage * (1 + number % 2); }
 constexpr uint64_t RingBytes(uint64_t storage_bytes) { return (storage_bytes - kRingOffset) / kEntryUnit * kEntryUnit; }
-// The largest entry: so that one always fits into an empty ring, whatever it must leave out at the ring's end.
+// The largest entry: so that one always fits beside another that is wanted no more, whatever it must leave out at the
+// ring's end.
 constexpr uint64_t LargestEntry(uint64_t ring_bytes) {
   return std::min(ring_bytes / 4 / kEntryUnit * kEntryUnit, uint64_t{1} << 30);
 }

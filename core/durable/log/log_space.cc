@@ -4,7 +4,13 @@
 
 namespace skein::durable {
 
-LogSpace::LogSpace(uint64_t ring_bytes, uint64_t head) : ring_bytes_(ring_bytes), limit_(head), tail_(head) {}
+LogSpace::LogSpace(uint64_t ring_bytes, uint64_t head)
+    : ring_bytes_(ring_bytes), limit_(head), tail_(head), last_(head) {}
+
+void LogSpace::AddRecovered(uint64_t position) {
+  entries_.push_back({position, false});
+  last_ = position;
+}
 
 void LogSpace::EndRecovered(uint64_t tail) { tail_ = tail; }
 
@@ -27,6 +33,7 @@ std::optional<LogSpace::Place> LogSpace::Take(uint64_t bytes, uint64_t keep_free
   place.pad_bytes = PadBefore(bytes);
   place.position = tail_ + place.pad_bytes;
   tail_ = place.position + bytes;
+  last_ = place.position;
   entries_.push_back({place.position, false});
   return place;
 }

@@ -14,7 +14,7 @@ class LogSpace {
   LogSpace(uint64_t ring_bytes, uint64_t head);
 
   // An entry that recovery has found, the next one; and at last, where they end.
-  void AddRecovered(uint64_t position) { entries_.push_back({position, false}); }
+  void AddRecovered(uint64_t position);
   void EndRecovered(uint64_t tail);
 
   struct Place {
@@ -33,6 +33,8 @@ class LogSpace {
   uint64_t head() const { return entries_.empty() ? tail_ : entries_.front().position; }
   uint64_t tail() const { return tail_; }
   uint64_t used() const { return tail_ - head(); }
+  // The last entry, wanted or not; while there is none, where the log began.
+  uint64_t last() const { return last_; }
   uint64_t ring_bytes() const { return ring_bytes_; }
   // What is before this, recovery will not look at any more: so it may be written over.
   uint64_t limit() const { return limit_; }
@@ -49,6 +51,7 @@ class LogSpace {
   const uint64_t ring_bytes_;
   uint64_t limit_;
   uint64_t tail_;
+  uint64_t last_;
   std::deque<Wanted> entries_;  // by position; the first is not released
 };
 

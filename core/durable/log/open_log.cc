@@ -66,6 +66,7 @@ absl::Status RedoLog::Start(const Recovered& recovered) {
   epoch_ = slot.epoch;
   slot_ = slot;
   persisted_ = told_ = recovered.tail;
+  last_persisted_ = space_.last();
   return absl::OkStatus();
 }
 

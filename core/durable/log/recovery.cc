@@ -86,8 +86,9 @@ absl::StatusOr<Recovered> Recover(const Storage& storage, EntryVisitor visit) {
   const absl::StatusOr<HeadSlot> slot = ReadHeadSlots(storage, header->identity);
   if (!slot.ok()) return slot.status();
   Recovered recovered{.header = *header, .slot = *slot, .tail = slot->head};
-  uint32_t epoch =
-      0;  // of the entry before: after a crash, later ones of that time are lost, even if they turn up whole
+  // Of the entry before: after a crash, later ones of that time are lost, even if they turn up whole. The first one was
+  // safe when the slot was written, or written since.
+  uint32_t epoch = 0;
   Scan scan(storage, header->identity);
   while (recovered.tail < slot->head + scan.ring_bytes()) {
     const absl::StatusOr<std::optional<Scan::Found>> found = scan.At(recovered.tail);

@@ -62,8 +62,8 @@ class RedoLog {
   // As if the storage had failed.
   void GiveUp(const absl::Status& cause) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // The entry is wanted no more; nor are, in the next opening, those before it that are released. What makes it
-  // needless, such as a later entry, must be safe. In any order; once.
+  // The entry is wanted no more; nor are, in the next opening, those before it that are released. (The last of all is
+  // shown again all the same.) What makes it needless, such as a later entry, must be safe. In any order; once.
   void Release(uint64_t position) ABSL_LOCKS_EXCLUDED(mu_);
   // The payload is in `payload`. For entries that are safe and not released.
   absl::StatusOr<Entry> Read(uint64_t position, std::string& payload) const;
@@ -90,6 +90,7 @@ class RedoLog {
   struct Batch {
     uint64_t begin = 0;  // positions
     uint64_t end = 0;
+    uint64_t last = 0;  // of the entry before the end
     std::vector<Word> words;
     std::vector<Persisted> done;
     std::optional<HeadSlot> slot;
@@ -104,6 +105,7 @@ class RedoLog {
   void Fail(const absl::Status& cause) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  uint64_t SafeHead() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool NeedsSlot() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Lead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LeadForOthers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -124,6 +126,7 @@ class RedoLog {
   std::vector<Word> words_ ABSL_GUARDED_BY(mu_);         // of entries that the next leader persists
   std::vector<Persisted> waiting_ ABSL_GUARDED_BY(mu_);  // for it
   uint64_t persisted_ ABSL_GUARDED_BY(mu_) = 0;          // position up to which all is safe
+  uint64_t last_persisted_ ABSL_GUARDED_BY(mu_) = 0;     // the entry before that
   uint64_t told_ ABSL_GUARDED_BY(mu_) = 0;               // and all callbacks have been called
   HeadSlot slot_ ABSL_GUARDED_BY(mu_);                   // the newest that is safe
   bool leading_ ABSL_GUARDED_BY(mu_) = false;
