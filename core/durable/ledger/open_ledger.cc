@@ -14,6 +14,8 @@ namespace skein::durable {
 namespace {
 
 constexpr uint64_t kMostClients = 16384;
+// Far from where the next one could be 0; nobody sends that many.
+constexpr uint64_t kLastSequence = uint64_t{1} << 56;
 
 LedgerOptions WithClients(const LedgerOptions& options, uint64_t storage_bytes) {
   LedgerOptions out = options;
@@ -45,6 +47,10 @@ absl::Status Ledger::CheckOptions(uint64_t storage_bytes) const {
 
 absl::Status Ledger::OnRecovered(const Entry& entry) {
   const MutexLock lock(&mu_);
+  const uint64_t first = entry.kind == kMark || entry.kind == kForget ? 0 : 1;
+  if (entry.sequence < first || entry.sequence > kLastSequence) {
+    return absl::DataLossError(absl::StrCat("the redo log has a sequence that no client sends: ", entry.sequence));
+  }
   wanted_.emplace(entry.position, Wanted{entry.client, entry.sequence, entry.kind});
   switch (entry.kind) {
     case kRequest:

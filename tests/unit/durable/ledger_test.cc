@@ -3,8 +3,10 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/durable/ledger/kinds.h"
 #include "core/trace/counters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -186,6 +188,33 @@ TEST_F(LedgerTest, ManyThreads) {
   for (std::thread& thread : threads) thread.join();
   Crash();
   for (uint8_t number = 0; number < 3; ++number) EXPECT_EQ(ledger_->Known(ClientNumber(number)).mark, kEach);
+}
+
+// With checksums that hold: by chance, or because somebody has made them.
+TEST_F(LedgerTest, ASequenceThatNobodyCanHaveSentIsDamage) {
+  constexpr uint64_t kNever = (uint64_t{1} << 56) + 1;
+  const std::string payload(sizeof(uint64_t), '\0');
+  const auto open = [&](const std::vector<std::pair<EntryKind, uint64_t>>& entries) {
+    auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 8192, sim::Granule::kSector, 1);
+    Logged logged = OpenLog(medium->Open());
+    for (const auto& [kind, sequence] : entries) {
+      const Entry entry{.kind = kind, .client = kAnn, .sequence = sequence, .payload = payload};
+      EXPECT_TRUE(logged.log->Append(entry, 0, nullptr).ok());
+    }
+    EXPECT_TRUE(logged.log->Persist().ok());
+    logged.log.reset();
+    return Ledger::Open(medium->Open(), options_).status();
+  };
+  for (const EntryKind kind : {kRequest, kOutcome, kCarried, kFinished}) {
+    EXPECT_TRUE(open({{kind, 1}}).ok());
+    EXPECT_EQ(open({{kind, 0}}).code(), absl::StatusCode::kDataLoss) << int{kind};
+  }
+  for (const EntryKind kind : {kRequest, kOutcome, kCarried, kFinished, kMark, kForget}) {
+    EXPECT_EQ(open({{kMark, kNever - 1}, {kind, kNever}}).code(), absl::StatusCode::kDataLoss) << int{kind};
+  }
+  EXPECT_TRUE(open({{kMark, kNever - 1}, {kForget, 0}, {kMark, 0}}).ok());
+  EXPECT_EQ(open({{kOutcome, 0}, {kMark, ~uint64_t{0}}}).code(), absl::StatusCode::kDataLoss)
+      << "one wraps to the other";
 }
 
 }  // namespace
