@@ -1,6 +1,7 @@
 // Any bytes in a storage are a log and a ledger, or an error, and then nothing of it was changed.
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "core/durable/ledger/ledger.h"
 #include "core/durable/log/checksum.h"
@@ -78,10 +79,18 @@ void Seal(std::string& bytes) {
                                     .kind = entry.kind,
                                     .client = entry.client,
                                     .sequence = entry.sequence,
+                                    .tag = entry.tag,
                                     .payload = {at + sizeof(entry), entry.kind == durable::kPad ? 0 : entry.size}});
       std::memcpy(at, &again.operator_word, sizeof(again.operator_word));
     }
   }
+}
+
+int EntriesIn(const std::string& bytes) {
+  int entries = 0;
+  const auto count = [&entries](const durable::Entry&) { return ++entries, absl::OkStatus(); };
+  auto medium = std::make_shared<SimulatedMedium>(bytes, Granule::kSector, 1);
+  return durable::Recover(*medium->Open(), count).ok() ? entries : -1;
 }
 
 void Open(const std::string& bytes) {
@@ -110,7 +119,8 @@ void Open(const std::string& bytes) {
 
 std::vector<std::string> Seeds() {
   std::vector<std::string> seeds;
-  for (const int requests : {0, 3, 200}) {
+  // The first ones of `requests` are executed; of 200 marks alone tell that.
+  for (const auto& [requests, executed] : {std::pair{0, 0}, {3, 2}, {20, 6}, {200, 195}}) {
     auto medium = std::make_shared<SimulatedMedium>(durable::kRingOffset + kRing, Granule::kSector, 1);
     durable::LedgerOptions options = Options();
     options.log.identity = durable::LogId{1, 2, 3};
@@ -119,12 +129,17 @@ std::vector<std::string> Seeds() {
       const durable::ClientId client = {static_cast<uint8_t>(i % 2)};
       ledger->Accept(client, 1 + i / 2, std::string(i % 70, 'r'), [](const auto&) {}).IgnoreError();
       ledger->Flush();
-      auto request = ledger->Take();
-      if (i % 5 == 4 || !request.ok() || !request->has_value()) continue;
-      ledger->Finish((*request)->client, (*request)->sequence, "outcome", nullptr).IgnoreError();
+      if (i >= static_cast<uint64_t>(executed)) continue;
+      const auto request = ledger->Take();
+      Require(request.ok() && request->has_value(), "it is to be executed");
+      Require(ledger->Finish(client, 1 + i / 2, "outcome", nullptr).ok(), "it is finished");
       ledger->Flush();
+      ledger->Acknowledge(client, i / 4);
     }
     ledger.reset();
+    std::string sealed = medium->bytes();
+    Seal(sealed);
+    Require(EntriesIn(sealed) == EntriesIn(medium->bytes()), "what is whole stays so when it is sealed");
     seeds.push_back(FromStorage(medium->bytes()));
   }
   return seeds;
