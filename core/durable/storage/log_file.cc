@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -55,9 +56,21 @@ absl::Status PersistName(const std::string& path) {
   return absl::OkStatus();
 }
 
+constexpr std::array<char, 65536> kZeros = {};
+
+bool AllZeros(int fd, uint64_t size) {
+  std::array<char, kZeros.size()> part;
+  for (uint64_t done = 0; done < size;) {
+    const ssize_t got = pread(fd, part.data(), std::min<uint64_t>(part.size(), size - done), static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0 || std::memcmp(part.data(), kZeros.data(), static_cast<size_t>(got)) != 0) return false;
+    done += static_cast<uint64_t>(got);
+  }
+  return true;
+}
+
 // errno, or 0.
 int FillWithZeros(int fd, uint64_t size) {
-  static constexpr std::array<char, 65536> kZeros = {};
   for (uint64_t done = 0; done < size;) {
     const ssize_t wrote =
         pwrite(fd, kZeros.data(), std::min<uint64_t>(kZeros.size(), size - done), static_cast<off_t>(done));
@@ -84,11 +97,12 @@ int TakeBlocks(int fd, uint64_t size) {
   return error == EOPNOTSUPP ? FillWithZeros(fd, size) : error;
 }
 
-// The blocks first and the length last: a file whose making was cut short has length 0, or is whole.
+// The blocks first and the length last: a file whose making was cut short has length 0, or is whole. Where blocks are
+// had by writing only, it may also have some of its zeros.
 absl::Status Allocate(const std::string& path, int fd, uint64_t size) {
   int error = TakeBlocks(fd, size);
   if (error == 0 && (ftruncate(fd, static_cast<off_t>(size)) != 0 || fsync(fd) != 0)) error = errno;
-  if (error == 0) return PersistName(path);
+  if (error == 0) return absl::OkStatus();
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no room for ", size, " bytes of redo log in ", path, "; free some, or make the log smaller"));
@@ -128,14 +142,17 @@ absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
   if (!IsAt(path, what)) {
     return absl::AbortedError(absl::StrCat(path, " was taken away while it was opened; open it again"));
   }
-  if (what.st_size == 0) {
+  const auto length = static_cast<uint64_t>(what.st_size);
+  if (length < size && AllZeros(file.fd.get(), length)) {
     absl::Cleanup leave_nothing = [&path] { unlink(path.c_str()); };
     if (absl::Status there = Allocate(path, file.fd.get(), size); !there.ok()) return there;
     std::move(leave_nothing).Cancel();
-  } else if (static_cast<uint64_t>(what.st_size) != size) {
-    return absl::FailedPreconditionError(absl::StrCat(path, " has ", what.st_size, " bytes, not ", size,
-                                                      "; ask for its size, or move it away for a new log"));
+  } else if (length != size) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " has ", length, " bytes, not ", size, "; ask for its size, or move it away for a new log"));
   }
+  // Whoever has made it may have been killed before that.
+  if (absl::Status safe = PersistName(path); !safe.ok()) return safe;
   file.size = size;
   file.level = LevelOf(file.fd.get());
   return file;

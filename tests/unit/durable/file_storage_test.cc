@@ -4,9 +4,11 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <fstream>
 
@@ -14,6 +16,30 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/durable/temporary_folder.h"
+
+namespace {
+
+// What the calls below do in this process, or in a child of it.
+bool file_system_without_fallocate = false;
+bool killed_when_a_folder_is_persisted = false;
+int folders_persisted = 0;
+
+}  // namespace
+
+// In place of the system's, for all of this program.
+extern "C" int fallocate(int fd, int mode, off_t offset, off_t length) {
+  if (!file_system_without_fallocate) return static_cast<int>(syscall(SYS_fallocate, fd, mode, offset, length));
+  errno = EOPNOTSUPP;
+  return -1;
+}
+extern "C" int fsync(int fd) {
+  struct stat what = {};
+  if (fstat(fd, &what) == 0 && S_ISDIR(what.st_mode)) {
+    if (killed_when_a_folder_is_persisted) raise(SIGKILL);
+    ++folders_persisted;
+  }
+  return static_cast<int>(syscall(SYS_fsync, fd));
+}
 
 namespace skein::durable {
 namespace {
@@ -49,10 +75,45 @@ TEST_F(FileStorageTest, HasOneUserAtATime) {
 }
 
 TEST_F(FileStorageTest, IsNotOpenedWithAnotherSize) {
-  ASSERT_TRUE(FileStorage::Open(path_, kFileSize).ok());
+  ASSERT_TRUE((*FileStorage::Open(path_, kFileSize))->Storage::Write(kFileSize - 1, "x").ok());
   const auto larger = FileStorage::Open(path_, 2 * kFileSize);
   EXPECT_EQ(larger.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(larger.status().message(), HasSubstr("16384 bytes, not 32768"));
+}
+
+// In a child, which is killed in the midst of it by what `prepare` does.
+void MakeAndBeKilled(const std::string& path, void (*prepare)()) {
+  const pid_t child = fork();
+  if (child == 0) {
+    prepare();
+    FileStorage::Open(path, kFileSize).status().IgnoreError();
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status));
+}
+
+TEST_F(FileStorageTest, AMakerThatIsKilledWhileItFillsTheFileIsNotInTheWayOfTheNext) {
+  MakeAndBeKilled(path_, [] {
+    file_system_without_fallocate = true;
+    const rlimit part = {.rlim_cur = kFileSize / 3, .rlim_max = kFileSize / 3};
+    setrlimit(RLIMIT_FSIZE, &part);  // SIGXFSZ behind it
+    const rlimit no_core = {};
+    setrlimit(RLIMIT_CORE, &no_core);
+  });
+  ASSERT_EQ(std::filesystem::file_size(path_), kFileSize / 3);
+  const auto storage = FileStorage::Open(path_, kFileSize);
+  ASSERT_TRUE(storage.ok()) << storage.status();
+  EXPECT_EQ(std::filesystem::file_size(path_), kFileSize);
+}
+
+TEST_F(FileStorageTest, TheNameIsMadeSafeThoughItsMakerWasKilledBefore) {
+  MakeAndBeKilled(path_, [] { killed_when_a_folder_is_persisted = true; });
+  ASSERT_EQ(std::filesystem::file_size(path_), kFileSize);
+  const int before = folders_persisted;
+  ASSERT_TRUE(FileStorage::Open(path_, kFileSize).ok());
+  EXPECT_EQ(folders_persisted, before + 1);
 }
 
 TEST_F(FileStorageTest, IsNotOpenedThroughALinkNorWhereOthersMayLook) {
