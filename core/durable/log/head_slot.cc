@@ -8,16 +8,16 @@
 namespace skein::durable {
 namespace {
 
-// Far from where arithmetic on positions could overflow; nobody writes that much.
-constexpr uint64_t kLastPosition = uint64_t{1} << 62;
+// Of positions and numbers: far from where arithmetic could overflow. Nobody writes that much.
+constexpr uint64_t kMost = uint64_t{1} << 62;
 
 uint32_t ChecksumOf(const LogId& identity, const HeadSlot& slot) {
   return Checksum(Checksum(0, BytesOf(identity)), BytesOf(slot).substr(0, offsetof(HeadSlot, checksum)));
 }
 
 bool IsWhole(const LogId& identity, const HeadSlot& slot, uint64_t parity) {
-  return slot.checksum == ChecksumOf(identity, slot) && slot.number % 2 == parity && slot.head <= kLastPosition &&
-         slot.head % kEntryUnit == 0 && slot.number < ~uint64_t{0} && slot.epoch < ~uint32_t{0};
+  return slot.checksum == ChecksumOf(identity, slot) && slot.number % 2 == parity && slot.head <= kMost &&
+         slot.head % kEntryUnit == 0 && slot.number <= kMost && slot.epoch < ~uint32_t{0};
 }
 
 }  // namespace

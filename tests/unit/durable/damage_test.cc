@@ -134,6 +134,22 @@ TEST(DamageTest, BothSlotsGoneIsAnError) {
   EXPECT_EQ(OpenBytes(bytes).status.code(), absl::StatusCode::kDataLoss);
 }
 
+// Their checksums hold. The one with the number would be the newest for ever, or the next one's would be 0.
+TEST(DamageTest, ASlotThatNobodyCanHaveWrittenDoesNotCount) {
+  const std::string log = SomeLog();
+  LogHeader header;
+  std::memcpy(&header, log.data(), sizeof(header));
+  constexpr uint64_t kNever = (uint64_t{1} << 62) + 64;
+  for (const HeadSlot& slot : {HeadSlot{.number = ~uint64_t{0} - 1, .head = 64}, HeadSlot{.number = kNever, .head = 64},
+                               HeadSlot{.number = 100, .head = kNever}, HeadSlot{.number = 100, .head = 63}}) {
+    std::string bytes = log;
+    bytes.replace(SlotOffset(slot.number), sizeof(slot), std::string(BytesOf(MakeHeadSlot(header.identity, slot))));
+    const Logged logged = OpenBytes(bytes);
+    ASSERT_TRUE(logged.status.ok()) << logged.status;
+    EXPECT_EQ(logged.sequences.size(), kEntries);
+  }
+}
+
 TEST(DamageTest, AnotherVersionOrSizeIsSaidAndNothingWritten) {
   const std::string log = SomeLog();
   LogHeader header;
