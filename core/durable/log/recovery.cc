@@ -64,13 +64,16 @@ Entry ToEntry(uint64_t position, const Scan::Found& found) {
 }
 
 // Entries that were behind `recovered.tail` when it was written: torn ones of the last moments, none of which says that
-// what is missing was ever safe. If one does, the log has been damaged since.
-absl::Status CheckNothingIsMissing(Scan& scan, const Recovered& recovered) {
+// what is missing was ever safe. If one does, the log has been damaged since. What is written next is told from them by
+// its epoch, also if the slot with theirs is lost.
+absl::Status LookBehindTheTail(Scan& scan, Recovered& recovered) {
   const uint64_t end = recovered.slot.head + scan.ring_bytes();
   for (uint64_t position = recovered.tail; position < end; position += kEntryUnit) {
     const absl::StatusOr<std::optional<Scan::Found>> found = scan.At(position);
     if (!found.ok()) return found.status();
-    if (!*found || (*found)->header.settled <= recovered.tail) continue;
+    if (!*found) continue;
+    recovered.epoch = std::max(recovered.epoch, EpochOf((*found)->header));
+    if ((*found)->header.settled <= recovered.tail) continue;
     return absl::DataLossError(absl::StrCat("the redo log is damaged at byte ",
                                             PlaceOf(recovered.tail, scan.ring_bytes()),
                                             ": entries are missing that were safe; restore it from a copy"));
@@ -104,7 +107,7 @@ absl::StatusOr<Recovered> Recover(const Storage& storage, EntryVisitor visit) {
     recovered.tail += bytes;
   }
   recovered.epoch = std::max(epoch, slot->epoch);
-  if (absl::Status whole = CheckNothingIsMissing(scan, recovered); !whole.ok()) return whole;
+  if (absl::Status whole = LookBehindTheTail(scan, recovered); !whole.ok()) return whole;
   return recovered;
 }
 

@@ -175,6 +175,29 @@ TEST_P(LogCrashTest, NorWhenNothingBeforeItIsWantedAnyMore) {
   EXPECT_THAT(logged.sequences, Not(Contains(2)));
 }
 
+// And the slot is lost that says in which opening they were written.
+TEST_P(LogCrashTest, NorWhenTheSlotOfItsTimeIsLostToo) {
+  auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  Logged logged = OpenLog(medium->Open());
+  logged.log.reset();
+  logged = OpenLog(medium->Open());
+  const uint64_t first = *Append(*logged.log, 1, "first");
+  EXPECT_TRUE(Append(*logged.log, 2, "ghost").ok());
+  EXPECT_TRUE(logged.log->Persist().ok());
+  logged.log.reset();
+  std::string bytes = medium->bytes();
+  bytes[kRingOffset + first] ^= 1;
+  bytes[SlotOffset(3)] ^= 1;  // two were made with the log, and one by each opening
+  medium = std::make_shared<sim::SimulatedMedium>(bytes, GetParam(), 1);
+  logged = OpenLog(medium->Open());
+  EXPECT_THAT(logged.sequences, ElementsAre());
+  EXPECT_TRUE(Append(*logged.log, 3, "third").ok());
+  EXPECT_TRUE(logged.log->Persist().ok());
+  logged.log.reset();
+  logged = OpenLog(medium->Open());
+  EXPECT_THAT(logged.sequences, ElementsAre(3));
+}
+
 // After a lap, the place where the log ends holds a whole entry of the lap before.
 TEST_P(LogCrashTest, AnEntryOfAnEarlierLapIsNoneOfThisOne) {
   auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
