@@ -17,6 +17,7 @@
 #include "core/base/abstract_socket.h"
 #include "core/base/deadline.h"
 #include "core/base/errno_status.h"
+#include "core/base/printable.h"
 #include "core/inspect/control.h"
 
 namespace skein::inspect {
@@ -63,7 +64,8 @@ absl::StatusOr<std::string> Receive(int fd, pid_t process, size_t most) {
 
 absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
   const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(text, absl::MaxSplits('\n', 1));
-  const std::vector<absl::string_view> words = absl::StrSplit(parts.first, absl::MaxSplits(' ', 3));
+  const std::string heading = Printable(std::string(parts.first));  // of which messages are made
+  const std::vector<absl::string_view> words = absl::StrSplit(heading, absl::MaxSplits(' ', 3));
   if (words.size() < 3 || words[0] != kProtocol) {
     return absl::UnavailableError(absl::StrCat("process ", process, " ended while it was asked, or is no Skein"));
   }

@@ -22,7 +22,7 @@ struct LibraryAnswer {
 // What `process` answers to `question`, each of its libraries; blocks for seconds at most. NOT_FOUND: no such process.
 // PERMISSION_DENIED: another user's. UNAVAILABLE: it has nothing of Skein, or ends. DEADLINE_EXCEEDED: it does not
 // answer. FAILED_PRECONDITION: it has another version. RESOURCE_EXHAUSTED: a library answers more than `most_bytes`.
-// Otherwise what the process says is wrong. The messages say what to do.
+// Otherwise what the process says is wrong. The messages say what to do, and are printable.
 inline constexpr size_t kMaxAnswerBytes = size_t{256} << 20;
 absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question,
                                                    size_t most_bytes = kMaxAnswerBytes);

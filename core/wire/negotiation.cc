@@ -1,8 +1,7 @@
 #include "core/wire/negotiation.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
+#include "core/base/printable.h"
 #include "core/wire/bytes.h"
 
 namespace skein::wire {
@@ -22,13 +21,6 @@ template <typename Length>
 std::string TakeString(FieldReader& reader) {
   const auto size = reader.Take<Length>();
   return std::string(reader.TakeBytes(size));
-}
-
-// Words from a peer end up in logs: no control characters.
-std::string Printable(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
 }
 
 void PutFallback(std::string& out, const Fallback& fallback) {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "tools/skein/printable.h"
+#include "core/base/printable.h"
 
 namespace skein {
 namespace {

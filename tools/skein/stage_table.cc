@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "core/base/printable.h"
 #include "core/trace/stage.h"
-#include "tools/skein/printable.h"
 #include "tools/skein/table.h"
 
 namespace skein {
@@ -91,7 +91,7 @@ std::string StageTable(const StageGroup& group) {
                                   "sum of the stages' medians: ", Micros(medians), " us");
   if (end != group.end()) {
     const double all = whole * static_cast<double>(end->count);
-    for (const auto& [work, sum] : by_work) absl::StrAppend(&text, "; ", work, " ", Share(sum, all));
+    for (const auto& [work, sum] : by_work) absl::StrAppend(&text, "; ", Printable(work), " ", Share(sum, all));
     if (end->clock_error > 0) absl::StrAppend(&text, "; the other host's clock: +-", Micros(end->clock_error), " us");
   }
   return absl::StrCat(text, "\n");

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tools/skein/printable.h"
+#include "core/base/printable.h"
 
 namespace skein {
 

@@ -2,23 +2,24 @@
 #include "core/inspect/control.h"
 
 #include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/abstract_socket.h"
+#include "core/base/printable.h"
 #include "core/inspect/attachment.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/idle_process.h"
 #include "tests/support/lingering.h"
 #include "tests/unit/fabric_shm/another_user.h"
+#include "tests/unit/inspect/answering.h"
 
 namespace skein::inspect {
 namespace {
@@ -39,28 +40,6 @@ std::string RawAnswer(pid_t of, absl::string_view question) {
   answer.resize(std::max<ssize_t>(recv(socket->get(), answer.data(), answer.size(), MSG_DONTWAIT), 0));
   return answer;
 }
-
-// A process that nobody else gives a name to, nor asks: tests that run at once have one parent.
-class ProcessWithoutSkein {
- public:
-  ProcessWithoutSkein() : pid_(fork()) {
-    if (pid_ != 0) return;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whatever becomes of the test
-    for (;;) pause();
-  }
-  ~ProcessWithoutSkein() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  ProcessWithoutSkein(const ProcessWithoutSkein&) = delete;
-  ProcessWithoutSkein& operator=(const ProcessWithoutSkein&) = delete;
-
-  pid_t pid() const { return pid_; }
-
- private:
-  const pid_t pid_;
-};
 
 class ControlTest : public ::testing::Test {
  protected:
@@ -89,7 +68,7 @@ TEST_F(ControlTest, ThereIsNoSuchProcess) {
   if (child == 0) _exit(0);
   waitpid(child, nullptr, 0);
   EXPECT_EQ(Ask(child, "echo").status().code(), absl::StatusCode::kNotFound);
-  const ProcessWithoutSkein other;
+  const IdleProcess other;
   EXPECT_EQ(Ask(other.pid(), "echo").status().code(), absl::StatusCode::kUnavailable) << "it has no Skein";
 }
 
@@ -144,7 +123,7 @@ TEST_F(ControlTest, ASocketThatLingersOfAnotherUserHoldsNobodyUp) {
 
 TEST_F(ControlTest, ASquatterOfAnotherUserIsNotAsked) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  const ProcessWithoutSkein other;
+  const IdleProcess other;
   absl::StatusOr<UniqueFd> listening = absl::UnknownError("");
   AsAnotherUser([&] { listening = ListenAbstract(ControlName(other.pid(), 0)); });
   ASSERT_TRUE(listening.ok()) << listening.status();
@@ -157,28 +136,32 @@ TEST_F(ControlTest, ASquatterOfAnotherUserIsNotAsked) {
 }
 
 TEST_F(ControlTest, IsFoundAmongTheProcessesToAsk) {
-  const ProcessWithoutSkein other;
+  const IdleProcess other;
   EXPECT_THAT(ProcessesToAsk(), Contains(getpid()));
   EXPECT_THAT(ProcessesToAsk(), Not(Contains(other.pid())));
 }
 
-// A listener as of another version, in another process's name.
 TEST_F(ControlTest, AnotherVersionIsNamed) {
-  const ProcessWithoutSkein other;
-  const absl::StatusOr<UniqueFd> listening = ListenAbstract(ControlName(other.pid(), 0));
-  ASSERT_TRUE(listening.ok()) << listening.status();
-  std::thread answering([&] {
-    UniqueFd asked;
-    while (!asked.valid()) asked = AcceptQueued(listening->get());
-    char question[kMaxQuestionBytes];
-    while (recv(asked.get(), question, sizeof(question), 0) < 0) std::this_thread::yield();
-    const std::string answer = "skein 99.0 ok\n";
-    send(asked.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-  });
+  const IdleProcess other;
+  const Answering answering(other.pid(), 0, "skein 99.0 ok\n");
+  ASSERT_TRUE(answering.ok());
   const absl::Status status = Ask(other.pid(), "echo").status();
-  answering.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("runs Skein 99.0"));
+}
+
+// Words of a process that is not trusted, on a terminal that is.
+TEST_F(ControlTest, WordsOfAProcessMoveNoCursor) {
+  const IdleProcess other;
+  for (const char* answer : {" PERMISSION_DENIED \x1b[2Jrun 'this'\xff\n", ".\x1b[2J ok\n", " \x1b[2J\n"}) {
+    const Answering answering(other.pid(), 0, absl::StrCat("skein ", Version(), answer));
+    ASSERT_TRUE(answering.ok());
+    const std::string message(Ask(other.pid(), "echo").status().message());
+    EXPECT_THAT(message, HasSubstr("?[2J"));
+    EXPECT_EQ(message, Printable(message));
+  }
+  const Answering answering(other.pid(), 0, absl::StrCat("skein ", Version(), " NOT_FOUND no 'dance'\n"));
+  EXPECT_EQ(Ask(other.pid(), "echo").status().message(), "no 'dance'");
 }
 
 }  // namespace

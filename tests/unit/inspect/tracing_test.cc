@@ -1,20 +1,14 @@
 // Figures of traced calls, from one process to another.
 #include "core/inspect/tracing.h"
 
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <thread>
-
-#include "absl/strings/str_cat.h"
-#include "core/base/abstract_socket.h"
 #include "core/inspect/attachment.h"
-#include "core/inspect/control.h"
 #include "core/trace/prometheus.h"
 #include "core/trace/tracer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/inspect/answering.h"
 
 namespace skein::inspect {
 namespace {
@@ -97,22 +91,11 @@ TEST(TracingTest, IsSwitchedByWhoAsks) {
 // As if this process had a library for gRPC and one for Thrift.
 TEST(TracingTest, TheMetricsOfTwoLibrariesAreOneText) {
   HandleTracing();
-  const absl::StatusOr<UniqueFd> second = ListenAbstract(ControlName(getpid(), 1));
-  ASSERT_TRUE(second.ok()) << second.status();
-  std::thread other([&] {
-    pollfd waited = {second->get(), POLLIN, 0};
-    poll(&waited, 1, -1);
-    const UniqueFd asked = AcceptQueued(second->get());
-    waited.fd = asked.get();
-    poll(&waited, 1, -1);
-    char question[kMaxQuestionBytes];
-    recv(asked.get(), question, sizeof(question), 0);
-    const std::string answer = absl::StrCat("skein ", Version(), " ok\n# HELP skein_wake_ups_total a\n",
-                                            "# TYPE skein_wake_ups_total counter\nskein_wake_ups_total 12345\n");
-    send(asked.get(), answer.data(), answer.size(), MSG_NOSIGNAL);
-  });
+  const Answering second(getpid(), 1,
+                         Ok("# HELP skein_wake_ups_total a\n# TYPE skein_wake_ups_total counter\n"
+                            "skein_wake_ups_total 12345\n"));
+  ASSERT_TRUE(second.ok());
   const absl::StatusOr<trace::MetricFamilies> metrics = AskMetrics(getpid());
-  other.join();
   ASSERT_TRUE(metrics.ok()) << metrics.status();
   const std::string text = trace::PrometheusText(*metrics);
   EXPECT_THAT(text, HasSubstr("skein_wake_ups_total{library=\"0\"} 0\nskein_wake_ups_total{library=\"1\"} 12345\n"));

@@ -1,13 +1,12 @@
 #include "tools/skein/watched_processes.h"
 
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/idle_process.h"
 
 namespace skein {
 namespace {
@@ -17,33 +16,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::UnorderedElementsAre;
 
-// A process that does nothing until it is killed.
-class Idle {
- public:
-  Idle() : pid_(fork()) {
-    if (pid_ == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (pid_ == 0) pause();
-  }
-  Idle(const Idle&) = delete;
-  Idle& operator=(const Idle&) = delete;
-  ~Idle() { End(); }
-
-  pid_t pid() const { return pid_; }
-  void End() {
-    if (ended_) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-    ended_ = true;
-  }
-
- private:
-  const pid_t pid_;
-  bool ended_ = false;
-};
-
 TEST(WatchedProcessesTest, LiveUntilTheyEnd) {
-  Idle first;
-  Idle second;
+  IdleProcess first;
+  IdleProcess second;
   const absl::StatusOr<WatchedProcesses> watched = WatchedProcesses::Open({second.pid(), first.pid(), first.pid()});
   ASSERT_TRUE(watched.ok()) << watched.status();
   EXPECT_THAT(watched->Living(), UnorderedElementsAre(first.pid(), second.pid()));
@@ -54,7 +29,7 @@ TEST(WatchedProcessesTest, LiveUntilTheyEnd) {
 }
 
 TEST(WatchedProcessesTest, AWaitEndsWithAProcessOrWhenThereIsSomethingToRead) {
-  Idle process;
+  IdleProcess process;
   const absl::StatusOr<WatchedProcesses> watched = WatchedProcesses::Open({process.pid()});
   ASSERT_TRUE(watched.ok()) << watched.status();
   int ends[2];
@@ -72,7 +47,7 @@ TEST(WatchedProcessesTest, AWaitEndsWithAProcessOrWhenThereIsSomethingToRead) {
 }
 
 TEST(WatchedProcessesTest, OneThatIsNotThereIsSaid) {
-  Idle process;
+  IdleProcess process;
   process.End();
   const absl::Status status = WatchedProcesses::Open({getpid(), process.pid()}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);

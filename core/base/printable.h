@@ -1,6 +1,6 @@
-// Text for people in which peers have a part.
-#ifndef SKEIN_TOOLS_SKEIN_PRINTABLE_H_
-#define SKEIN_TOOLS_SKEIN_PRINTABLE_H_
+// Text for people in which others have a part: peers, processes that are asked.
+#ifndef SKEIN_CORE_BASE_PRINTABLE_H_
+#define SKEIN_CORE_BASE_PRINTABLE_H_
 
 #include <string>
 
@@ -14,4 +14,4 @@ inline std::string Printable(std::string text) {
 
 }  // namespace skein
 
-#endif  // SKEIN_TOOLS_SKEIN_PRINTABLE_H_
+#endif  // SKEIN_CORE_BASE_PRINTABLE_H_

@@ -1,0 +1,35 @@
+// Figures that another process has told, as tables.
+#include "tools/skein/stage_table.h"
+
+#include "absl/strings/str_replace.h"
+#include "core/base/printable.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace skein {
+namespace {
+
+using ::testing::HasSubstr;
+
+inspect::SeriesFigures Figures(const std::string& text, bool whole) {
+  inspect::SeriesFigures figures;
+  figures.path = text;
+  figures.method = text;
+  figures.interval = text;
+  figures.work = text;
+  figures.whole = whole;
+  figures.count = 1;
+  figures.sum = 1000;
+  return figures;
+}
+
+TEST(StageTableTest, WordsOfAProcessMoveNoCursor) {
+  const std::string hostile = "\x1b[2J\xff";
+  const std::string table = StageTable({Figures(hostile, false), Figures(hostile, true)});
+  EXPECT_THAT(table, HasSubstr("; ?[2J? 100%"));
+  const std::string line = absl::StrReplaceAll(table, {{"\n", ""}});
+  EXPECT_EQ(line, Printable(line));
+}
+
+}  // namespace
+}  // namespace skein
