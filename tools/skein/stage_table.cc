@@ -18,7 +18,8 @@ namespace {
 
 using inspect::SeriesFigures;
 
-std::string Micros(uint64_t ns) { return absl::StrFormat("%.2f", static_cast<double>(ns) / 1000); }
+std::string Micros(double ns) { return absl::StrFormat("%.2f", ns / 1000); }
+std::string Micros(uint64_t ns) { return Micros(static_cast<double>(ns)); }
 
 std::string Share(double part, double all) { return all > 0 ? absl::StrFormat("%.0f%%", 100 * part / all) : ""; }
 
@@ -47,7 +48,7 @@ std::vector<std::string> Row(const std::string& name, const SeriesFigures& figur
           Micros(figures.p99),
           Micros(figures.p999),
           Micros(figures.max),
-          Micros(static_cast<uint64_t>(Mean(figures))),
+          Micros(Mean(figures)),
           Share(Mean(figures), whole)};
 }
 

@@ -1,6 +1,10 @@
 // Figures that another process has told, as tables.
 #include "tools/skein/stage_table.h"
 
+#include <cstdint>
+#include <limits>
+#include <string>
+
 #include "absl/strings/str_replace.h"
 #include "core/base/printable.h"
 #include "gmock/gmock.h"
@@ -29,6 +33,13 @@ TEST(StageTableTest, WordsOfAProcessMoveNoCursor) {
   EXPECT_THAT(table, HasSubstr("; ?[2J? 100%"));
   const std::string line = absl::StrReplaceAll(table, {{"\n", ""}});
   EXPECT_EQ(line, Printable(line));
+}
+
+// As one that was told by a process, not measured.
+TEST(StageTableTest, AMeanMayBeAsLongAsASum) {
+  inspect::SeriesFigures figures = Figures("wire", true);
+  figures.sum = std::numeric_limits<uint64_t>::max();
+  EXPECT_THAT(StageTable({figures}), HasSubstr(" 18446744073709552.00  100%\n"));
 }
 
 }  // namespace
