@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -23,9 +24,8 @@
 namespace skein::inspect {
 namespace {
 
-constexpr int kAnswerMs = 5000;
-// Of a whole answer.
-constexpr absl::Duration kMostTime = absl::Seconds(15);
+// Between two pieces of an answer.
+constexpr absl::Duration kPatience = absl::Seconds(5);
 
 // The user that the kernel says `process` runs as.
 absl::StatusOr<uid_t> UserOf(pid_t process) {
@@ -45,21 +45,27 @@ absl::Status CheckListener(int socket, pid_t process, uid_t user) {
       absl::StrCat("user ", listener->uid, " listens in the name of process ", process, ", which is not theirs"));
 }
 
-absl::StatusOr<std::string> Receive(int fd, pid_t process, size_t most) {
-  const absl::Time end = SteadyNow() + kMostTime;
+// Takes off `left` what it has received.
+absl::StatusOr<std::string> Receive(int fd, pid_t process, AnswerLimits& left) {
   std::string text;
-  std::vector<char> piece(size_t{64} << 10);
-  while (text.size() <= most) {
+  std::vector<char> buffer(size_t{64} << 10);
+  for (;;) {
     pollfd waited = {fd, POLLIN, 0};
-    if (SteadyNow() > end || poll(&waited, 1, kAnswerMs) <= 0) {
+    if (Clock::now() >= left.end || poll(&waited, 1, TimeoutOf(std::min(left.end, After(kPatience)))) <= 0) {
       return absl::DeadlineExceededError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
     }
-    const ssize_t size = recv(fd, piece.data(), piece.size(), MSG_DONTWAIT);
+    const ssize_t size = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size < 0) return absl::UnavailableError(ErrnoStatus(errno, "hear the answer").message());
     if (size == 0) return text;
-    text.append(piece.data(), static_cast<size_t>(size));
+    const absl::string_view piece(buffer.data(), static_cast<size_t>(size));
+    const auto lines = static_cast<size_t>(absl::c_count(piece, '\n'));
+    if (piece.size() > left.bytes || lines > left.lines) {
+      return absl::ResourceExhaustedError(absl::StrCat("process ", process, " answers more than a process may"));
+    }
+    left.bytes -= piece.size();
+    left.lines -= lines;
+    absl::StrAppend(&text, piece);
   }
-  return absl::ResourceExhaustedError("an answer without end");
 }
 
 absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
@@ -80,7 +86,8 @@ absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question, size_t most_bytes) {
+absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question,
+                                                   const AnswerLimits& limits) {
   const absl::StatusOr<uid_t> user = UserOf(process);
   if (!user.ok()) return user.status();
   if (*user != geteuid() && geteuid() != 0) {
@@ -88,6 +95,7 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
         absl::StrCat("process ", process, " runs as user ", *user, "; ask as that user or as root"));
   }
   std::vector<LibraryAnswer> answers;
+  AnswerLimits left = limits;
   absl::Status squatted;
   for (int library = 0; library < kMaxLibraries; ++library) {
     const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(process, library));
@@ -98,7 +106,7 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
     }
     // An answer comes even if the question cannot be sent: that it is not allowed.
     send(socket->get(), question.data(), std::min(question.size(), kMaxQuestionBytes), MSG_NOSIGNAL);
-    const absl::StatusOr<std::string> text = Receive(socket->get(), process, most_bytes);
+    const absl::StatusOr<std::string> text = Receive(socket->get(), process, left);
     if (!text.ok()) return text.status();
     absl::StatusOr<std::string> answer = Understand(*text, process);
     if (!answer.ok()) return answer.status();
@@ -112,8 +120,8 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
                    "namespace (then run skein there)"));
 }
 
-absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question) {
-  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, question);
+absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question, const AnswerLimits& limits) {
+  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, question, limits);
   if (!answers.ok()) return answers.status();
   std::string text;
   for (const LibraryAnswer& answer : *answers) text += answer.text;

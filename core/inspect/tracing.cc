@@ -200,7 +200,7 @@ absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process) {
 }
 
 absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process) {
-  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, "metrics", kMostMetricsBytes);
+  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, "metrics", {.bytes = kMostMetricsBytes});
   if (!answers.ok()) return answers.status();
   trace::MetricFamilies all;
   for (const LibraryAnswer& answer : *answers) {

@@ -1,5 +1,6 @@
 #include "tools/skein/paths.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <utility>
 
@@ -22,6 +23,11 @@ constexpr char kUsage[] =
     "better. Without a PID, of all processes of this user that have any.\n";
 
 using Rows = std::vector<std::vector<std::string>>;
+
+// Of a table, at least, before another one begins: what other processes say is not all kept at once.
+constexpr size_t kManyRows = 10'000;
+
+Rows Heading() { return {{"PID", "NAME", "FOR", "ROLE", "LOCAL", "PEER", "PATH", "WHY NOT BETTER"}}; }
 
 absl::Status AddPathsOf(pid_t process, Rows& rows) {
   const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
@@ -51,17 +57,19 @@ int RunPaths(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
   const std::vector<pid_t> processes = Processes(arguments);
   if (processes.empty() && !arguments.empty()) return 2;
-  Rows rows = {{"PID", "NAME", "FOR", "ROLE", "LOCAL", "PEER", "PATH", "WHY NOT BETTER"}};
+  Rows rows = Heading();
+  bool any = false;
   bool failed = false;
   for (const pid_t process : processes) {
+    if (rows.size() > kManyRows) std::fputs(Table(std::exchange(rows, Heading())).c_str(), stdout);
     const absl::Status status = AddPathsOf(process, rows);
+    any = any || rows.size() > 1;
     if (status.ok() || arguments.empty()) continue;  // most processes of a machine have no Skein
     Failed(kVerb, status);
     failed = true;
   }
-  if (rows.size() > 1) {
-    std::fputs(Table(std::move(rows)).c_str(), stdout);
-  } else if (!failed) {
+  if (rows.size() > 1) std::fputs(Table(std::move(rows)).c_str(), stdout);
+  if (!any && !failed) {
     std::puts("no connections");
   }
   return failed ? 1 : 0;

@@ -29,6 +29,9 @@ constexpr char kUsage[] =
     "  --most=N      no more than so many, the first ones (default 10000)\n"
     "  -o FILE       where to\n";
 
+// Of the calls as text; half a kB each.
+constexpr size_t kMostBytes = size_t{256} << 20;
+
 struct CommandLine {
   pid_t process = 0;
   double seconds = 1;
@@ -71,7 +74,8 @@ absl::StatusOr<std::string> Record(const CommandLine& line) {
   const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.most)).status();
   if (!begun.ok()) return begun;
   absl::SleepFor(absl::Seconds(line.seconds));
-  absl::StatusOr<std::vector<inspect::LibraryAnswer>> answers = inspect::AskEach(line.process, "recorded");
+  absl::StatusOr<std::vector<inspect::LibraryAnswer>> answers =
+      inspect::AskEach(line.process, "recorded", {.bytes = kMostBytes, .lines = kMostBytes});
   if (!answers.ok()) return answers.status();
   std::vector<std::string> traces;
   traces.reserve(answers->size());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/printable.h"
 #include "core/inspect/attachment.h"
@@ -148,6 +149,34 @@ TEST_F(ControlTest, AnotherVersionIsNamed) {
   const absl::Status status = Ask(other.pid(), "echo").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("runs Skein 99.0"));
+}
+
+// Each of its libraries counts: a process may have four.
+TEST_F(ControlTest, AnAnswerIsBounded) {
+  const IdleProcess other;
+  const Answering one(other.pid(), 0, Ok("12\n45\n"));
+  const Answering two(other.pid(), 1, Ok("\n"));
+  ASSERT_TRUE(one.ok() && two.ok());
+  const size_t bytes = 2 * Ok("").size() + 7;
+  EXPECT_EQ(*Ask(other.pid(), "echo", {.bytes = bytes, .lines = 5}), "12\n45\n\n");
+  for (const AnswerLimits& less : {AnswerLimits{.bytes = bytes - 1}, AnswerLimits{.lines = 4}}) {
+    const absl::Status status = Ask(other.pid(), "echo", less).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    EXPECT_THAT(status.message(), HasSubstr("answers more than"));
+  }
+}
+
+// Each byte is in time, all of them are not.
+TEST_F(ControlTest, WhoDripsIsNotWaitedForBeyondTheDeadline) {
+  const IdleProcess other;
+  const Answering dripping(other.pid(), 0, [](int fd) {
+    for (int i = 0; i < 250 && Say(fd, "s"); ++i) absl::SleepFor(absl::Milliseconds(20));
+  });
+  ASSERT_TRUE(dripping.ok());
+  const absl::Time begin = SteadyNow();
+  const absl::Status status = Ask(other.pid(), "echo", {.end = After(absl::Milliseconds(200))}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+  EXPECT_LT(SteadyNow() - begin, absl::Seconds(4));
 }
 
 // Words of a process that is not trusted, on a terminal that is.

@@ -7,6 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/idle_process.h"
+#include "tests/unit/inspect/answering.h"
 
 namespace skein::inspect {
 namespace {
@@ -70,6 +72,28 @@ TEST(LivePathsTest, OtherTextIsNone) {
   for (const char* text : {"x\n", "a\tb\tc\td\te\tf\n", "a\tb\tc\td\te\tf\t\\q\n"}) {
     EXPECT_EQ(DecodePaths(text).status().code(), absl::StatusCode::kDataLoss) << text;
   }
+}
+
+TEST(LivePathsTest, TenThousandOfAnyPeersAreTold) {
+  const std::string address = "unix:/" + std::string(107, '\'');
+  const LivePath path = {"thrift", true, address, address, "rdma:mlx5_0/1", std::string(300, '"'), true};
+  const IdleProcess other;
+  const Answering answering(other.pid(), 0, Ok(EncodePaths(std::vector<LivePath>(10'000, path))));
+  ASSERT_TRUE(answering.ok());
+  const absl::StatusOr<std::vector<LivePath>> told = AskPaths(other.pid());
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->size(), 10'000U);
+  EXPECT_EQ(told->back(), path);
+}
+
+// Each is a hundred times the bytes that tell it.
+TEST(LivePathsTest, SoManyThatNobodyHasThemAreNotTaken) {
+  const IdleProcess other;
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "\t\t\t\t\t\t\n";
+  const Answering answering(other.pid(), 0, Ok(text));
+  ASSERT_TRUE(answering.ok());
+  EXPECT_EQ(AskPaths(other.pid()).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace
