@@ -1,11 +1,14 @@
 #include "core/trace/metrics.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
@@ -99,6 +102,31 @@ void AddDurations(MetricFamilies& families, const Durations& durations, const Ag
   families.push_back(std::move(longest));
 }
 
+// Labels in the order in which LabelledBy and CounterOf put them, so that none is there twice, and values that every
+// format can have; for a summary our quantiles.
+bool IsOurs(const Metric& metric) {
+  constexpr std::array<absl::string_view, 7> kLabels = {"path", "side", "method", "kind", "interval", "work", "reason"};
+  const auto* next = kLabels.begin();
+  for (const auto& [name, value] : metric.labels) {
+    next = std::find(next, kLabels.end(), name);
+    if (next == kLabels.end() || !absl::c_all_of(value, absl::ascii_isprint)) return false;
+    ++next;
+  }
+  return metric.quantiles.empty() ||
+         absl::c_equal(metric.quantiles, kQuantiles,
+                       [](const auto& told, const Quantile& ours) { return told.first == ours.name; });
+}
+
+// In their labels.
+bool AreDifferent(const std::vector<Metric>& metrics) {
+  std::vector<const Metric*> sorted;
+  sorted.reserve(metrics.size());
+  for (const Metric& metric : metrics) sorted.push_back(&metric);
+  absl::c_sort(sorted, [](const Metric* a, const Metric* b) { return a->labels < b->labels; });
+  return std::adjacent_find(sorted.begin(), sorted.end(),
+                            [](const Metric* a, const Metric* b) { return a->labels == b->labels; }) == sorted.end();
+}
+
 void AppendRow(std::string& page, absl::string_view name, absl::string_view type, absl::string_view labels,
                absl::string_view help) {
   absl::StrAppend(&page, "| `", name, "` | ", type, " | ", labels, " | ", help, " |\n");
@@ -117,15 +145,14 @@ MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapsho
 absl::Status CheckMetrics(const MetricFamilies& families) {
   static const MetricFamilies* const ours =
       new MetricFamilies(MetricsOf(CounterSnapshot(), AggregateSnapshot(), MethodTable()));
-  constexpr std::array<absl::string_view, 7> kLabels = {"path", "side", "method", "kind", "interval", "work", "reason"};
-  const auto is_label = [&](const auto& label) { return absl::c_linear_search(kLabels, label.first); };
+  std::vector<bool> seen(ours->size());
   for (const MetricFamily& family : families) {
     const auto known = absl::c_find_if(*ours, [&](const MetricFamily& each) { return each.name == family.name; });
-    const bool labelled =
-        absl::c_all_of(family.metrics, [&](const Metric& metric) { return absl::c_all_of(metric.labels, is_label); });
-    if (known == ours->end() || known->type != family.type || !labelled) {
+    if (known == ours->end() || seen[known - ours->begin()] || known->type != family.type ||
+        known->help != family.help || !absl::c_all_of(family.metrics, IsOurs) || !AreDifferent(family.metrics)) {
       return absl::DataLossError("metrics that are none of Skein's");
     }
+    seen[known - ours->begin()] = true;
   }
   return absl::OkStatus();
 }

@@ -1,12 +1,14 @@
 #include "core/trace/prometheus.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +23,8 @@ using Labels = std::vector<std::pair<std::string, std::string>>;
 
 constexpr std::array<absl::string_view, 3> kTypes = {"counter", "gauge", "summary"};
 constexpr absl::string_view kQuantile = "quantile";
+// Of a sample; more than any of ours has. Each takes more memory than the text it comes from.
+constexpr size_t kMostLabels = 16;
 
 absl::string_view TypeName(MetricType type) { return kTypes[static_cast<size_t>(type)]; }
 
@@ -56,8 +60,8 @@ std::optional<std::string> TakeQuoted(absl::string_view& text) {
   if (!absl::ConsumePrefix(&text, "\"")) return std::nullopt;
   std::string value;
   while (!text.empty() && text[0] != '"') {
-    absl::ConsumePrefix(&text, "\\");
-    if (text.empty()) return std::nullopt;
+    const bool escaped = absl::ConsumePrefix(&text, "\\");
+    if (escaped && !absl::StartsWith(text, "\\") && !absl::StartsWith(text, "\"")) return std::nullopt;
     value += text[0];
     text.remove_prefix(1);
   }
@@ -75,9 +79,17 @@ std::optional<Labels> TakeLabels(absl::string_view& text) {
     text.remove_prefix(equals + 1);
     std::optional<std::string> value = TakeQuoted(text);
     if (!value.has_value()) return std::nullopt;
+    if (labels.size() == kMostLabels) return std::nullopt;
     labels.emplace_back(std::move(name), *std::move(value));
   } while (absl::ConsumePrefix(&text, ","));
   return absl::ConsumePrefix(&text, "}") ? std::optional(std::move(labels)) : std::nullopt;
+}
+
+// In decimal, as metrics have them; Prometheus has others, too: NaN, +Inf, 1e9.
+bool IsNumber(absl::string_view text) {
+  double number = 0;
+  return absl::c_all_of(text, [](char c) { return absl::ascii_isdigit(c) || c == '.' || c == '-'; }) &&
+         absl::SimpleAtod(text, &number) && std::isfinite(number);
 }
 
 std::optional<Sample> SampleOf(absl::string_view line) {
@@ -85,8 +97,7 @@ std::optional<Sample> SampleOf(absl::string_view line) {
   sample.name = line.substr(0, line.find_first_of("{ "));
   line.remove_prefix(sample.name.size());
   std::optional<Labels> labels = TakeLabels(line);
-  double number = 0;
-  if (!labels.has_value() || !absl::ConsumePrefix(&line, " ") || !absl::SimpleAtod(line, &number)) return std::nullopt;
+  if (!labels.has_value() || !absl::ConsumePrefix(&line, " ") || !IsNumber(line)) return std::nullopt;
   sample.labels = *std::move(labels);
   sample.value = std::string(line);
   return sample;

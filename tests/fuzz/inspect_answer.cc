@@ -1,4 +1,6 @@
 // What another process tells of itself, which may be anything: lists and metrics that can be told again, or DATA_LOSS.
+#include <algorithm>
+
 #include "core/inspect/live_paths.h"
 #include "core/inspect/tracing.h"
 #include "core/trace/metrics.h"
@@ -45,6 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto again = skein::trace::ParsePrometheusText(told);
   Require(again.ok() && *again == *metrics, "metrics again");
   if (!skein::trace::CheckMetrics(*metrics).ok()) return 0;
+  const auto is_shown = [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); };
+  Require(std::all_of(told.begin(), told.end(), is_shown), "printable metrics");
   skein::trace::AddLabel(*metrics, "library", "0");
   skein::trace::MetricFamilies all;
   skein::trace::Merge(all, *std::move(metrics));

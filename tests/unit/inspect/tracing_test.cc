@@ -8,6 +8,7 @@
 #include "core/trace/tracer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/idle_process.h"
 #include "tests/unit/inspect/answering.h"
 
 namespace skein::inspect {
@@ -92,7 +93,8 @@ TEST(TracingTest, IsSwitchedByWhoAsks) {
 TEST(TracingTest, TheMetricsOfTwoLibrariesAreOneText) {
   HandleTracing();
   const Answering second(getpid(), 1,
-                         Ok("# HELP skein_wake_ups_total a\n# TYPE skein_wake_ups_total counter\n"
+                         Ok("# HELP skein_wake_ups_total Times that a sleeping thread of this process was woken by a "
+                            "link.\n# TYPE skein_wake_ups_total counter\n"
                             "skein_wake_ups_total 12345\n"));
   ASSERT_TRUE(second.ok());
   const absl::StatusOr<trace::MetricFamilies> metrics = AskMetrics(getpid());
@@ -100,6 +102,23 @@ TEST(TracingTest, TheMetricsOfTwoLibrariesAreOneText) {
   const std::string text = trace::PrometheusText(*metrics);
   EXPECT_THAT(text, HasSubstr("skein_wake_ups_total{library=\"0\"} 0\nskein_wake_ups_total{library=\"1\"} 12345\n"));
   EXPECT_EQ(text.find("# TYPE skein_wake_ups_total"), text.rfind("# TYPE skein_wake_ups_total"));
+}
+
+TEST(TracingTest, MetricsThatWouldSpoilAScrapeAreNotTaken) {
+  const std::string head =
+      "# HELP skein_wake_ups_total Times that a sleeping thread of this process was woken by a link.\n"
+      "# TYPE skein_wake_ups_total counter\n";
+  const IdleProcess other;
+  for (const char* samples :
+       {"skein_wake_ups_total{path=\"\xff\xfe\"} 1\n", "skein_wake_ups_total{path=\"\x1b[2J\"} 1\n",
+        "skein_wake_ups_total{path=\"a\",path=\"b\"} 2\n", "skein_wake_ups_total NaN\n",
+        "skein_wake_ups_total 1\nskein_wake_ups_total 1\n"}) {
+    const Answering answering(other.pid(), 0, Ok(head + samples));
+    ASSERT_TRUE(answering.ok());
+    EXPECT_EQ(AskMetrics(other.pid()).status().code(), absl::StatusCode::kDataLoss) << samples;
+  }
+  const Answering answering(other.pid(), 0, Ok(head + "skein_wake_ups_total 1\n"));
+  EXPECT_TRUE(AskMetrics(other.pid()).ok());
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "core/trace/metrics.h"
 
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/trace/prometheus.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/trace/samples.h"
 
 namespace skein::trace {
 namespace {
@@ -47,6 +51,54 @@ TEST(MetricsTest, WhatAnotherProcessTellsIsOursOrNone) {
     other = ours;
     AddLabel(other, label, "1");
     EXPECT_FALSE(CheckMetrics(other).ok()) << label;
+  }
+}
+
+// All that there is to tell: every counter and reason, methods of any name.
+MetricFamilies Honest() {
+  CounterSnapshot counters;
+  for (size_t slot = 0; slot < kSlots; ++slot) counters.values[slot] = ~slot;
+  MethodTable methods;
+  Aggregate aggregate;
+  for (const std::string& name : HostileNames()) aggregate.Add(CompleteCall(methods.Intern(name), 5));
+  return MetricsOf(counters, aggregate.Snapshot(), methods);
+}
+
+MetricFamily& Named(MetricFamilies& families, const std::string& name) {
+  for (MetricFamily& family : families) {
+    if (family.name == name) return family;
+  }
+  ADD_FAILURE() << name;
+  return families[0];
+}
+
+TEST(MetricsTest, OneProcessSpoilsNoScrape) {
+  ASSERT_TRUE(CheckMetrics(Honest()).ok()) << CheckMetrics(Honest());
+  const std::vector<std::pair<const char*, std::function<void(MetricFamilies&)>>> spoilt = {
+      {"help", [](MetricFamilies& all) { all[0].help = "\x1b[31mhelp"; }},
+      {"a family twice", [](MetricFamilies& all) { all.push_back(all[0]); }},
+      {"bytes that are no text", [](MetricFamilies& all) { all[0].metrics[0].labels[0].second = "\xff"; }},
+      {"a cursor", [](MetricFamilies& all) { all[0].metrics[0].labels[0].second = "\x1b[31m"; }},
+      {"a line", [](MetricFamilies& all) { all[0].metrics[0].labels[0].second = "a\nb"; }},
+      {"a label twice", [](MetricFamilies& all) { all[0].metrics[0].labels.emplace_back("path", "again"); }},
+      {"a sample twice", [](MetricFamilies& all) { all[0].metrics.push_back(all[0].metrics[0]); }},
+      {"a summary twice",
+       [](MetricFamilies& all) {
+         MetricFamily& calls = Named(all, "skein_call_seconds");
+         calls.metrics.push_back(calls.metrics.front());
+       }},
+      {"a quantile twice",
+       [](MetricFamilies& all) {
+         auto& quantiles = Named(all, "skein_call_seconds").metrics[0].quantiles;
+         quantiles[1] = quantiles[0];
+       }},
+      {"a strange quantile",
+       [](MetricFamilies& all) { Named(all, "skein_call_seconds").metrics[0].quantiles[0].first = "0.5\x1b"; }},
+  };
+  for (const auto& [what, spoil] : spoilt) {
+    MetricFamilies all = Honest();
+    spoil(all);
+    EXPECT_EQ(CheckMetrics(all).code(), absl::StatusCode::kDataLoss) << what;
   }
 }
 

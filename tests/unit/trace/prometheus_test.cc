@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "core/base/fallback.h"
 #include "core/trace/method_table.h"
@@ -136,12 +137,21 @@ TEST(PrometheusTest, OtherTextIsNone) {
                                   head + "a{b=\"c\"1\n",
                                   head + "a{b=\"c\",} 1\n",
                                   head + "a{b=\"c\\",
+                                  head + "a{b=\"\\n\"} 1\n",
+                                  head + "a NaN\n",
+                                  head + "a +Inf\n",
+                                  head + "a 1e400\n",
+                                  head + "a 1" + std::string(400, '0') + "\n",
+                                  head + "a  1\n",
+                                  head + "a 1\r\n",
+                                  head + "a{" + absl::StrJoin(std::vector<std::string>(100, "b=\"\""), ",") + "} 1\n",
                                   summary + "s 1\n",
                                   summary + "s_sum 1\n",
                                   summary + "s_count 1\n",
                                   summary + "s{quantile=\"0.5\"} 1\n",
                                   summary + "s{quantile=\"0.5\"} 1\ns_count 1\n",
                                   summary + "s{quantile=\"0.5\"} 1\ns_sum 1\ns_count 1.5\n",
+                                  summary + "s{quantile=\"0.5\"} 1\ns_sum inf\ns_count 1\n",
                                   summary + "s{quantile=\"0.5\"} 1\ns_sum{a=\"b\"} 1\ns_count{a=\"b\"} 1\n",
                                   summary + "s{quantile=\"0.5\"} 1\ns_sum 1\ns_sum 1\ns_count 1\n"}) {
     EXPECT_EQ(ParsePrometheusText(text).status().code(), absl::StatusCode::kDataLoss) << text;
