@@ -66,11 +66,20 @@ MetricFamily CounterOf(const CounterSpec& spec, const CounterSnapshot& counters)
   return family;
 }
 
+// Peers choose the name, which is told with each of its method's samples. Whose bytes take too much as text is cut, and
+// goes by its number: behind an escape that Printable does not write, so that no other name reads the same.
+std::string MethodLabel(uint32_t method, const MethodTable& methods) {
+  const absl::string_view name = methods.Name(method);
+  std::string label = Printable(name);
+  if (InQuotes(label).size() <= InQuotes("").size() + MethodTable::kMostBytes) return label;
+  return absl::StrCat(Printable(name.substr(0, MethodTable::kMostBytes / 8)), "\\~", method);
+}
+
 Metric LabelledBy(const SeriesKey& key, const MethodTable& methods) {
   Metric metric;
   metric.labels.emplace_back("path", PathName(key.path));
   metric.labels.emplace_back("side", SideName(key.side));
-  if (key.method != kNoMethod) metric.labels.emplace_back("method", Printable(methods.Name(key.method)));
+  if (key.method != kNoMethod) metric.labels.emplace_back("method", MethodLabel(key.method, methods));
   if (key.whole) return metric;
   metric.labels.emplace_back("kind", RecordKindName(key.kind));
   metric.labels.emplace_back("interval", IntervalName(key.interval));
@@ -181,7 +190,9 @@ std::string MetricsMarkdown() {
       "`skein_write_metrics docs/metrics.md` (in the build's core/trace).\n\n"
       "Counters count always. Durations are those of traced calls and messages: summaries with the quantiles 0.5, 0.9, "
       "0.99 and 0.999 since tracing was begun, each off by 1/64 at most, and of what is longer than 73 minutes as "
-      "that.\n\n"
+      "that. The label `method` is the name, its bytes that are not printable ASCII as escapes (`\\xff`); one that "
+      "takes "
+      "more than 256 bytes so is its beginning, `\\~` and a number.\n\n"
       "`skein metrics PID` prints them. A process with two libraries, for gRPC and for Thrift, has all of them twice: "
       "they are told apart by one more label, `library`, which is 0 or 1 and always there. `skein exporter` serves "
       "those of a host's processes to Prometheus "

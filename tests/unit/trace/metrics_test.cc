@@ -2,12 +2,15 @@
 
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/trace/prometheus.h"
+#include "core/trace/quoted.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/trace/samples.h"
@@ -100,6 +103,31 @@ TEST(MetricsTest, OneProcessSpoilsNoScrape) {
     spoil(all);
     EXPECT_EQ(CheckMetrics(all).code(), absl::StatusCode::kDataLoss) << what;
   }
+}
+
+// Of peers that name methods as they like: as bytes, and as what a cut name looks like.
+TEST(MetricsTest, NamesOfMethodsAreBoundedAndDifferent) {
+  const std::string longest(MethodTable::kMostBytes, 'm');
+  const std::string escaped = "e" + std::string(longest.size() - 1, '\xff');
+  const std::string other = std::string(longest.size() - 1, '\xff') + "e";
+  MethodTable methods;
+  Aggregate aggregate;
+  for (const std::string& name : {longest, escaped, other, escaped.substr(0, 32), other.substr(0, 32)}) {
+    aggregate.Add(CompleteCall(methods.Intern(name), 5));
+  }
+  for (const auto& [method, name] : {std::pair(methods.Intern(escaped), escaped), {methods.Intern(other), other}}) {
+    aggregate.Add(CompleteCall(methods.Intern(absl::StrCat(name.substr(0, 32), "\\~", method)), 5));
+    aggregate.Add(CompleteCall(methods.Intern(absl::StrCat(name.substr(0, 32), "~", method)), 5));
+  }
+  MetricFamilies families = MetricsOf({}, aggregate.Snapshot(), methods);
+  EXPECT_TRUE(CheckMetrics(families).ok());
+  std::set<std::string> names;
+  for (const Metric& metric : Named(families, "skein_call_seconds").metrics) {
+    names.insert(metric.labels.back().second);
+    EXPECT_LE(InQuotes(metric.labels.back().second).size(), MethodTable::kMostBytes + 2);
+  }
+  EXPECT_EQ(names.size(), 9u);
+  EXPECT_EQ(names.count(longest), 1u);
 }
 
 TEST(MetricsTest, ReferencePageIsInStep) {
