@@ -45,6 +45,10 @@ absl::Status CheckListener(int socket, pid_t process, uid_t user) {
       absl::StrCat("user ", listener->uid, " listens in the name of process ", process, ", which is not theirs"));
 }
 
+absl::Status DoesNotAnswer(pid_t process) {
+  return absl::DeadlineExceededError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
+}
+
 // Takes off `left` what it has received.
 absl::StatusOr<std::string> Receive(int fd, pid_t process, AnswerLimits& left) {
   std::string text;
@@ -52,7 +56,7 @@ absl::StatusOr<std::string> Receive(int fd, pid_t process, AnswerLimits& left) {
   for (;;) {
     pollfd waited = {fd, POLLIN, 0};
     if (Clock::now() >= left.end || poll(&waited, 1, TimeoutOf(std::min(left.end, After(kPatience)))) <= 0) {
-      return absl::DeadlineExceededError(absl::StrCat("process ", process, " does not answer; is it stopped?"));
+      return DoesNotAnswer(process);
     }
     const ssize_t size = recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (size < 0) return absl::UnavailableError(ErrnoStatus(errno, "hear the answer").message());
@@ -98,6 +102,7 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
   AnswerLimits left = limits;
   absl::Status squatted;
   for (int library = 0; library < kMaxLibraries; ++library) {
+    if (Clock::now() >= left.end) return DoesNotAnswer(process);  // nor is it made to compose an answer
     const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(process, library));
     if (!socket.ok()) continue;
     if (absl::Status status = CheckListener(socket->get(), process, *user); !status.ok()) {

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "core/inspect/attachment.h"
 #include "core/inspect/control.h"
 #include "core/trace/chrome_trace.h"
 #include "core/trace/counters.h"
@@ -30,8 +29,10 @@ constexpr std::array<std::string SeriesFigures::*, 4> kTexts = {&SeriesFigures::
                                                                 &SeriesFigures::interval, &SeriesFigures::work};
 constexpr std::array<bool SeriesFigures::*, 3> kFlags = {&SeriesFigures::call, &SeriesFigures::client,
                                                          &SeriesFigures::whole};
-// More than all series that a process may have.
-constexpr size_t kMostMetricsBytes = size_t{16} << 20;
+// Of a process with two libraries that have all series that they may have, and as many again of other methods: each is
+// seven lines, with a method of 256 bytes in them. Then come the counters.
+constexpr size_t kMostMetricsBytes = size_t{10} << 20;
+constexpr size_t kMostMetricsLines = size_t{2} * 2 * trace::Aggregate::kMostSeries * 7 + 1000;
 constexpr uint32_t kMostSeconds = 24 * 3600;
 constexpr size_t kFields = kFlags.size() + kTexts.size() + kNumbers.size();
 
@@ -199,8 +200,9 @@ absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process) {
   return text.ok() ? DecodeSeries(*text) : text.status();
 }
 
-absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process) {
-  const absl::StatusOr<std::vector<LibraryAnswer>> answers = AskEach(process, "metrics", {.bytes = kMostMetricsBytes});
+absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process, Deadline end) {
+  const absl::StatusOr<std::vector<LibraryAnswer>> answers =
+      AskEach(process, "metrics", {.bytes = kMostMetricsBytes, .lines = kMostMetricsLines, .end = end});
   if (!answers.ok()) return answers.status();
   trace::MetricFamilies all;
   for (const LibraryAnswer& answer : *answers) {

@@ -10,6 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/deadline.h"
+#include "core/inspect/attachment.h"
 #include "core/trace/aggregate.h"
 #include "core/trace/method_table.h"
 #include "core/trace/metric_family.h"
@@ -63,8 +65,9 @@ absl::StatusOr<std::vector<SeriesFigures>> DecodeSeries(absl::string_view text);
 // Another process's; errors are Ask's.
 absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process);
 
-// What each library of another process counts and measures; the label "library" tells them apart. Errors are Ask's.
-absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process);
+// What each library of another process counts and measures; the label "library" tells them apart. Errors are Ask's, and
+// DATA_LOSS if it is none of what trace::CheckMetrics takes.
+absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process, Deadline end = AnswerLimits().end);
 
 }  // namespace skein::inspect
 

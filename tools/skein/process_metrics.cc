@@ -11,6 +11,8 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/inspect/attachment.h"
 #include "core/inspect/tracing.h"
 #include "core/trace/metric_family.h"
@@ -24,16 +26,19 @@ namespace {
 using trace::MetricFamilies;
 
 constexpr size_t kMostAtOnce = 16;
+// For all processes together. Prometheus waits for ten seconds unless told otherwise, also for what comes of this.
+constexpr absl::Duration kScrapeTime = absl::Seconds(5);
 
 // In the order of `processes`.
 std::vector<absl::StatusOr<MetricFamilies>> AskAll(const std::vector<pid_t>& processes) {
+  const Deadline end = After(kScrapeTime);
   std::vector<absl::StatusOr<MetricFamilies>> answers(processes.size());
   std::atomic<size_t> next = 0;  // relaxed: the numbers are all that is shared, until the helpers have ended
   const auto ask = [&] {
     for (;;) {
       const size_t mine = next.fetch_add(1, std::memory_order_relaxed);
       if (mine >= processes.size()) return;
-      answers[mine] = inspect::AskMetrics(processes[mine]);
+      answers[mine] = inspect::AskMetrics(processes[mine], end);
     }
   };
   std::vector<std::thread> helpers;

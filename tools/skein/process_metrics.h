@@ -12,7 +12,7 @@
 namespace skein {
 
 // Labels say of which process and program each is; the gauge skein_up, which processes have answered. Several are asked
-// at once: those that do not answer cost as long as inspect::Ask has patience, together.
+// at once, and all have five seconds together: who is late, or gets no turn in time, has not answered.
 class ProcessMetrics : public prometheus::Collectable {
  public:
   // Of these, as long as they live; null: of all that let themselves be asked.

@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "core/inspect/attachment.h"
+#include "core/trace/counters.h"
+#include "core/trace/metrics.h"
 #include "core/trace/prometheus.h"
 #include "core/trace/tracer.h"
 #include "gmock/gmock.h"
@@ -102,6 +105,50 @@ TEST(TracingTest, TheMetricsOfTwoLibrariesAreOneText) {
   const std::string text = trace::PrometheusText(*metrics);
   EXPECT_THAT(text, HasSubstr("skein_wake_ups_total{library=\"0\"} 0\nskein_wake_ups_total{library=\"1\"} 12345\n"));
   EXPECT_EQ(text.find("# TYPE skein_wake_ups_total"), text.rfind("# TYPE skein_wake_ups_total"));
+}
+
+// What two libraries tell at most: each has all the series that it may have, of methods with the longest names, and all
+// those of the other methods.
+TEST(TracingTest, MetricsOfAllSeriesAreTaken) {
+  trace::MethodTable methods;
+  trace::Aggregate aggregate;
+  for (size_t method = 0; method < 2 * trace::MethodTable::kMostMethods; ++method) {
+    std::string name = absl::StrCat(method);
+    name.resize(trace::MethodTable::kMostBytes, method % 2 == 0 ? 'm' : '\xff');
+    const uint32_t number = methods.Intern(name);
+    for (size_t from = 0; from < trace::kStages; ++from) {
+      trace::Record record = Call(1000, 900'000'000'000'000);
+      record.method = number;
+      record.times = {};
+      for (size_t stage = from; stage < trace::kStages; ++stage) record.times[stage] = 1000;
+      record.times[trace::kStages - 1] = 900'000'000'000'000;
+      aggregate.Add(record);
+    }
+  }
+  const std::string text =
+      trace::PrometheusText(trace::MetricsOf(trace::ReadCounters(), aggregate.Snapshot(), methods));
+  EXPECT_GT(aggregate.Snapshot().size(), trace::Aggregate::kMostSeries);
+  EXPECT_GT(text.size(), size_t{2} << 20);
+  const IdleProcess other;
+  const Answering one(other.pid(), 0, Ok(text));
+  const Answering two(other.pid(), 1, Ok(text));
+  ASSERT_TRUE(one.ok() && two.ok());
+  const absl::StatusOr<trace::MetricFamilies> told = AskMetrics(other.pid());
+  EXPECT_TRUE(told.ok()) << told.status();
+}
+
+// Each sample takes a hundred times the bytes that tell it.
+TEST(TracingTest, MetricsOfMoreThanAllSeriesAreNotTaken) {
+  const IdleProcess other;
+  std::string text =
+      "# HELP skein_fallbacks_total Connections that are not on a better path, by the reason.\n"
+      "# TYPE skein_fallbacks_total counter\n";
+  for (int i = 0; i < 40'000; ++i) absl::StrAppend(&text, "skein_fallbacks_total{reason=\"", i, "\"} 1\n");
+  for (const std::string& each : {text, text.substr(0, 1000) + std::string(11 << 20, ' ')}) {
+    const Answering answering(other.pid(), 0, Ok(each));
+    ASSERT_TRUE(answering.ok());
+    EXPECT_EQ(AskMetrics(other.pid()).status().code(), absl::StatusCode::kResourceExhausted);
+  }
 }
 
 TEST(TracingTest, MetricsThatWouldSpoilAScrapeAreNotTaken) {
