@@ -85,6 +85,7 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
   if (!meeting.ok()) return meeting.status();
   absl::StatusOr<Mapping> control = MapSealed(meeting->control.get(), kControlBytes);
   if (!control.ok()) return FallbackError(FallbackCode::kRendezvous, control.status().message());
+  meeting->control.Reset();  // a memfd, which nothing delays
   if (absl::Status status = Connect(1, *std::move(control), *std::move(meeting)); !status.ok()) return status;
   // What the passive side has posted already may wait to hear that receives are shared.
   RingIfWaitsForHead();

@@ -22,6 +22,11 @@ std::string SocketName(const Offer& offer) {
 
 }  // namespace
 
+Meeting::~Meeting() {
+  Closer::Get().Close(std::move(control));
+  if (socket.valid()) Closer::Get().CloseSocket(std::move(socket));
+}
+
 absl::Status Rendezvous::Open() {
   if (listening_.valid()) return absl::OkStatus();
   absl::StatusOr<Place> place = PlaceOfThisProcess();
@@ -51,9 +56,7 @@ absl::StatusOr<Offer> Rendezvous::Announce() {
 void Rendezvous::Withdraw(const Token& token) {
   MutexLock lock(&mu_);
   expected_.erase(View(token));
-  parked_.erase(std::remove_if(parked_.begin(), parked_.end(),
-                               [&](const Parked& parked) { return SameToken(parked.token, View(token)); }),
-                parked_.end());
+  parked_.remove_if([&](const Parked& parked) { return SameToken(parked.token, View(token)); });
 }
 
 void Rendezvous::ParkOrClose(UniqueFd socket) {

@@ -5,7 +5,9 @@
 #define SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 
 #include <deque>
+#include <list>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_set.h"
@@ -18,7 +20,14 @@
 
 namespace skein::fabric::shm {
 
+// What becomes of no connection is the Closer's to close: it was in a stranger's hands.
 struct Meeting {
+  Meeting(UniqueFd of_peer, UniqueFd passed, const PeerCredentials& who)
+      : socket(std::move(of_peer)), control(std::move(passed)), peer(who) {}
+  Meeting(Meeting&&) = default;
+  Meeting& operator=(Meeting&&) = delete;
+  ~Meeting();
+
   UniqueFd socket;
   UniqueFd control;  // memfd, not yet checked
   PeerCredentials peer;
@@ -55,7 +64,7 @@ class Rendezvous {
   UniqueFd listening_ ABSL_GUARDED_BY(mu_);
   Offer offer_ ABSL_GUARDED_BY(mu_);  // but for the token
   absl::flat_hash_set<std::string> expected_ ABSL_GUARDED_BY(mu_);
-  std::deque<Parked> parked_ ABSL_GUARDED_BY(mu_);
+  std::list<Parked> parked_ ABSL_GUARDED_BY(mu_);
   std::deque<UniqueFd> silent_ ABSL_GUARDED_BY(mu_);  // have connected, but not said anything yet
 };
 
