@@ -209,6 +209,9 @@ struct QueuePairOptions {
   SharedReceiveQueue* shared_receive_queue = nullptr;  // of the same device; then max_receive_requests means nothing
   // The peer posts a receive ahead of whatever needs one, so that nothing waits for long: see RefreshState.
   bool peer_always_receives = false;
+  // Its READs may name memory that the peer has registered, and not only what it has allocated. False: where the peer
+  // could hold up who executes them (shm), those are kRemoteAccessError.
+  bool reads_registered_memory = false;
 };
 
 struct DeviceCapabilities {

@@ -64,7 +64,9 @@ absl::Status FlushSender::Prepare() {
       device_.CreateQueuePair({.send_queue = queue_.get(),
                                .receive_queue = queue_.get(),
                                .max_send_requests = sends,
-                               .max_receive_requests = kReceivesASlot * options_.slots});
+                               .max_receive_requests = kReceivesASlot * options_.slots,
+                               // Where requests land in the receiver's storage, it is that which is read.
+                               .reads_registered_memory = true});
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   return absl::OkStatus();

@@ -32,6 +32,7 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOpti
       max_send_(options.max_send_requests),
       max_receive_(options.max_receive_requests),
       shared_(static_cast<ShmSharedReceiveQueue*>(options.shared_receive_queue)),
+      reads_registered_(options.reads_registered_memory),
       imports_(core_->options) {
   send_queue_->Attach(this);
   if (receive_queue_ != send_queue_) receive_queue_->Attach(this);

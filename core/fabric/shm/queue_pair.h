@@ -139,6 +139,7 @@ class ShmQueuePair final : public QueuePair {
   const uint32_t max_send_;
   const uint32_t max_receive_;
   ShmSharedReceiveQueue* const shared_;  // nullptr: receives are its own
+  const bool reads_registered_;
 
   // Written by BecomeReady under both halves' locks, before state_ becomes kReady (release); constant afterwards.
   Mapping control_;

@@ -136,8 +136,9 @@ ShmQueuePair::Step ShmQueuePair::Reach(const Entry& entry, uint32_t access, uint
     }
     return Step::kWait;
   }
-  if (import == nullptr || !import->Allows(access, remote.address, size) ||
-      (access != kRemoteRead && !import->mapped())) {
+  // Pages of the peer's process may be FUSE's or userfaultfd's: a READ of those takes as long as the peer likes.
+  const bool readable = access == kRemoteRead && reads_registered_;
+  if (import == nullptr || !import->Allows(access, remote.address, size) || !(import->mapped() || readable)) {
     Fail(CompletionStatus::kRemoteAccessError,
          absl::PermissionDeniedError(absl::StrCat(OpcodeName(entry.request.opcode), " of ", size, " bytes at ",
                                                   remote.address, " of a region that does not allow it")));

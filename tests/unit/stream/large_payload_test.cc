@@ -1,5 +1,7 @@
 // What a Stream promises when large payloads are left for the peer to pull.
+#include <deque>
 #include <iterator>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -7,7 +9,9 @@
 #include <vector>
 
 #include "core/link/blocks.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/unit/stream/two_ends.h"
 
 namespace skein::stream {
@@ -280,6 +284,32 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   config.max_allocated_bytes = (128 << 10) + link::Blocks::kBlockBytes;  // the ring, and the mirror of the peer's
   TwoEnds ends(kSim, {.ring_bytes = 64 << 10, .queue_pairs = 1}, config);
   EXPECT_EQ(ends.Connect().client, nullptr);
+}
+
+// Its peers read out of memory of its process, which they could be made to wait for.
+class ReadFromItsProcess final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    if (access != fabric::kRemoteRead) return ForwardingDevice::Allocate(bytes, access);
+    return Register(absl::MakeSpan(memory_.emplace_back(bytes)), access);
+  }
+
+ private:
+  std::deque<std::vector<std::byte>> memory_;
+};
+
+TEST(HostileLargePayloadTest, InMemoryOfThePeersProcessIsNotRead) {
+  TwoEnds ends(FabricKindUnderTest::kShm, Pulling());
+  const auto device = std::make_shared<ReadFromItsProcess>(ends.client_device);
+  ends.connector = CreateConnector(std::make_shared<OneFabric>(device), Pulling(), &ends.client_waiter);
+  auto pair = ends.Connect();
+  ASSERT_NE(pair.client, nullptr);
+  ASSERT_EQ(WriteText(*pair.client, RandomText(kLarge, 13)).value(), kLarge);
+  ends.Pump();
+  const auto [text, status] = ReadAll(*pair.server);
+  EXPECT_EQ(text.size(), 0u);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("of a region that does not allow it"));
 }
 
 // Two writers and two readers at a time, each end polled by all who have something to do there.
