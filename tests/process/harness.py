@@ -129,6 +129,14 @@ class Program:
     def signal(self, number):
         os.kill(self.pid, number)
 
+    def is_stopped(self):
+        """By SIGSTOP, which takes a while on a busy machine: each of its threads."""
+        stats = pathlib.Path(f"/proc/{self.pid}/task").glob("*/stat")
+        try:
+            return all(stat.read_text().rsplit(")", 1)[1].split()[0] == "T" for stat in stats)
+        except (FileNotFoundError, ProcessLookupError):
+            return False  # one has just ended
+
     def kill(self):
         """SIGKILL, and waits until the process is gone."""
         self._process.kill()

@@ -113,6 +113,7 @@ class Exporter(harness.ProcessTest):
         for arguments in ((), (server.pid, client.pid)):
             _, url = self.exporter(*arguments)
             server.signal(signal.SIGSTOP)
+            self.assertTrue(await_true(server.is_stopped, 5))
             scrape = self.scrape(url)
             server.signal(signal.SIGCONT)
             up = scrape.up()

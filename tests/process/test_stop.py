@@ -1,6 +1,5 @@
 """One end is stopped, as by a debugger, a cgroup's freezer or a machine asleep: it is neither dead nor answering."""
 
-import pathlib
 import signal
 
 import harness
@@ -14,15 +13,11 @@ KEEPALIVE = {
 PINGS_ALLOWED = {"grpc.http2.min_ping_interval_without_data_ms": 100, "grpc.keepalive_permit_without_calls": 1}
 
 
-def is_stopped(program):
-    return pathlib.Path(f"/proc/{program.pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
-
-
 class Stop(harness.ProcessTest):
     def stop(self, program):
         program.signal(signal.SIGSTOP)
         self.addCleanup(self.go_on, program)  # before it is closed
-        self.assertTrue(harness.await_true(lambda: is_stopped(program), 5))
+        self.assertTrue(harness.await_true(program.is_stopped, 5))
 
     def go_on(self, program):
         if not program.ended():
