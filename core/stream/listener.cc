@@ -227,7 +227,7 @@ class PoolingListener final : public LinkListener {
   // Leaving links is the client's business, but for those it never came to. If it has died, this finds out.
   static void LookAfter(const std::shared_ptr<Link>& link, UnusedLinks& unused) {
     if (link == nullptr || !link->unused()) return;
-    if (!link->met()) return link->Close();
+    if (!link->met() && link->ports() == 0) return link->Close();
     unused.Add(link);
     link->StillConnected();
   }

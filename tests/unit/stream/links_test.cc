@@ -68,6 +68,20 @@ TEST_P(LinksTest, ThoseWhoseStreamsTheServerHasClosedAreNotKeptWithoutEnd) {
   EXPECT_LE(ends.server_waiter.watched(), 65u);  // of the last it is not known yet whether all has arrived
 }
 
+// It has neither been met nor is it used.
+TEST_P(LinksTest, OneWhoseOnlyStreamIsClosedBeforeItsClientComesIsThereForIt) {
+  TwoEnds ends(GetParam());
+  const auto attempt = ends.connector->Begin({}).value();
+  Listener::Result accepted = ends.listener->Accept(attempt->offer(), {});
+  accepted.outcome.stream->CloseWrite();
+  accepted.outcome.stream.reset();
+  ends.server_waiter.PollAll();
+  const std::shared_ptr<Stream> client = attempt->Complete(accepted.answer).stream;
+  ASSERT_NE(client, nullptr);
+  ends.Pump();
+  EXPECT_TRUE(absl::IsOutOfRange(ReadAll(*client).second)) << ReadAll(*client).second;
+}
+
 // Clients that stand still, and have much to take.
 TEST(SilentLinksTest, ThoseOnWhichSomethingIsUnderWayAreKeptForLonger) {
   struct Client {
