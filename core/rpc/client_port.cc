@@ -5,6 +5,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/printable.h"
 
 namespace skein::rpc {
 namespace {
@@ -133,9 +134,7 @@ void ClientPort::FailAll(const absl::Status& why) {
 }
 
 void ClientPort::OnAbort(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  FailAll(absl::UnavailableError(absl::StrCat("the server has ended the connection: ", text)));
+  FailAll(absl::UnavailableError(absl::StrCat("the server has ended the connection: ", Printable(std::move(text)))));
 }
 
 void ClientPort::Notify() {

@@ -1,8 +1,9 @@
 #include "core/rpc/message.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
+
+#include "core/base/printable.h"
 
 namespace skein::rpc {
 namespace {
@@ -60,10 +61,8 @@ MessageHeader ErrorHeader(uint32_t call, const absl::Status& error) {
 absl::string_view ErrorText(const absl::Status& error) { return error.message().substr(0, kMaxErrorText); }
 
 absl::Status ErrorFrom(uint32_t code, absl::Span<const std::byte> text) {
-  std::string words(reinterpret_cast<const char*>(text.data()), text.size());
-  std::replace_if(
-      words.begin(), words.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return absl::Status(static_cast<absl::StatusCode>(code), words);
+  return absl::Status(static_cast<absl::StatusCode>(code),
+                      Printable(std::string(reinterpret_cast<const char*>(text.data()), text.size())));
 }
 
 }  // namespace skein::rpc

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/printable.h"
 
 namespace skein::stream {
 namespace {
@@ -236,9 +237,7 @@ absl::Status StreamPort::OnCloseWrite() {
 void StreamPort::OnAbort(std::string text) {
   MutexLock lock(&mu_);
   if (!error_.ok()) return;
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  error_ = absl::AbortedError(absl::StrCat("aborted by the peer: ", text));
+  error_ = absl::AbortedError(absl::StrCat("aborted by the peer: ", Printable(std::move(text))));
   DropArrived();
 }
 

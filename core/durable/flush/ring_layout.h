@@ -27,8 +27,6 @@ constexpr uint32_t LargestPayload(const RingShape& shape) { return shape.slot_by
 
 // Openings are recorded as a log's head slots, whose heads are multiples of a unit.
 constexpr uint64_t HeadOf(uint64_t sequence) { return sequence * kEntryUnit; }
-// Nobody sends so many, and a head slot holds none that is larger: where arithmetic on sequences wraps is far away.
-inline constexpr uint64_t kLastSequence = uint64_t{1} << 56;
 
 // Header and two openings have a page each, as a log's header and its slots; then a word for each slot, then the slots.
 constexpr uint64_t MarkOffset(uint64_t slot) { return kRingOffset + slot * sizeof(uint64_t); }

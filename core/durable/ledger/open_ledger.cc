@@ -8,14 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "core/durable/ledger/kinds.h"
 #include "core/durable/ledger/ledger.h"
+#include "core/durable/log/layout.h"
 #include "core/trace/counters.h"
 
 namespace skein::durable {
 namespace {
 
 constexpr uint64_t kMostClients = 16384;
-// Far from where the next one could be 0; nobody sends that many.
-constexpr uint64_t kLastSequence = uint64_t{1} << 56;
 
 LedgerOptions WithClients(const LedgerOptions& options, uint64_t storage_bytes) {
   LedgerOptions out = options;

@@ -18,6 +18,8 @@ inline constexpr uint64_t kLargestLog = uint64_t{1} << 40;
 
 constexpr uint64_t SlotOffset(uint64_t number) { return kLogPage * (1 + number % 2); }
 constexpr uint64_t RingBytes(uint64_t storage_bytes) { return (storage_bytes - kRingOffset) / kEntryUnit * kEntryUnit; }
+// Of a client's requests, in a log or a flush ring: far from where the next one could be 0. Nobody sends that many.
+inline constexpr uint64_t kLastSequence = uint64_t{1} << 56;
 // The largest entry: so that one always fits beside another that is wanted no more, whatever it must leave out at the
 // ring's end.
 constexpr uint64_t LargestEntry(uint64_t ring_bytes) {
