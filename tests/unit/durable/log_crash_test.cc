@@ -129,44 +129,55 @@ TEST_P(LogCrashTest, AfterEachFailedPersistAndThenAPowerCut) {
   }
 }
 
-// Two entries get lost; but of the second everything, and of the first its end, has reached the medium. Then another
-// first one is written. The second one still has the right stamp for what is now the next position.
-TEST_P(LogCrashTest, AnEntryBehindATornOneDoesNotComeBackWhenItsPlaceIsReached) {
-  auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
-  Logged logged = OpenLog(medium->Open());
-  const uint64_t first = *Append(*logged.log, 1, "first");
+// A log after a crash: of its two entries the first one, with `payload`, is torn, and the second one lies whole behind
+// it.
+struct Torn {
+  std::string bytes;
+  uint64_t first = 0;  // position of the torn one
+};
+Torn TornWithAGhost(sim::SimulatedMedium& medium, const std::string& payload) {
+  Torn torn;
+  Logged logged = OpenLog(medium.Open());
+  torn.first = *Append(*logged.log, 1, payload);
   EXPECT_TRUE(Append(*logged.log, 2, "ghost").ok());
   EXPECT_TRUE(logged.log->Persist().ok());
   logged.log.reset();
-  std::string bytes = medium->bytes();
-  bytes[kRingOffset + first] ^= 1;
-  medium = std::make_shared<sim::SimulatedMedium>(bytes, GetParam(), 1);
-  logged = OpenLog(medium->Open());
+  torn.bytes = medium.bytes();
+  torn.bytes[kRingOffset + torn.first] ^= 1;
+  return torn;
+}
+
+// Another entry takes the torn one's place; what the next opening finds.
+std::vector<uint64_t> FoundAfterAnother(const std::string& bytes, sim::Granule granule) {
+  const auto medium = std::make_shared<sim::SimulatedMedium>(bytes, granule, 1);
+  Logged logged = OpenLog(medium->Open());
   EXPECT_THAT(logged.sequences, ElementsAre());
   EXPECT_TRUE(Append(*logged.log, 3, "third").ok());
   EXPECT_TRUE(logged.log->Persist().ok());
   logged.log.reset();
-  logged = OpenLog(medium->Open());
-  EXPECT_THAT(logged.sequences, ElementsAre(3));
+  return OpenLog(medium->Open()).sequences;
+}
+
+// Two entries get lost; but of the second everything, and of the first its end, has reached the medium. Then another
+// first one is written. The second one still has the right stamp for what is now the next position.
+TEST_P(LogCrashTest, AnEntryBehindATornOneDoesNotComeBackWhenItsPlaceIsReached) {
+  const auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  EXPECT_THAT(FoundAfterAnother(TornWithAGhost(*medium, "first").bytes, GetParam()), ElementsAre(3));
 }
 
 // The same, but the first one is released, and nothing else is in the log: the second one's place is where a head would
 // be that stands behind all that is not wanted.
 TEST_P(LogCrashTest, NorWhenNothingBeforeItIsWantedAnyMore) {
   auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  const auto another = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  // So that it is worth a slot when it is released.
+  const std::string large(OpenLog(another->Open()).log->largest_payload(), 'x');
+  const Torn torn = TornWithAGhost(*medium, large);
+  medium = std::make_shared<sim::SimulatedMedium>(torn.bytes, GetParam(), 1);
   Logged logged = OpenLog(medium->Open());
-  const std::string large(logged.log->largest_payload(), 'x');  // so that it is worth a slot when it is released
-  const uint64_t first = *Append(*logged.log, 1, large);
-  EXPECT_TRUE(Append(*logged.log, 2, "ghost").ok());
-  EXPECT_TRUE(logged.log->Persist().ok());
-  logged.log.reset();
-  std::string bytes = medium->bytes();
-  bytes[kRingOffset + first] ^= 1;
-  medium = std::make_shared<sim::SimulatedMedium>(bytes, GetParam(), 1);
-  logged = OpenLog(medium->Open());
   EXPECT_THAT(logged.sequences, ElementsAre());
   const uint64_t third = *Append(*logged.log, 3, large);
-  EXPECT_EQ(third, first);
+  EXPECT_EQ(third, torn.first);
   EXPECT_TRUE(logged.log->Persist().ok());
   logged.log->Release(third);
   logged.log->Flush();
@@ -177,25 +188,11 @@ TEST_P(LogCrashTest, NorWhenNothingBeforeItIsWantedAnyMore) {
 
 // And the slot is lost that says in which opening they were written.
 TEST_P(LogCrashTest, NorWhenTheSlotOfItsTimeIsLostToo) {
-  auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
-  Logged logged = OpenLog(medium->Open());
-  logged.log.reset();
-  logged = OpenLog(medium->Open());
-  const uint64_t first = *Append(*logged.log, 1, "first");
-  EXPECT_TRUE(Append(*logged.log, 2, "ghost").ok());
-  EXPECT_TRUE(logged.log->Persist().ok());
-  logged.log.reset();
-  std::string bytes = medium->bytes();
-  bytes[kRingOffset + first] ^= 1;
-  bytes[SlotOffset(3)] ^= 1;  // two were made with the log, and one by each opening
-  medium = std::make_shared<sim::SimulatedMedium>(bytes, GetParam(), 1);
-  logged = OpenLog(medium->Open());
-  EXPECT_THAT(logged.sequences, ElementsAre());
-  EXPECT_TRUE(Append(*logged.log, 3, "third").ok());
-  EXPECT_TRUE(logged.log->Persist().ok());
-  logged.log.reset();
-  logged = OpenLog(medium->Open());
-  EXPECT_THAT(logged.sequences, ElementsAre(3));
+  const auto medium = std::make_shared<sim::SimulatedMedium>(kRingOffset + 4096, GetParam(), 1);
+  OpenLog(medium->Open()).log.reset();
+  Torn torn = TornWithAGhost(*medium, "first");
+  torn.bytes[SlotOffset(3)] ^= 1;  // two were made with the log, and one by each opening
+  EXPECT_THAT(FoundAfterAnother(torn.bytes, GetParam()), ElementsAre(3));
 }
 
 // After a lap, the place where the log ends holds a whole entry of the lap before.
