@@ -200,7 +200,9 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
   return row.back();
 }
 
+// Only the beginning of a long name is looked at: nobody mistypes an option that much.
 const OptionSpec& Nearest(absl::string_view name) {
+  name = name.substr(0, 64);
   return *std::min_element(std::begin(kTable), std::end(kTable), [name](const OptionSpec& a, const OptionSpec& b) {
     return EditDistance(name, a.name) < EditDistance(name, b.name);
   });

@@ -11,6 +11,9 @@ LIMITS = ("-timeout=10", "-rss_limit_mb=2048", "-malloc_limit_mb=256")
 KEPT = re.compile(r"Test unit written to (.+)$", re.MULTILINE)
 # Of the links' targets, to weigh inputs by how rare what they reach is takes half of the time.
 SCHEDULE = "-entropic=0"
+# AddressSanitizer never gets back the frames on its own stack that exceptions have passed, and looks for free ones among them
+# more and more: nine tenths of the time of who throws for most inputs.
+THROWING = {"thrift_bytes": {"ASAN_OPTIONS": "detect_stack_use_after_return=0"}}
 PROGRESS = re.compile(r"^#\d+\s.* cov: (\d+) .* corp: (\d+)/", re.MULTILINE)
 
 
@@ -22,6 +25,7 @@ class Target:
         self.found = build / "corpus" / name
         self.crashes = build / "crashes" / name
         self.log = build / "logs" / f"{name}.log"
+        self.environment = {**os.environ, **THROWING.get(name, {})}
         for folder in (self.committed, self.found, self.crashes, self.log.parent):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -29,7 +33,7 @@ class Target:
         """Its exit status, and the seconds of a processor that it took; what it says goes into its log."""
         with self.log.open("w", encoding="utf-8") as log:
             program = subprocess.Popen([self.program, *map(str, arguments)], stdout=log, stderr=subprocess.STDOUT,
-                                       stdin=subprocess.DEVNULL)
+                                       stdin=subprocess.DEVNULL, env=self.environment)
             _, status, used = os.wait4(program.pid, 0)
             program.returncode = os.waitstatus_to_exitcode(status)
             return program.returncode, used.ru_utime + used.ru_stime
