@@ -107,10 +107,10 @@ class Client(Program):
         self.process.stdin.write(f"fork {way}\n".encode())
         return self.line()
 
-    def stop(self):
+    def stop(self, patience=PATIENCE + 10):
         """Ends the load; the last report, or an error if the process does not end well."""
         self.process.stdin.close()
-        reports = json.loads(self.line(PATIENCE + 10))
+        reports = json.loads(self.line(patience))
         if self.process.wait(PATIENCE) != 0:
             raise RuntimeError(f"the client ended with {self.process.returncode}")
         self.process.stdout.close()
