@@ -46,8 +46,9 @@ class HostFabrics final : public Fabrics {
     std::vector<Candidate> candidates;
     candidates.push_back(Shm(same_host));
     Candidate rdma = Rdma(route);
-    // On one host it is the second choice, and not worth a word when it is none.
-    if (rdma.device != nullptr || !same_host) candidates.push_back(std::move(rdma));
+    // On one host it is the second choice: that there is none is not worth a word, unless it is what one could expect.
+    const bool expected = !same_host || (candidates[0].device == nullptr && MayHaveRdma());
+    if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
     return candidates;
   }
 
@@ -85,6 +86,11 @@ class HostFabrics final : public Fabrics {
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
     return {"rdma", *std::move(device), {}};
+  }
+
+  bool MayHaveRdma() {
+    MutexLock lock(&mu_);
+    return options_.enabled && !ports_.none();
   }
 
   Fallback Settling(const Route& route) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

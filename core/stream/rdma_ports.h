@@ -35,6 +35,9 @@ class RdmaPorts {
   // Of the port that has the route's local address, unless the options name another.
   absl::StatusOr<std::shared_ptr<fabric::Device>> For(const Route& route, absl::Time now);
 
+  // Whether this host had no RDMA device when its ports were last listed.
+  bool none() const { return absl::IsNotFound(entries_.status()); }
+
  private:
   using Key = std::tuple<std::string, uint8_t, uint32_t, fabric::verbs::Gid>;
   static Key KeyOf(const GidEntry& entry) { return {entry.device, entry.port, entry.index, entry.gid}; }
