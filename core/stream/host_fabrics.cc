@@ -46,7 +46,7 @@ class HostFabrics final : public Fabrics {
     std::vector<Candidate> candidates;
     candidates.push_back(Shm(same_host));
     Candidate rdma = Rdma(route);
-    // On one host it is the second choice: that there is none is not worth a word, unless it is what one could expect.
+    // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
     const bool expected = !same_host || (candidates[0].device == nullptr && MayHaveRdma());
     if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
     return candidates;

@@ -247,14 +247,16 @@ def kept(scene, row):
     before = {one: programs.resident_kib(one.pid) for one in (server, client)}
     first = programs.held(server.pid)["descriptors"]  # with those of the client's link
 
+    def ended():
+        return sum(row.calls.statuses.values())
+
     def opened():
         return programs.held(server.pid)["descriptors"] - first
 
     # Each call has its own. (To count ten thousand descriptors takes an emulated processor seconds.)
-    calls = 0
-    while (calls < connections or opened() < connections) and calls < 2 * connections and not row.calls.other_than(programs.FINE):
+    while (ended() < connections or opened() < connections) and ended() < 2 * connections and not row.calls.other_than(programs.FINE):
         time.sleep(0.1)
-        calls += row.calls.add(client.report()[0])
+        row.calls.add(client.report()[0])
         row.neighbours.add(beside.report()[0])
     more = opened()
     row.neighbours.add(beside.report()[0])
@@ -264,7 +266,7 @@ def kept(scene, row):
     row.remark = f"{more} connections, {each[0]:.1f} KiB each in the server, {each[1]:.1f} in the client; "
     row.times = scene.options.times
     # This gRPC needs longer for each channel the more there are.
-    row.calls.add(client.stop(patience=30 + connections / 50)[0])
+    row.calls.add(client.stop(patience=programs.PATIENCE + 10 + connections / 50)[0])
 
 
 def forked(scene, row):

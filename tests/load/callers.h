@@ -24,6 +24,7 @@ class Kept {
     connections_.push_back(std::move(connection));
     if (connections_.size() > static_cast<size_t>(absl::GetFlag(FLAGS_kept))) connections_.pop_front();
   }
+  size_t size() const { return connections_.size(); }
 
  private:
   std::deque<std::shared_ptr<Connection>> connections_;

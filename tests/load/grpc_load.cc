@@ -94,7 +94,8 @@ constexpr absl::Duration kHurry = absl::Milliseconds(5);
 // One thread's calls, one after the other.
 class Calls {
  public:
-  Calls(const std::shared_ptr<grpc::Channel>& channel, Tally& tally) : stub_(Load::NewStub(channel)), tally_(tally) {}
+  Calls(const std::shared_ptr<grpc::Channel>& channel, bool looks_at_paths, Tally& tally)
+      : stub_(Load::NewStub(channel)), looks_at_paths_(looks_at_paths), tally_(tally) {}
 
   // One of any kind. Whether it was answered.
   bool One() {
@@ -114,14 +115,11 @@ class Calls {
     const bool cancelled = status.error_code() == grpc::StatusCode::CANCELLED && cancelled_;
     tally_.Ended(hurried || cancelled ? "GIVEN_UP" : StatusName(status.error_code()), status.error_message(), took,
                  took - deadline, bytes_);
-    if (status.ok() && LooksAtPaths()) tally_.Over(PathTo(context.peer()));
+    if (status.ok() && looks_at_paths_) tally_.Over(PathTo(context.peer()));
     return status.ok() || hurried || cancelled;
   }
 
  private:
-  // It sees those of all connections, which takes longer than a call where thousands are kept.
-  bool LooksAtPaths() { return absl::GetFlag(FLAGS_kept) == 0 || absl::Bernoulli(random_, 0.01); }
-
   grpc::Status Any(grpc::ClientContext& context) {
     switch (absl::Uniform(random_, 0, 6)) {
       case 0:
@@ -229,6 +227,7 @@ class Calls {
   }
 
   const std::unique_ptr<Load::Stub> stub_;
+  const bool looks_at_paths_;
   Tally& tally_;
   absl::BitGen random_;
   uint32_t message_ = absl::Uniform<uint32_t>(random_);
@@ -254,7 +253,9 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
   Kept<grpc::Channel> kept;
   while (!ended) {
     const auto channel = grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), Arguments());
-    Calls calls(channel, tally);
+    // A look sees the paths of all connections, which takes longer than a call where thousands are kept.
+    const bool looks_at_paths = kept.size() < 100 || kept.size() % 100 == 0;
+    Calls calls(channel, looks_at_paths, tally);
     for (int left = absl::GetFlag(FLAGS_calls_each); left > 0 && !ended; --left) {
       // Not one failure after the other while there is no connection.
       if (!calls.One()) channel->WaitForConnected(Within(absl::Milliseconds(100)));
