@@ -31,17 +31,24 @@ bool IsLoopback(const sockaddr_storage& address) {
   return IN6_IS_ADDR_LOOPBACK(&ip) || (IN6_IS_ADDR_V4MAPPED(&ip) && ip.s6_addr[12] == IN_LOOPBACKNET);
 }
 
+// getpeername() does not tell of a connection that is still being made. This does, if it is asked for no more bytes
+// than an address of the family has.
+bool FindPeerToBe(int fd, sockaddr_storage& peer, socklen_t size) {
+  return errno == ENOTCONN && getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &peer, &size) == 0;
+}
+
 }  // namespace
 
 Route RouteOf(int fd) {
   Route route;
   socklen_t local_size = sizeof(route.local);
   socklen_t peer_size = sizeof(route.peer);
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&route.local), &local_size) != 0 ||
-      getpeername(fd, reinterpret_cast<sockaddr*>(&route.peer), &peer_size) != 0) {
-    return {};
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&route.local), &local_size) == 0 &&
+      (getpeername(fd, reinterpret_cast<sockaddr*>(&route.peer), &peer_size) == 0 ||
+       FindPeerToBe(fd, route.peer, local_size))) {
+    return route;
   }
-  return route;
+  return {};
 }
 
 bool HasEnded(int fd) {

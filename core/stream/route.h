@@ -11,7 +11,9 @@ struct Route {
   sockaddr_storage peer = {};
 };
 
-// Of a connected socket; of anything else, nothing is known.
+// Of a socket that is connected or about to be; of anything else, nothing is known. (gRPC 1.51 now and then takes a
+// connection for made that is still being made: its epoll1 engine processes events one at a time, and what was said of
+// a descriptor that has been closed meanwhile reaches the next one that is given the same object.)
 Route RouteOf(int fd);
 
 // Whether nothing is to be read of the socket any more but its end, or an error. Does not wait.

@@ -3,9 +3,11 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -22,6 +24,7 @@ struct Address {
   sockaddr_storage storage = {};
   socklen_t size = 0;
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
 };
 
 Address Ipv4(const char* text, uint16_t port) {
@@ -70,6 +73,48 @@ struct Tcp {
   UniqueFd client;
   UniqueFd server;
 };
+
+bool Is(const sockaddr_storage& address, const Address& wanted) {
+  return std::memcmp(&address, &wanted.storage, wanted.size) == 0;
+}
+
+TEST(RouteOf, BothEndsOfAConnection) {
+  const Tcp tcp(Ipv4("127.0.0.1", 0));
+  ASSERT_TRUE(tcp.ok()) << std::strerror(errno);
+  const Route route = RouteOf(tcp.client.get());
+  EXPECT_TRUE(Is(route.local, LocalOf(tcp.client.get())));
+  EXPECT_TRUE(Is(route.peer, LocalOf(tcp.listener.get())));
+}
+
+// Of a listener that may have one connection waiting, which answers no others.
+TEST(RouteOf, AConnectionThatIsBeingMade) {
+  for (const Address& any : {Ipv4("127.0.0.1", 0), Ipv6("::ffff:127.0.0.1", 0)}) {
+    const UniqueFd listener(socket(any.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (bind(listener.get(), any.get(), any.size) != 0) continue;  // no IPv6 here
+    ASSERT_EQ(listen(listener.get(), 0), 0) << std::strerror(errno);
+    const Address address = LocalOf(listener.get());
+    std::array<UniqueFd, 4> connecting;
+    for (UniqueFd& fd : connecting) {
+      fd = UniqueFd(socket(any.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+      ASSERT_TRUE(connect(fd.get(), address.get(), address.size) == 0 || errno == EINPROGRESS) << std::strerror(errno);
+    }
+    const int last = connecting.back().get();
+    tcp_info info = {};
+    socklen_t size = sizeof(info);
+    ASSERT_EQ(getsockopt(last, IPPROTO_TCP, TCP_INFO, &info, &size), 0) << std::strerror(errno);
+    ASSERT_EQ(info.tcpi_state, TCP_SYN_SENT);
+    const Route route = RouteOf(last);
+    EXPECT_TRUE(Is(route.local, LocalOf(last)));
+    EXPECT_TRUE(Is(route.peer, address));
+    EXPECT_TRUE(stream::MayBeSameHost(route));
+  }
+}
+
+TEST(RouteOf, NothingOfWhatIsNotConnected) {
+  const UniqueFd unconnected(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(RouteOf(unconnected.get()).local.ss_family, AF_UNSPEC);
+  EXPECT_EQ(RouteOf(-1).local.ss_family, AF_UNSPEC);
+}
 
 TEST(MayBeSameHost, Ipv4Loopback) {
   for (const char* address : {"127.0.0.1", "127.8.9.10"}) {
