@@ -24,7 +24,6 @@ void ClientHandshaker::Begin() {
   if (const Fallback why = PreventedHere(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
   WatchLinks();
   if (const absl::Status status = MakeOffer(); !status.ok()) return FinishWithTcp(FallbackOf(status));
-  StartTimer();
   Write(secure_ ? Frame(attempt_->offer()) : HideInHttp2(attempt_->offer()));
 }
 
@@ -44,7 +43,12 @@ absl::Status ClientHandshaker::MakeOffer() {
   return absl::OkStatus();
 }
 
-void ClientHandshaker::OnWritten() { Read(); }
+// Now there is a connection, which gRPC may have taken for made before (stream::RouteOf), and somebody to wait for.
+void ClientHandshaker::OnWritten() {
+  asked_ = true;
+  StartTimer();
+  Read();
+}
 
 void ClientHandshaker::OnBytes() {
   const Parsed parsed = ParseFrame(received(kMaxFrameBytes), stream::kMaxAnswerBytes);
@@ -109,7 +113,7 @@ void ClientHandshaker::OnUnreachable(absl::string_view why) {
 
 // Some servers drop who offers: TLS servers without Skein, and whoever minds unknown settings.
 void ClientHandshaker::OnLost(const grpc_error_handle& error) {
-  if (is_shut_down()) return Fail(error);
+  if (is_shut_down() || !asked_) return Fail(error);
   Reconnect({FallbackCode::kPeerNotSkein, {}}, secure_ ? Remember::kPeerIsPlain : Remember::kNo);
 }
 
@@ -144,7 +148,9 @@ void ClientHandshaker::OnReconnected(void* arg, grpc_error_handle error) {
   if (!error.ok()) return self->Fail(std::move(error));
   if (self->is_shut_down()) return self->Fail(Unavailable("shut down while reconnecting"));
   grpc_endpoint_add_to_pollset_set(self->args().endpoint, self->interested_parties_);
-  if (self->remember_ == Remember::kPeerIsPlain) {
+  // Who takes no connection at all is none of those that do not speak Skein.
+  const bool stands = stream::IsConnected(grpc_endpoint_get_fd(self->args().endpoint));
+  if (stands && self->remember_ == Remember::kPeerIsPlain) {
     const absl::Time now = SteadyNow();
     self->runtime().plain_peers().Add(self->address_, now + self->options().negative_cache, now);
   }

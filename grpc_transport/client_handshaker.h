@@ -44,6 +44,7 @@ class ClientHandshaker final : public Handshaker {
   grpc_pollset_set* const interested_parties_;
 
   bool secure_ ABSL_GUARDED_BY(mu_) = false;
+  bool asked_ ABSL_GUARDED_BY(mu_) = false;  // the offer is on its way
   std::unique_ptr<stream::Connector::Attempt> attempt_ ABSL_GUARDED_BY(mu_);
   stream::Outcome outcome_ ABSL_GUARDED_BY(mu_);  // while it is tried out
   bool tried_out_ ABSL_GUARDED_BY(mu_) = false;   // it was given some time

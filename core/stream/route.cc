@@ -51,6 +51,12 @@ Route RouteOf(int fd) {
   return {};
 }
 
+bool IsConnected(int fd) {
+  sockaddr_storage peer;
+  socklen_t size = sizeof(peer);
+  return getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) == 0;
+}
+
 bool HasEnded(int fd) {
   char byte = 0;
   const ssize_t got = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);

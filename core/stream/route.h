@@ -16,6 +16,9 @@ struct Route {
 // a descriptor that has been closed meanwhile reaches the next one that is given the same object.)
 Route RouteOf(int fd);
 
+// Whether a socket's connection has been made, and not failed since.
+bool IsConnected(int fd);
+
 // Whether nothing is to be read of the socket any more but its end, or an error. Does not wait.
 bool HasEnded(int fd);
 

@@ -1,5 +1,8 @@
 """Skein at one end only: everything works over TCP, and the reason is said."""
 
+import os
+import socket
+
 import connect_proxy
 import harness
 
@@ -106,6 +109,23 @@ class NegativeCache(MixedTest):
             return client.path() == harness.expected_path()
 
         self.assertTrue(harness.await_true(found, 10), client.paths())
+
+    def test_a_server_that_takes_no_connection_is_not_remembered(self):
+        """gRPC takes a connection to a UNIX socket for made whose listener has no room for it."""
+        server_flags, client_flags = self.tls()
+        path = str(self.scratch() / "server")
+        with socket.socket(socket.AF_UNIX) as full, socket.socket(socket.AF_UNIX) as waiting:
+            full.bind(path)
+            full.listen(0)
+            waiting.connect(path)
+            arguments = {"grpc.ssl_target_name_override": "localhost"}
+            client = self.unopened_client(f"unix:{path}", client_flags, arguments=arguments)
+            client.ask("open", 1, 0)
+            self.assertEqual(client.ask("call", 1, 100)["statuses"], {"UNAVAILABLE": 1}, client.log())
+        os.unlink(path)
+        self.server([f"--listen=unix:{path}", *server_flags])
+        self.assertEqual(client.ask("wait_call", 10000)["statuses"], {"OK": 1}, client.log())
+        self.assert_path(client, harness.expected_path())
 
     def test_an_insecure_plain_server_is_not_remembered(self):
         server = self.server(transport=PLAIN)

@@ -76,7 +76,7 @@ absl::StatusOr<Gid> GidOf(const sockaddr_storage& address) {
     std::memcpy(gid.data(), &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, gid.size());
     return gid;
   }
-  return absl::InvalidArgumentError(address.ss_family == AF_UNSPEC ? "the connection has no address any more"
+  return absl::InvalidArgumentError(address.ss_family == AF_UNSPEC ? "the connection has no address"
                                                                    : "not an IP address");
 }
 

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -93,12 +94,16 @@ TEST(RouteOf, AConnectionThatIsBeingMade) {
     if (bind(listener.get(), any.get(), any.size) != 0) continue;  // no IPv6 here
     ASSERT_EQ(listen(listener.get(), 0), 0) << std::strerror(errno);
     const Address address = LocalOf(listener.get());
-    std::array<UniqueFd, 4> connecting;
+    std::array<UniqueFd, 2> connecting;
     for (UniqueFd& fd : connecting) {
       fd = UniqueFd(socket(any.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
       ASSERT_TRUE(connect(fd.get(), address.get(), address.size) == 0 || errno == EINPROGRESS) << std::strerror(errno);
+      pollfd one_waits = {listener.get(), POLLIN, 0};
+      ASSERT_EQ(poll(&one_waits, 1, 10000), 1) << std::strerror(errno);
     }
+    EXPECT_TRUE(IsConnected(connecting.front().get()));
     const int last = connecting.back().get();
+    EXPECT_FALSE(IsConnected(last));
     tcp_info info = {};
     socklen_t size = sizeof(info);
     ASSERT_EQ(getsockopt(last, IPPROTO_TCP, TCP_INFO, &info, &size), 0) << std::strerror(errno);
