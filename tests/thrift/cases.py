@@ -12,6 +12,8 @@ PAIRINGS = {
 }
 # A Skein end that requires must refuse a stock one. Were its sockets not Skein's after all, it would not know how.
 REFUSALS = {"skein/stock": ("require", None), "stock/skein": (None, "require")}
+# TLS stays on TCP, which no end may mind.
+TLS_PAIRINGS = {pairing: tuple(mode and "prefer" for mode in modes) for pairing, modes in PAIRINGS.items()}
 
 # The programs of the cross test know more, but not both of them: websocket is the server's alone, and a non-blocking
 # server of HTTP is libevent's, whose answers THttpClient does not understand.
@@ -34,6 +36,7 @@ class Cross:
     transport: str
     protocol: str
     timeout: int = 30  # seconds
+    tls: bool = False
     programs = ("thrift_test_client", "thrift_test_server")
     proofs = ("All tests done.",)
     sleeps = False
@@ -41,7 +44,7 @@ class Cross:
 
     @property
     def name(self):
-        return f"{self.row} {self.protocol}"
+        return f"{self.row} {self.protocol}{' tls' if self.tls else ''}"
 
     @property
     def row(self):
@@ -54,7 +57,8 @@ class Cross:
 
     def client_flags(self):
         zlib = ["--zlib"] if self.transport == "zlib" else []
-        return [f"--transport={self.transport}", f"--protocol={self.protocol}", *zlib]
+        tls = ["--ssl"] if self.tls else []
+        return [f"--transport={self.transport}", f"--protocol={self.protocol}", *zlib, *tls]
 
     def server_flags(self):
         return [f"--server-type={self.server_type}", *self.client_flags()]
@@ -101,6 +105,17 @@ CROSS = [
     for combination in itertools.product(SERVER_TYPES, TRANSPORTS, PROTOCOLS)
     if combination[0] != "nonblocking" or combination[1] == "framed"
 ]
+
+# Each server and transport once: TLS is below them all.
+TLS = [
+    Cross("simple", "zlib", "binary", tls=True),
+    Cross("thread-pool", "framed", "compact", tls=True),
+    Cross("threaded", "buffered", "header", tls=True),
+    Cross("threaded", "http", "json", tls=True),
+    Cross("nonblocking", "framed", "multi", tls=True),
+]
+# A case makes 83 calls, one after the other: a record there and one back at least, for each.
+LEAST_TLS_RECORDS = 83
 
 REFUSED = [Cross("simple", "buffered", "binary"), Cross("nonblocking", "framed", "binary")]
 

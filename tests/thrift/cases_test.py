@@ -10,6 +10,7 @@ import unittest.mock
 import cases
 import peers
 import run_thrift
+import tls_wire
 
 SERVED = "testVoid()\nAll tests done.\n"
 CRASHED = -6
@@ -29,6 +30,19 @@ class Jobs(unittest.TestCase):
 
     def test_two_skein_programs_never_fall_back(self):
         self.assertEqual({job.modes for job in self.jobs("skein/skein") if job.table == "cross"}, {("require", "require")})
+
+    def test_tls_of_each_server_and_transport_in_every_pairing(self):
+        for pairing in cases.PAIRINGS:
+            run = [job.case for job in self.jobs(pairing) if job.table == "tls"]
+            self.assertEqual({case.server_type for case in run}, set(cases.SERVER_TYPES))
+            self.assertEqual({case.transport for case in run}, set(cases.TRANSPORTS))
+            self.assertEqual([case for case in run if not {"--ssl"} <= {*case.client_flags()} & {*case.server_flags()}], [])
+
+    def test_tls_stays_on_tcp_in_a_row_of_its_own(self):
+        results = [run_thrift.report.Result(job, "", 0.25, None) for job in self.jobs() if job.table in ("cross", "tls")]
+        over = {(row, pairing): path for row, pairing, path, _ in run_thrift.outcomes(results)}
+        self.assertEqual({over["Thrift, tls", pairing] for pairing in cases.PAIRINGS}, {"tcp"})
+        self.assertEqual(over["Thrift", "skein/skein"], "shm")
 
     def test_each_kind_of_server_and_client_refuses(self):
         refused = {(job.case.server_type, job.modes) for job in self.jobs() if job.table == "refused"}
@@ -67,6 +81,29 @@ class Faults(unittest.TestCase):
         boost = cases.boost("some_test", 7)
         self.assertEqual(peers.client_fault(boost, 0, "Running 7 test cases...\n*** No errors detected\n"), "")
         self.assertIn("Running 7", peers.client_fault(boost, 0, "Running 6 test cases...\n*** No errors detected\n"))
+
+
+class Records(unittest.TestCase):
+    HANDSHAKE, DATA = b"\x16\x03\x01\x00\x02hi", b"\x17\x03\x03\x00\x05hello"
+
+    def fault(self, *pieces, least=2):
+        records = tls_wire.Records()
+        for piece in pieces:
+            records.take(piece)
+        return records.fault(least)
+
+    def test_wherever_they_are_cut(self):
+        said = self.HANDSHAKE + 2 * self.DATA
+        self.assertEqual([self.fault(said[:cut], said[cut:]) for cut in range(len(said))], len(said) * [""])
+        self.assertEqual(self.fault(*(bytes([byte]) for byte in said)), "")
+
+    def test_too_few_with_data(self):
+        self.assertIn("1 records", self.fault(self.HANDSHAKE, self.DATA))
+
+    def test_what_is_not_tls(self):
+        self.assertIn("a5 0d 0a", self.fault(b"\xa5\r\n", b"\xa5\0\0\0"))
+        self.assertIn("80 01 00 01", self.fault(self.DATA, self.DATA, b"\x80\x01\x00\x01\0\0\0\4call"))
+        self.assertIn("17 03 03 00", self.fault(self.DATA, self.DATA, self.DATA[:-1]))
 
 
 class Attempts(unittest.TestCase):

@@ -3,6 +3,9 @@
 import pathlib
 import sys
 
+import cases
+import tls_wire
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 import processes  # noqa: E402
@@ -54,13 +57,15 @@ def run_client(programs, case, mode, host, port, log_path):
 
 def run_pair(programs, case, modes, client_log, server_log):
     """Runs the server of a case, and its client to the end of both. Returns the client's exit status, its log, and what
-    was wrong with the server or ''. Raises RuntimeError when the server does not start."""
+    was wrong with the server, or with TLS between them, or ''. Raises RuntimeError when the server does not start."""
     server, port = start_server(programs, case, modes[1], server_log)
+    wire = tls_wire.Wire(port) if case.tls else None
     try:
-        status, log = run_client(programs, case, modes[0], "127.0.0.1", port, client_log)
+        status, log = run_client(programs, case, modes[0], "127.0.0.1", wire.port if wire else port, client_log)
     finally:
+        wire_fault = wire.end(cases.LEAST_TLS_RECORDS) if wire else ""
         fault = server.stop(STOP_TIMEOUT)
-    return status, log, fault
+    return status, log, fault or wire_fault
 
 
 def run_solo(programs, case, mode, log_path):

@@ -5,7 +5,8 @@ protocols) between two processes; its stress test and its Boost tests, each in o
 Skein means the same source, with Skein's classes in place of Thrift's sockets. Between two Skein programs both require
 Skein: what passes did not go over TCP. A Skein program beside a stock one prefers it, and must work over TCP; one that
 requires it must refuse. The whole matrix is run for every pairing. What stock programs fail at as well is run with stock
-programs only, and must fail: they are listed below the tables.
+programs only, and must fail: they are listed below the tables. With TLS a few are run for every pairing, Skein preferring
+Skein: what the two ends say over TCP must then be the calls, as TLS, and nothing else.
 """
 
 import argparse
@@ -50,6 +51,9 @@ def jobs_of(pairings):
         elif not case.flaw:
             for pairing in pairings:
                 yield Job("cross", pairing, case, cases.PAIRINGS[pairing], peers.client_fault)
+    for case in cases.TLS:
+        for pairing in pairings:
+            yield Job("tls", pairing, case, cases.TLS_PAIRINGS[pairing], peers.client_fault)
     for case in cases.REFUSED:
         for pairing, modes in cases.REFUSALS.items():
             if pairing in pairings:
@@ -98,6 +102,8 @@ def outcomes(results, fast="shm", row="Thrift"):
     for result in results:
         if result.job.table == "cross" and not result.job.case.flaw:
             yield row, result.job.column, fast if result.job.column == "skein/skein" else "tcp", result.failure
+        elif result.job.table == "tls":
+            yield f"{row}, tls", result.job.column, "tcp", result.failure
 
 
 def print_tables(results):

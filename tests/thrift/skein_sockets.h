@@ -12,8 +12,6 @@
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TWebSocketServer.h>
 
-#include <stdexcept>
-
 #include "thrift_transport/tskein_nonblocking_server_socket.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
@@ -26,13 +24,20 @@ using skein::thrift_transport::TSkeinSocket;
 }  // namespace apache::thrift::transport
 
 #ifdef SKEIN_SWAP_NEW
-// Only `new TSocket(...)`: the program keeps TLS sockets in pointers of the same type. Of the non-blocking ones it
-// makes one or the other in a conditional expression, whose two sides must be of one type; the tests never choose TLS.
+// Of the non-blocking sockets the program makes one with TLS or one without in a conditional expression: the latter's
+// pointer must become one to what both are.
+namespace skein_sockets {
+struct AsThrifts {};
+inline apache::thrift::transport::TNonblockingServerSocket* operator|(
+    apache::thrift::transport::TNonblockingServerSocket* socket, AsThrifts) {
+  return socket;
+}
+}  // namespace skein_sockets
+
+// Only `new TSocket(...)`: the program keeps TLS sockets in pointers of the same type.
 #define TSocket(...) TSkeinSocket(__VA_ARGS__)
 #define TServerSocket(...) TSkeinServerSocket(__VA_ARGS__)
-#define TNonblockingServerSocket(...) TSkeinNonblockingServerSocket(__VA_ARGS__)
-#define TNonblockingSSLServerSocket(...) \
-  TSkeinNonblockingServerSocket((throw std::logic_error("no TLS in this variant"), 0))
+#define TNonblockingServerSocket(...) TSkeinNonblockingServerSocket(__VA_ARGS__) | skein_sockets::AsThrifts()
 #else
 #define TSocket TSkeinSocket
 #define TServerSocket TSkeinServerSocket
