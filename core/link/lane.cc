@@ -1,6 +1,7 @@
 // Making and ending a lane, and its receiving half.
 #include "core/link/lane.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -42,6 +43,7 @@ void Lane::Release() {
     before_.bytes_sent += writer_->tail();
   }
   writer_.reset();
+  mirror_.reset();
   reader_.reset();
   ring_.reset();
 }
@@ -119,12 +121,17 @@ absl::StatusOr<std::string> Lane::Accept(absl::string_view queue_pair_offer) {
   if (!answer.ok()) return answer.status();
   // After the peer has been judged, and before it hears "yes": then everything is there.
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
+  // Most peers' rings are no larger than this end's.
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror =
+      ring::RingWriter::AllocateMirror(device_, std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes));
+  if (!mirror.ok()) return mirror.status();
+  mirror_ = *std::move(mirror);
   return answer;
 }
 
 absl::Status Lane::Meet(const wire::RingDescriptor& peer_ring) {
   absl::StatusOr<std::unique_ptr<ring::RingWriter>> writer =
-      ring::RingWriter::Create(device_, *queue_pair_, peer_ring, options_.max_mirror_bytes);
+      ring::RingWriter::Create(device_, *queue_pair_, peer_ring, options_.max_mirror_bytes, std::move(mirror_));
   if (!writer.ok()) return writer.status();
   usable_changed_.store(true, std::memory_order_release);
   MutexLock lock(&mu_);

@@ -300,7 +300,8 @@ class Lane {
 
   // The polling owner's.
   std::unique_ptr<ring::RingReader> reader_;
-  std::optional<uint64_t> last_head_;  // once the connection has ended
+  std::unique_ptr<fabric::MemoryRegion> mirror_;  // the passive side's, for its writer, until it is met
+  std::optional<uint64_t> last_head_;             // once the connection has ended
   bool greeted_ = false;
 };
 

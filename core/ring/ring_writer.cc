@@ -24,7 +24,8 @@ RingWriter::RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::Q
 
 absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                                const wire::RingDescriptor& ring,
-                                                               uint64_t max_mirror_bytes) {
+                                                               uint64_t max_mirror_bytes,
+                                                               std::unique_ptr<fabric::MemoryRegion> mirror) {
   const fabric::DeviceCapabilities capabilities = device.capabilities();
   std::unique_ptr<RingWriter> writer(new RingWriter(capabilities, queue_pair, ring));
   if (capabilities.copies_on_post) {
@@ -37,10 +38,20 @@ absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& d
                                                      " bytes needs a mirror here, and skein.rdma_peer_memory allows ",
                                                      max_mirror_bytes));
   }
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror = device.Allocate(ring.size, fabric::kLocalOnly);
-  if (!mirror.ok()) return mirror.status();
-  writer->mirror_ = *std::move(mirror);
+  if (mirror == nullptr || mirror->bytes().size() < ring.size) {
+    mirror = nullptr;  // first: there may not be memory for both
+    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> larger = AllocateMirror(device, ring.size);
+    if (!larger.ok()) return larger.status();
+    mirror = *std::move(larger);
+  }
+  writer->mirror_ = std::move(mirror);
   return writer;
+}
+
+absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> RingWriter::AllocateMirror(fabric::Device& device,
+                                                                                 uint64_t bytes) {
+  if (device.capabilities().copies_on_post) return nullptr;
+  return device.Allocate(bytes, fabric::kLocalOnly);
 }
 
 size_t RingWriter::Free(Reserve reserve) const {

@@ -49,11 +49,15 @@ inline constexpr uint64_t kMaxMirrorBytes = uint64_t{64} << 20;
 
 class RingWriter {
  public:
-  // Where the device reads sources late, allocates a mirror of the peer's ring to post from; RESOURCE_EXHAUSTED when
-  // that takes more than `max_mirror_bytes`: the peer chose its ring's size. `queue_pair` outlives it.
+  // Where the device reads sources late, allocates a mirror of the peer's ring to post from, unless `mirror` is large
+  // enough; RESOURCE_EXHAUSTED when that takes more than `max_mirror_bytes`: the peer chose its ring's size.
+  // `queue_pair` outlives it.
   static absl::StatusOr<std::unique_ptr<RingWriter>> Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                             const wire::RingDescriptor& ring,
-                                                            uint64_t max_mirror_bytes = kMaxMirrorBytes);
+                                                            uint64_t max_mirror_bytes = kMaxMirrorBytes,
+                                                            std::unique_ptr<fabric::MemoryRegion> mirror = nullptr);
+  // The mirror of a ring of so many bytes, for who wants it before the ring is known. Null where posts copy.
+  static absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> AllocateMirror(fabric::Device& device, uint64_t bytes);
 
   // Bytes of items that one message could carry now; 0 when none fits.
   size_t Room(Reserve reserve) const;

@@ -5,6 +5,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
+#include "tests/support/counted_region.h"
 #include "tests/support/forwarding_device.h"
 #include "tests/unit/link/conversation.h"
 #include "tests/unit/link/hostile_peer.h"
@@ -19,9 +20,7 @@ class CountingDevice final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t size, uint32_t access) override {
-    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> region = ForwardingDevice::Allocate(size, access);
-    if (!region.ok()) return region;
-    return std::make_unique<Counted>(*std::move(region), bytes_);
+    return fabric::Counted(ForwardingDevice::Allocate(size, access), bytes_);
   }
   absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
     absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = ForwardingDevice::CreateQueuePair(options);
@@ -33,22 +32,6 @@ class CountingDevice final : public fabric::ForwardingDevice {
   fabric::QueuePair* last_queue_pair = nullptr;
 
  private:
-  class Counted final : public fabric::MemoryRegion {
-   public:
-    Counted(std::unique_ptr<fabric::MemoryRegion> region, std::shared_ptr<size_t> bytes)
-        : region_(std::move(region)), bytes_(std::move(bytes)) {
-      *bytes_ += region_->bytes().size();
-    }
-    ~Counted() override { *bytes_ -= region_->bytes().size(); }
-    absl::Span<std::byte> bytes() const override { return region_->bytes(); }
-    uint32_t lkey() const override { return region_->lkey(); }
-    fabric::RemoteAddress remote() const override { return region_->remote(); }
-
-   private:
-    const std::unique_ptr<fabric::MemoryRegion> region_;
-    const std::shared_ptr<size_t> bytes_;
-  };
-
   const std::shared_ptr<size_t> bytes_ = std::make_shared<size_t>(0);
 };
 

@@ -1,7 +1,9 @@
-// A queue pair fails at each step of a link's life, on simulated time: in the midst of its negotiation, of lanes that
-// come and go, of data, windows, credits and blocks, of closes. Both ends are told, what was read is right, and the
-// next connection is as good as the first.
+// At each step of a link's life, on simulated time, a queue pair fails, or an end's process dies: in the midst of its
+// negotiation, of lanes that come and go, of data, windows, credits and blocks, of closes. Or else one of the things
+// that it asks its device for is refused. Who lives is told, what was read is right, the next connection is as good as
+// the first, and nothing is kept.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -11,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/wire/ring_descriptor.h"
 #include "gtest/gtest.h"
-#include "tests/support/forwarding_device.h"
+#include "tests/unit/stream/noted_device.h"
 #include "tests/unit/stream/two_ends.h"
 
 namespace skein::stream {
@@ -44,17 +46,6 @@ constexpr size_t kEvery = 25;  // step
 constexpr size_t kEvery = 1;
 #endif
 
-class NotedDevice final : public fabric::ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
-    auto made = ForwardingDevice::CreateQueuePair(options);
-    if (made.ok()) queue_pairs.push_back(made->get());
-    return made;
-  }
-  std::vector<fabric::QueuePair*> queue_pairs;  // all there have been
-};
-
 // The same in each life.
 absl::string_view Words(size_t direction, size_t bytes) {
   static const std::string kTexts[] = {RandomText(100'000, 1), RandomText(100'000, 2)};
@@ -66,10 +57,10 @@ class Direction {
  public:
   Direction(absl::string_view text, size_t at_once) : text_(text), at_once_(at_once) {}
 
-  // Whether anything has moved.
-  bool Step(Stream& from, Stream& to) {
-    const bool written = Write(from);
-    return Read(to) || written;
+  // Whether anything has moved. Null: an end that is dead.
+  bool Step(Stream* from, Stream* to) {
+    const bool written = from != nullptr && Write(*from);
+    return (to != nullptr && Read(*to)) || written;
   }
 
   bool Read(Stream& to) {
@@ -124,84 +115,131 @@ class Talk {
   Talk(TwoEnds::Pair pair, const Manner& manner)
       : client_(std::move(pair.client)),
         server_(std::move(pair.server)),
+        mourns_(client_ == nullptr || server_ == nullptr),
         up_(Words(0, manner.up), manner.at_once),
         down_(Words(1, manner.down), manner.at_once) {}
 
   bool Step() {
     if (over()) return false;
-    const bool up = up_.Step(*client_, *server_);
-    const bool any = down_.Step(*server_, *client_) || up;
+    const bool up = up_.Step(client_.get(), server_.get());
+    const bool any = down_.Step(server_.get(), client_.get()) || up;
     if (up_.lost() || down_.lost()) Part();
-    return any;
+    if (up_.whole() && down_.whole()) client_ = server_ = nullptr;
+    return any || over();
+  }
+  void Die(bool of_server) {
+    if (over()) return;
+    (of_server ? server_ : client_) = nullptr;
+    mourns_ = true;
+  }
+  // It is over where it goes on.
+  void Part() {
+    for (const auto& end : {client_, server_}) {
+      if (end != nullptr) end->Drain();
+    }
+    if (client_ != nullptr) down_.Read(*client_);
+    if (server_ != nullptr) up_.Read(*server_);
+    lost_ = true;
+    client_ = server_ = nullptr;
   }
 
-  bool over() const { return client_ == nullptr || (up_.whole() && down_.whole()); }
-  bool lost() const { return client_ == nullptr; }
+  bool over() const { return client_ == nullptr && server_ == nullptr; }
+  bool lost() const { return lost_; }
+  bool mourns() const { return mourns_; }  // one end was dead before it was over
 
  private:
-  void Part() {
-    client_->Drain();
-    server_->Drain();
-    down_.Read(*client_);
-    up_.Read(*server_);
-    client_ = nullptr;
-    server_ = nullptr;
-  }
-
   std::shared_ptr<Stream> client_;
   std::shared_ptr<Stream> server_;
+  bool mourns_;
+  bool lost_ = false;
   Direction up_;
   Direction down_;
+};
+
+enum class Harm {
+  kFailure,   // of a queue pair
+  kDeath,     // of its process, silently; another takes its place. kSilentSim: as if by the host's loss of power
+  kRefusal,   // of one thing that it asks its device for
+  kRefusals,  // of all from then on
 };
 
 struct Victim {
   FabricKindUnderTest fabric = FabricKindUnderTest::kSim;
   bool of_server = false;
   bool youngest = false;  // of its queue pairs; else the oldest
+  Harm harm = Harm::kFailure;
 };
 
-// The life of one link, in which `victim` fails before the step with this number.
+// The life of one link, in which `victim` comes to harm before the step with this number, or what it asks its device
+// for as number `at` is refused.
 class Life {
  public:
   Life(Script script, const Victim& victim, size_t at)
       : script_(std::move(script)), victim_(victim), at_(at), ends_(victim.fabric) {
-    StreamOptions options;
-    options.ring_bytes = wire::kRingGranule;
-    options.window_bytes = 20'000;
-    options.queue_pairs = script_.lanes;
-    options.large_payload = kPulled;
-    options.pool = [this](uint32_t, size_t lanes) { return Wish(lanes); };
-    client_ = std::make_shared<NotedDevice>(ends_.client_device);
-    server_ = std::make_shared<NotedDevice>(ends_.server_device);
-    ends_.connector = CreateConnector(std::make_shared<OneFabric>(client_), options, &ends_.client_waiter);
-    ends_.listener = CreateListener(std::make_shared<OneFabric>(server_), options, &ends_.server_waiter);
+    options_.ring_bytes = wire::kRingGranule;
+    options_.window_bytes = 20'000;
+    options_.queue_pairs = script_.lanes;
+    options_.large_payload = kPulled;
+    options_.pool = [this](uint32_t, size_t lanes) { return Wish(lanes); };
+    for (const bool server : {false, true}) Start(server);
   }
 
   void Go() {
     TalkToTheEnd();
+    asked_ = device().asked();
+    device().Relent();
     ConnectAgain();
+    ExpectNothingKept();
   }
 
   size_t steps() const { return steps_; }
-  bool broken() const { return broken_; }
+  // What the victim has asked its device for in all these steps.
+  size_t asked() const { return asked_; }
+  bool harmed() const { return harmed_ || devices_[victim_.of_server]->refused() > 0; }
   // Steps at which another lane was wished for, and at which to be without it.
   const std::vector<size_t>& wishes() const { return wishes_; }
 
  private:
+  // A process, of the server or of the client.
+  void Start(bool server) {
+    std::shared_ptr<NotedDevice>& device = devices_[server];
+    Refusals refusals;
+    const bool refuses = victim_.harm == Harm::kRefusal || victim_.harm == Harm::kRefusals;
+    if (refuses && server == victim_.of_server && at_ < SIZE_MAX) {
+      refusals = {at_, victim_.harm == Harm::kRefusal ? at_ + 1 : SIZE_MAX};
+    }
+    device = std::make_shared<NotedDevice>(ends_.simulation->CreateDevice(server ? "server" : "client"), refusals);
+    all_devices_.push_back(device);
+    if (server) {
+      ends_.listener = CreateListener(std::make_shared<OneFabric>(device), options_, &ends_.server_waiter);
+    } else {
+      ends_.connector = CreateConnector(std::make_shared<OneFabric>(device), options_, &ends_.client_waiter);
+    }
+  }
+  NotedDevice& device() const { return *devices_[victim_.of_server]; }
+
   void TalkToTheEnd() {
-    std::vector<Talk> talks;
     for (const Manner& manner : script_.streams) {
       TwoEnds::Pair pair = Connect();
-      if (pair.client != nullptr) talks.emplace_back(std::move(pair), manner);
+      const bool any = pair.client != nullptr || pair.server != nullptr;
+      if (any) talks_.emplace_back(std::move(pair), manner);
     }
     for (bool any = true; any;) {
       any = Step();
-      for (Talk& talk : talks) any |= talk.Step();
+      for (Talk& talk : talks_) any |= talk.Step();
+      any = any || TellMourners();
     }
-    for (const Talk& talk : talks) {
+    for (const Talk& talk : talks_) {
       EXPECT_TRUE(talk.over()) << "nobody is told";
-      EXPECT_TRUE(broken_ || !talk.lost());
+      EXPECT_TRUE(!talk.lost() || MayBeLost(talk));
     }
+    EXPECT_TRUE(victim_.harm != Harm::kRefusal || talks_.size() + 1 >= script_.streams.size());
+    talks_.clear();
+  }
+
+  // What is refused costs no stream that both ends have: there is none, then, or it goes another way.
+  bool MayBeLost(const Talk& talk) const {
+    return victim_.harm == Harm::kFailure ? harmed_ : victim_.harm == Harm::kDeath && talk.mourns();
   }
 
   // Once all that was on it has gone.
@@ -209,7 +247,7 @@ class Life {
     ends_.Pump();
     TwoEnds::Pair pair = ends_.Connect();
     if (pair.client == nullptr) {
-      EXPECT_TRUE(broken_);
+      EXPECT_TRUE(harmed() && victim_.harm != Harm::kDeath);
       EXPECT_EQ(pair.client_why.detail, "the link to the peer was lost meanwhile");
       pair = {};
       pair = ends_.Connect();
@@ -221,46 +259,83 @@ class Life {
     ends_.Pump();
     EXPECT_EQ(ReadAll(*pair.server).first, "again");
     EXPECT_EQ(ReadAll(*pair.client).first, "as before");
-    pair = {};
+  }
+
+  void ExpectNothingKept() {
     ends_.Pump();
     EXPECT_EQ(ends_.client_waiter.watched(), 0U);
     EXPECT_EQ(ends_.server_waiter.watched(), 0U);
+    for (const auto& device : all_devices_) {
+      EXPECT_EQ(device->bytes(), 0U);
+      for (fabric::QueuePair* const each : device->queue_pairs) EXPECT_FALSE(ends_.simulation->FailQueuePair(each));
+    }
   }
 
+  // Either end may have died meanwhile, and then have none of it.
   TwoEnds::Pair Connect() {
     TwoEnds::Pair pair;
     Step();
     const auto attempt = ends_.connector->Begin({});
-    EXPECT_TRUE(attempt.ok()) << attempt.status();
-    if (!attempt.ok()) return pair;
+    EXPECT_TRUE(attempt.ok() || harmed()) << attempt.status();
+    const bool before = dead_;
     Step();
+    if (!attempt.ok() || dead_ != before) return pair;
     Listener::Result result = ends_.listener->Accept((*attempt)->offer(), {});
     Step();
-    Outcome outcome = (*attempt)->Complete(result.answer);
+    const bool client_died = dead_ != before && !victim_.of_server;
+    Outcome outcome = client_died ? Outcome() : (*attempt)->Complete(result.answer);
     Step();
-    EXPECT_TRUE(outcome.stream != nullptr || (broken_ && outcome.why.code != FallbackCode::kNone));
+    const bool failed = outcome.stream == nullptr && outcome.why.code != FallbackCode::kNone;
+    EXPECT_TRUE(outcome.stream != nullptr || client_died || (harmed() && failed));
     if (outcome.stream == nullptr) return pair;  // and the server's end goes with it
     pair.client = std::move(outcome.stream);
     pair.server = std::move(result.outcome.stream);
+    if (dead_ != before) (victim_.of_server ? pair.server : pair.client) = nullptr;
     return pair;
   }
 
   // Whether anything happened.
   bool Step() {
-    if (steps_++ == at_) Break();
+    if (steps_++ == at_) DoHarm();
     const bool event = ends_.simulation->Step();
     const bool client = ends_.client_waiter.PollAll();
     return ends_.server_waiter.PollAll() || client || event;
   }
 
+  void DoHarm() {
+    if (victim_.harm == Harm::kFailure) Break();
+    if (victim_.harm == Harm::kDeath) Kill();
+  }
+
   // The oldest or the youngest that there is still.
   void Break() {
-    std::vector<fabric::QueuePair*> made = (victim_.of_server ? server_ : client_)->queue_pairs;
+    std::vector<fabric::QueuePair*> made = device().queue_pairs;
     if (victim_.youngest) std::reverse(made.begin(), made.end());
     for (fabric::QueuePair* const queue_pair : made) {
-      if (broken_) return;
-      broken_ = ends_.simulation->FailQueuePair(queue_pair);
+      if (harmed_) return;
+      harmed_ = ends_.simulation->FailQueuePair(queue_pair);
     }
+  }
+
+  // Where the fabric would tell, so do the connections that it carried the negotiations of; else they are the last to.
+  void Kill() {
+    dead_ = harmed_ = true;
+    ends_.simulation->KillDevice(victim_.of_server ? "server" : "client");
+    for (Talk& talk : talks_) talk.Die(victim_.of_server);
+    (victim_.of_server ? ends_.server_waiter : ends_.client_waiter).PollAll();
+    Start(victim_.of_server);
+    if (victim_.fabric == FabricKindUnderTest::kSim) TellMourners();
+  }
+
+  // Whether there were any.
+  bool TellMourners() {
+    bool any = false;
+    for (Talk& talk : talks_) {
+      if (talk.over() || !talk.mourns()) continue;
+      talk.Part();
+      any = true;
+    }
+    return any;
   }
 
   schedule::PoolWish Wish(size_t lanes) {
@@ -273,37 +348,42 @@ class Life {
   const Script script_;
   const Victim victim_;
   const size_t at_;
+  StreamOptions options_;
   size_t steps_ = 0;
+  size_t asked_ = 0;
   std::vector<size_t> wishes_;
-  bool broken_ = false;
+  bool harmed_ = false;
+  bool dead_ = false;
+  std::array<std::shared_ptr<NotedDevice>, 2> devices_;  // the client's, the server's
+  std::vector<std::shared_ptr<NotedDevice>> all_devices_;
   TwoEnds ends_;
-  std::shared_ptr<NotedDevice> client_;
-  std::shared_ptr<NotedDevice> server_;
+  std::vector<Talk> talks_;
 };
 
-std::vector<Victim> Victims(const std::vector<bool>& ages) {
+std::vector<Victim> Victims(Harm harm, const std::vector<bool>& ages) {
   std::vector<Victim> victims;
   for (const auto fabric : {FabricKindUnderTest::kSim, FabricKindUnderTest::kSilentSim}) {
     for (const bool of_server : {false, true}) {
-      for (const bool youngest : ages) victims.push_back({fabric, of_server, youngest});
+      for (const bool youngest : ages) victims.push_back({fabric, of_server, youngest, harm});
     }
   }
   return victims;
 }
 
 std::string NameOf(const Victim& victim) {
-  return absl::StrCat(NameOf(victim.fabric), victim.youngest ? "_youngest" : "_oldest",
-                      victim.of_server ? "_of_server" : "_of_client");
+  const absl::string_view side = victim.of_server ? "server" : "client";
+  if (victim.harm != Harm::kFailure) return absl::StrCat(NameOf(victim.fabric), "_", side);
+  return absl::StrCat(NameOf(victim.fabric), victim.youngest ? "_youngest" : "_oldest", "_of_", side);
 }
 
-// Lives that end at each of these steps; in how many there was a queue pair that could fail.
+// Lives that end at each of these steps; in how many there was a victim.
 size_t Break(const Script& script, const Victim& victim, size_t first, size_t end) {
   size_t broken = 0;
   for (size_t step = first; step < end && !testing::Test::HasFailure(); step += kEvery) {
     SCOPED_TRACE(absl::StrCat("step ", step));
     Life life(script, victim, step);
     life.Go();
-    broken += life.broken() ? 1 : 0;
+    broken += life.harmed() ? 1 : 0;
   }
   return broken;
 }
@@ -318,7 +398,7 @@ TEST_P(ConnectionsLifeTest, IsBrokenAtEveryStep) {
   EXPECT_GT(Break(OneLane(), GetParam(), 0, steps), steps / kEvery * 9 / 10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Victims, ConnectionsLifeTest, testing::ValuesIn(Victims({false})),
+INSTANTIATE_TEST_SUITE_P(Victims, ConnectionsLifeTest, testing::ValuesIn(Victims(Harm::kFailure, {false})),
                          [](const auto& info) { return NameOf(info.param); });
 
 using LanesLifeTest = testing::TestWithParam<Victim>;
@@ -333,7 +413,55 @@ TEST_P(LanesLifeTest, IsBrokenAtEveryStepOfItsComingAndGoing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Victims, LanesLifeTest, testing::ValuesIn(Victims({false, true})),
+INSTANTIATE_TEST_SUITE_P(Victims, LanesLifeTest, testing::ValuesIn(Victims(Harm::kFailure, {false, true})),
+                         [](const auto& info) { return NameOf(info.param); });
+
+using PeersDeathTest = testing::TestWithParam<Victim>;
+
+TEST_P(PeersDeathTest, AtEveryStep) {
+  Life undisturbed(OneLane(), GetParam(), SIZE_MAX);
+  undisturbed.Go();
+  ASSERT_FALSE(HasFailure());
+  const size_t steps = undisturbed.steps();
+  EXPECT_EQ(Break(OneLane(), GetParam(), 0, steps), (steps + kEvery - 1) / kEvery);
+}
+
+TEST_P(PeersDeathTest, AtEveryStepOfALanesComingAndGoing) {
+  Life undisturbed(TwoLanes(), GetParam(), SIZE_MAX);
+  undisturbed.Go();
+  ASSERT_FALSE(HasFailure());
+  ASSERT_EQ(undisturbed.wishes().size(), 2U);
+  for (const size_t wish : undisturbed.wishes()) {
+    EXPECT_EQ(Break(TwoLanes(), GetParam(), wish, wish + kStepsOfAWish), kStepsOfAWish / kEvery);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Victims, PeersDeathTest, testing::ValuesIn(Victims(Harm::kDeath, {false})),
+                         [](const auto& info) { return NameOf(info.param); });
+
+class RefusedLifeTest : public testing::TestWithParam<Victim> {
+ protected:
+  // Whatever is asked for is refused once.
+  static void RefuseEach(const Script& script) {
+    Life undisturbed(script, GetParam(), SIZE_MAX);
+    undisturbed.Go();
+    ASSERT_FALSE(HasFailure());
+    ASSERT_GT(undisturbed.asked(), 10U);
+    for (size_t number = 0; number < undisturbed.asked() && !HasFailure(); ++number) {
+      SCOPED_TRACE(absl::StrCat("refused: number ", number));
+      Life life(script, GetParam(), number);
+      life.Go();
+      EXPECT_TRUE(life.harmed());
+    }
+  }
+};
+
+TEST_P(RefusedLifeTest, OfOneLane) { RefuseEach(OneLane()); }
+TEST_P(RefusedLifeTest, OfTwoLanes) { RefuseEach(TwoLanes()); }
+
+INSTANTIATE_TEST_SUITE_P(Once, RefusedLifeTest, testing::ValuesIn(Victims(Harm::kRefusal, {false})),
+                         [](const auto& info) { return NameOf(info.param); });
+INSTANTIATE_TEST_SUITE_P(FromThenOn, RefusedLifeTest, testing::ValuesIn(Victims(Harm::kRefusals, {false})),
                          [](const auto& info) { return NameOf(info.param); });
 
 }  // namespace
