@@ -117,11 +117,13 @@ test_fuzz() {
   run_fuzz "--seconds=$((seconds < at_most ? seconds : at_most))"
 }
 
-# Who speaks with whom: gRPC's and Thrift's own cases between stock processes and Skein's, over shared memory and TCP, with
-# TLS and without; then over RDMA, in virtual machines. The tables of docs/reliability.md.
+# Who speaks with whom: gRPC's and Thrift's own cases, and calls by each of gRPC's APIs at both ends, between stock processes
+# and Skein's, over shared memory and TCP, with TLS and without; then over RDMA, in virtual machines. The tables of
+# docs/reliability.md.
 test_matrix() {
   local status=0 of="$BUILD/dev/tests" in="$BUILD/vm/results"
-  local tables=("$of/interop/matrix.json" "$of/thrift/matrix.json" "$in/interop/matrix.json" "$in/thrift/matrix.json")
+  local tables=("$of/interop/matrix.json" "$of/interop/styles.json" "$of/thrift/matrix.json" "$in/interop/matrix.json"
+    "$in/thrift/matrix.json")
   rm -f "${tables[@]}"
   test_interop || status=1
   test_thrift || status=1
@@ -132,8 +134,11 @@ test_matrix() {
 }
 
 test_interop() {
+  local status=0
   build_preset dev all interop || die "the build failed"
-  python3 "$ROOT/tests/interop/run_interop.py" --build "$BUILD/dev"
+  python3 "$ROOT/tests/interop/run_interop.py" --build "$BUILD/dev" || status=1
+  python3 "$ROOT/tests/interop/styles.py" --build "$BUILD/dev" || status=1
+  return $status
 }
 
 test_thrift() {

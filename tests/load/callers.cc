@@ -41,18 +41,7 @@ std::string Fork(absl::string_view way) {
   return status == 0 ? "" : absl::StrCat("a forked child ended with ", WEXITSTATUS(status));
 }
 
-}  // namespace
-
-int RunCallers(const CallUntil& call_until) {
-  std::atomic<bool> ended = false;
-  std::deque<Tally> tallies;
-  std::vector<std::thread> threads;
-  for (const std::string& target : absl::GetFlag(FLAGS_targets)) {
-    Tally& tally = tallies.emplace_back();
-    for (int i = 0; i < absl::GetFlag(FLAGS_threads); ++i) {
-      threads.emplace_back([&call_until, &tally, &ended, target] { call_until(target, tally, ended); });
-    }
-  }
+void AnswerUntilEnd(std::deque<Tally>& tallies) {
   for (std::string line; std::getline(std::cin, line);) {
     if (line == "heap") {
       std::cout << HeapReport() << std::endl;
@@ -65,7 +54,24 @@ int RunCallers(const CallUntil& call_until) {
     }
     Print(tallies);
   }
-  ended = true;
+}
+
+}  // namespace
+
+int RunCallers(const CallUntil& call_until) {
+  std::atomic<bool> ended = false;
+  std::deque<Tally> tallies;
+  std::vector<std::thread> threads;
+  for (const std::string& target : absl::GetFlag(FLAGS_targets)) {
+    Tally& tally = tallies.emplace_back();
+    for (int i = 0; i < absl::GetFlag(FLAGS_threads); ++i) {
+      threads.emplace_back([&call_until, &tally, &ended, target] { call_until(target, tally, ended); });
+    }
+  }
+  if (absl::GetFlag(FLAGS_connections) == 0) {
+    AnswerUntilEnd(tallies);
+    ended = true;
+  }
   for (std::thread& thread : threads) thread.join();
   Print(tallies);
   return 0;

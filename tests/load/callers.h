@@ -35,7 +35,8 @@ using CallUntil = std::function<void(const std::string& target, Tally& tally, co
 
 // Calls every one of --targets by --threads threads until the standard input ends. Prints a list of the targets'
 // reports (tally.h) for each line of it, and at the end. The line "fork WAY" is answered by what became of a child that
-// was to end by WAY (exec, _exit, exit), or an empty line; "heap" by heap.h's report. Returns the exit status.
+// was to end by WAY (exec, _exit, exit), or an empty line; "heap" by heap.h's report. With --connections nobody
+// listens: the list comes when all threads have had so many. Returns the exit status.
 int RunCallers(const CallUntil& call_until);
 
 }  // namespace skein::load

@@ -8,9 +8,10 @@
 
 ABSL_FLAG(std::string, serve, "", "makes it a server: its address, HOST:PORT; port 0: any");
 ABSL_FLAG(std::vector<std::string>, targets, {}, "makes it a client: the servers' addresses");
-ABSL_FLAG(std::string, mode, "require", "of Skein: off, prefer or require");
+ABSL_FLAG(std::string, mode, "require", "of Skein: off, prefer or require; gRPC: or stock, which is without it");
 ABSL_FLAG(int, threads, 3, "that call each server");
 ABSL_FLAG(int, calls_each, 1000, "of a connection; then there is another one");
+ABSL_FLAG(int, connections, 0, "of a thread, one after the other; 0: until the input ends");
 ABSL_FLAG(int, kept, 0, "connections of a thread that stay open, silent, when they have had their calls");
 ABSL_FLAG(absl::Duration, deadline, absl::Seconds(2), "of a call");
 ABSL_FLAG(absl::Duration, connecting, absl::Seconds(1), "that gRPC gives an attempt to connect, at least");

@@ -17,6 +17,7 @@ ABSL_DECLARE_FLAG(std::string, mode);
 ABSL_DECLARE_FLAG(double, hurried);
 ABSL_DECLARE_FLAG(int, threads);
 ABSL_DECLARE_FLAG(int, calls_each);
+ABSL_DECLARE_FLAG(int, connections);
 ABSL_DECLARE_FLAG(int, kept);
 ABSL_DECLARE_FLAG(absl::Duration, deadline);
 ABSL_DECLARE_FLAG(absl::Duration, connecting);

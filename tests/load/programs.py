@@ -1,5 +1,6 @@
 """The programs of a load: servers, and clients whose every byte is checked."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -32,15 +33,17 @@ PATHS = {
 
 
 class Program:
-    """One process, which answers lines by lines. It uses `path`, or nothing unless `mode` says prefer."""
+    """One process, which answers lines by lines. It uses `path`, or nothing unless `mode` says prefer. Its log goes to the
+    file `log`, or where this process's goes."""
 
-    def __init__(self, build, framework, path, flags, prefix=(), settings=None, mode=None):
+    def __init__(self, build, framework, path, flags, prefix=(), settings=None, mode=None, log=None):
         environment = clean_environment("GRPC_")
         environment.update({**PATHS[path], **(settings or {})})
         mode = mode or ("off" if path == "tcp" else "require")
-        self.process = subprocess.Popen(
-            [*prefix, build / f"tests/load/{framework}_load", f"--mode={mode}", *flags],
-            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)  # fmt: skip
+        with contextlib.nullcontext() if log is None else log.open("wb") as stderr:
+            self.process = subprocess.Popen(
+                [*prefix, build / f"tests/load/{framework}_load", f"--mode={mode}", *flags],
+                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0)  # fmt: skip
         self.lines = Lines(self.process.stdout)
 
     @property
@@ -78,8 +81,8 @@ class Program:
 
 
 class Server(Program):
-    def __init__(self, build, framework, path, address="127.0.0.1:0", **how):
-        super().__init__(build, framework, path, [f"--serve={address}"], **how)
+    def __init__(self, build, framework, path, address="127.0.0.1:0", flags=(), **how):
+        super().__init__(build, framework, path, [f"--serve={address}", *flags], **how)
 
     def address(self):
         """When it listens."""

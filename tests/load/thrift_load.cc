@@ -135,7 +135,8 @@ void Run(const std::string& target, Tally& tally, const std::atomic<bool>& ended
   const absl::Duration deadline = absl::GetFlag(FLAGS_deadline);
   absl::BitGen random;
   Kept<TTransport> kept;
-  while (!ended) {
+  const int connections = absl::GetFlag(FLAGS_connections);
+  for (int made = 0; !ended && (connections == 0 || made < connections); ++made) {
     absl::Duration start = Elapsed();
     try {
       const auto socket = std::make_shared<TSkeinSocket>(address.host, address.port, Options());

@@ -7,7 +7,8 @@ import sys
 
 import report
 
-PAIRINGS = ("stock/stock", "skein/stock", "stock/skein", "skein/skein")  # client first
+# Client first. In the last, both have Skein and nothing to use it over.
+PAIRINGS = ("stock/stock", "skein/stock", "stock/skein", "skein/skein", "skein/skein, tcp")
 
 
 def text(cell):

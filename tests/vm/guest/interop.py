@@ -1,8 +1,10 @@
-"""interop.py BUILD: both ends of interop.sh. Every process requires Skein: what is passed was not passed over TCP."""
+"""interop.py BUILD: both ends of interop.sh. First gRPC's own cases, where every process requires Skein: what is passed was not
+passed over TCP. Then calls in every style, where one end may be stock (tests/interop/styles.py)."""
 
 import collections
 import concurrent.futures
 import dataclasses
+import json
 import pathlib
 import sys
 import time
@@ -15,6 +17,7 @@ sys.path.insert(0, str(ROOT / "tests/interop"))
 import paths  # noqa: E402
 import peers  # noqa: E402  (puts the shared helpers on the path)
 import report  # noqa: E402
+import styles  # noqa: E402
 from cases import CASES, SOAK  # noqa: E402
 
 PORTS = {"insecure": 50061, "tls": 50062}
@@ -31,6 +34,14 @@ def programs_of(build):
     return peers.Programs(build, ROOT / "build/grpc-source", guests.PEER, settings.items())
 
 
+def scene_of(build):
+    """Who calls whom in every style; of streams only those that go both ways at once."""
+    pairings = {name: pairing for name, pairing in styles.pairings_over("rdma").items() if "skein" in pairing[:2]}
+    host = guests.ADDRESS if guests.ROLE == "server" else guests.PEER
+    return styles.Scene(build, guests.RESULTS, "rdma", pairings, ("blocking", "queued", "callback", "chat"), calls=3, host=host,
+                        flags=("--most_bytes=65536",), settings=guests.SETTINGS)  # fmt: skip
+
+
 def serve(programs):
     servers = {}
     for security, port in PORTS.items():
@@ -45,7 +56,25 @@ def serve(programs):
     return verdict(faults)
 
 
-def call(programs):
+def serve_styles(scene):
+    servers = styles.start_servers(scene)
+    (guests.RESULTS / "addresses.json").write_text(json.dumps({server.name: server.address() for server in servers}))
+    guests.tell("serving styles")
+    guests.wait_for("done with styles", 600)
+    return verdict({server.title(): server.stop().failure for server in servers})
+
+
+def call_in_styles(scene):
+    """Results of all clients."""
+    guests.wait_for("serving styles", 300)
+    addresses = json.loads((guests.RESULTS / "addresses.json").read_text())
+    try:
+        return list(styles.call(scene, addresses, guests.RESULTS / "cert.pem"))
+    finally:
+        guests.tell("done with styles")
+
+
+def call(programs, scene):
     guests.wait_for("serving")
     jobs = [(scaled(case), security) for case in CASES for security in PORTS]
     try:
@@ -59,10 +88,14 @@ def call(programs):
     for case in CASES:
         cells = ["FAIL" if results[case.name, s].fault else f"{results[case.name, s].seconds:.1f} s" for s in PORTS]
         print(f"{case.name:30}" + "".join(f"{cell:>12}" for cell in cells))
+    called = call_in_styles(scene)
+    styles.print_tables(called, scene)
     outcomes = [(f"gRPC between hosts, {s}", "skein/skein", "rdma", results[c.name, s].fault) for s in PORTS for c in CASES]
-    report.keep(guests.RESULTS / "matrix.json", outcomes)
+    report.keep(guests.RESULTS / "matrix.json", [*outcomes, *styles.outcomes(called, scene.pairings, ", hosts")])
     guests.await_server()
-    return verdict({" ".join(name): result.fault for name, result in results.items()})
+    report.print_failures(called)
+    faults = {" ".join(name): result.fault for name, result in results.items()}
+    return verdict({**faults, **{result.job.title(): result.failure for result in called}})
 
 
 def scaled(case):
@@ -88,5 +121,7 @@ def verdict(faults):
 
 
 if __name__ == "__main__":
-    chosen = programs_of(pathlib.Path(sys.argv[1]))
-    sys.exit(serve(chosen) if guests.ROLE == "server" else call(chosen))
+    chosen, chosen_scene = programs_of(pathlib.Path(sys.argv[1])), scene_of(pathlib.Path(sys.argv[1]))
+    if guests.ROLE == "server":
+        sys.exit(serve(chosen) | serve_styles(chosen_scene))
+    sys.exit(call(chosen, chosen_scene))

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# interop.sh BUILD: gRPC's own interop cases from one guest to the other, over RDMA alone, insecure and over TLS.
+# interop.sh BUILD: gRPC's own interop cases from one guest to the other, over RDMA alone, insecure and over TLS; then calls in
+# every style, over RDMA, and over TCP where one end is stock.
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+"""Calls in every style that gRPC has at both ends, between stock processes and Skein's, insecure and over TLS.
+
+A client makes so many calls of one kind, of any size, and checks every byte (tests/load). It passes if all went well, and
+went where the pairing has them go: it says so itself, and so do the servers' logs. A stock process has no Skein in it: it
+never calls Init(). The last pairing's processes have it, but nothing to use it over.
+"""
+
+import argparse
+import collections
+import dataclasses
+import pathlib
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/load"))
+
+import paths  # noqa: E402
+import programs  # noqa: E402  (puts the shared helpers on the path)
+import report  # noqa: E402
+from certificate import make_certificate  # noqa: E402
+
+# Of clients: the kinds of their calls (tests/load/grpc_calls.h).
+STYLES = {"blocking": ("blocking",), "queue": ("queued",), "callback": ("callback",), "streams": ("chat", "get", "put")}
+KINDS = tuple(kind for kinds in STYLES.values() for kind in kinds)
+# Of servers.
+APIS = ("sync", "callback", "queue")
+SECURITIES = ("insecure", "tls")
+PATIENCE = 120  # seconds for a client
+
+NOT_SKEIN = "tcp: peer does not speak Skein"
+SWITCHED_OFF = "tcp: switched off"
+
+# Client, server, and how what they say of their connections begins; None: nothing.
+Pairing = collections.namedtuple("Pairing", "client server client_says server_says")
+
+
+def pairings_over(fast):
+    """`fast`: what two Skein processes use."""
+    return {
+        "stock/stock": Pairing("stock", "stock", "tcp: stock", None),
+        "skein/stock": Pairing("skein", "stock", NOT_SKEIN, None),
+        "stock/skein": Pairing("stock", "skein", "tcp: stock", NOT_SKEIN),
+        "skein/skein": Pairing("skein", "skein", fast, fast),
+        "skein/skein, tcp": Pairing("skein, tcp", "skein, tcp", SWITCHED_OFF, SWITCHED_OFF),
+    }
+
+
+@dataclasses.dataclass(frozen=True)
+class Scene:
+    """Who calls whom, where and how much."""
+
+    build: pathlib.Path
+    results: pathlib.Path  # logs and certificates
+    fast: str = "shm"
+    pairings: dict = dataclasses.field(default_factory=lambda: pairings_over("shm"))
+    kinds: tuple = KINDS
+    calls: int = 20  # of each kind
+    host: str = "127.0.0.1"  # the servers'
+    flags: tuple = ()  # clients' others
+    settings: dict = dataclasses.field(default_factory=dict)
+
+    def peers(self, end):
+        """Of the pairings, at this end."""
+        return dict.fromkeys(getattr(pairing, end) for pairing in self.pairings.values())
+
+    def how(self, peer, log_name):
+        """The path and the rest of a program's arguments."""
+        mode, path = {"stock": ("stock", "tcp"), "skein": ("prefer", self.fast), "skein, tcp": ("prefer", "tcp")}[peer]
+        settings = {"GRPC_VERBOSITY": "info", **self.settings}  # the log says which path each connection uses
+        return path, {"mode": mode, "settings": settings, "log": self.results / f"{log_name}.log"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A client's calls to one server."""
+
+    pairing: str
+    kind: str
+    api: str
+    security: str
+
+    def title(self):
+        return f"{self.kind} at {self.api}, {self.pairing}, {self.security}"
+
+
+class Server:
+    def __init__(self, scene, peer, api, security, certificate):
+        self.name = " ".join((peer, api, security))
+        self._scene, self._peer = scene, peer
+        flags = [f"--api={api}"]
+        if security == "tls":
+            flags += [f"--tls_cert={certificate[0]}", f"--tls_key={certificate[1]}"]
+        path, how = scene.how(peer, f"server {self.name}")
+        self._log = how["log"]
+        self._program = programs.Server(scene.build, "grpc", path, f"{scene.host}:0", flags, **how)
+
+    def title(self):
+        return f"server: {self.name}"
+
+    def address(self):
+        return self._program.address()
+
+    def stop(self):
+        """As a result: how it ended, and what it has logged."""
+        start = time.monotonic()
+        return report.Result(self, self._end_fault(), time.monotonic() - start, self._log)
+
+    def _end_fault(self):
+        try:
+            status = self._program.stop()
+        except subprocess.TimeoutExpired as error:
+            return f"it did not end within {error.timeout:.0f} s"
+        wanted = {p.server_says: len(self._scene.kinds) for p in self._scene.pairings.values() if p.server == self._peer}
+        return f"it ended with {status}" if status else log_fault(self._log.read_text(errors="replace"), wanted)
+
+    def kill(self):
+        if not self._program.ended():
+            self._program.kill()
+
+
+def start_servers(scene):
+    certificate = make_certificate(scene.results)
+    return [Server(scene, peer, api, security, certificate)
+            for peer in scene.peers("server") for api in APIS for security in SECURITIES]  # fmt: skip
+
+
+def call(scene, addresses, certificate):
+    """All clients' calls, client by client; `addresses`: of servers by name. Yields a result for each server called."""
+    for security in SECURITIES:
+        for peer in scene.peers("client"):
+            for kind in scene.kinds:
+                pairings = [name for name, pairing in scene.pairings.items() if pairing.client == peer]
+                jobs = [Job(pairing, kind, api, security) for pairing in pairings for api in APIS]
+                yield from call_servers(scene, addresses, certificate, peer, jobs)
+
+
+def call_servers(scene, addresses, certificate, peer, jobs):
+    """By one client."""
+    kind, security = jobs[0].kind, jobs[0].security
+    path, how = scene.how(peer, f"client {peer} {kind} {security}")
+    flags = [f"--kinds={kind}", "--threads=1", "--connections=1", f"--calls_each={scene.calls}", "--hurried=0", "--cancelled=0",
+             "--deadline=30s", "--connecting=30s", *scene.flags]  # fmt: skip
+    if security == "tls":
+        flags.append(f"--tls_ca={certificate}")
+    servers = [addresses[" ".join((scene.pairings[job.pairing].server, job.api, security))] for job in jobs]
+    start = time.monotonic()
+    client = programs.Client(scene.build, "grpc", path, servers, flags, **how)
+    try:
+        reports = client.stop(PATIENCE)
+        failures = [report_fault(of, scene.pairings[job.pairing].client_says, scene.calls) for job, of in zip(jobs, reports)]
+    except (RuntimeError, TimeoutError) as error:
+        failures = [str(error)] * len(jobs)
+        client.kill()
+    if peer == "stock" and paths.paths_in(how["log"].read_text(errors="replace")):
+        failures = ["a stock client has logged a path of Skein's"] * len(jobs)
+    return [report.Result(job, failure, time.monotonic() - start, how["log"]) for job, failure in zip(jobs, failures)]
+
+
+def report_fault(of_server, says, calls):
+    """What is wrong with a client's report (tests/load/tally.h) of that many calls, or ''. `says`: how their path begins."""
+    if of_server["wrong"]:
+        return f"{of_server['wrong']} wrong answers: {of_server['what']}"
+    if of_server["statuses"] != {"OK": calls}:
+        return f"{calls} calls ended with {of_server['statuses']}: {of_server['why']}"
+    if sum(count for path, count in of_server["paths"].items() if path.startswith(says)) != calls:
+        return f"{calls} calls were to use {says}, and used {of_server['paths']}"
+    return ""
+
+
+def log_fault(log, wanted):
+    """What is wrong with the connections that a server has logged, or ''. `wanted`: how many there are at least, by how what is
+    said of their path begins. (A client that has lost patience connects twice.)"""
+    logged = [f"{path}: {reason}" if reason else path for side, _, path, reason in paths.paths_in(log) if side == "server"]
+    wanted = {says: count for says, count in wanted.items() if says}
+    for says, count in wanted.items():
+        seen = sum(path.startswith(says) for path in logged)
+        if seen < count:
+            return f"{count} connections were to use {says}, and it has logged {seen}"
+    others = sorted({path for path in logged if not path.startswith(tuple(wanted))})
+    return f"it has logged connections over {', '.join(others)}" if others else ""
+
+
+def outcomes(results, pairings, where=""):
+    """What report.keep is given."""
+    style = {kind: style for style, kinds in STYLES.items() for kind in kinds}
+    for result in results:
+        job = result.job
+        yield f"gRPC {style[job.kind]}{where}, {job.security}", job.pairing, over(pairings[job.pairing]), result.failure
+
+
+def over(pairing):
+    return pairing.client_says.split(":")[0]
+
+
+def print_tables(results, scene):
+    """Kinds of calls and of servers down, pairings across."""
+    failures = {result.job: result.failure for result in results}
+    for security in SECURITIES:
+        rows = []
+        for kind in scene.kinds:
+            for api in APIS:
+                jobs = [Job(pairing, kind, api, security) for pairing in scene.pairings]
+                cells = ["FAIL" if failures[job] else f"{scene.calls} over {over(scene.pairings[job.pairing])}" for job in jobs]
+                rows.append((f"{kind} at {api}", cells))
+        report.print_table(f"calls, {security}", scene.pairings, rows)
+
+
+def run(scene):
+    """All on this host: results of the clients, and of the servers."""
+    servers = start_servers(scene)
+    try:
+        addresses = {server.name: server.address() for server in servers}
+        called = list(call(scene, addresses, scene.results / "cert.pem"))
+        return called, [server.stop() for server in servers]
+    finally:
+        for server in servers:
+            server.kill()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev", help="build folder (%(default)s)")
+    parser.add_argument("--calls", type=int, default=Scene.calls, help="of each kind to each server (%(default)s)")
+    arguments = parser.parse_args()
+    results = arguments.build / "tests/interop/styles"
+    results.mkdir(parents=True, exist_ok=True)
+    scene = Scene(arguments.build, results, calls=arguments.calls)
+    called, ended = run(scene)
+    print_tables(called, scene)
+    report.keep(results.parent / "styles.json", outcomes(called, scene.pairings))
+    report.print_failures(called + ended)
+    return report.close(called + ended)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
