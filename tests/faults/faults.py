@@ -50,17 +50,17 @@ class Scene:
         self.programs = []
         self.held = {}  # by programs that live through it all
 
-    def server(self, address=None, **how):
+    def server(self, address=None, path=None, **how):
         address = address or f"{self.options.host}:0"
         how = {"settings": self.settings, **how}
-        server = programs.Server(self.options.build, self.framework, self.path, address, **how)
+        server = programs.Server(self.options.build, self.framework, path or self.path, address, **how)
         self.programs.append(server)
         return server
 
-    def client(self, *addresses, flags=(), **how):
+    def client(self, *addresses, path=None, flags=(), **how):
         flags = ["--threads=2", f"--deadline={self.options.deadline}s", *self.options.flags, *flags]
         how = {"settings": self.settings, **how}
-        client = programs.Client(self.options.build, self.framework, self.path, addresses, flags, **how)
+        client = programs.Client(self.options.build, self.framework, path or self.path, addresses, flags, **how)
         self.programs.append(client)
         return client
 
@@ -340,7 +340,7 @@ FAULTS = {
 
 
 def run(options, framework, path, fault, faults):
-    row = Row(f"{framework}, {path}, {fault}", "" if path == "tcp" else path, options.alone, programs.SILENT[framework])
+    row = Row(f"{framework}, {path}, {fault}", "" if path == "tcp" else path, silent=programs.SILENT[framework])
     scene = Scene(options, framework, path, random.Random(f"{options.seed} {row.title}"))
     try:
         faults[fault](scene, row)
@@ -388,7 +388,6 @@ def parse_arguments(faults, arguments=None):
     parser.add_argument("--check", action="store_true", help="look at these options, and do nothing")
     options = parser.parse_args(arguments)
     options.settings = dict(setting.split("=") for setting in options.settings)
-    options.alone = False  # no scene has neighbours
     return options
 
 

@@ -27,10 +27,12 @@ class Row:
 
     title: str
     path: str = ""  # that calls must go over; empty: not looked at
+    beside: str = ""  # that neighbours' calls must go over, if it is another
     alone: bool = False  # there are no neighbours
     silent: set = dataclasses.field(default_factory=set)  # what calls may end with where the machine stood still for long
     allowed: set = dataclasses.field(default_factory=set)  # what calls may end with, beside programs.FINE
     slack: int = SLACK  # descriptors and mappings that who lives through it may have more
+    patience: float = 10  # seconds until they are given back
     times: int = 0
     recoveries: list = dataclasses.field(default_factory=list)  # seconds
     calls: programs.Sum = dataclasses.field(default_factory=programs.Sum)
@@ -100,8 +102,8 @@ def judge(row, recovery):
     late = row.last.other_than(fine | row.allowed)
     if late:
         row.problems.append(f"in the end calls ended with {row.last.reasons(late)}")
-    for whose in (row.calls, row.neighbours, row.last):
-        if row.path and whose.over_other_than(row.path):
+    for whose, path in ((row.calls, row.path), (row.neighbours, row.beside or row.path), (row.last, row.path)):
+        if path and whose.over_other_than(path):
             row.problems.append(f"calls went over {whose.paths}")
         if whose.wrong:
             row.problems.append(f"{whose.wrong} wrong answers: {whose.what}")
@@ -133,7 +135,7 @@ def check_holdings(row, program, before):
         now = programs.held(program.pid)
         return all(now[what] <= before[what] + row.slack + more.get(what, 0) for what in before)
 
-    if not await_true(returned, 10, 0.2):
+    if not await_true(returned, row.patience, 0.2):
         kind = type(program).__name__.lower()
         kinds = collections.Counter(target.partition(":")[0] for target in processes.descriptors(program.pid))
         row.problems.append(f"a {kind} held {before}, and now {programs.held(program.pid)}: {dict(kinds)}")

@@ -4,7 +4,7 @@
 A test is an entry here and a script of its name, guest/NAME.sh, which gets the build folder as its argument, and behind that
 what is said here behind --:
 
-    run_vm.py --seconds 3600 process_faults -- --times 100
+    run_vm.py process_faults -- --times 100
 """
 
 import argparse
@@ -22,10 +22,13 @@ SOURCE = pathlib.Path(__file__).resolve().parent
 class Test:
     name: str
     guests: int  # 1, or 2: both run the script, as $VM_ROLE server and client
-    seconds: int  # limit for everything, boot included; several times what it takes without KVM
+    seconds: int  # limit for everything as is usual, boot included; several times what it takes without KVM
     options: tuple = ()  # more of vm.sh's
     usual: tuple = ()  # what its script is told unless something is said behind --
     by_name: bool = False  # not unless it is named: it takes long, or judges rates
+
+
+TOLD_SECONDS = 2 * 3600  # limit where something is said behind --: how much that is, only its script knows
 
 
 def few(times, *faults):
@@ -51,7 +54,7 @@ def parse_arguments():
     root = SOURCE.parents[1]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=root / "build/dev", help="build folder (%(default)s)")
-    parser.add_argument("--seconds", type=int, help="another limit for each")
+    parser.add_argument("--seconds", type=int, help=f"another limit for each (usually its own, or {TOLD_SECONDS} with options behind --)")
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these of " + ", ".join(t.name for t in TESTS))
     split = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = parser.parse_args(sys.argv[1:split])
@@ -62,7 +65,8 @@ def parse_arguments():
 def command_of(test, options):
     """vm.sh, and what it runs in the guests."""
     script = [str(SOURCE / "guest" / f"{test.name}.sh"), str(options.build.resolve()), *(options.of_scripts or test.usual)]
-    command = [str(SOURCE / "vm.sh"), "-q", "-n", test.name, "-t", str(options.seconds or test.seconds), *test.options]
+    seconds = options.seconds or (TOLD_SECONDS if options.of_scripts else test.seconds)
+    command = [str(SOURCE / "vm.sh"), "-q", "-n", test.name, "-t", str(seconds), *test.options]
     if test.guests == 2:
         command += ["-s", shlex.join(script)]
     return [*command, "--", *script]

@@ -1,7 +1,10 @@
 """link_faults.py BUILD [OPTION of tests/faults/faults.py...]: the link between a client and its server, of two guests, loses
 packets, changes them, mixes them up; goes down for a while; their device is removed; the server's power is cut. All under
-load, each byte of which is checked. Somebody else sends packets in their names. Of `--times`: how often a link goes down."""
+load, each byte of which is checked. Somebody else sends packets in their names. Of `--times`: how often a link goes down.
+Connections that do not cross the link, within the client's guest, are unaffected; and who lives through it all, in either
+guest, holds in the end what it held before."""
 
+import contextlib
 import functools
 import itertools
 import json
@@ -17,15 +20,18 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/faults"))
 
 import faults  # noqa: E402
+import rows  # noqa: E402
 from faults import programs  # noqa: E402
 from guests import shell  # noqa: E402
 
 # What an emulated processor can do.
-SLOW = ["--deadline", "10", "--recovery", "20", *guests.SLOW]
+SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "20", *guests.SLOW]
 # Skein's default: 67 ms. Each packet that is lost behind the others costs that.
 SOON = {"SKEIN_RDMA_TIMEOUT": "14"}
 SERVER = "10.9.0.1"
 RATE_TIME = 5  # seconds for each of --times
+# TCP, which doubles its waits, may tell of a connection's end again only as long after an outage as that took.
+RETURN_TIME = 30
 
 
 class Servers:
@@ -33,21 +39,34 @@ class Servers:
 
     def __init__(self, options):
         self._options = options
-        self._running = []  # or they would end
+        self._running = {}  # by address
+        self._answers = {"shell": shell, "server": self._start, "settled": self._settled, "kept": self._kept}
 
     def answer(self, question):
         verb, _, rest = question.partition(" ")
-        if verb == "shell":
-            return shell(rest)
-        framework, path, where = rest.split()
+        return self._answers[verb](rest)
+
+    def _start(self, how):
+        framework, path, where = how.split()
         mode = "off" if path == "tcp" else "prefer"
         server = programs.Server(self._options.build, framework, path, where, settings=self._options.settings, mode=mode)
-        self._running.append(server)
-        return server.address()
+        where = server.address()
+        self._running[where] = server
+        return where
+
+    def _settled(self, where):
+        return json.dumps(rows.settled(self._running[where]))
+
+    def _kept(self, how):
+        """What is wrong with what a server holds now."""
+        where, slack, before = how.split(" ", 2)
+        row = rows.Row("", slack=int(slack), patience=RETURN_TIME)
+        rows.check_holdings(row, self._running[where], json.loads(before))
+        return "; ".join(row.problems)
 
     def stop(self):
         """Whether each ends when asked."""
-        return [server.stop() == 0 for server in self._running]
+        return [server.stop() == 0 for server in self._running.values()]
 
 
 questions = itertools.count()
@@ -71,15 +90,41 @@ def client_of(scene, **how):
     return scene.client(address(scene.framework, scene.path), **how)
 
 
-def rate_of(scene, row):
+@contextlib.contextmanager
+def neighbours(scene, row, path):
+    """A client and a server of this guest, whose connections cross no link, nor notice what happens meanwhile."""
+    row.beside, row.patience = "" if path == "tcp" else path, RETURN_TIME
+    # Rates are measured beside them.
+    server = scene.server(path=path, prefix=["nice"])
+    client = scene.client(server.address(), path=path, prefix=["nice"], flags=["--threads=1"])
+    faults.await_neighbour(client, row)
+    before = {one: rows.settled(one) for one in (server, client)}
+    yield
+    for one, held in before.items():
+        rows.check_holdings(row, one, held)
+    row.neighbours.add(client.stop()[0])
+
+
+@contextlib.contextmanager
+def lasting_client(scene, row, path=None, lasting_server=True):
+    """One that lives through it all, as its server does mostly, beside neighbours; everybody holds as much as before then."""
+    client, where = client_of(scene), address(scene.framework, scene.path)
+    with neighbours(scene, row, path or scene.path):
+        faults.await_calls(client, row)
+        scene.remember(client)
+        there = ask(f"settled {where}")
+        yield client
+        if lasting_server and (problem := ask(f"kept {where} {row.slack} {there}")):
+            row.problems.append(f"there {problem}")
+
+
+def rate_of(client, scene, row):
     """MB/s of calls that went well, for a while."""
-    client = client_of(scene)
     faults.await_calls(client, row)
     start = time.monotonic()
     time.sleep(RATE_TIME * scene.options.times)
     report = client.report()[0]
     row.calls.add(report)
-    client.kill()
     return report["bytes"] / (time.monotonic() - start) / 1e6
 
 
@@ -89,14 +134,19 @@ def bad_link(what, share=0.0):
 
     def fault(scene, row):
         row.allowed = scene.gone | scene.silent
-        clean = rate_of(scene, row)
-        for run in (shell, shell_there):
-            run(f"tc qdisc replace dev eth0 root netem {what}")
-        try:
-            bad = rate_of(scene, row)
-        finally:
+        with lasting_client(scene, row) as client:
+            clean = rate_of(client, scene, row)
             for run in (shell, shell_there):
-                run("tc qdisc del dev eth0 root")
+                run(f"tc qdisc replace dev eth0 root netem {what}")
+            try:
+                bad = rate_of(client, scene, row)
+                newcomer = client_of(scene)
+                faults.await_calls(newcomer, row)
+            finally:
+                for run in (shell, shell_there):
+                    run("tc qdisc del dev eth0 root")
+            newcomer.kill()
+            row.recoveries.append(faults.await_calls(client, row))
         row.times = scene.options.times
         row.title += f", {clean:.2f} MB/s without, {bad:.2f} with"
         if bad < share * clean and scene.options.times > 1:
@@ -106,20 +156,20 @@ def bad_link(what, share=0.0):
 
 
 def link_down(seconds):
-    """A fault: either end's link goes down for so long."""
+    """A fault: either end's link goes down for so long. (With it goes what a device has to say to itself: neighbours use
+    shared memory.)"""
 
     def fault(scene, row):
         row.allowed = scene.gone | scene.silent
-        client = client_of(scene)
-        faults.await_calls(client, row)
-        while row.times < scene.options.times:
-            scene.pause()
-            run = scene.chance.choice((shell, shell_there))
-            run("ip link set eth0 down")
-            time.sleep(seconds)  # the outage itself
-            run("ip link set eth0 up")
-            row.times += 1
-            row.recoveries.append(faults.await_calls(client, row))
+        with lasting_client(scene, row, "shm") as client:
+            while row.times < scene.options.times:
+                scene.pause()
+                run = scene.chance.choice((shell, shell_there))
+                run("ip link set eth0 down")
+                time.sleep(seconds)  # the outage itself
+                run("ip link set eth0 up")
+                row.times += 1
+                row.recoveries.append(faults.await_calls(client, row))
 
     return fault
 
@@ -132,38 +182,38 @@ def power_cut(scene, row):
     """The server's guest dies at once; a while later there is another one in its place, which has never heard of anybody."""
     row.allowed = scene.gone | scene.silent
     where = address(scene.framework, scene.path)
-    client = client_of(scene)
-    faults.await_calls(client, row)
-    while row.times < scene.options.times:
-        guests.tell("cut")  # to vm.sh
-        shell_there(POWER_CUT)
-        guests.wait_for_boot()
-        ask(f"server {scene.framework} {scene.path} {where}")
-        row.times += 1
-        row.recoveries.append(faults.await_calls(client, row))
+    with lasting_client(scene, row, lasting_server=False) as client:
+        while row.times < scene.options.times:
+            guests.tell("cut")  # to vm.sh
+            shell_there(POWER_CUT)
+            guests.wait_for_boot()
+            ask(f"server {scene.framework} {scene.path} {where}")
+            row.times += 1
+            row.recoveries.append(faults.await_calls(client, row))
 
 
 def device_removed(scene, row):
     """Soft-RoCE cannot take a device from those who use it, nor tell them: it waits for the last to let go."""
     row.path = ""
-    for _ in range(scene.options.times):
-        client = client_of(scene, mode="prefer")
-        faults.await_calls(client, row)
-        removal = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
-        row.recoveries.append(faults.await_calls(client, row))
-        client.kill()
-        removal.wait(30)
-        without, beside = programs.Sum(), client_of(scene, mode="prefer")
-        faults.await_calls(beside, row, to=without)
-        if without.over_other_than("tcp") or without.other_than(programs.FINE):
-            row.problems.append(f"without a device, calls ended with {without.statuses}, over {without.paths}")
-        guests.give_device()
-        row.recoveries.append(faults.await_calls(beside, row))
-        beside.kill()
-        row.times += 1
-        again = client_of(scene)  # which requires it
-        faults.await_calls(again, row)
-        again.kill()
+    with neighbours(scene, row, "shm"):
+        for _ in range(scene.options.times):
+            client = client_of(scene, mode="prefer")
+            faults.await_calls(client, row)
+            removal = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
+            row.recoveries.append(faults.await_calls(client, row))
+            client.kill()
+            removal.wait(30)
+            without, beside = programs.Sum(), client_of(scene, mode="prefer")
+            faults.await_calls(beside, row, to=without)
+            if without.over_other_than("tcp") or without.other_than(programs.FINE):
+                row.problems.append(f"without a device, calls ended with {without.statuses}, over {without.paths}")
+            guests.give_device()
+            row.recoveries.append(faults.await_calls(beside, row))
+            beside.kill()
+            row.times += 1
+            again = client_of(scene)  # which requires it
+            faults.await_calls(again, row)
+            again.kill()
 
 
 def forged(known):
@@ -172,22 +222,21 @@ def forged(known):
 
     def fault(scene, row):
         row.allowed = scene.silent | scene.gone if known else scene.silent
-        client = client_of(scene)
-        faults.await_calls(client, row)
         sent = came = ended = 0
-        while row.times < scene.options.times:
-            scene.pause()
-            start = time.monotonic()
-            client.signal(signal.SIGSTOP)
-            targets = queue_pairs()
-            came -= packets_at_server()
-            sent += forge(scene.chance, targets, known)
-            came += packets_at_server()
-            client.signal(signal.SIGCONT)
-            row.times += 1
-            row.recoveries.append(faults.await_calls(client, row, forgiven=time.monotonic() - start))
-            left = {pair["lqpn"] for pair in queue_pairs()}
-            ended += sum(pair["lqpn"] not in left for pair in targets)
+        with lasting_client(scene, row) as client:
+            while row.times < scene.options.times:
+                scene.pause()
+                start = time.monotonic()
+                client.signal(signal.SIGSTOP)
+                targets = queue_pairs()
+                came -= packets_at_server()
+                sent += forge(scene.chance, targets, known)
+                came += packets_at_server()
+                client.signal(signal.SIGCONT)
+                row.times += 1
+                row.recoveries.append(faults.await_calls(client, row, forgiven=time.monotonic() - start))
+                left = {pair["lqpn"] for pair in queue_pairs()}
+                ended += sum(pair["lqpn"] not in left for pair in targets)
         row.title += f", {came} of {sent} packets taken, {ended} of {sent // FORGED} queue pairs ended"
         if not known and came < 0.9 * sent:
             row.problems.append("packets did not come: they were forged badly")
@@ -244,7 +293,6 @@ def main():
     build, *arguments = sys.argv[1:]
     options = faults.parse_arguments(FAULTS, ["--build", build, *SLOW, *arguments])
     options.settings = {**guests.SETTINGS, **SOON, **options.settings}
-    options.alone = True
     options.path = options.path or ["rdma"]
     before = guests.rdma_objects()
     if guests.ROLE == "server":
