@@ -50,7 +50,8 @@ class Program:
     def pid(self):
         return self.process.pid
 
-    def line(self, patience=PATIENCE):
+    def line(self, patience=None):
+        patience = patience or PATIENCE
         try:
             return self.lines.next(patience)
         except TimeoutError:
