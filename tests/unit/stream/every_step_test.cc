@@ -388,6 +388,17 @@ size_t Break(const Script& script, const Victim& victim, size_t first, size_t en
   return broken;
 }
 
+// From each wish of a lane on: to come, to go.
+void BreakLanes(const Victim& victim) {
+  Life undisturbed(TwoLanes(), victim, SIZE_MAX);
+  undisturbed.Go();
+  ASSERT_FALSE(testing::Test::HasFailure());
+  ASSERT_EQ(undisturbed.wishes().size(), 2U);
+  for (const size_t wish : undisturbed.wishes()) {
+    EXPECT_EQ(Break(TwoLanes(), victim, wish, wish + kStepsOfAWish), kStepsOfAWish / kEvery);
+  }
+}
+
 using ConnectionsLifeTest = testing::TestWithParam<Victim>;
 
 TEST_P(ConnectionsLifeTest, IsBrokenAtEveryStep) {
@@ -403,15 +414,7 @@ INSTANTIATE_TEST_SUITE_P(Victims, ConnectionsLifeTest, testing::ValuesIn(Victims
 
 using LanesLifeTest = testing::TestWithParam<Victim>;
 
-TEST_P(LanesLifeTest, IsBrokenAtEveryStepOfItsComingAndGoing) {
-  Life undisturbed(TwoLanes(), GetParam(), SIZE_MAX);
-  undisturbed.Go();
-  ASSERT_FALSE(HasFailure());
-  ASSERT_EQ(undisturbed.wishes().size(), 2U);
-  for (const size_t wish : undisturbed.wishes()) {
-    EXPECT_EQ(Break(TwoLanes(), GetParam(), wish, wish + kStepsOfAWish), kStepsOfAWish / kEvery);
-  }
-}
+TEST_P(LanesLifeTest, IsBrokenAtEveryStepOfItsComingAndGoing) { BreakLanes(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Victims, LanesLifeTest, testing::ValuesIn(Victims(Harm::kFailure, {false, true})),
                          [](const auto& info) { return NameOf(info.param); });
@@ -426,15 +429,7 @@ TEST_P(PeersDeathTest, AtEveryStep) {
   EXPECT_EQ(Break(OneLane(), GetParam(), 0, steps), (steps + kEvery - 1) / kEvery);
 }
 
-TEST_P(PeersDeathTest, AtEveryStepOfALanesComingAndGoing) {
-  Life undisturbed(TwoLanes(), GetParam(), SIZE_MAX);
-  undisturbed.Go();
-  ASSERT_FALSE(HasFailure());
-  ASSERT_EQ(undisturbed.wishes().size(), 2U);
-  for (const size_t wish : undisturbed.wishes()) {
-    EXPECT_EQ(Break(TwoLanes(), GetParam(), wish, wish + kStepsOfAWish), kStepsOfAWish / kEvery);
-  }
-}
+TEST_P(PeersDeathTest, AtEveryStepOfALanesComingAndGoing) { BreakLanes(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Victims, PeersDeathTest, testing::ValuesIn(Victims(Harm::kDeath, {false})),
                          [](const auto& info) { return NameOf(info.param); });
