@@ -202,10 +202,15 @@ size_t EditDistance(absl::string_view a, absl::string_view b) {
 
 // Only the beginning of a long name is looked at: nobody mistypes an option that much.
 const OptionSpec& Nearest(absl::string_view name) {
-  name = name.substr(0, 64);
-  return *std::min_element(std::begin(kTable), std::end(kTable), [name](const OptionSpec& a, const OptionSpec& b) {
-    return EditDistance(name, a.name) < EditDistance(name, b.name);
-  });
+  name = name.substr(0, 32);
+  const OptionSpec* nearest = std::begin(kTable);
+  size_t least = SIZE_MAX;
+  for (const OptionSpec& spec : kTable) {
+    const size_t distance = EditDistance(name, spec.name);
+    if (distance < least) nearest = &spec;
+    least = std::min(least, distance);
+  }
+  return *nearest;
 }
 
 const OptionSpec* Find(absl::string_view name) {
