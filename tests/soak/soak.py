@@ -184,13 +184,20 @@ def problems_of_holdings(framework):
             if growth(memory) > max(least, part * memory[0][1]):
                 problems.append(f"the {role}'s {name} grew by {growth(memory):.0f} KiB")
         for what in ("descriptors", "mappings"):
-            values = [value for _, value in settled(framework.line(f"{role} {what}"))]
-            half = len(values) // 2
-            # The usual number of either half: connections come and go all the time.
-            before, after = (statistics.median(part) for part in (values[:half], values[half:])) if half else (0, 0)
-            if after > before + 2:
-                problems.append(f"the {role}'s {what} rose from {before:g} to {after:g}")
+            if rise := rise_of([value for _, value in settled(framework.line(f"{role} {what}"))]):
+                problems.append(f"the {role}'s {what} rose {rise}")
     return problems
+
+
+def rise_of(numbers):
+    """From the first half to the second, in words, or ''. Connections come and go all the time: with them goes the usual number
+    up and down; what is kept raises the least as well."""
+    halves = numbers[: len(numbers) // 2], numbers[len(numbers) // 2 :]
+    if not halves[0]:
+        return ""
+    usual, least = ([which(half) for half in halves] for which in (statistics.median, min))
+    rises = all(after > before + 2 for before, after in (usual, least))
+    return f"from {usual[0]:g} to {usual[1]:g}, and the least of them from {least[0]:g} to {least[1]:g}" if rises else ""
 
 
 def drift(framework):
