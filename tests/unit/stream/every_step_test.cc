@@ -137,8 +137,8 @@ class Talk {
     for (const auto& end : {client_, server_}) {
       if (end != nullptr) end->Drain();
     }
-    if (client_ != nullptr) down_.Read(*client_);
-    if (server_ != nullptr) up_.Read(*server_);
+    if (client_ != nullptr) ReadTheRest(down_, *client_);
+    if (server_ != nullptr) ReadTheRest(up_, *server_);
     lost_ = true;
     client_ = server_ = nullptr;
   }
@@ -148,6 +148,12 @@ class Talk {
   bool mourns() const { return mourns_; }  // one end was dead before it was over
 
  private:
+  // Of a link that is over, no reader is left without a word.
+  static void ReadTheRest(Direction& direction, Stream& to) {
+    direction.Read(to);
+    EXPECT_TRUE(!to.link()->finished() || direction.whole() || direction.lost());
+  }
+
   std::shared_ptr<Stream> client_;
   std::shared_ptr<Stream> server_;
   bool mourns_;

@@ -24,6 +24,10 @@ using wire::ItemKind;
 constexpr size_t kTries = 1000;
 constexpr uint64_t kMuch = uint64_t{1} << 30;
 
+// What was freed and malloc has at hand counts as given out. Of 150 rounds, in which each kept the least that malloc
+// gives, it would be twice as much.
+constexpr size_t kAtHand = 2048;
+
 size_t HeapBytes() {
   const struct mallinfo2 heap = mallinfo2();
   return heap.uordblks + heap.hblkhd;
@@ -105,7 +109,7 @@ class StingyPeerTest : public testing::Test {
     EXPECT_EQ(sees_->writable, 0) << "who is told writes again";
     EXPECT_EQ(link_->traffic().messages_sent, messages);
     EXPECT_EQ(device_->bytes(), device_bytes);
-    EXPECT_LE(HeapBytes(), heap);
+    EXPECT_LE(HeapBytes(), heap + kAtHand);
   }
 
   // Both ways, window after window.
@@ -171,7 +175,7 @@ TEST_F(StingyPeerTest, WhoNeverGrantsCreditsIsReadAllTheSame) {
     EXPECT_EQ(ReadAll(*streams_[1]).first, "8 bytes;");
     if (i == kRounds / 2) heap = HeapBytes();
   }
-  EXPECT_LE(HeapBytes(), heap);
+  EXPECT_LE(HeapBytes(), heap + kAtHand);
   EXPECT_LE(link_->traffic().messages_sent, schedule::kDefaultCredits + schedule::kReservedCredits + 1U)
       << "the last one asks";
   ExpectNothingMoves();

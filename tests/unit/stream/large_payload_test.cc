@@ -286,6 +286,33 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   EXPECT_EQ(ends.Connect().client, nullptr);
 }
 
+// Has memory for all but the mirror of its peer's ring.
+class WithoutMirrors final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    const bool mirror = access == fabric::kLocalOnly && bytes == kRing;
+    return mirror ? absl::ResourceExhaustedError("no mirrors") : ForwardingDevice::Allocate(bytes, access);
+  }
+  static constexpr size_t kRing = 64 << 10;
+};
+
+// It said yes, and lost the link as soon as the client had told its ring: a connection that failed each time, where TCP
+// would have done.
+TEST_F(LargePayloadOnSimTest, AServerWithoutMemoryToWriteFromSaysNo) {
+  const StreamOptions options = {.ring_bytes = WithoutMirrors::kRing, .queue_pairs = 1};
+  TwoEnds ends(kSim, options);
+  const auto device = std::make_shared<WithoutMirrors>(ends.server_device);
+  ends.listener = CreateListener(std::make_shared<OneFabric>(device), options, &ends.server_waiter);
+  const auto attempt = ends.connector->Begin({}).value();
+  const Listener::Result result = ends.listener->Accept(attempt->offer(), {});
+  EXPECT_EQ(result.outcome.stream, nullptr);
+  const Outcome outcome = attempt->Complete(result.answer);
+  EXPECT_EQ(outcome.stream, nullptr);
+  EXPECT_EQ(outcome.why.code, FallbackCode::kResources);
+  EXPECT_TRUE(outcome.both_know);
+}
+
 // Its peers read out of memory of its process, which they could be made to wait for.
 class ReadFromItsProcess final : public fabric::ForwardingDevice {
  public:
