@@ -154,8 +154,8 @@ def call_servers(scene, addresses, certificate, peer, jobs):
     except (RuntimeError, TimeoutError) as error:
         failures = [str(error)] * len(jobs)
         client.kill()
-    if peer == "stock" and paths.paths_in(how["log"].read_text(errors="replace")):
-        failures = ["a stock client has logged a path of Skein's"] * len(jobs)
+    if peer == "stock" and (fault := paths.plain_fault(how["log"].read_text(errors="replace"))):
+        failures = [fault] * len(jobs)
     return [report.Result(job, failure, time.monotonic() - start, how["log"]) for job, failure in zip(jobs, failures)]
 
 

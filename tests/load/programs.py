@@ -16,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from processes import Lines, clean_environment, descriptors  # noqa: E402
 
 PATIENCE = 20  # seconds for any answer
+START_PATIENCE = 20  # for the first of a server
 
 # What a call may end with while nothing is wrong. GIVEN_UP: by its caller, in a hurry or for fun.
 FINE = {"OK", "GIVEN_UP"}
@@ -50,8 +51,7 @@ class Program:
     def pid(self):
         return self.process.pid
 
-    def line(self, patience=None):
-        patience = patience or PATIENCE
+    def line(self, patience=PATIENCE):
         try:
             return self.lines.next(patience)
         except TimeoutError:
@@ -87,7 +87,7 @@ class Server(Program):
 
     def address(self):
         """When it listens."""
-        return self.line().removeprefix("listening on ")
+        return self.line(START_PATIENCE).removeprefix("listening on ")
 
     def stop(self):
         """Asks it to end, and returns its status."""

@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "load"))
 import programs  # noqa: E402
 
 # Programs are loaded from the host's disk, and the host may have other things to do.
-programs.PATIENCE = 90
+programs.START_PATIENCE = 90
 
 ROLE = os.environ["VM_ROLE"]
 ADDRESS = os.environ["VM_ADDRESS"]
