@@ -5,8 +5,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
-#include "tests/support/counted_region.h"
-#include "tests/support/forwarding_device.h"
+#include "tests/support/noted_device.h"
 #include "tests/unit/link/conversation.h"
 #include "tests/unit/link/hostile_peer.h"
 
@@ -14,26 +13,6 @@ namespace skein::link {
 namespace {
 
 using schedule::PoolWish;
-
-// Counts the memory that is there, and remembers the queue pairs.
-class CountingDevice final : public fabric::ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t size, uint32_t access) override {
-    return fabric::Counted(ForwardingDevice::Allocate(size, access), bytes_);
-  }
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
-    absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = ForwardingDevice::CreateQueuePair(options);
-    if (queue_pair.ok()) last_queue_pair = queue_pair->get();
-    return queue_pair;
-  }
-  size_t bytes() const { return *bytes_; }
-
-  fabric::QueuePair* last_queue_pair = nullptr;
-
- private:
-  const std::shared_ptr<size_t> bytes_ = std::make_shared<size_t>(0);
-};
 
 class ShrinkingTest : public testing::Test {
  protected:
@@ -90,10 +69,10 @@ class ShrinkingTest : public testing::Test {
   }
 
   fabric::Simulation simulation_{20261122};
-  const std::shared_ptr<CountingDevice> client_device_ =
-      std::make_shared<CountingDevice>(simulation_.CreateDevice("client"));
-  const std::shared_ptr<CountingDevice> server_device_ =
-      std::make_shared<CountingDevice>(simulation_.CreateDevice("server"));
+  const std::shared_ptr<fabric::NotedDevice> client_device_ =
+      std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice("client"));
+  const std::shared_ptr<fabric::NotedDevice> server_device_ =
+      std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice("server"));
   PoolWish wish_ = PoolWish::kAsIs;
   Conversation talk_{client_device_, Options(4), server_device_, Options(4)};
 };
@@ -194,7 +173,7 @@ TEST_P(ShrinkingStepsTest, ThePeerDies) {
 TEST_P(ShrinkingStepsTest, ItsQueuePairFails) {
   const bool servers_is_gone = talk_.server->lanes() == 2;
   if (talk_.client->lanes() == 3) {
-    ASSERT_TRUE(simulation_.FailQueuePair(client_device_->last_queue_pair));
+    ASSERT_TRUE(simulation_.FailQueuePair(client_device_->queue_pairs.back()));
   }
   // It has something to say on every lane.
   talk_.client->Tell(Presence::kAwake);

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/wire/ring_descriptor.h"
 #include "gtest/gtest.h"
-#include "tests/unit/stream/noted_device.h"
+#include "tests/support/noted_device.h"
 #include "tests/unit/stream/two_ends.h"
 
 namespace skein::stream {
@@ -208,13 +208,14 @@ class Life {
  private:
   // A process, of the server or of the client.
   void Start(bool server) {
-    std::shared_ptr<NotedDevice>& device = devices_[server];
-    Refusals refusals;
+    std::shared_ptr<fabric::NotedDevice>& device = devices_[server];
+    fabric::Refusals refusals;
     const bool refuses = victim_.harm == Harm::kRefusal || victim_.harm == Harm::kRefusals;
     if (refuses && server == victim_.of_server && at_ < SIZE_MAX) {
       refusals = {at_, victim_.harm == Harm::kRefusal ? at_ + 1 : SIZE_MAX};
     }
-    device = std::make_shared<NotedDevice>(ends_.simulation->CreateDevice(server ? "server" : "client"), refusals);
+    device =
+        std::make_shared<fabric::NotedDevice>(ends_.simulation->CreateDevice(server ? "server" : "client"), refusals);
     all_devices_.push_back(device);
     if (server) {
       ends_.listener = CreateListener(std::make_shared<OneFabric>(device), options_, &ends_.server_waiter);
@@ -222,7 +223,7 @@ class Life {
       ends_.connector = CreateConnector(std::make_shared<OneFabric>(device), options_, &ends_.client_waiter);
     }
   }
-  NotedDevice& device() const { return *devices_[victim_.of_server]; }
+  fabric::NotedDevice& device() const { return *devices_[victim_.of_server]; }
 
   void TalkToTheEnd() {
     for (const Manner& manner : script_.streams) {
@@ -360,8 +361,8 @@ class Life {
   std::vector<size_t> wishes_;
   bool harmed_ = false;
   bool dead_ = false;
-  std::array<std::shared_ptr<NotedDevice>, 2> devices_;  // the client's, the server's
-  std::vector<std::shared_ptr<NotedDevice>> all_devices_;
+  std::array<std::shared_ptr<fabric::NotedDevice>, 2> devices_;  // the client's, the server's
+  std::vector<std::shared_ptr<fabric::NotedDevice>> all_devices_;
   TwoEnds ends_;
   std::vector<Talk> talks_;
 };

@@ -12,8 +12,8 @@
 #include "core/schedule/credits.h"
 #include "core/wire/negotiation.h"
 #include "gtest/gtest.h"
+#include "tests/support/noted_device.h"
 #include "tests/unit/link/hostile_peer.h"
-#include "tests/unit/stream/noted_device.h"
 #include "tests/unit/stream/two_ends.h"
 
 namespace skein::stream {
@@ -143,7 +143,7 @@ class StingyPeerTest : public testing::Test {
   }
 
   TwoEnds ends_{FabricKindUnderTest::kSim, Options()};
-  const std::shared_ptr<NotedDevice> device_ = std::make_shared<NotedDevice>(ends_.server_device);
+  const std::shared_ptr<fabric::NotedDevice> device_ = std::make_shared<fabric::NotedDevice>(ends_.server_device);
   const std::shared_ptr<CountingObserver> sees_ = std::make_shared<CountingObserver>();
   link::HostilePeer peer_{*ends_.simulation};
   TwoEnds::Pair honest_;
