@@ -18,11 +18,21 @@ build_preset() {
   quietly "build $preset${*:+ ($*)}" "$BUILD/logs/build-$preset.log" ninja -C "$BUILD/$preset" "$@"
 }
 
+# build_release [TARGET...]: what is run and installed of Skein, and these; nothing tests a release build.
+build_release() {
+  verb_setup
+  build_preset release {grpc_transport,thrift_transport,tools,examples}/all "$@" || die "the build failed"
+}
+
 verb_build() {
-  local preset=${1:-dev}
+  local preset=${1:-dev} targets=()
   is_preset "$preset" || usage_error "unknown preset '$preset'; there are: ${PRESETS[*]}"
   (($# <= 1)) || usage_error "build takes one preset"
+  if [[ $preset == release ]]; then
+    build_release
+    return
+  fi
   verb_setup
-  [[ $preset != fuzz ]] || set -- fuzz fuzz_targets # the only ones that are built with clang
-  build_preset "${@:-dev}" || die "the build failed"
+  [[ $preset != fuzz ]] || targets=(fuzz_targets) # the only ones that are built with clang
+  build_preset "$preset" "${targets[@]}" || die "the build failed"
 }

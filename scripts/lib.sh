@@ -25,7 +25,7 @@ quietly() {
   local label=$1 log=$2 start=$SECONDS status=0
   shift 2
   mkdir -p "$(dirname "$log")"
-  "$@" >"$log" 2>&1 </dev/null || status=$?
+  ("$@") >"$log" 2>&1 </dev/null || status=$? # in a shell of its own: a function's exit is seen here
   if ((status != 0)); then
     tail -n 80 "$log" >&2
     say "run: $label failed (status $status); all of its output: $log"
@@ -49,13 +49,18 @@ check_options() {
   python3 -B "$1" --build "$BUILD" "${@:2}" --check || exit 2
 }
 
-# as_root COMMAND...: needs root for the package manager alone.
+# check_root PACKAGE...: ahead of installing them, all that needs root.
+check_root() {
+  ((EUID != 0)) || return 0
+  command -v sudo >/dev/null || die "to install packages it takes root, and there is no sudo; as root: apt-get install $*"
+  sudo -n true 2>/dev/null || die "to install packages it takes root, and sudo asks for a password: 'sudo -v' first, then again"
+}
+
+# as_root COMMAND...: after check_root.
 as_root() {
   if ((EUID == 0)); then
     "$@"
-  elif command -v sudo >/dev/null; then
-    sudo -n "$@" || die "needs root for: $* (sudo without a password did not work; run it yourself, then again)"
   else
-    die "needs root for: $* (and there is no sudo)"
+    sudo -n "$@"
   fi
 }

@@ -192,10 +192,10 @@ test_vm() {
   run_guests "$@"
 }
 
-# test_tidy [FOLDER...]: of all folders by default.
+# Of all folders.
 test_tidy() {
   build_preset dev || die "the build failed"
-  quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" python3 "$ROOT/scripts/tidy.py" "$BUILD/dev" "$@"
+  quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" python3 "$ROOT/scripts/tidy.py" "$BUILD/dev"
 }
 
 verb_test() {

@@ -101,7 +101,7 @@ TEST(SimulatedMediumTest, WhatIsTakenForCleanIsReadAndLostUnlessItIsWrittenAgain
   EXPECT_TRUE(storage->Write(8, "2").ok());
   EXPECT_TRUE(storage->Persist(0, 24).ok());
   medium->LosePower();
-  EXPECT_EQ(After(*medium->Open()), std::string(8, '\0') + "2222222233333333");
+  EXPECT_EQ(After(*medium->Open()), std::string(8, '\0').append("2222222233333333"));
 }
 
 TEST(FaultyStorageTest, FailsOnceAndThenSaysThatAllIsWell) {
