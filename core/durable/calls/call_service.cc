@@ -265,18 +265,21 @@ bool CallService::ExecuteOne(const Ledger::Request& request) {
 
 absl::Status CallService::Finish(const Ledger::Request& request, const std::string& kept,
                                  const absl::StatusOr<std::string>& reply) {
+  Ledger::Safe safe = nullptr;
+  if (on_outcome_ && reply.ok()) {
+    safe = [this, client = request.client, sequence = request.sequence, reply = *reply](uint64_t position) {
+      on_outcome_({.position = position, .client = client, .sequence = sequence, .reply = reply});
+    };
+  }
   return ledger_->Finish(
       request.client, request.sequence, kept,
-      [this, client = request.client, sequence = request.sequence, reply](const absl::StatusOr<uint64_t>& position) {
-        if (position.ok()) OnFinished(client, sequence, *position, reply);
-      });
+      [this, client = request.client, sequence = request.sequence, reply](const absl::Status& status) {
+        if (status.ok()) OnFinished(client, sequence, reply);
+      },
+      std::move(safe));
 }
 
-void CallService::OnFinished(const ClientId& client, uint64_t sequence, uint64_t position,
-                             const absl::StatusOr<std::string>& reply) {
-  if (on_outcome_ && reply.ok()) {
-    on_outcome_({.position = position, .client = client, .sequence = sequence, .reply = *reply});
-  }
+void CallService::OnFinished(const ClientId& client, uint64_t sequence, const absl::StatusOr<std::string>& reply) {
   std::shared_ptr<CallSession> session;
   {
     const MutexLock lock(&mu_);

@@ -116,8 +116,8 @@ class CallService {
   bool ExecuteOne(const Ledger::Request& request) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status Finish(const Ledger::Request& request, const std::string& kept,
                       const absl::StatusOr<std::string>& reply);
-  void OnFinished(const ClientId& client, uint64_t sequence, uint64_t position,
-                  const absl::StatusOr<std::string>& reply) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnFinished(const ClientId& client, uint64_t sequence, const absl::StatusOr<std::string>& reply)
+      ABSL_LOCKS_EXCLUDED(mu_);
   void RefuseAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   const Execute execute_;

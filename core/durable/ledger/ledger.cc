@@ -152,7 +152,8 @@ absl::StatusOr<std::optional<Ledger::Request>> Ledger::Take() {
   return request;
 }
 
-absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done) {
+absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done,
+                            Safe safe) {
   const MutexLock lock(&mu_);
   Trim();  // first: it moves records
   ClientRecord* const known = FindClient(client);
@@ -164,9 +165,8 @@ absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::str
   const bool has_room = outcome.size() <= options_.outcome_room;
   const absl::StatusOr<uint64_t> position =
       Append({.kind = kOutcome, .client = client, .sequence = sequence, .payload = outcome}, has_room ? 0 : Reserved(),
-             [this, client, sequence, done = std::move(done)](const absl::Status& status) mutable {
-               OnFinished(client, sequence, status, done);
-             });
+             [this, client, sequence, done = std::move(done), safe = std::move(safe)](
+                 const absl::Status& status) mutable { OnFinished(client, sequence, status, done, safe); });
   if (!position.ok()) return position.status();
   record->stage = Stage::kFinishing;
   record->outcome = *position;
@@ -176,13 +176,18 @@ absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::str
   return absl::OkStatus();
 }
 
-void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done) {
-  uint64_t position = 0;
+uint64_t Ledger::OutcomePosition(const ClientId& id, uint64_t sequence) {
+  const MutexLock lock(&mu_);
+  return *FindClient(id)->Find(sequence)->outcome;
+}
+
+void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done, Safe& safe) {
+  if (status.ok() && safe) safe(OutcomePosition(id, sequence));  // nothing moves it before the record is finished
   if (status.ok()) {
     const MutexLock lock(&mu_);
     ClientRecord& client = *FindClient(id);
     RequestRecord& record = *client.Find(sequence);
-    position = record.born = *record.outcome;
+    record.born = *record.outcome;
     trace::Count(trace::Counter::kDurableExecuted);
     record.stage = Stage::kFinished;
     Release(record.request);
@@ -195,12 +200,7 @@ void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Statu
     LetGoOfTooMany();
     Trim();
   }
-  if (!done) return;
-  if (status.ok()) {
-    done(position);
-  } else {
-    done(status);
-  }
+  if (done) done(status);
 }
 
 Ledger::Standing Ledger::Known(const ClientId& client) {

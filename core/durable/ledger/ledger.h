@@ -34,8 +34,9 @@ class Ledger {
     uint64_t sequence = 0;
     std::string bytes;
   };
-  // With the position of its outcome in the log, which is greater than that of any before.
-  using Finished = absl::AnyInvocable<void(const absl::StatusOr<uint64_t>& position)>;
+  using Finished = absl::AnyInvocable<void(const absl::Status& status)>;
+  // With the position of the outcome in the log, which is greater than that of any before.
+  using Safe = absl::AnyInvocable<void(uint64_t position)>;
 
   // What was accepted and not finished is there to be taken, in the log's order. Errors: RedoLog::Open's, DATA_LOSS if
   // the entries contradict one another, INVALID_ARGUMENT if the storage is too small for the options.
@@ -55,10 +56,11 @@ class Ledger {
   absl::StatusOr<std::optional<Request>> Take() ABSL_LOCKS_EXCLUDED(mu_);
 
   // The request was taken, and executed. When `done` says OK it will not be taken again, and the client may be told the
-  // outcome. Errors, upon which it is not called: RESOURCE_EXHAUSTED for an outcome larger than options.outcome_room;
-  // try again, or with a smaller one. FAILED_PRECONDITION: it is not being executed. The log's.
-  absl::Status Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done)
-      ABSL_LOCKS_EXCLUDED(mu_);
+  // outcome. Before that, when it is safe and nobody can ask for it yet, `safe` is called, if there is one. Errors,
+  // upon which neither is called: RESOURCE_EXHAUSTED for an outcome larger than options.outcome_room; try again, or
+  // with a smaller one. FAILED_PRECONDITION: it is not being executed. The log's.
+  absl::Status Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done,
+                      Safe safe = nullptr) ABSL_LOCKS_EXCLUDED(mu_);
 
   absl::Status Persist() { return log_->Persist(); }
   void Flush() { log_->Flush(); }
@@ -149,8 +151,9 @@ class Ledger {
   absl::Status AppendRequest(const ClientId& id, ClientRecord& client, uint64_t sequence, absl::string_view request,
                              Accepted done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnAccepted(const ClientId& id, uint64_t sequence, const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
-  void OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done)
+  void OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done, Safe& safe)
       ABSL_LOCKS_EXCLUDED(mu_);
+  uint64_t OutcomePosition(const ClientId& id, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
   void MakeReady(const ClientId& id, ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountUnfinished(int64_t requests, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -95,6 +95,36 @@ TEST_F(CallFailuresTest, AServiceMayStopUnderLoad) {
   EXPECT_EQ(last->reply.get().value(), "did last");
 }
 
+// Who asks for a reply is told no sooner than who waits for it.
+TEST_F(CallFailuresTest, NobodyHearsAReplyThatTheStateHasNot) {
+  options_.ledger.hold_outcomes = true;
+  std::promise<void> finishing;
+  std::promise<void> let_go;
+  std::atomic<bool> has_it = false;
+  options_.on_outcome = [&](const DurableOutcome&) {
+    finishing.set_value();
+    let_go.get_future().wait();
+    has_it = true;
+  };
+  Open();
+  std::promise<bool> told;  // the state had it
+  std::atomic<int> replies = 0;
+  const auto session = service_->Connect(
+      [&](const std::string& message) {
+        if (DecodeServerMessage(message)->kind == ServerMessageKind::kReply && replies++ == 0) told.set_value(has_it);
+      },
+      [] {});
+  ASSERT_TRUE(session->OnMessage(HelloMessage(ClientNumber(7), std::nullopt)).ok());
+  ASSERT_TRUE(session->OnMessage(CallMessage(1, 0, MakeRequest("one"))).ok());
+  service_->Start();
+  finishing.get_future().wait();
+  EXPECT_TRUE(session->OnMessage(AskMessage(1)).ok());
+  let_go.set_value();
+  EXPECT_TRUE(told.get_future().get());
+  EXPECT_EQ(replies, 1);
+  session->Disconnected();
+}
+
 // Its state must be the same when it is made of the replies again.
 TEST_F(CallFailuresTest, AReplyThatFindsNoRoomIsNotOfAStateThatIsMadeOfReplies) {
   options_.ledger.hold_outcomes = true;

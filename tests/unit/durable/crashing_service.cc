@@ -261,9 +261,9 @@ void CrashingService::Finish(size_t number, uint64_t sequence) {
   ClientView& view = clients_[number];
   const std::string outcome = absl::StrCat("outcome ", sequence, " of life ", life_);
   view.tried[sequence].insert(outcome);
-  const absl::Status status = ledger_->Finish(
-      IdOf(number), sequence, outcome, [this, &view, sequence, outcome](const absl::StatusOr<uint64_t>& position) {
-        if (!position.ok()) return;
+  const absl::Status status =
+      ledger_->Finish(IdOf(number), sequence, outcome, [this, &view, sequence, outcome](const absl::Status& finished) {
+        if (!finished.ok()) return;
         ++executed_;
         view.told[sequence] = outcome;
       });

@@ -53,7 +53,7 @@ class LedgerTest : public testing::Test {
   absl::Status Finish(const ClientId& client, uint64_t sequence, const std::string& outcome) {
     absl::Status result = absl::UnknownError("not told");
     absl::Status status =
-        ledger_->Finish(client, sequence, outcome, [&result](const auto& position) { result = position.status(); });
+        ledger_->Finish(client, sequence, outcome, [&result](const absl::Status& told) { result = told; });
     if (!status.ok()) return status;
     ledger_->Flush();
     return result;

@@ -176,8 +176,8 @@ TEST_F(LedgerTest, ManyThreads) {
         EXPECT_EQ((*request)->bytes, PayloadOf((*request)->sequence));
         EXPECT_TRUE(ledger_
                         ->Finish((*request)->client, (*request)->sequence, "done",
-                                 [&](const auto& position) {
-                                   EXPECT_TRUE(position.ok());
+                                 [&](const absl::Status& status) {
+                                   EXPECT_TRUE(status.ok());
                                    ++finished;
                                  })
                         .ok());
