@@ -19,6 +19,7 @@
 namespace skein::grpc_transport {
 
 // Where the stream is found, at the server as at the client.
+inline constexpr char kOwnService[] = "/skein.Durable/";
 inline constexpr char kSessionMethod[] = "/skein.Durable/Session";
 
 // Any thread. As soon as a stream has ended, there is another: at once, or after a while if it has made no call safe

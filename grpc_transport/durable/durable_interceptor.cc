@@ -15,11 +15,40 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
+LoggedEnd EndOf(const grpc::Status& status) { return {.method = {}, .status = status, .trailing = {}, .message = {}}; }
+
+// By a thread of gRPC's, and under no lock of the caller's.
+void Soon(std::function<void()> what) {
+  auto* const alarm = new grpc::Alarm;
+  alarm->Set(std::chrono::system_clock::now(), [alarm, what = std::move(what)](bool) {
+    what();
+    delete alarm;  // gRPC holds what runs
+  });
+}
+
 // One call: who hears that it is persisted, how it ends, and the batch of operations that waits for that. Shared by the
 // interceptor, which goes with the call, the outbox and the deadline's alarm.
-class Ending {
+class Ending : public std::enable_shared_from_this<Ending> {
  public:
-  explicit Ending(OnPersisted on_persisted) : on_persisted_(std::move(on_persisted)) {}
+  // False: it has been cancelled before.
+  bool Begin(OnPersisted on_persisted) ABSL_LOCKS_EXCLUDED(mu_) {
+    const MutexLock lock(&mu_);
+    begun_ = true;
+    on_persisted_ = std::move(on_persisted);
+    return !cancelled_;
+  }
+  // Any thread, also one that holds the call's own lock in gRPC, which who hears of it may want.
+  void Cancel() ABSL_LOCKS_EXCLUDED(mu_) {
+    {
+      const MutexLock lock(&mu_);
+      cancelled_ = true;
+      if (!begun_) return;
+    }
+    IsSoon(EndOf(grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED")));
+  }
+  void IsSoon(LoggedEnd end) {
+    Soon([self = shared_from_this(), end = std::move(end)] { self->Is(end); });
+  }
 
   void Persisted(const absl::StatusOr<std::string>& level) ABSL_LOCKS_EXCLUDED(mu_) {
     OnPersisted tell;
@@ -73,9 +102,11 @@ class Ending {
       const MutexLock lock(&mu_);
       if (over_ && !telling_) std::swap(batch, waiting_);
     }
-    if (batch != nullptr) Give(*batch);
+    if (batch == nullptr) return;
+    Fill(*batch);
+    batch->Proceed();  // nothing after it: the call may be over, and this with it
   }
-  void Give(InterceptorBatchMethods& batch) {
+  void Fill(InterceptorBatchMethods& batch) ABSL_LOCKS_EXCLUDED(mu_) {
     const MutexLock lock(&mu_);
     if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
       grpc::ByteBuffer bytes = BufferOf(end_.message);
@@ -91,18 +122,17 @@ class Ending {
       }
       *batch.GetRecvStatus() = end_.status;
     }
-    batch.Proceed();
   }
 
   Mutex mu_;
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;
+  bool cancelled_ ABSL_GUARDED_BY(mu_) = false;
   OnPersisted on_persisted_ ABSL_GUARDED_BY(mu_);  // null: nobody, or it is told
   bool telling_ ABSL_GUARDED_BY(mu_) = false;
   bool over_ ABSL_GUARDED_BY(mu_) = false;
   LoggedEnd end_ ABSL_GUARDED_BY(mu_);
   InterceptorBatchMethods* waiting_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
-
-LoggedEnd EndOf(const grpc::Status& status) { return {.method = {}, .status = status, .trailing = {}, .message = {}}; }
 
 // In gRPC's words. The channel's limits are for its messages: the stream that carries them has none.
 grpc::Status CheckSize(absl::string_view what, uint64_t size, int64_t most) {
@@ -127,16 +157,13 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
 
   void Intercept(InterceptorBatchMethods* batch) override {
     const auto at = [batch](InterceptionHookPoints point) { return batch->QueryInterceptionHookPoint(point); };
-    if (at(InterceptionHookPoints::PRE_SEND_CANCEL)) {
-      if (ending_ != nullptr) ending_->Is(EndOf(grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED")));
-      return;
-    }
+    if (at(InterceptionHookPoints::PRE_SEND_CANCEL)) return ending_->Cancel();
     if (at(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA) && IsDurable(*batch->GetSendInitialMetadata())) {
       Begin(*batch);
       return batch->Hijack();
     }
     const bool ends = at(InterceptionHookPoints::PRE_RECV_MESSAGE) || at(InterceptionHookPoints::PRE_RECV_STATUS);
-    if (ending_ != nullptr && ends) return ending_->GiveTo(*batch);
+    if (durable_ && ends) return ending_->GiveTo(*batch);
     batch->Proceed();
   }
 
@@ -151,8 +178,9 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
 
   // Of a stub's unary call, message and metadata come in one batch.
   void Begin(InterceptorBatchMethods& batch) {
+    durable_ = true;
     const bool marked = on_persisted_ != nullptr;
-    ending_ = std::make_shared<Ending>(std::move(on_persisted_));
+    if (!ending_->Begin(std::move(on_persisted_))) return Refuse(absl::CancelledError("CANCELLED"));
     LoggedCall call{.method = info_.method(), .metadata = {}, .message = BytesOf(*batch.GetSerializedSendMessage())};
     for (const auto& [name, value] : *batch.GetSendInitialMetadata()) {
       if (absl::c_linear_search(metadata_, name)) call.metadata.emplace_back(name, value);
@@ -177,7 +205,7 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
     if (!status.ok()) Refuse(status);
   }
 
-  void Refuse(const absl::Status& why) { ending_->Is(EndOf(GrpcStatusOf(why))); }
+  void Refuse(const absl::Status& why) { ending_->IsSoon(EndOf(GrpcStatusOf(why))); }
 
   void SetDeadline() {
     const std::chrono::system_clock::time_point deadline = info_.client_context()->deadline();
@@ -195,8 +223,9 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
   const std::vector<std::string>& metadata_;  // the factory's, which outlives the channel's calls
   const MessageLimits limits_;
   grpc::experimental::ClientRpcInfo& info_;
-  OnPersisted on_persisted_;        // the mark's, until the call begins
-  std::shared_ptr<Ending> ending_;  // null: the call is an ordinary one
+  OnPersisted on_persisted_;  // the mark's, until the call begins
+  bool durable_ = false;
+  const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();  // of an ordinary call: whether it is cancelled
   std::shared_ptr<grpc::Alarm> alarm_;
 };
 

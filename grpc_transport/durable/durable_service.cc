@@ -1,11 +1,15 @@
+#include <google/protobuf/descriptor.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/impl/rpc_service_method.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/durable/storage/open_storage.h"
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_stream.h"
@@ -28,6 +32,16 @@ void Tell(const durable::DurableOutcome& outcome, absl::FunctionRef<void(const D
         .sequence = outcome.sequence,
         .method = end->method,
         .message = end->message});
+}
+
+// Whether a call of "/package.Service/Method" ends with its one reply: a stream, which a client may name, need not end
+// at all. Of services that protobuf does not know, nobody can tell.
+bool IsUnary(absl::string_view method) {
+  if (absl::StartsWith(method, kOwnService)) return false;
+  std::string name(absl::StripPrefix(method, "/"));
+  std::replace(name.begin(), name.end(), '/', '.');
+  const auto* const known = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);
+  return known == nullptr || (!known->client_streaming() && !known->server_streaming());
 }
 
 durable::CallServiceOptions OptionsOf(const DurableServiceOptions& options) {
@@ -67,6 +81,7 @@ class DurableService::Impl final : public grpc::Service {
   ~Impl() override { Stop(); }
 
   absl::Status Open(const DurableServiceOptions& options) {
+    if (options.threads < 1) return absl::InvalidArgumentError("durable calls need a thread that executes them");
     absl::StatusOr<std::unique_ptr<durable::Storage>> storage = durable::OpenStorage(options.path, options.bytes);
     if (!storage.ok()) return storage.status();
     auto calls = durable::CallService::Open(*std::move(storage), OptionsOf(options),
@@ -98,6 +113,12 @@ class DurableService::Impl final : public grpc::Service {
     absl::StatusOr<LoggedCall> logged = DecodeCall(call.request);
     if (!logged.ok()) {
       return Encode({.method = {}, .status = GrpcStatusOf(logged.status()), .trailing = {}, .message = {}});
+    }
+    if (!IsUnary(logged->method)) {
+      return Encode({.method = logged->method,
+                     .status = {grpc::StatusCode::UNIMPLEMENTED, "durable calls are unary"},
+                     .trailing = {},
+                     .message = {}});
     }
     logged->metadata.emplace_back(kDurableClient, std::string(call.client.begin(), call.client.end()));
     logged->metadata.emplace_back(kDurableSequence, absl::StrCat(call.sequence));

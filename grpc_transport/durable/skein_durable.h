@@ -69,7 +69,8 @@ struct DurableServiceOptions {
   std::chrono::seconds kept_for{600};
   uint64_t clients = 0;  // that are known at a time; 0: up to 16,384, as the log's size allows
   // Whether who has connected may make durable calls: these reach the services without their own authentication, over
-  // a connection of the server with itself. Empty: whoever can connect.
+  // a connection of the server with itself. Empty: whoever can connect. Streams are not called: UNIMPLEMENTED; but of
+  // services other than protobuf's nobody knows which methods are, and one that does not end keeps a thread.
   std::function<bool(const grpc::CallbackServerContext& context)> admit = nullptr;
   // A reply of so many bytes always has room in the log: it is set aside when its call is accepted.
   uint64_t reply_room = 256;
@@ -84,8 +85,8 @@ struct DurableServiceOptions {
 class SKEIN_EXPORT DurableService {
  public:
   // Opens the log, or makes it. FAILED_PRECONDITION: it is another process's, or of another size; PERMISSION_DENIED:
-  // others could read it; RESOURCE_EXHAUSTED: the disk is full; INVALID_ARGUMENT: it is too small; DATA_LOSS: it is
-  // damaged.
+  // others could read it; RESOURCE_EXHAUSTED: the disk is full; INVALID_ARGUMENT: it is too small, or there are no
+  // threads; DATA_LOSS: it is damaged.
   static absl::StatusOr<std::unique_ptr<DurableService>> Open(const DurableServiceOptions& options);
   // Stops. Its server is no more.
   ~DurableService();
@@ -139,7 +140,9 @@ struct DurableChannelOptions {
 // A channel whose unary calls, by stubs of protobuf messages, are durable. They travel in one stream, in the order in
 // which they were started. A call whose server is lost waits for it to come back, and then goes on: what had been
 // persisted is not sent again, what had not, is. Without a deadline it waits for ever; at its deadline the caller is
-// told DEADLINE_EXCEEDED, and what had been started may be executed yet. INVALID_ARGUMENT: no such level.
+// told DEADLINE_EXCEEDED, and what had been started may be executed yet. Deadline and cancellation are the context's
+// own: what it has from a server's context (ClientContext::FromServerContext) does not reach a durable call.
+// INVALID_ARGUMENT: no such level.
 SKEIN_EXPORT absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateDurableChannel(
     const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     const grpc::ChannelArguments& arguments, const DurableChannelOptions& options);

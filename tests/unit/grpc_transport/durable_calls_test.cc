@@ -151,6 +151,38 @@ TEST_P(DurableCallsTest, WhoHearsOfItMayCancelTheCall) {
   EXPECT_EQ(stub_->Add(&context, request, &reply).error_code(), grpc::StatusCode::CANCELLED);
 }
 
+// Who cancels holds gRPC's lock of the call as it does.
+TEST_P(DurableCallsTest, SoMayWhoHearsThatItIsCancelled) {
+  OpenServer();
+  CloseServer();
+  OpenClient();
+  grpc::ClientContext context;
+  AddRequest request;
+  AddReply reply;
+  std::promise<grpc::Status> ended;
+  {
+    const DurableMark mark(context, [&context](const auto&) { context.TryCancel(); });
+    stub_->async()->Add(&context, &request, &reply,
+                        [&ended](grpc::Status status) { ended.set_value(std::move(status)); });
+  }
+  context.TryCancel();
+  EXPECT_EQ(ended.get_future().get().error_code(), grpc::StatusCode::CANCELLED);
+}
+
+TEST_P(DurableCallsTest, ACallThatIsCancelledBeforeItBeginsIsNotMade) {
+  OpenServer();
+  durable_->Start(*server_);
+  OpenClient();
+  grpc::ClientContext context;
+  context.TryCancel();
+  AddRequest request;
+  request.set_amount(5);
+  AddReply reply;
+  EXPECT_EQ(stub_->Add(&context, request, &reply).error_code(), grpc::StatusCode::CANCELLED);
+  ASSERT_TRUE(Add(1, &reply).ok());  // of one client, one after the other
+  EXPECT_EQ(reply.total(), 1);
+}
+
 TEST_P(DurableCallsTest, ACancelledCallEndsAtOnce) {
   OpenServer();
   OpenClient();
@@ -229,6 +261,31 @@ TEST_P(DurableCallsTest, TooManyAreRefusedAtOnce) {
   EXPECT_EQ(Add(1, &reply).error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   durable_->Start(*server_);
   EXPECT_TRUE(call.ended.get_future().get().ok());
+}
+
+// Whose end is known before anybody waits for it.
+TEST_P(DurableCallsTest, ARefusedCallMayGoAsItEnds) {
+  OpenServer();
+  DurableChannelOptions options;
+  options.most_calls = 0;
+  OpenClient(options);
+  struct Call {
+    grpc::ClientContext context;
+    AddRequest request;
+    AddReply reply;
+  };
+  constexpr int kCalls = 2000;
+  std::atomic<int> left = kCalls;
+  std::promise<void> all_ended;
+  for (int i = 0; i < kCalls; ++i) {
+    auto* const call = new Call;
+    stub_->async()->Add(&call->context, &call->request, &call->reply, [&, call](const grpc::Status& status) {
+      EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+      delete call;
+      if (--left == 0) all_ended.set_value();
+    });
+  }
+  all_ended.get_future().wait();
 }
 
 TEST_P(DurableCallsTest, WithTheChannelItsCallsEnd) {

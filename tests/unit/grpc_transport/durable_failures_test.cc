@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "grpc_transport/durable/durable_call.h"
 #include "grpc_transport/durable/durable_client.h"
+#include "tests/process/probe.grpc.pb.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/unit/grpc_transport/durable_fixture.h"
 
@@ -43,6 +44,20 @@ class DurableFailuresTest : public DurableCallsTest {
     bool Say(const std::string& message) {
       stream->Write(BufferOf(message), this);
       return Next();
+    }
+    std::string Hear() {
+      grpc::ByteBuffer message;
+      stream->Read(&message, this);
+      return Next() ? BytesOf(message) : "";
+    }
+    // How the next of its calls that ends has ended.
+    absl::StatusOr<LoggedEnd> HearEnd() {
+      for (;;) {
+        const std::string message = Hear();
+        const absl::StatusOr<durable::ServerMessage> heard = durable::DecodeServerMessage(message);
+        if (!heard.ok()) return heard.status();
+        if (heard->kind == durable::ServerMessageKind::kReply) return DecodeEnd(heard->bytes);
+      }
     }
     // Reads what had come before.
     grpc::Status End() {
@@ -91,6 +106,38 @@ TEST_P(DurableFailuresTest, IllegalMetadataInTheLogIsAnErrorOfItsCallAlone) {
   durable_->Start(*server_);
   while (durable_->unfinished() > 0) std::this_thread::yield();
   EXPECT_EQ(counter_->seen, std::vector<std::string>{absl::StrCat("skein-durable-sequence=", sequence)});
+  OpenClient();
+  AddReply reply;
+  EXPECT_TRUE(Add(1, &reply).ok());
+}
+
+// Its handler would have one of the service's threads for ever, again after each start.
+TEST_P(DurableFailuresTest, AStreamIsNoDurableCall) {
+  class Endless final : public probe::Probe::Service {
+    grpc::Status Hold(grpc::ServerContext* context, const probe::Payload*,
+                      grpc::ServerWriter<probe::Payload>*) override {
+      while (!context->IsCancelled()) std::this_thread::yield();
+      return grpc::Status::CANCELLED;
+    }
+  } endless;
+  configure_ = [&endless](grpc::ServerBuilder& builder) { builder.RegisterService(&endless); };
+  OpenServer();
+  durable_->Start(*server_);
+  {
+    RawStream raw(Channel());
+    ASSERT_TRUE(raw.Say(durable::HelloMessage(durable::ClientId{7}, std::nullopt)));
+    uint64_t sequence = 0;
+    for (const char* method : {"/skein.probe.Probe/Hold", kSessionMethod, "/skein.Durable/Presence"}) {
+      const std::string call = Encode(LoggedCall{.method = method, .metadata = {}, .message = {}});
+      ASSERT_TRUE(raw.Say(durable::CallMessage(++sequence, 0, durable::MakeRequest(call))));
+      const absl::StatusOr<LoggedEnd> end = raw.HearEnd();
+      ASSERT_TRUE(end.ok()) << end.status();
+      EXPECT_EQ(end->status.error_code(), grpc::StatusCode::UNIMPLEMENTED) << method;
+    }
+    const std::string unary = Encode(LoggedCall{.method = "/skein.probe.Probe/Echo", .metadata = {}, .message = {}});
+    ASSERT_TRUE(raw.Say(durable::CallMessage(++sequence, 0, durable::MakeRequest(unary))));
+    EXPECT_TRUE(raw.HearEnd().ok());
+  }
   OpenClient();
   AddReply reply;
   EXPECT_TRUE(Add(1, &reply).ok());
@@ -151,6 +198,11 @@ TEST_P(DurableFailuresTest, AClientThatDoesNotReadIsCutOff) {
   OpenClient();
   AddReply reply;
   EXPECT_TRUE(Add(1, &reply).ok());
+}
+
+TEST_P(DurableFailuresTest, WithoutThreadsThereIsNoService) {
+  options_.threads = 0;
+  EXPECT_TRUE(absl::IsInvalidArgument(DurableService::Open(options_).status()));
 }
 
 TEST_P(DurableFailuresTest, AnyBytesEndTheirStreamAlone) {
