@@ -104,14 +104,22 @@ bool DurableClient::TryCall(const std::string& message) {
   const absl::Status status = outbox_.Start(
       message, [this, call](const absl::StatusOr<Persistence>& level) { OnPersistedOne(call, level); },
       [this, reply_to](absl::StatusOr<std::string> reply) { OnReplied(reply_to, std::move(reply)); });
+  absl::Status ended;
   {
     const MutexLock lock(&mu_);
     if (status.ok()) {
       called_ = call;
-      return true;
+      if (open_) return true;
+      ended = why_ended_;
+    } else {
+      if (reply_to != nullptr) answers_.pop_back();
+      if (called_ == replied_) ThrowDurable(status);
     }
-    if (reply_to != nullptr) answers_.pop_back();
-    if (called_ == replied_) ThrowDurable(status);
+  }
+  if (!ended.ok()) {
+    // Who ended the transport meanwhile may have failed all calls just before this was one.
+    outbox_.FailAll(ended);
+    ThrowDurable(ended);
   }
   Await([this, progress]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return told_ + replied_ != progress; });
   return false;
