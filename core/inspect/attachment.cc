@@ -84,7 +84,14 @@ absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
                                                       ", this command is of ", Version(),
                                                       "; use that version's command"));
   }
-  if (words[2] == "ok") return std::string(parts.second);
+  if (words[2] == "ok") {
+    uint64_t size = 0;
+    if (words.size() == 4 && absl::SimpleAtoi(words[3], &size) && size == parts.second.size()) {
+      return std::string(parts.second);
+    }
+    return absl::UnavailableError(
+        absl::StrCat("process ", process, " ended as it answered, or this command did not listen; ask again"));
+  }
   return absl::InvalidArgumentError(words.size() > 3 ? words[3] : words[2]);
 }
 

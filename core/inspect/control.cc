@@ -130,7 +130,8 @@ class Control {
     const ssize_t size = recv(fd, question, sizeof(question), MSG_DONTWAIT);
     if (size <= 0) return;
     const absl::StatusOr<std::string> answer = AnswerTo({question, static_cast<size_t>(size)});
-    Send(fd, answer.ok() ? absl::StrCat(Beginning("ok"), "\n", *answer) : Failure(answer.status()));
+    Send(fd,
+         answer.ok() ? absl::StrCat(Beginning("ok"), " ", answer->size(), "\n", *answer) : Failure(answer.status()));
   }
 
   // At once, without a question: who may not ask holds nobody up who may.

@@ -5,8 +5,10 @@
 // perhaps an argument behind a space; the answer is messages until the socket's end, which follow each other as one
 // text:
 //
-//     skein VERSION ok\n        or       skein VERSION CODE WHY\n
+//     skein VERSION ok SIZE\n   or       skein VERSION CODE WHY\n
 //     whatever the verb gives            (absl::StatusCode's name)
+//
+// SIZE is that of what follows, in bytes: an end that comes sooner is that of the process, or of its patience.
 #ifndef SKEIN_CORE_INSPECT_CONTROL_H_
 #define SKEIN_CORE_INSPECT_CONTROL_H_
 

@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_TRACE_CHROME_TRACE_H_
 #define SKEIN_CORE_TRACE_CHROME_TRACE_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -20,6 +21,8 @@ namespace skein::trace {
 // of all its stages, as they are in the record; the others are drawn from these. The method is Quoted's text.
 inline constexpr absl::string_view kTraceWriter = "skein record";
 inline constexpr int kTraceForm = 1;  // another one when readers would have to know
+// Of as many records as are ever kept (recording.h), whatever their names.
+inline constexpr size_t kMostTraceBytes = size_t{256} << 20;
 std::string ChromeTrace(absl::Span<const Record> records, const MethodTable& methods);
 
 }  // namespace skein::trace

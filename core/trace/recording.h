@@ -16,7 +16,7 @@ namespace skein::trace {
 // Any thread.
 class Recording {
  public:
-  static constexpr size_t kMost = size_t{1} << 18;  // 45 MB
+  static constexpr size_t kMost = 30'000;  // 5 MB; as text ten times that, or fifty, as peers name methods
 
   void Begin(size_t most) {
     MutexLock lock(&mu_);

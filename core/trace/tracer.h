@@ -67,7 +67,8 @@ inline uint64_t Now() {
 // use nothing that the process destroys at its end.
 void SetCallback(std::function<void(const Record&)> callback);
 
-// Keeps the next `most` records, too, until they are taken; what was kept before is forgotten.
+// Keeps the next `most` records, too, until they are taken, but no more than Recording::kMost; what was kept before is
+// forgotten.
 void BeginRecording(size_t most);
 std::vector<Record> EndRecording();
 

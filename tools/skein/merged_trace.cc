@@ -13,6 +13,9 @@ namespace {
 // Keeps the order in which names are written.
 using nlohmann::ordered_json;
 
+// trace, events, event, args, stages, and one to spare
+constexpr int kDeepest = 6;
+
 // The events' numbers of processes become so much larger. Gives the largest, or 0 if these are no such events.
 uint64_t Renumber(ordered_json& events, uint64_t by) {
   uint64_t largest = by;
@@ -25,6 +28,17 @@ uint64_t Renumber(ordered_json& events, uint64_t by) {
   return largest;
 }
 
+// Null if it is no JSON, or is deeper than such events are: to write it down again takes stack for each level.
+ordered_json Parse(const std::string& text) {
+  bool too_deep = false;
+  const auto keep = [&too_deep](int depth, ordered_json::parse_event_t, const ordered_json&) {
+    too_deep |= depth > kDeepest;
+    return !too_deep;
+  };
+  ordered_json trace = ordered_json::parse(text, keep, /*allow_exceptions=*/false);
+  return too_deep ? ordered_json() : trace;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> MergedTrace(std::vector<std::string> traces) {
@@ -32,7 +46,7 @@ absl::StatusOr<std::string> MergedTrace(std::vector<std::string> traces) {
   ordered_json merged;
   uint64_t processes = 0;
   for (std::string& text : traces) {
-    ordered_json trace = ordered_json::parse(std::exchange(text, ""), nullptr, /*allow_exceptions=*/false);
+    ordered_json trace = Parse(std::exchange(text, ""));
     if (!trace.is_object() || !trace.contains("traceEvents") || !trace["traceEvents"].is_array()) {
       return absl::DataLossError("calls of another form");
     }

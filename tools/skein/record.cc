@@ -10,6 +10,8 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "core/inspect/attachment.h"
+#include "core/trace/chrome_trace.h"
+#include "core/trace/recording.h"
 #include "tools/skein/arguments.h"
 #include "tools/skein/merged_trace.h"
 #include "tools/skein/tracing.h"
@@ -26,19 +28,22 @@ constexpr char kUsage[] =
     "\n"
     "  --seconds=S   for so long (default 1)\n"
     "  --every=N     one call of N (default 1)\n"
-    "  --most=N      no more than so many, the first ones (default 10000)\n"
+    "  --most=N      no more than so many, the first ones (default 10000, at most 30000)\n"
     "  -o FILE       where to\n";
-
-// Of the calls as text; half a kB each.
-constexpr size_t kMostBytes = size_t{256} << 20;
 
 struct CommandLine {
   pid_t process = 0;
   double seconds = 1;
   uint32_t every = 1;
-  uint32_t most = 10000;
+  uint32_t most = 10'000;
   std::string file;
 };
+
+absl::Status ParseMost(absl::string_view value, uint32_t& most) {
+  absl::Status status = ParseCount("--most", value, most);
+  if (!status.ok() || most <= trace::Recording::kMost) return status;
+  return absl::InvalidArgumentError(absl::StrCat("--most is at most ", trace::Recording::kMost));
+}
 
 // INVALID_ARGUMENT: called wrongly.
 absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
@@ -53,7 +58,7 @@ absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
     } else if (absl::ConsumePrefix(&value, "--every=")) {
       status = ParseCount("--every", value, line.every);
     } else if (absl::ConsumePrefix(&value, "--most=")) {
-      status = ParseCount("--most", value, line.most);
+      status = ParseMost(value, line.most);
     } else if (absl::StartsWith(value, "-")) {
       status = UnknownOption(value);
     } else if (const std::optional<pid_t> process = ProcessNumber(value); process.has_value() && line.process == 0) {
@@ -75,7 +80,7 @@ absl::StatusOr<std::string> Record(const CommandLine& line) {
   if (!begun.ok()) return begun;
   absl::SleepFor(absl::Seconds(line.seconds));
   absl::StatusOr<std::vector<inspect::LibraryAnswer>> answers =
-      inspect::AskEach(line.process, "recorded", {.bytes = kMostBytes, .lines = kMostBytes});
+      inspect::AskEach(line.process, "recorded", {.bytes = trace::kMostTraceBytes, .lines = trace::kMostTraceBytes});
   if (!answers.ok()) return answers.status();
   std::vector<std::string> traces;
   traces.reserve(answers->size());

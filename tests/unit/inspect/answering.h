@@ -20,7 +20,9 @@
 namespace skein::inspect {
 
 // What a library of this version answers when all is well.
-inline std::string Ok(absl::string_view text) { return absl::StrCat(kProtocol, " ", Version(), " ok\n", text); }
+inline std::string Ok(absl::string_view text) {
+  return absl::StrCat(kProtocol, " ", Version(), " ok ", text.size(), "\n", text);
+}
 
 // In pieces, until it is said or the other end is closed. Whether it was said.
 inline bool Say(int fd, absl::string_view text) {

@@ -84,7 +84,7 @@ TEST_F(ControlTest, OutlivesWhoDoesNotGoOn) {
 
 TEST_F(ControlTest, TellsAnotherUserNothing) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-  EXPECT_THAT(RawAnswer(getpid(), "echo secret"), EndsWith(" ok\nsecret"));
+  EXPECT_THAT(RawAnswer(getpid(), "echo secret"), EndsWith(" ok 6\nsecret"));
   std::string answer;
   AsAnotherUser([&] { answer = RawAnswer(getpid(), "echo secret"); });
   EXPECT_THAT(answer, HasSubstr("PERMISSION_DENIED"));
@@ -163,6 +163,19 @@ TEST_F(ControlTest, AnAnswerIsBounded) {
     const absl::Status status = Ask(other.pid(), "echo", less).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
     EXPECT_THAT(status.message(), HasSubstr("answers more than"));
+  }
+}
+
+// It was killed, or has lost patience with a command that was stopped.
+TEST_F(ControlTest, HalfAnAnswerIsNone) {
+  const IdleProcess other;
+  const std::string whole = Ok("shm 1\nshm 2\n");
+  for (const std::string& said : {whole.substr(0, whole.size() - 6), whole.substr(0, whole.size() - 1), whole + "\n"}) {
+    const Answering answering(other.pid(), 0, said);
+    ASSERT_TRUE(answering.ok());
+    const absl::Status status = Ask(other.pid(), "echo").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << said;
+    EXPECT_THAT(status.message(), HasSubstr("ended as it answered"));
   }
 }
 

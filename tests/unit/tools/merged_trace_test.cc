@@ -56,5 +56,17 @@ TEST(MergedTraceTest, SomethingElseIsNone) {
   }
 }
 
+// Of a process that answers so, for a command whose stack has an end.
+TEST(MergedTraceTest, WhatIsNestedDeeplyIsNone) {
+  const std::string whole = trace::ChromeTrace({}, trace::MethodTable());
+  const std::string open(1'000'000, '[');
+  const std::string close(1'000'000, ']');
+  for (const std::string& deep : {"{\"traceEvents\":[],\"x\":" + open + close + "}",
+                                  "{\"traceEvents\":[{\"pid\":1,\"x\":" + open + close + "}]}"}) {
+    EXPECT_EQ(MergedTrace({deep, whole}).status().code(), absl::StatusCode::kDataLoss);
+    EXPECT_EQ(MergedTrace({whole, deep}).status().code(), absl::StatusCode::kDataLoss);
+  }
+}
+
 }  // namespace
 }  // namespace skein

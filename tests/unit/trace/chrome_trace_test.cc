@@ -1,11 +1,13 @@
 #include "core/trace/chrome_trace.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "core/trace/record.h"
+#include "core/trace/recording.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/trace/samples.h"
@@ -52,6 +54,23 @@ TEST(ChromeTraceTest, ARecordIsAnEventAndItsIntervalsBelow) {
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"client, shm link 3"}}
 ]}
 )"));
+}
+
+// Names are cut, and their bytes escaped; events are as long as they get.
+TEST(ChromeTraceTest, AWholeRecordingIsTakenByWhoAsksForIt) {
+  MethodTable methods;
+  const uint32_t longest = methods.Intern(std::string(10'000, '\xff'));
+  std::vector<Record> records(100, CompleteCall(longest, UINT64_MAX / 2));
+  for (Record& record : records) {
+    record.times.fill(UINT64_MAX / 2);
+    record.side = Side::kServer;
+    record.degree = UINT16_MAX;
+    record.link = record.stream = record.bytes = UINT32_MAX;
+    record.clock_error_ns = INT64_MIN;
+    for (size_t stage = 0; stage < record.times.size(); ++stage) record.times[stage] += stage;
+  }
+  const size_t each = ChromeTrace(records, methods).size() / records.size();
+  EXPECT_LT(each * Recording::kMost, kMostTraceBytes) << each;
 }
 
 TEST(ChromeTraceTest, RecordsThatOverlapAreOnLanesOfTheirOwn) {
