@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/deadline.h"
+#include "core/base/forked.h"
+#include "core/stream/own_process.h"
 #include "grpc_transport/ensure_exec_ctx.h"
 #include "grpc_transport/errors.h"
 #include "grpc_transport/offer_bytes.h"
@@ -28,6 +30,7 @@ void ClientHandshaker::Begin() {
 }
 
 Fallback ClientHandshaker::PreventedHere() {
+  if (InForkedChild()) return stream::WhyNotForked();
   if (behind_proxy_) return {FallbackCode::kProxy, {}};
   if (Fallback why = Prevented(); why.code != FallbackCode::kNone) return why;
   // Who requires Skein wants it as soon as the peer has it.

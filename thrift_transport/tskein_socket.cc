@@ -11,6 +11,7 @@
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
+#include "core/stream/own_process.h"
 #include "thrift_transport/connection.h"
 #include "thrift_transport/hello.h"
 #include "thrift_transport/path_list.h"
@@ -109,9 +110,13 @@ void TSkeinSocket::open() {
     const FallbackCode why = isUnixDomainSocket() ? FallbackCode::kNone : FallbackCode::kModeOff;
     return skein_->SettleOnTcp({why, {}}, socket_);
   }
+  const bool required = options.mode == Mode::kRequire;
+  if (InForkedChild()) {
+    if (required) refuse(ToString(stream::WhyNotForked()));
+    return skein_->SettleOnTcp(stream::WhyNotForked(), socket_);
+  }
   const std::string peer = absl::StrCat(getPeerAddress(), ":", getPeerPort());
   stream::PeerCache& plain_peers = Runtime::Get().plain_peers();
-  const bool required = options.mode == Mode::kRequire;
   if (!required && plain_peers.Contains(peer, SteadyNow())) {
     return skein_->SettleOnTcp({FallbackCode::kNegativeCache, {}}, socket_);
   }
@@ -192,7 +197,12 @@ bool TSkeinSocket::overStream() {
 
 bool TSkeinSocket::peek() {
   if (!isOpen()) return false;
-  if (skein_->undecided() && !decide()) return false;
+  try {
+    if (skein_->undecided() && !decide()) return false;
+  } catch (const TTransportException& exception) {
+    if (exception.getType() != TTransportException::INTERRUPTED) throw;
+    return false;  // as TSocket has it
+  }
   if (over_) return false;
   if (!overStream()) return TSocket::peek();
   skein_->connection()->FlushOwn(sendTimeout_);

@@ -30,6 +30,7 @@ LivePaths& LivePaths::Get() {
 
 std::unique_ptr<LivePaths::Entry> LivePaths::Add(LivePath path) {
   trace::probes::Connected(path.framework.c_str(), path.client, path.peer.c_str(), path.path.c_str(), path.why.c_str());
+  if (InForkedChild()) return nullptr;
   MutexLock lock(&mu_);
   paths_.emplace(++last_number_, std::move(path));
   return std::make_unique<Entry>(this, last_number_);

@@ -13,6 +13,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/forked.h"
 #include "core/base/mutex.h"
 
 namespace skein::inspect {
@@ -41,12 +42,15 @@ class LivePaths {
     Entry(LivePaths* list, uint64_t number) : list_(list), number_(number) {}
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
-    ~Entry() { list_->Remove(number_); }
+    ~Entry() {
+      if (!InForkedChild()) list_->Remove(number_);
+    }
 
    private:
     LivePaths* const list_;
     const uint64_t number_;
   };
+  // In a forked child nothing is listed, and nobody asks: a thread of the parent may have had the lock.
   std::unique_ptr<Entry> Add(LivePath path);
   // Oldest first.
   std::vector<LivePath> List() const;

@@ -66,6 +66,7 @@ class PoolingListener final : public LinkListener {
   ~PoolingListener() override { shares_->Close(); }
 
   Fallback Deaf(const Route& route) override {
+    if (!process_.CheckNotForked().ok()) return {};  // the client is told
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {
       if (candidate.device != nullptr) return {};

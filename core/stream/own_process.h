@@ -10,13 +10,17 @@
 
 namespace skein::stream {
 
+// A child made by fork shares its parent's links in appearance only; and where its parent had begun to use Skein, the
+// threads that would look after links of its own are not there. It asks before it takes a lock: a thread of the parent
+// may have had that.
+inline Fallback WhyNotForked() { return {FallbackCode::kResources, "forked after Skein was started"}; }
+
 class OwnProcess {
  public:
-  // A child made by fork shares its parent's links in appearance only; and where its parent had begun to use Skein, the
-  // threads that would look after links of its own are not there.
   absl::Status CheckNotForked() const {
     if (getpid() == pid_ && !InForkedChild()) return absl::OkStatus();
-    return FallbackError(FallbackCode::kResources, "forked after Skein was started");
+    const Fallback why = WhyNotForked();
+    return FallbackError(why.code, why.detail);
   }
 
  private:

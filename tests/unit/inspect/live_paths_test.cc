@@ -1,10 +1,16 @@
 // Paths are listed while their connections live, oldest first.
 #include "core/inspect/live_paths.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "core/base/forked.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/idle_process.h"
@@ -46,6 +52,34 @@ TEST(LivePathsTest, ListsTheLivingOldestFirst) {
   b = nullptr;
   a = nullptr;
   EXPECT_THAT(Peers(paths), IsEmpty());
+}
+
+// Whatever its parent's threads were doing when it was made.
+TEST(LivePathsTest, AForkedChildWaitsForNobody) {
+  NoticeForks();
+  LivePaths paths;
+  auto entry = paths.Add(PathTo("a"));
+  std::atomic<bool> over = false;
+  std::thread busy([&] {
+    while (!over) {
+      const auto other = paths.Add(PathTo("b"));
+      paths.List();
+    }
+  });
+  for (int i = 0; i < 300; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      entry = nullptr;
+      entry = paths.Add(PathTo("c"));
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "of child " << i;
+  }
+  over = true;
+  busy.join();
 }
 
 // Two connections may look the same: one's end must not unlist the other.

@@ -176,6 +176,31 @@ TEST_F(TSkeinSocketTest, InterruptChildrenEndsReadsThatWait) {
   EXPECT_EQ(type.get_future().get(), TTransportException::INTERRUPTED);
 }
 
+// Before the client has said what it is, and after.
+TEST_F(TSkeinSocketTest, InterruptChildrenEndsPeeksThatWait) {
+  for (const bool has_spoken : {false, true}) {
+    std::promise<void> peeking;
+    std::promise<bool> more;
+    auto socket = std::make_shared<TSkeinServerSocket>(0);
+    Accepting server(socket, [&](const std::shared_ptr<TTransport>& connection) {
+      if (has_spoken) ReadText(*connection, 1);
+      peeking.set_value();
+      more.set_value(connection->peek());
+    });
+    const auto silent = std::make_shared<TSocket>("127.0.0.1", server.port());
+    const auto client = has_spoken ? Open(server) : nullptr;
+    if (has_spoken) {
+      WriteText(*client, "x");
+      client->flush();
+    } else {
+      silent->open();
+    }
+    peeking.get_future().wait();
+    socket->interruptChildren();
+    EXPECT_FALSE(more.get_future().get()) << has_spoken;
+  }
+}
+
 TEST_F(TSkeinSocketTest, TheServersEndIsTheEnd) {
   Accepting server(std::make_shared<TSkeinServerSocket>(0), [](const std::shared_ptr<TTransport>& connection) {
     WriteText(*connection, ReadText(*connection, 1));
