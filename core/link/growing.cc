@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "absl/algorithm/container.h"
+#include "core/base/fallback.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
 #include "core/wire/lane_messages.h"
@@ -68,7 +69,7 @@ absl::Status Link::OnLane(absl::Span<const std::byte> payload) {
   last_lane_ = LastLane::kStays;
   if (absl::Status status = check_peer_(given->queue_pair); !status.ok()) return status;
   if (absl::Status status = last().Complete(given->queue_pair, given->ring); !status.ok()) {
-    if (!absl::IsResourceExhausted(status)) return status;
+    if (FallbackOf(status).code == FallbackCode::kProtocol) return status;  // a lie
     most_lanes_ = given->lane;
     CloseLane();  // the others go on
     return absl::OkStatus();

@@ -72,7 +72,6 @@ void Lane::Forget() {
   head_wanted_ = false;
   head_asked_ = 0;
   vacating_ = false;
-  offered_ = false;
   vacant_ = false;
   last_word_.reset();
   messages_ = 0;
@@ -99,19 +98,10 @@ wire::RingDescriptor Lane::OwnRing() const {
   return {ring_->remote().address, ring_->bytes().size(), ring_secret_, ring_->remote().rkey};
 }
 
-absl::StatusOr<std::string> Lane::Offer() {
-  absl::StatusOr<std::string> offer = queue_pair_->Offer();
-  MutexLock lock(&mu_);
-  offered_ = offer.ok();
-  return offer;
-}
+absl::StatusOr<std::string> Lane::Offer() { return queue_pair_->Offer(); }
 
 absl::Status Lane::Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring) {
   if (absl::Status status = queue_pair_->Complete(queue_pair_answer); !status.ok()) return status;
-  {
-    MutexLock lock(&mu_);
-    offered_ = false;
-  }
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
   return Meet(peer_ring);
 }
@@ -214,6 +204,11 @@ void Lane::Breach(absl::string_view what) {
   Disconnect();
 }
 
+bool Lane::breached() const {
+  MutexLock lock(&breach_mu_);
+  return !breach_.empty();
+}
+
 void Lane::OnImmediate(uint32_t immediate) {
   const absl::StatusOr<std::optional<uint16_t>> renewal = wire::DecodeImmediate(immediate);
   if (!renewal.ok()) return Breach(renewal.status().message());
@@ -303,6 +298,7 @@ bool Lane::Ends() {
   if (queue_pair_->state() == fabric::QueuePairState::kError) Disconnect();
   if (connected()) return false;
   if (!last_head_.has_value()) last_head_ = head() + options_.ring_bytes;
+  if (breached()) return true;
   MutexLock lock(&mu_);
   return !NothingIsLostWithIt();
 }

@@ -191,6 +191,7 @@ class Lane {
   absl::Status NoteWord(uint16_t flags) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnImmediate(uint32_t immediate);
   void Breach(absl::string_view what);
+  bool breached() const;
   absl::Status AllocateRing();
 
   // The port's lane, with its lock held.
@@ -209,8 +210,11 @@ class Lane {
   absl::Status SendOne(Batch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t AddData(Batch& batch, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool HasControlOf(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Its queue pair may fail, and the link lives on.
-  bool NothingIsLostWithIt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return offered_ || vacant_; }
+  // Its queue pair may fail, and the link lives on. Also that of one lane more, where this end cannot write yet: until
+  // it has written, the peer says no more than hello, and minds by itself whether that arrives.
+  bool NothingIsLostWithIt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return vacant_ || (writer_ == nullptr && number() > 0);
+  }
   void Leave(const std::shared_ptr<Port>& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountMessage(size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AskForHead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -276,8 +280,7 @@ class Lane {
   bool head_wanted_ ABSL_GUARDED_BY(mu_) = false;    // by the peer
   uint64_t head_asked_ ABSL_GUARDED_BY(mu_) = 0;     // the tail when this end has asked for the peer's
   bool vacating_ ABSL_GUARDED_BY(mu_) = false;
-  bool offered_ ABSL_GUARDED_BY(mu_) = false;  // and not answered: it may be refused, and ended there at once
-  bool vacant_ ABSL_GUARDED_BY(mu_) = false;   // nobody has anything more to say here
+  bool vacant_ ABSL_GUARDED_BY(mu_) = false;                         // nobody has anything more to say here
   std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(mu_);           // the tail behind it, once all streams have left
   std::vector<std::shared_ptr<Port>> leaving_ ABSL_GUARDED_BY(mu_);  // streams that drain, to go on elsewhere
   std::vector<std::shared_ptr<Port>> moved_ ABSL_GUARDED_BY(mu_);    // that have, and may send again

@@ -16,6 +16,8 @@ namespace {
 constexpr int kMessagesPerBatch = 64;  // then the ports hear of them
 // Turns that find messages, for one that looks at the queues. A peer's credits last for four times as many.
 constexpr int kLookEvery = 8;
+// Of polling until nothing is found, and arming, which then finds something.
+constexpr int kMostRounds = 64;
 
 absl::StatusOr<uint64_t> Number(const wire::Item& item) {
   const std::string bytes = wire::CopyOf(item.payload);
@@ -67,14 +69,15 @@ bool Link::Drain() {
 }
 
 // Arms because the polls may have acknowledged what another thread sleeps for. What is there at the call ends within a
-// ring: a peer that goes on writing keeps its sleeper busy, not the caller.
+// ring, and within a round: a peer that goes on writing, or asking for credits, keeps its sleeper busy, not the caller.
 void Link::PollUntilArmed() {
   const uint64_t end = bytes_read() + lanes() * options_.ring_bytes;
-  do {
-    while (PollOwned()) {
-      if (bytes_read() >= end) return queues_->completions().Wake();
+  for (int round = 0; round < kMostRounds && bytes_read() < end; ++round) {
+    while (bytes_read() < end && PollOwned()) {
     }
-  } while (!ArmOwned());
+    if (ArmOwned()) return;
+  }
+  queues_->completions().Wake();
 }
 
 bool Link::Arm() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/support/forwarding_device.h"
+#include "tests/support/refused_queue_pair.h"
 
 namespace skein::fabric {
 
@@ -36,7 +37,7 @@ inline absl::StatusOr<std::unique_ptr<MemoryRegion>> Counted(absl::StatusOr<std:
   return std::make_unique<CountedRegion>(*std::move(region), bytes);
 }
 
-// Which of a device's answers are refusals, counted from 0.
+// Which of a device's answers are refusals, counted from 0. It is also asked to connect each queue pair.
 struct Refusals {
   size_t first = SIZE_MAX;
   size_t end = SIZE_MAX;
@@ -73,8 +74,12 @@ class NotedDevice final : public ForwardingDevice {
   absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) override {
     if (Refuses()) return Refused();
     auto made = ForwardingDevice::CreateQueuePair(options);
-    if (made.ok()) queue_pairs.push_back(made->get());
-    return made;
+    if (!made.ok()) return made;
+    queue_pairs.push_back(made->get());
+    // Now, though it is asked for later.
+    if (!Refuses()) return made;
+    return std::make_unique<RefusedQueuePair>(*std::move(made), absl::FailedPreconditionError("refused by the test"),
+                                              RefusedQueuePair::PeerSees::kItsEnd);
   }
 
   void Relent() { refusals_ = {}; }

@@ -2,14 +2,22 @@
 // are used. Hostile words about lanes end the link.
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include "core/base/closer.h"
+#include "core/base/fallback.h"
+#include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/wire/lane_messages.h"
 #include "gtest/gtest.h"
 #include "tests/support/forwarding_device.h"
+#include "tests/support/lingering.h"
+#include "tests/support/refused_queue_pair.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -34,6 +42,14 @@ class GrowingTest : public testing::Test {
     pair.client = Link::Create(simulation_.CreateDevice("client"), std::move(clients)).value();
     pair.server = Link::Create(simulation_.CreateDevice("server"), std::move(servers)).value();
     Introduce(pair, streams);
+    return pair;
+  }
+
+  Pair ConnectDevices(std::shared_ptr<fabric::Device> client, std::shared_ptr<fabric::Device> server) {
+    Pair pair;
+    pair.client = Link::Create(std::move(client), WithLanes(2)).value();
+    pair.server = Link::Create(std::move(server), WithLanes(2)).value();
+    Introduce(pair, 2);
     return pair;
   }
 
@@ -72,6 +88,34 @@ class GrowingTest : public testing::Test {
     while (from.Send(port, {&bytes, 1}, bytes.size()).value() == 0) PollAll(simulation_, links);
     said_[&port] += bytes.size();
     PollAll(simulation_, links);
+  }
+
+  // Polled wherever two news may be apart; so many words of the client's that it wants another lane.
+  void TalkStepByStep(Pair& pair) {
+    const std::byte word[24] = {};
+    const ConstBytes bytes(word);
+    for (int i = 0; i < 1000; ++i) {
+      RecordingPort& from = *pair.from[i % pair.from.size()];
+      said_[&from] += pair.client->Send(from, {&bytes, 1}, bytes.size()).value_or(0);
+      for (int step = 0; step < 20; ++step) {
+        simulation_.Step();
+        pair.client->Poll();
+        pair.server->Poll();
+      }
+    }
+    Link* const links[] = {pair.client.get(), pair.server.get()};
+    PollAll(simulation_, links);
+  }
+
+  // Another lane is not to be had; who polls is not kept busy by what is left of it.
+  void GrowInVain(Pair& pair) {
+    TalkStepByStep(pair);
+    for (Link* link : {pair.client.get(), pair.server.get()}) {
+      EXPECT_TRUE(link->StillConnected());
+      EXPECT_EQ(link->lanes(), 1u);
+      EXPECT_TRUE(link->Arm());
+    }
+    Talk(pair, 10);
   }
 
   fabric::Simulation simulation_{20261121};
@@ -131,26 +175,66 @@ class SmallDevice final : public fabric::ForwardingDevice {
 
 // Whose queue pair for the lane was accepted already: the active side sees its end before it hears the no.
 TEST_F(GrowingTest, APeerWithoutMemoryForAnotherLaneKeepsTheLink) {
-  Pair pair;
-  pair.client = Link::Create(simulation_.CreateDevice("client"), WithLanes(2)).value();
-  pair.server = Link::Create(std::make_shared<SmallDevice>(simulation_.CreateDevice("server")), WithLanes(2)).value();
-  Introduce(pair, 2);
-  Link* const links[] = {pair.client.get(), pair.server.get()};
-  for (int i = 0; i < 1000; ++i) {
-    // Polled in between, where the two news may be apart.
-    const std::byte word[24] = {};
-    const ConstBytes bytes(word);
-    said_[pair.from[i % 2].get()] += pair.client->Send(*pair.from[i % 2], {&bytes, 1}, bytes.size()).value_or(0);
-    for (int step = 0; step < 20 && simulation_.Step(); ++step) {
-      pair.client->Poll();
-      pair.server->Poll();
-    }
+  Pair pair = ConnectDevices(simulation_.CreateDevice("client"),
+                             std::make_shared<SmallDevice>(simulation_.CreateDevice("server")));
+  GrowInVain(pair);
+}
+
+// Connects one queue pair.
+class LonelyDevice final : public fabric::ForwardingDevice {
+ public:
+  using PeerSees = fabric::RefusedQueuePair::PeerSees;
+  LonelyDevice(std::shared_ptr<fabric::Device> device, absl::Status why, PeerSees peer_sees)
+      : ForwardingDevice(std::move(device)), why_(std::move(why)), peer_sees_(peer_sees) {}
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
+    auto made = ForwardingDevice::CreateQueuePair(options);
+    if (made_++ == 0 || !made.ok()) return made;
+    return std::make_unique<fabric::RefusedQueuePair>(*std::move(made), why_, peer_sees_);
   }
-  PollAll(simulation_, links);
-  EXPECT_FALSE(pair.client->finished());
-  EXPECT_FALSE(pair.server->finished());
-  EXPECT_EQ(pair.client->lanes(), 1u);
-  Talk(pair, 10);
+
+ private:
+  const absl::Status why_;
+  const PeerSees peer_sees_;
+  int made_ = 0;
+};
+
+class LonelyGrowingTest : public GrowingTest {
+ protected:
+  Pair ConnectLonely(FallbackCode why, LonelyDevice::PeerSees peer_sees) {
+    const absl::Status refusal = FallbackError(why, "refused by the test");
+    return ConnectDevices(std::make_shared<LonelyDevice>(simulation_.CreateDevice("client"), refusal, peer_sees),
+                          simulation_.CreateDevice("server"));
+  }
+};
+
+TEST_F(LonelyGrowingTest, WhoCannotCompleteAnotherLaneKeepsTheLink) {
+  Pair pair = ConnectLonely(FallbackCode::kRendezvous, LonelyDevice::PeerSees::kNothing);
+  GrowInVain(pair);
+}
+
+TEST_F(LonelyGrowingTest, APeerThatSeesTheEndOfALaneThatWasNeverGreetedKeepsTheLink) {
+  Pair pair = ConnectLonely(FallbackCode::kNoRoute, LonelyDevice::PeerSees::kItsEnd);
+  GrowInVain(pair);
+}
+
+TEST_F(LonelyGrowingTest, AnAnswerThatNoHonestPeerGivesEndsTheLink) {
+  Pair pair = ConnectLonely(FallbackCode::kProtocol, LonelyDevice::PeerSees::kNothing);
+  TalkStepByStep(pair);
+  EXPECT_TRUE(pair.client->finished());
+}
+
+// They came from another user, to be closed by this process, and will not be for an hour.
+TEST_F(GrowingTest, WithoutRoomForStrangersSocketsTheLinkIsKept) {
+  Pair pair = ConnectDevices(fabric::OpenShmDevice().value(), fabric::OpenShmDevice().value());
+  std::vector<Lingering> sockets(8 + 64);
+  for (Lingering& each : sockets) {
+    ASSERT_TRUE(each.end.valid());
+    Closer::Get().Close(std::move(each.end));
+  }
+  ASSERT_FALSE(Closer::Get().HasRoom());
+  GrowInVain(pair);
+  sockets.clear();
+  while (!Closer::Get().HasRoom()) std::this_thread::yield();
 }
 
 TEST_F(GrowingTest, ALinkOfManyLanesEndsWhole) {
@@ -244,6 +328,36 @@ TEST_F(HostileGrowingTest, MoreLanesThanThereMayBeAreRefused) {
   Poll();
   EXPECT_EQ(victim_->lanes(), 2u);
   EXPECT_FALSE(victim_->finished());
+}
+
+// On a lane that it has been given, and has not greeted.
+class UngreetedLaneTest : public HostileGrowingTest {
+ protected:
+  UngreetedLaneTest() {
+    peer_.WriteItem(wire::ItemKind::kOpenLane, 0, 0, wire::Encode(wire::OpenLane{1, second_->Offer()}));
+    Poll();
+    const wire::GivenLane given = wire::DecodeGivenLane(peer_.Received(wire::ItemKind::kLane).at(0)).value();
+    second_->Attach(given.ring, given.queue_pair);
+  }
+
+  std::optional<HostilePeer> second_{std::in_place, simulation_, "hostile, too"};
+};
+
+TEST_F(UngreetedLaneTest, ItsEndIsNobodysLoss) {
+  second_.reset();
+  Poll();
+  EXPECT_FALSE(victim_->finished());
+  EXPECT_TRUE(victim_->StillConnected());
+  peer_.WriteItem(wire::ItemKind::kCloseLane, 0, 0);
+  Poll();
+  EXPECT_EQ(victim_->lanes(), 1u);
+  EXPECT_FALSE(victim_->finished());
+}
+
+TEST_F(UngreetedLaneTest, ABreachEndsTheLink) {
+  second_->Ring(0xdeadbeef);
+  Poll();
+  EXPECT_TRUE(victim_->finished());
 }
 
 }  // namespace

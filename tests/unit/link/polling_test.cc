@@ -4,7 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/time/time.h"
+#include "core/link/shares.h"
+#include "core/schedule/receiver_scheduler.h"
+#include "core/wire/immediate.h"
 #include "gtest/gtest.h"
+#include "tests/support/noted_device.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -83,6 +88,38 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerDoesNot) {
   while (server_->Poll()) {
   }
   EXPECT_GE(to_->received, kEndless) << "the rest is there for who polls next";
+}
+
+// It asks again when it is about to be answered: what comes then is found by the look after arming.
+TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
+  constexpr int kEndless = 500;  // answers, which it has room for without telling its head
+  HostilePeer peer(simulation_);
+  int asked = 0;
+  const auto ask = [&] {
+    ++asked;
+    peer.Ring(wire::EncodeRenewal(1));
+  };
+  const auto look_at_the_clock = [&] {
+    if (asked > 0 && asked < kEndless) ask();
+    return absl::UnixEpoch();
+  };
+  const auto shares = std::make_shared<Shares>(schedule::kMaxActiveQueuePairs, Shares::Intervals(), look_at_the_clock);
+  const auto device = std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice("victim"));
+  const std::shared_ptr<Link> victim =
+      Link::Create(device, {.ring_bytes = wire::kRingGranule, .shares = shares}).value();
+  const Link::Accepted accepted = victim->Accept(peer.Offer()).value();
+  peer.Attach(accepted.ring, accepted.queue_pair_answer);
+  peer.WriteItem(peer.Hello());
+  EXPECT_TRUE(victim->Drain());
+
+  ask();
+  EXPECT_TRUE(victim->Drain());
+  EXPECT_GT(asked, 10);
+  EXPECT_LT(asked, 100);
+  EXPECT_TRUE(simulation_.WouldWake(device->completion_queues.at(0))) << "the rest is there for who polls next";
+  for (int i = 0; i < kEndless; ++i) victim->Poll();
+  EXPECT_EQ(asked, kEndless);
+  EXPECT_FALSE(victim->finished());
 }
 
 TEST_F(PollingTest, DrainSaysThatAnotherIsPolling) {
