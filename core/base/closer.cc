@@ -13,7 +13,7 @@
 namespace skein {
 namespace {
 
-// In vain where it is no socket.
+// What lies in a socket that has been shut down: its peer adds nothing.
 void TakeOut(int fd) {
   char unheeded[256];
   while (recv(fd, unheeded, sizeof(unheeded), MSG_DONTWAIT) > 0) {
@@ -27,16 +27,18 @@ Closer& Closer::Get() {
   return *closer;
 }
 
-void Closer::Close(UniqueFd fd) {
-  if (!fd.valid()) return;
-  MutexLock lock(&mu_);
-  waiting_.push_back(std::move(fd));
-  if (waiting_.size() > threads_ - closing_ && threads_ < kMostThreads) StartThread();
-}
+void Closer::Close(UniqueFd fd) { Leave({std::move(fd), false}); }
 
 void Closer::CloseSocket(UniqueFd fd) {
   shutdown(fd.get(), SHUT_RDWR);
-  Close(std::move(fd));
+  Leave({std::move(fd), true});
+}
+
+void Closer::Leave(Left left) {
+  if (!left.fd.valid()) return;
+  MutexLock lock(&mu_);
+  waiting_.push_back(std::move(left));
+  if (waiting_.size() > threads_ - closing_ && threads_ < kMostThreads) StartThread();
 }
 
 bool Closer::HasRoom() {
@@ -60,22 +62,22 @@ void Closer::StartThread() {
 
 void Closer::Run() {
   pthread_setname_np(pthread_self(), "skein-closer");
-  for (UniqueFd fd = Next(); fd.valid(); fd = Next()) {
-    TakeOut(fd.get());
-    fd.Reset();
+  for (Left left = Next(); left.fd.valid(); left = Next()) {
+    if (left.shut_down) TakeOut(left.fd.get());
+    left.fd.Reset();
     Closed();
   }
 }
 
 // Invalid: nothing waits, and the thread that asked is counted no more.
-UniqueFd Closer::Next() {
+Closer::Left Closer::Next() {
   MutexLock lock(&mu_);
   if (waiting_.empty()) {
     --threads_;
-    return UniqueFd();
+    return {};
   }
   ++closing_;
-  UniqueFd next = std::move(waiting_.front());
+  Left next = std::move(waiting_.front());
   waiting_.pop_front();
   return next;
 }

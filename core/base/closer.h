@@ -20,6 +20,7 @@ class Closer {
   static Closer& Get();
 
   // Take it, whatever waits already.
+  // Anything: nothing is read out of it, where a stranger may be writing without end.
   void Close(UniqueFd fd);
   // A UNIX socket: its peer sees the end at once, and is not reset for what has come and is unread.
   void CloseSocket(UniqueFd fd);
@@ -32,14 +33,20 @@ class Closer {
   static constexpr size_t kMostThreads = 8;
   static constexpr int kPatienceMs = 10;
 
+  struct Left {
+    UniqueFd fd;
+    bool shut_down = false;
+  };
+
+  void Leave(Left left);
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Run();
-  UniqueFd Next();
+  Left Next();
   void Closed();
 
   Mutex mu_;
   std::condition_variable_any closed_;
-  std::deque<UniqueFd> waiting_ ABSL_GUARDED_BY(mu_);
+  std::deque<Left> waiting_ ABSL_GUARDED_BY(mu_);
   size_t threads_ ABSL_GUARDED_BY(mu_) = 0;
   size_t closing_ ABSL_GUARDED_BY(mu_) = 0;  // of these, in the midst of it
   bool stuck_ ABSL_GUARDED_BY(mu_) = false;

@@ -1,4 +1,5 @@
-// For the start of threads of ours, which inherit it: signals from elsewhere are for the program's own.
+// For the start of threads of ours, which inherit it: signals from elsewhere are for the program's own. And for calls
+// that a signal would undo.
 #ifndef SKEIN_CORE_BASE_SIGNALS_BLOCKED_H_
 #define SKEIN_CORE_BASE_SIGNALS_BLOCKED_H_
 

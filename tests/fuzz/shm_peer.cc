@@ -160,7 +160,7 @@ class Victim {
 
   static std::shared_ptr<fabric::Device> Device() {
     static const auto* const device = new std::shared_ptr<fabric::Device>(
-        fabric::OpenShmDevice({.max_import_bytes_per_peer = 8 * kMemory, .max_imports_per_peer = 4}).value());
+        fabric::OpenShmDevice({.max_import_bytes = 8 * kMemory, .max_imports = 4}).value());
     return *device;
   }
 

@@ -43,14 +43,14 @@ const Import* Imports::Find(uint32_t rkey) const {
 
 absl::Status Imports::Add(const SideMessage& grant, int memfd) {
   if (asked_.erase(grant.rkey) == 0) return absl::DataLossError("the peer granted memory nobody asked for");
-  if (imports_.size() >= limits_.max_imports_per_peer) {
+  if (imports_.size() >= limits_.max_imports) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("the peer offers more than ", limits_.max_imports_per_peer, " memory regions"));
+        absl::StrCat("the peer offers more than ", limits_.max_imports, " memory regions"));
   }
-  if (grant.size == 0 || grant.size > limits_.max_import_bytes_per_peer - mapped_bytes_) {
+  if (grant.size == 0 || grant.size > limits_.max_import_bytes - mapped_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("the peer offers ", grant.size, " bytes of memory more than the ",
                                                      mapped_bytes_, " mapped already; at most ",
-                                                     limits_.max_import_bytes_per_peer, " are taken"));
+                                                     limits_.max_import_bytes, " are taken"));
   }
   const size_t data = grant.address == 0 ? (grant.size + 4095) & ~uint64_t{4095} : 0;
   absl::StatusOr<Mapping> mapping = MapSealed(memfd, kRegionHeaderBytes + data);

@@ -31,7 +31,6 @@ class Import {
   std::byte* at(uint64_t address) const { return mapping_.data() + kHeader + address; }
   // Of registered ones: out of the memory of process `pid`.
   absl::Status ReadFrom(pid_t pid, uint64_t address, absl::Span<const Segment> into) const;
-  size_t mapped_bytes() const { return mapping_.size(); }
 
  private:
   static constexpr size_t kHeader = kRegionHeaderBytes;
@@ -50,7 +49,6 @@ class Imports {
   bool Refused(uint32_t rkey) const { return refused_.contains(rkey); }
   // Whether the rkey is still to be asked for; it is then taken as asked.
   bool StartAsking(uint32_t rkey) { return asked_.insert(rkey).second; }
-  void StopAsking(uint32_t rkey) { asked_.erase(rkey); }
   // The peer's answer. An error is the end of the connection: the peer broke the protocol or a limit.
   absl::Status Add(const SideMessage& grant, int memfd);
   absl::Status Refuse(uint32_t rkey);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -10,18 +11,37 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/base/signals_blocked.h"
 
 namespace skein::fabric::shm {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
+// A limit on the size of files is one on memfds, too, and asked for first: who goes beyond is killed (SIGXFSZ).
+bool MayHaveSize(size_t size) {
+  rlimit limit = {};
+  return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
+}
+
+// errno, or 0.
+int Reserve(int fd, size_t size) {
+  if (!MayHaveSize(size)) return EFBIG;
+  // A signal undoes it, and a timer's would each time: they wait. After what nothing blocks, a stop, it begins again.
+  const SignalsBlocked blocked;
+  int error = 0;
+  do {
+    error = posix_fallocate(fd, 0, static_cast<off_t>(size));
+  } while (error == EINTR);
+  return error;
+}
+
 }  // namespace
 
 absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
   UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoStatus(errno, "create a memfd");
-  if (const int error = posix_fallocate(fd.get(), 0, static_cast<off_t>(size)); error != 0) {
+  if (const int error = Reserve(fd.get(), size); error != 0) {
     return ErrnoStatus(error, absl::StrCat("reserve ", size, " bytes of shared memory"));
   }
   if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "seal a memfd");

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "absl/strings/escaping.h"
@@ -14,26 +13,12 @@
 #include "absl/strings/str_replace.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
+#include "core/wire/bytes.h"
 
 namespace skein::fabric::shm {
 namespace {
 
-constexpr char kVersion = 2;
-
-template <typename T>
-void Append(std::string& out, const T& value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-template <typename T>
-void Take(absl::string_view& in, T& value) {
-  std::memcpy(&value, in.data(), sizeof(value));
-  in.remove_prefix(sizeof(value));
-}
-
-constexpr size_t kOfferBytes = 1 + sizeof(Place::boot_id) + sizeof(Place::network_namespace) +
-                               sizeof(Place::pid_namespace) + sizeof(Place::uid) + sizeof(Offer::meeting_point) +
-                               sizeof(Token);
+constexpr uint8_t kVersion = 2;
 
 absl::StatusOr<uint64_t> NamespaceNumber(const char* path) {
   struct stat status = {};
@@ -84,32 +69,32 @@ bool SameToken(absl::string_view a, absl::string_view b) {
 }
 
 std::string EncodeOffer(const Offer& offer) {
-  std::string out(1, kVersion);
-  Append(out, offer.place.boot_id);
-  Append(out, offer.place.network_namespace);
-  Append(out, offer.place.pid_namespace);
-  Append(out, offer.place.uid);
-  Append(out, offer.meeting_point);
-  Append(out, offer.token);
+  std::string out;
+  wire::Put(out, kVersion);
+  wire::Put(out, offer.place.boot_id);
+  wire::Put(out, offer.place.network_namespace);
+  wire::Put(out, offer.place.pid_namespace);
+  wire::Put(out, offer.place.uid);
+  wire::Put(out, offer.meeting_point);
+  wire::Put(out, offer.token);
   return out;
 }
 
 absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
-  if (!bytes.empty() && bytes[0] != kVersion) {
-    return FallbackError(FallbackCode::kVersion,
-                         absl::StrCat("shm offer of version ", static_cast<int>(static_cast<uint8_t>(bytes[0]))));
+  wire::FieldReader reader(bytes);
+  if (const auto version = reader.Take<uint8_t>(); reader.ok() && version != kVersion) {
+    return FallbackError(FallbackCode::kVersion, absl::StrCat("shm offer of version ", version));
   }
-  if (bytes.size() != kOfferBytes) {
+  Offer offer;
+  offer.place.boot_id = reader.Take<decltype(Place::boot_id)>();
+  offer.place.network_namespace = reader.Take<uint64_t>();
+  offer.place.pid_namespace = reader.Take<uint64_t>();
+  offer.place.uid = reader.Take<uint32_t>();
+  offer.meeting_point = reader.Take<decltype(Offer::meeting_point)>();
+  offer.token = reader.Take<Token>();
+  if (!reader.done()) {
     return FallbackError(FallbackCode::kProtocol, absl::StrCat("shm offer of ", bytes.size(), " bytes"));
   }
-  bytes.remove_prefix(1);
-  Offer offer;
-  Take(bytes, offer.place.boot_id);
-  Take(bytes, offer.place.network_namespace);
-  Take(bytes, offer.place.pid_namespace);
-  Take(bytes, offer.place.uid);
-  Take(bytes, offer.meeting_point);
-  Take(bytes, offer.token);
   const auto is_hex = [](char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; };
   if (!std::all_of(offer.meeting_point.begin(), offer.meeting_point.end(), is_hex)) {
     return FallbackError(FallbackCode::kProtocol, "shm offer with a malformed meeting point");

@@ -154,12 +154,11 @@ void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideSta
   receive_queue_->WakeIfArmed();
 }
 
-void ShmQueuePair::FailIfPeerGone(bool gone) {
+void ShmQueuePair::FailAfterPeer() {
   const auto theirs = static_cast<SideState>(theirs_->state.load(std::memory_order_acquire));
   switch (theirs) {
     case SideState::kOpen:
-      if (gone) Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer process is gone"));
-      return;
+      return Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer process is gone"));
     case SideState::kSendTooLong:
       return Fail(CompletionStatus::kRemoteOperationError,
                   absl::InvalidArgumentError("a SEND was longer than the receive it met"));
@@ -208,7 +207,7 @@ void ShmQueuePair::Progress() {
     }
     ProgressReceives();
     if (unfinished_sends_.load(std::memory_order_relaxed)) ProgressSends();
-    if (gone && ready()) FailIfPeerGone(gone);
+    if (gone && ready()) FailAfterPeer();
   }
   if (state() == QueuePairState::kError) Flush();
 }

@@ -94,7 +94,7 @@ class ShmQueuePair final : public QueuePair {
   absl::Status WatchAtBoth(int fd);
   absl::Status BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell);
   void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
-  void FailIfPeerGone(bool gone);
+  void FailAfterPeer();
   void Flush();
   bool ready() const { return state() == QueuePairState::kReady; }
   absl::Status NotReady() const;

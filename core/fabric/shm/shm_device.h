@@ -10,10 +10,10 @@
 
 namespace skein::fabric {
 
-// What one peer may make this process map.
+// What the peer of one queue pair may make this process map; by a link, so much for each of its lanes.
 struct ShmOptions {
-  size_t max_import_bytes_per_peer = size_t{4} << 30;
-  size_t max_imports_per_peer = 64;
+  size_t max_import_bytes = size_t{4} << 30;
+  size_t max_imports = 64;
 };
 
 // Costs nothing until the first Offer. Its queue pairs' refusals are FallbackError()s that say which boundary lies

@@ -1,5 +1,6 @@
 #include "core/base/closer.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -36,6 +37,19 @@ TEST(CloserTest, ThePeerOfASocketSeesItsEndAndIsNotReset) {
   char bytes[8];
   EXPECT_EQ(recv(peers.get(), bytes, sizeof(bytes), 0), 4);
   EXPECT_EQ(recv(peers.get(), bytes, sizeof(bytes), 0), 0);
+}
+
+// Who writes without end would keep one who reads before it closes.
+TEST(CloserTest, WhatStrangersMayWriteIntoIsClosedUnread) {
+  std::array<int, 2> ends;
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const UniqueFd strangers(ends[0]);
+  const UniqueFd also_open(dup(ends[1]));
+  ASSERT_EQ(send(strangers.get(), "unread", 6, 0), 6);
+  Closer::Get().Close(UniqueFd(ends[1]));
+  while (fcntl(ends[1], F_GETFD) >= 0) std::this_thread::yield();
+  char bytes[8];
+  EXPECT_EQ(recv(also_open.get(), bytes, sizeof(bytes), MSG_DONTWAIT), 6);
 }
 
 }  // namespace
