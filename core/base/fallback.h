@@ -24,7 +24,7 @@ enum class FallbackCode : uint8_t {
   kDifferentUser = 8,
   kRendezvous = 9,      // the UNIX socket meeting failed; detail says how
   kResources = 10,      // memory, descriptors or a limit; detail names it
-  kProxy = 11,          // behind an HTTP CONNECT proxy
+  kProxy = 11,          // behind a proxy, of HTTP CONNECT or of TCP connections
   kNegativeCache = 12,  // this peer was found plain a short while ago
   kTimeout = 13,        // no answer in time
   kPollingEngine = 14,  // a gRPC polling engine we do not know

@@ -112,6 +112,7 @@ class PoolingConnector final : public LinkConnector {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     wire::Offer offer;
     offer.service = service_->name();
+    offer.from = EndOf(route.local);
     std::vector<Way> ways;
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {

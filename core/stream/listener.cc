@@ -58,6 +58,13 @@ class UnusedLinks {
   std::vector<std::weak_ptr<Link>> links_ ABSL_GUARDED_BY(mu_);
 };
 
+// By somebody who would not see what goes over a link, and would end the connection as an idle one.
+bool PassedOn(const wire::Offer& offer, const Route& route) {
+  constexpr wire::ConnectionEnd kUnknown = {};
+  const wire::ConnectionEnd seen = EndOf(route.peer);
+  return offer.from != kUnknown && seen != kUnknown && offer.from != seen;
+}
+
 class PoolingListener final : public LinkListener {
  public:
   PoolingListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
@@ -101,6 +108,9 @@ class PoolingListener final : public LinkListener {
     if (offer->service != service_->name()) {
       return FallbackError(FallbackCode::kVersion,
                            absl::StrCat("service ", static_cast<int>(offer->service), " is not served here"));
+    }
+    if (PassedOn(*offer, route)) {
+      return FallbackError(FallbackCode::kProxy, "the connection comes from another address than its client's");
     }
     const std::vector<Candidate> candidates = fabrics_->For(route);
     std::vector<Fallback> reasons;

@@ -63,6 +63,22 @@ bool HasEnded(int fd) {
   return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
+wire::ConnectionEnd EndOf(const sockaddr_storage& address) {
+  sockaddr_in6 end = {};
+  if (address.ss_family == AF_INET6) {
+    end = reinterpret_cast<const sockaddr_in6&>(address);
+  } else if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    end.sin6_addr.s6_addr[10] = end.sin6_addr.s6_addr[11] = 0xff;
+    std::memcpy(&end.sin6_addr.s6_addr[12], &v4.sin_addr, sizeof(v4.sin_addr));
+    end.sin6_port = v4.sin_port;
+  }
+  wire::ConnectionEnd bytes;
+  std::memcpy(bytes.data(), &end.sin6_addr, sizeof(end.sin6_addr));
+  std::memcpy(bytes.data() + sizeof(end.sin6_addr), &end.sin6_port, sizeof(end.sin6_port));
+  return bytes;
+}
+
 bool MayBeSameHost(const Route& route) { return IsLoopback(route.peer) || Same(route.local, route.peer); }
 
 }  // namespace skein::stream

@@ -4,6 +4,8 @@
 
 #include <sys/socket.h>
 
+#include "core/wire/negotiation.h"
+
 namespace skein::stream {
 
 struct Route {
@@ -25,6 +27,8 @@ bool HasEnded(int fd);
 // Whether the addresses leave it possible that the peer is on this host: UNIX sockets, loopback, this host's own
 // address of the connection, and whatever is no IP connection (the fabric will judge).
 bool MayBeSameHost(const Route& route);
+
+wire::ConnectionEnd EndOf(const sockaddr_storage& address);
 
 }  // namespace skein::stream
 

@@ -82,6 +82,7 @@ std::string EncodeOffer(const Offer& offer) {
     PutString<uint8_t>(out, fabric.kind);
     PutString<uint16_t>(out, fabric.queue_pair);
   }
+  Put(out, offer.from);
   return out;
 }
 
@@ -99,7 +100,7 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
   }
   offer.process = reader.Take<ProcessId>();
   offer.service = reader.Take<Service>();
-  // Who knows a later version as well may have set more flags, and said more behind the fabrics.
+  // Who knows a later version as well may have set more flags, and said more at the end.
   const bool may_hold_more = offer.highest_version > kProtocolVersion;
   const auto flags = reader.Take<uint8_t>();
   if (flags > 1 && !may_hold_more) return Malformed("offer");
@@ -112,6 +113,7 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
     fabric.queue_pair = TakeString<uint16_t>(reader);
     offer.fabrics.push_back(std::move(fabric));
   }
+  offer.from = reader.Take<ConnectionEnd>();
   if (may_hold_more ? !reader.ok() : !reader.done()) return Malformed("offer");
   return offer;
 }

@@ -17,6 +17,8 @@ namespace skein::wire {
 
 inline constexpr uint8_t kProtocolVersion = 1;
 using ProcessId = std::array<char, 16>;
+// Of a TCP connection: IPv6 address (IPv4's, mapped) and port, both big-endian. Zeros: not known, or of another kind.
+using ConnectionEnd = std::array<char, 18>;
 
 // What is to be at both ends of the place.
 enum class Service : uint8_t { kStream = 1, kRpc = 2 };
@@ -36,6 +38,7 @@ struct Offer {
   Service service = Service::kStream;
   bool new_link_only = false;          // the offering end has left or lost one, perhaps that which would be named
   std::vector<OfferedFabric> fabrics;  // best first, 1 to kMaxOfferedFabrics
+  ConnectionEnd from = {};             // of the connection that carries this, as who offers sees it
 };
 
 struct NewLink {

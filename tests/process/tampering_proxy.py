@@ -10,10 +10,14 @@ THRIFT_OPENING = b"\xa5\r\n"  # ahead of a client's frame
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 FIRST_SETTING = 0xF5A0
 HTTP2_HEADER, SETTING = 9, 6  # bytes
+END = 18  # of an offer: where its connection begins
+PASSED_ON = "tcp: behind a proxy (the connection comes from another address than its client's)"
 
 
 class NegotiationProxy:
     """Listens at `port`; what either end says first goes through offer() or answer(), which see Skein's bytes alone."""
+
+    noticed = False  # by the server, which is told where its client's connection begins
 
     def __init__(self, server_port):
         self._server_port = server_port
@@ -40,6 +44,8 @@ class NegotiationProxy:
                 return  # closed
             self._sockets += [client, server]
             offer, answer = self.changes()
+            if not self.noticed:
+                offer = functools.partial(unnoticed, then=offer)
             for source, sink, change in ((client, server, offer), (server, client, answer)):
                 threading.Thread(target=self._forward, args=(source, sink, change), daemon=True).start()
 
@@ -59,6 +65,15 @@ class NegotiationProxy:
             return data  # an ordinary answer: not ours to change
         self.changed += 1
         return data[:first] + change(data[first:])
+
+    def changes(self):
+        return None, None
+
+
+class PlainProxy(NegotiationProxy):
+    """Changes nothing."""
+
+    noticed = True
 
 
 class TamperingProxy(NegotiationProxy):
@@ -106,6 +121,13 @@ def _rewritten(data, change):
             size, words = (int.from_bytes(value, "big"), b"") if size is None else (size, words + value)
         at = end
     return _settings(change(words[:size])) + data[at:]
+
+
+def unnoticed(data, then=None):
+    """An offer that anybody may have passed on: it does not say whence it comes."""
+    first = len(PREFACE) if data.startswith(PREFACE) else 0
+    data = data[:first] + _rewritten(data[first:], lambda offer: offer[:-END] + bytes(END))
+    return data if then is None else then(data)
 
 
 def _settings(payload):

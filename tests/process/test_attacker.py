@@ -80,7 +80,7 @@ class AttackTest(harness.ProcessTest):
             connection, _ = listening.accept()
             with connection:
                 connection.settimeout(10)
-                offer = connection.recv(65536)
+                offer = tampering_proxy.unnoticed(connection.recv(65536))
             name = self.meeting_point(client)
             client.receive()
             client.close()

@@ -5,6 +5,7 @@ import socket
 
 import connect_proxy
 import harness
+import tampering_proxy
 
 PLAIN = harness.Transport.TCP
 NOT_SKEIN = "tcp: peer does not speak Skein"
@@ -66,6 +67,16 @@ class Mixed(MixedTest):
         self.assert_works(client)
         self.assertEqual(proxy.connects, 1)
         self.assert_path(client, "tcp: behind a proxy")
+
+    def test_behind_a_proxy_of_tcp_connections(self):
+        for server_flags, client_flags in (([], []), self.tls()):
+            server = self.server(server_flags)
+            proxy = tampering_proxy.PlainProxy(int(server.address.rsplit(":", 1)[1]))
+            self.addCleanup(proxy.close)
+            client = self.client(f"127.0.0.1:{proxy.port}", client_flags)
+            self.assert_works(client)
+            for end in (client, server):
+                self.assert_path(end, tampering_proxy.PASSED_ON)
 
     def test_a_server_switched_off_is_like_a_plain_one(self):
         server = self.server(mode="off")

@@ -67,6 +67,15 @@ class Versions(harness.ProcessTest):
                 self.assert_path(client, "tcp: no common protocol version (offered 1 to 1, this end has 2)")
 
 
+class ThriftProxy(ThriftLoads, harness.ProcessTest):
+    def test_behind_a_proxy_of_tcp_connections(self):
+        server = self.start(programs.Server, mode="prefer")
+        proxy = tampering_proxy.PlainProxy(int(server.address().rsplit(":", 1)[1]))
+        self.addCleanup(proxy.close)
+        calls = self.served(self.callers(f"127.0.0.1:{proxy.port}", mode="prefer"))
+        self.assertEqual(set(calls.paths), {tampering_proxy.PASSED_ON})
+
+
 class ThriftVersions(ThriftLoads, harness.ProcessTest):
     def paths_through(self, **changes):
         """What the calls of a client went over whose negotiation with a server is changed so."""

@@ -24,6 +24,7 @@ inline Offer SampleOffer() {
   offer.service = Service::kRpc;
   offer.new_link_only = true;
   offer.fabrics = {{"shm", std::string("where to \0meet", 14)}, {"rdma", "an address"}};
+  for (size_t i = 0; i < offer.from.size(); ++i) offer.from[i] = static_cast<char>(1 + i);
   return offer;
 }
 

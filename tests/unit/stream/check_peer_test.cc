@@ -41,6 +41,7 @@ class CheckPeerTest : public testing::Test {
   const std::shared_ptr<fabric::Device> here_ = simulation_.CreateDevice("here");
   const std::shared_ptr<fabric::Device> there_ = simulation_.CreateDevice("there");
   const Route route_{Ip("10.9.0.1"), Ip("10.9.0.2")};
+  const Route way_back_{route_.peer, route_.local};
   ManualWaiter waiter_;
 };
 
@@ -48,7 +49,7 @@ TEST_F(CheckPeerTest, TheListenerSaysNo) {
   const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
   const auto listener = CreateListener(std::make_shared<Suspicious>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
-  const Listener::Result result = listener->Accept(attempt->offer(), route_);
+  const Listener::Result result = listener->Accept(attempt->offer(), way_back_);
   EXPECT_EQ(result.outcome.stream, nullptr);
   EXPECT_EQ(ToString(result.outcome.why), "no RDMA route to the peer (not this one)");
   const Outcome outcome = attempt->Complete(result.answer);
@@ -60,7 +61,7 @@ TEST_F(CheckPeerTest, TheConnectorGivesUp) {
   const auto connector = CreateConnector(std::make_shared<Suspicious>(here_), {}, &waiter_);
   const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
-  const Outcome outcome = attempt->Complete(listener->Accept(attempt->offer(), route_).answer);
+  const Outcome outcome = attempt->Complete(listener->Accept(attempt->offer(), way_back_).answer);
   EXPECT_EQ(outcome.stream, nullptr);
   EXPECT_FALSE(outcome.both_know);
   EXPECT_EQ(ToString(outcome.why), "no RDMA route to the peer (not this one)");
@@ -81,6 +82,25 @@ TEST_F(CheckPeerTest, RdmaMustComeFromThePeersAddressUnlessThePortIsNamed) {
   EXPECT_TRUE(by_address->CheckPeer(route_, "shm", "bytes of its own").ok());
   options.device = "mlx5_0";
   EXPECT_TRUE(CreateHostFabrics(/*shm=*/true, options)->CheckPeer(route_, "rdma", elsewhere).ok());
+}
+
+// By a proxy of TCP connections, which sees nothing of what goes past it, and ends what looks idle.
+TEST_F(CheckPeerTest, AnOfferThatSomebodyHasPassedOnIsRefused) {
+  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto attempt = connector->Begin(route_).value();
+  const Listener::Result result = listener->Accept(attempt->offer(), {route_.peer, Ip("10.9.0.3")});
+  EXPECT_EQ(result.outcome.stream, nullptr);
+  const Outcome outcome = attempt->Complete(result.answer);
+  EXPECT_TRUE(outcome.both_know);
+  EXPECT_EQ(outcome.why.code, FallbackCode::kProxy);
+}
+
+TEST_F(CheckPeerTest, WhereAnAddressIsNotKnownNothingIsSaidOfIt) {
+  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  EXPECT_NE(listener->Accept((*connector->Begin({}))->offer(), way_back_).outcome.stream, nullptr);
+  EXPECT_NE(listener->Accept((*connector->Begin(route_))->offer(), {}).outcome.stream, nullptr);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "core/base/unique_fd.h"
 #include "gtest/gtest.h"
@@ -85,6 +86,36 @@ TEST(RouteOf, BothEndsOfAConnection) {
   const Route route = RouteOf(tcp.client.get());
   EXPECT_TRUE(Is(route.local, LocalOf(tcp.client.get())));
   EXPECT_TRUE(Is(route.peer, LocalOf(tcp.listener.get())));
+}
+
+// However either of them writes it.
+TEST(EndOf, BothEndsOfAConnectionSeeTheSame) {
+  for (const auto& [listening, connecting] :
+       {std::pair(Ipv4("127.0.0.1", 0), Ipv4("127.0.0.1", 0)), std::pair(Ipv6("::1", 0), Ipv6("::1", 0)),
+        std::pair(Ipv6("::", 0), Ipv4("127.0.0.1", 0))}) {
+    const UniqueFd listener(socket(listening.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (bind(listener.get(), listening.get(), listening.size) != 0) continue;  // no IPv6 here
+    ASSERT_EQ(listen(listener.get(), 1), 0) << std::strerror(errno);
+    Address to = connecting;
+    const Address bound = LocalOf(listener.get());
+    reinterpret_cast<sockaddr_in&>(to.storage).sin_port = reinterpret_cast<const sockaddr_in&>(bound.storage).sin_port;
+    const UniqueFd client = Connected(SOCK_STREAM, to);
+    ASSERT_TRUE(client.valid()) << std::strerror(errno);
+    const UniqueFd server(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    const wire::ConnectionEnd end = EndOf(RouteOf(client.get()).local);
+    EXPECT_NE(end, wire::ConnectionEnd());
+    EXPECT_EQ(end, EndOf(RouteOf(server.get()).peer));
+    EXPECT_NE(end, EndOf(RouteOf(server.get()).local));
+  }
+}
+
+TEST(EndOf, NothingButTcpHasOne) {
+  std::array<int, 2> ends = {};
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const UniqueFd one(ends[0]);
+  const UniqueFd other(ends[1]);
+  EXPECT_EQ(EndOf(RouteOf(one.get()).local), wire::ConnectionEnd());
+  EXPECT_EQ(EndOf({}), wire::ConnectionEnd());
 }
 
 // Of a listener that may have one connection waiting, which answers no others.

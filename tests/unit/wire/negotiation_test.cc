@@ -83,6 +83,7 @@ TEST(OfferTest, ComesBackAsItWas) {
     EXPECT_EQ(decoded->fabrics[i].kind, offer.fabrics[i].kind);
     EXPECT_EQ(decoded->fabrics[i].queue_pair, offer.fabrics[i].queue_pair);
   }
+  EXPECT_EQ(decoded->from, offer.from);
   EXPECT_EQ(decoded->lowest_version, offer.lowest_version);
   EXPECT_EQ(decoded->highest_version, offer.highest_version);
 }
