@@ -37,6 +37,7 @@ std::unique_ptr<LivePaths::Entry> LivePaths::Add(LivePath path) {
 }
 
 std::vector<LivePath> LivePaths::List() const {
+  if (InForkedChild()) return {};
   MutexLock lock(&mu_);
   std::vector<LivePath> list;
   list.reserve(paths_.size());

@@ -20,6 +20,7 @@ struct Candidate {
   std::string kind;  // "shm", "rdma"
   std::shared_ptr<fabric::Device> device;
   Fallback why_not;
+  bool named = false;  // by a user, who knows whom it reaches: addresses of the connection are not compared
 };
 
 // Any thread.

@@ -85,7 +85,7 @@ class HostFabrics final : public Fabrics {
     if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
-    return {"rdma", *std::move(device), {}};
+    return {"rdma", *std::move(device), {}, NamesPort(options_)};
   }
 
   bool MayHaveRdma() {

@@ -60,9 +60,7 @@ class UnusedLinks {
 
 // By somebody who would not see what goes over a link, and would end the connection as an idle one.
 bool PassedOn(const wire::Offer& offer, const Route& route) {
-  constexpr wire::ConnectionEnd kUnknown = {};
-  const wire::ConnectionEnd seen = EndOf(route.peer);
-  return offer.from != kUnknown && seen != kUnknown && offer.from != seen;
+  return offer.from != wire::ConnectionEnd() && route.peer.ss_family != 0 && offer.from != EndOf(route.peer);
 }
 
 class PoolingListener final : public LinkListener {
@@ -109,11 +107,17 @@ class PoolingListener final : public LinkListener {
       return FallbackError(FallbackCode::kVersion,
                            absl::StrCat("service ", static_cast<int>(offer->service), " is not served here"));
     }
-    if (PassedOn(*offer, route)) {
-      return FallbackError(FallbackCode::kProxy, "the connection comes from another address than its client's");
-    }
-    const std::vector<Candidate> candidates = fabrics_->For(route);
+    std::vector<Candidate> candidates = fabrics_->For(route);
     std::vector<Fallback> reasons;
+    if (PassedOn(*offer, route)) {
+      const Fallback why = {FallbackCode::kProxy, "the connection comes from another address than its client's"};
+      if (absl::c_none_of(candidates, [](const Candidate& c) { return c.named; })) {
+        return FallbackError(why.code, why.detail);
+      }
+      for (Candidate& candidate : candidates) {
+        if (!candidate.named) candidate = {candidate.kind, nullptr, why};
+      }
+    }
     for (size_t i = 0; i < offer->fabrics.size(); ++i) {
       const std::string& kind = offer->fabrics[i].kind;
       const auto own = absl::c_find_if(candidates, [&](const Candidate& c) { return c.kind == kind; });

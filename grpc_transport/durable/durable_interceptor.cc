@@ -75,9 +75,13 @@ class Ending : public std::enable_shared_from_this<Ending> {
   void GiveTo(InterceptorBatchMethods& batch) ABSL_LOCKS_EXCLUDED(mu_) {
     {
       const MutexLock lock(&mu_);
-      waiting_ = &batch;
+      if (!over_ || telling_) {
+        waiting_ = &batch;
+        return;
+      }
+      Fill(batch);
     }
-    GiveToWhoWaits();
+    batch.Proceed();  // nothing after it: the call may be over
   }
 
  private:
@@ -101,13 +105,11 @@ class Ending : public std::enable_shared_from_this<Ending> {
     {
       const MutexLock lock(&mu_);
       if (over_ && !telling_) std::swap(batch, waiting_);
+      if (batch != nullptr) Fill(*batch);
     }
-    if (batch == nullptr) return;
-    Fill(*batch);
-    batch->Proceed();  // nothing after it: the call may be over, and this with it
+    if (batch != nullptr) batch->Proceed();
   }
-  void Fill(InterceptorBatchMethods& batch) ABSL_LOCKS_EXCLUDED(mu_) {
-    const MutexLock lock(&mu_);
+  void Fill(InterceptorBatchMethods& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
       grpc::ByteBuffer bytes = BufferOf(end_.message);
       auto* const message = static_cast<grpc::protobuf::MessageLite*>(batch.GetRecvMessage());
@@ -163,8 +165,9 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
       return batch->Hijack();
     }
     const bool ends = at(InterceptionHookPoints::PRE_RECV_MESSAGE) || at(InterceptionHookPoints::PRE_RECV_STATUS);
-    if (durable_ && ends) return ending_->GiveTo(*batch);
-    batch->Proceed();
+    if (!durable_ || !ends) return batch->Proceed();
+    const std::shared_ptr<Ending> ending = ending_;  // which else may go as the call ends
+    ending->GiveTo(*batch);
   }
 
  private:

@@ -34,10 +34,13 @@ void Tell(const durable::DurableOutcome& outcome, absl::FunctionRef<void(const D
         .message = end->message});
 }
 
+// gRPC's own service, which it serves without protobuf.
+constexpr absl::string_view kHealthWatch = "/grpc.health.v1.Health/Watch";
+
 // Whether a call of "/package.Service/Method" ends with its one reply: a stream, which a client may name, need not end
 // at all. Of services that protobuf does not know, nobody can tell.
 bool IsUnary(absl::string_view method) {
-  if (absl::StartsWith(method, kOwnService)) return false;
+  if (absl::StartsWith(method, kOwnService) || method == kHealthWatch) return false;
   std::string name(absl::StripPrefix(method, "/"));
   std::replace(name.begin(), name.end(), '/', '.');
   const auto* const known = google::protobuf::DescriptorPool::generated_pool()->FindMethodByName(name);

@@ -44,16 +44,16 @@ class NegotiationProxy:
                 return  # closed
             self._sockets += [client, server]
             offer, answer = self.changes()
-            if not self.noticed:
-                offer = functools.partial(unnoticed, then=offer)
-            for source, sink, change in ((client, server, offer), (server, client, answer)):
-                threading.Thread(target=self._forward, args=(source, sink, change), daemon=True).start()
+            offers = (offer,) if self.noticed else (unnoticed, offer)
+            for source, sink, changes in ((client, server, offers), (server, client, (answer,))):
+                threading.Thread(target=self._forward, args=(source, sink, changes), daemon=True).start()
 
-    def _forward(self, source, sink, change):
+    def _forward(self, source, sink, changes):
         try:
             while data := source.recv(65536):
-                if change is not None:
-                    data, change = self._changed(data, change), None
+                for change in filter(None, changes):
+                    data = self._changed(data, change)
+                changes = ()
                 sink.sendall(data)
             sink.shutdown(socket.SHUT_WR)
         except OSError:
@@ -63,7 +63,7 @@ class NegotiationProxy:
         first = len(PREFACE) if data.startswith(PREFACE) else 0
         if len(data) <= first or (first == 0 and data[0] != MAGIC):
             return data  # an ordinary answer: not ours to change
-        self.changed += 1
+        self.changed += change is not unnoticed
         return data[:first] + change(data[first:])
 
     def changes(self):
@@ -115,6 +115,7 @@ def _rewritten(data, change):
         return data[:5] + len(payload).to_bytes(2, "big") + payload + data[7 + size :]
     size, words, at = None, b"", 0
     while size is None or len(words) < size:
+        assert at < len(data), "not all of it came at once"
         end = at + HTTP2_HEADER + int.from_bytes(data[at : at + 3], "big")
         for setting in range(at + HTTP2_HEADER, end, SETTING):
             value = data[setting + 2 : setting + SETTING]
@@ -123,11 +124,10 @@ def _rewritten(data, change):
     return _settings(change(words[:size])) + data[at:]
 
 
-def unnoticed(data, then=None):
+def unnoticed(data):
     """An offer that anybody may have passed on: it does not say whence it comes."""
     first = len(PREFACE) if data.startswith(PREFACE) else 0
-    data = data[:first] + _rewritten(data[first:], lambda offer: offer[:-END] + bytes(END))
-    return data if then is None else then(data)
+    return data[:first] + _rewritten(data[first:], lambda offer: offer[:-END] + bytes(END))
 
 
 def _settings(payload):

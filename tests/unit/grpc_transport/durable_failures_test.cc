@@ -127,7 +127,8 @@ TEST_P(DurableFailuresTest, AStreamIsNoDurableCall) {
     RawStream raw(Channel());
     ASSERT_TRUE(raw.Say(durable::HelloMessage(durable::ClientId{7}, std::nullopt)));
     uint64_t sequence = 0;
-    for (const char* method : {"/skein.probe.Probe/Hold", kSessionMethod, "/skein.Durable/Presence"}) {
+    for (const char* method :
+         {"/skein.probe.Probe/Hold", kSessionMethod, "/skein.Durable/Presence", "/grpc.health.v1.Health/Watch"}) {
       const std::string call = Encode(LoggedCall{.method = method, .metadata = {}, .message = {}});
       ASSERT_TRUE(raw.Say(durable::CallMessage(++sequence, 0, durable::MakeRequest(call))));
       const absl::StatusOr<LoggedEnd> end = raw.HearEnd();

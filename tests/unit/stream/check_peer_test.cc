@@ -96,6 +96,32 @@ TEST_F(CheckPeerTest, AnOfferThatSomebodyHasPassedOnIsRefused) {
   EXPECT_EQ(outcome.why.code, FallbackCode::kProxy);
 }
 
+TEST_F(CheckPeerTest, OrReachesAFabricThatItsUserHasNamed) {
+  class Named final : public Fabrics {
+   public:
+    explicit Named(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
+    std::vector<Candidate> For(const Route&) override { return {{"sim", device_, {}, true}}; }
+    absl::Status CheckPeer(const Route&, absl::string_view, absl::string_view) override { return absl::OkStatus(); }
+    void Failed(const Route&, absl::string_view) override {}
+
+   private:
+    const std::shared_ptr<fabric::Device> device_;
+  };
+  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = CreateListener(std::make_shared<Named>(there_), {}, &waiter_);
+  const auto attempt = connector->Begin(route_).value();
+  EXPECT_NE(listener->Accept(attempt->offer(), {route_.peer, Ip("10.9.0.3")}).outcome.stream, nullptr);
+}
+
+TEST_F(CheckPeerTest, AProxyThatGoesOnByAUnixSocketIsOneToo) {
+  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto attempt = connector->Begin(route_).value();
+  Route route;
+  route.local.ss_family = route.peer.ss_family = AF_UNIX;
+  EXPECT_EQ(listener->Accept(attempt->offer(), route).outcome.why.code, FallbackCode::kProxy);
+}
+
 TEST_F(CheckPeerTest, WhereAnAddressIsNotKnownNothingIsSaidOfIt) {
   const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
   const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
