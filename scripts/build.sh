@@ -19,6 +19,7 @@ build_preset() {
 }
 
 # build_release [TARGET...]: what is run and installed of Skein, and these; nothing tests a release build.
+# shellcheck disable=SC2120  # ../run passes them
 build_release() {
   verb_setup
   build_preset release {grpc_transport,thrift_transport,tools,examples}/all "$@" || die "the build failed"
@@ -29,6 +30,7 @@ verb_build() {
   is_preset "$preset" || usage_error "unknown preset '$preset'; there are: ${PRESETS[*]}"
   (($# <= 1)) || usage_error "build takes one preset"
   if [[ $preset == release ]]; then
+    # shellcheck disable=SC2119
     build_release
     return
   fi
