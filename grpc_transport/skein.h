@@ -24,8 +24,8 @@ struct Path {
   bool secure = false;  // TLS or the like runs on top
 };
 
-// The connections of this process that Skein has had a say in and that still live, oldest first; none in a forked child.
-// Any thread.
+// The connections of this process that Skein has had a say in and that still live, oldest first; none in a forked
+// child. Any thread.
 SKEIN_EXPORT std::vector<Path> Paths();
 
 namespace grpc_transport {
