@@ -209,6 +209,11 @@ class ProcessTest(unittest.TestCase):
     def assert_calls_succeed(self, client, count=3, size=1000):
         self.assertEqual(client.ask("call", count, size)["statuses"], {"OK": count}, client.log())
 
+    def assert_waiting_call_succeeds(self, client):
+        """One that waits for a connection."""
+        report = client.ask("wait_call", 10000)
+        self.assertEqual(report["statuses"], {"OK": 1}, f"{report['message']}\n{client.log()}")
+
     def assert_path(self, program, path):
         self.assertTrue(program.path().startswith(path), f"{path} expected, got {program.path()}:\n{program.log()}")
 

@@ -135,7 +135,7 @@ class NegativeCache(MixedTest):
             self.assertEqual(client.ask("call", 1, 100)["statuses"], {"UNAVAILABLE": 1}, client.log())
         os.unlink(path)
         self.server([f"--listen=unix:{path}", *server_flags])
-        self.assertEqual(client.ask("wait_call", 10000)["statuses"], {"OK": 1}, client.log())
+        self.assert_waiting_call_succeeds(client)
         self.assert_path(client, harness.expected_path())
 
     def test_an_insecure_plain_server_is_not_remembered(self):

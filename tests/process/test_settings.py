@@ -44,7 +44,7 @@ class Require(SettingsTest):
         client = self.failing_client(server.address, mode="require")
         server.kill()
         self.server([f"--listen={server.address}"])
-        self.assertEqual(client.ask("wait_call", 10000)["statuses"], {"OK": 1}, client.log())
+        self.assert_waiting_call_succeeds(client)
         self.assert_path(client, "shm")
 
     def test_server_refuses_a_plain_client_and_serves_on(self):
