@@ -23,10 +23,10 @@ struct LoggedCall {
   std::string message;
 };
 struct LoggedEnd {
-  std::string method;  // the call's
+  std::string method = {};  // the call's
   grpc::Status status;
-  Metadata trailing;
-  std::string message;  // if the status is OK
+  Metadata trailing = {};
+  std::string message = {};  // if the status is OK
 };
 
 std::string Encode(const LoggedCall& call);

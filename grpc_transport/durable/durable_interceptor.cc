@@ -15,8 +15,6 @@ namespace {
 using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
-LoggedEnd EndOf(const grpc::Status& status) { return {.method = {}, .status = status, .trailing = {}, .message = {}}; }
-
 // By a thread of gRPC's, and under no lock of the caller's.
 void Soon(std::function<void()> what) {
   auto* const alarm = new grpc::Alarm;
@@ -44,7 +42,7 @@ class Ending : public std::enable_shared_from_this<Ending> {
       cancelled_ = true;
       if (!begun_) return;
     }
-    IsSoon(EndOf(grpc::Status(grpc::StatusCode::CANCELLED, "CANCELLED")));
+    IsSoon({.status = {grpc::StatusCode::CANCELLED, "CANCELLED"}});
   }
   void IsSoon(LoggedEnd end) {
     Soon([self = shared_from_this(), end = std::move(end)] { self->Is(end); });
@@ -144,11 +142,13 @@ grpc::Status CheckSize(absl::string_view what, uint64_t size, int64_t most) {
 }
 
 LoggedEnd EndOf(const absl::StatusOr<std::string>& reply, int64_t most_received) {
-  if (!reply.ok()) return EndOf(GrpcStatusOf(reply.status()));
+  if (!reply.ok()) return {.status = GrpcStatusOf(reply.status())};
   absl::StatusOr<LoggedEnd> end = DecodeEnd(*reply);
-  if (!end.ok()) return EndOf(GrpcStatusOf(end.status()));
-  const grpc::Status fits = CheckSize("Received", end->message.size(), most_received);
-  return fits.ok() ? *std::move(end) : EndOf(fits);
+  if (!end.ok()) return {.status = GrpcStatusOf(end.status())};
+  if (const grpc::Status fits = CheckSize("Received", end->message.size(), most_received); !fits.ok()) {
+    return {.status = fits};
+  }
+  return *std::move(end);
 }
 
 class DurableInterceptor final : public grpc::experimental::Interceptor {
@@ -208,7 +208,7 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
     if (!status.ok()) Refuse(status);
   }
 
-  void Refuse(const absl::Status& why) { ending_->IsSoon(EndOf(GrpcStatusOf(why))); }
+  void Refuse(const absl::Status& why) { ending_->IsSoon({.status = GrpcStatusOf(why)}); }
 
   void SetDeadline() {
     const std::chrono::system_clock::time_point deadline = info_.client_context()->deadline();
@@ -216,8 +216,8 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
     alarm_ = std::make_shared<grpc::Alarm>();
     alarm_->Set(deadline, [ending = ending_](bool over) {
       if (!over) return;
-      ending->Is(EndOf(
-          grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded; what is durable may be executed yet")));
+      ending->Is(
+          {.status = {grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded; what is durable may be executed yet"}});
     });
   }
 

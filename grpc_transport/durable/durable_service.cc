@@ -114,14 +114,10 @@ class DurableService::Impl final : public grpc::Service {
   // By one of the service's threads, which waits for the handler.
   std::optional<std::string> Execute(const durable::DurableCall& call) {
     absl::StatusOr<LoggedCall> logged = DecodeCall(call.request);
-    if (!logged.ok()) {
-      return Encode({.method = {}, .status = GrpcStatusOf(logged.status()), .trailing = {}, .message = {}});
-    }
+    if (!logged.ok()) return Encode(LoggedEnd{.status = GrpcStatusOf(logged.status())});
     if (!IsUnary(logged->method)) {
-      return Encode({.method = logged->method,
-                     .status = {grpc::StatusCode::UNIMPLEMENTED, "durable calls are unary"},
-                     .trailing = {},
-                     .message = {}});
+      return Encode(
+          LoggedEnd{.method = logged->method, .status = {grpc::StatusCode::UNIMPLEMENTED, "durable calls are unary"}});
     }
     logged->metadata.emplace_back(kDurableClient, std::string(call.client.begin(), call.client.end()));
     logged->metadata.emplace_back(kDurableSequence, absl::StrCat(call.sequence));
@@ -132,12 +128,11 @@ class DurableService::Impl final : public grpc::Service {
   std::string Outcome(const LoggedEnd& end) const {
     std::string outcome = Encode(end);
     if (outcome.size() <= most_reply_bytes_) return outcome;
-    return Encode({.method = end.method,
-                   .status = {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                              absl::StrCat("executed; but its reply is ", outcome.size(),
-                                           " bytes, of which the server's durable calls take ", most_reply_bytes_)},
-                   .trailing = {},
-                   .message = {}});
+    return Encode(
+        LoggedEnd{.method = end.method,
+                  .status = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             absl::StrCat("executed; but its reply is ", outcome.size(),
+                                          " bytes, of which the server's durable calls take ", most_reply_bytes_)}});
   }
 
   const std::function<bool(const grpc::CallbackServerContext&)> admit_;

@@ -49,10 +49,7 @@ LoggedEnd CallHandler(grpc::Channel& channel, const LoggedCall& call, const grpc
   grpc::ClientContext context;
   for (const auto& [name, value] : call.metadata) context.AddMetadata(name, value);
   grpc::ByteBuffer reply;
-  LoggedEnd end{.method = call.method,
-                .status = CallOnce(channel, context, call.method, request, reply),
-                .trailing = {},
-                .message = {}};
+  LoggedEnd end{.method = call.method, .status = CallOnce(channel, context, call.method, request, reply)};
   end.trailing = Copy(context.GetServerTrailingMetadata());
   if (end.status.ok()) end.message = BytesOf(reply);
   return end;
