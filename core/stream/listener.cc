@@ -94,7 +94,8 @@ class PoolingListener final : public LinkListener {
   using ClientKey = std::pair<wire::ProcessId, std::string>;  // and the fabric's kind
   struct Numbered {
     uint64_t number = 0;
-    std::weak_ptr<Link> link;  // owned by the waiter that watches it, and by its streams
+    std::weak_ptr<Link> link;    // owned by the waiter that watches it, and by its streams
+    bool named_no_more = false;  // the client has asked for another instead
   };
   using Links = std::vector<Numbered>;  // oldest first
 
@@ -157,6 +158,7 @@ class PoolingListener final : public LinkListener {
     result.placement.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
     unused_->AskWhoIsThere();
+    AskOfThoseNamedNoMore(offer, yes);
     return result;
   }
 
@@ -174,7 +176,7 @@ class PoolingListener final : public LinkListener {
     size_t links = 0;
     for (const Numbered& each : LinksOf(offer, yes)) {
       std::shared_ptr<Link> link = each.link.lock();
-      if (link == nullptr || link->finished()) continue;
+      if (link == nullptr || link->finished() || each.named_no_more) continue;
       if (++links > most && best != nullptr) break;
       if (!CanTakeMore(*link) || (best != nullptr && best->ports() <= link->ports())) continue;
       best = std::move(link);
@@ -212,20 +214,32 @@ class PoolingListener final : public LinkListener {
     const absl::StatusOr<bool> in_turns = shares_->BeginToWatch();
     if (!in_turns.ok()) return in_turns.status();
     if (*in_turns) waiter_->Watch(shares_);
+    yes.is_new = true;
+    yes.new_link = {accepted->ring, std::move(accepted->queue_pair_answer)};
+    AddLink(offer, yes, *link);
+    new_link = *link;
+    return NewPort(*link, yes);
+  }
+
+  void AddLink(const wire::Offer& offer, wire::Yes& yes, const std::shared_ptr<Link>& link) {
     MutexLock lock(&mu_);
     absl::erase_if(clients_, [](auto& entry) {
       std::erase_if(entry.second, [](const Numbered& each) { return each.link.expired(); });
       return entry.second.empty();
     });
     yes.link = ++links_made_;
-    yes.is_new = true;
-    yes.new_link = {accepted->ring, std::move(accepted->queue_pair_answer)};
-    Links& links = clients_[ClientKey(offer.process, offered.kind)];
-    // Who wants no other may have none any more.
-    if (offer.new_link_only) links.clear();
-    links.push_back({yes.link, *link});
-    new_link = *link;
-    return NewPort(*link, yes);
+    Links& links = clients_[ClientKey(offer.process, offer.fabrics[yes.fabric].kind)];
+    for (Numbered& older : links) older.named_no_more |= offer.new_link_only;
+    links.push_back({yes.link, link});
+  }
+
+  // Its client may have lost it, of which nothing tells while there is nothing to say. Again, whenever the client
+  // comes: a device that tells nothing is believed for a while only.
+  void AskOfThoseNamedNoMore(const wire::Offer& offer, const wire::Yes& yes) {
+    for (const Numbered& each : LinksOf(offer, yes)) {
+      const std::shared_ptr<Link> link = each.named_no_more ? each.link.lock() : nullptr;
+      if (link != nullptr) link->StillConnected();
+    }
   }
 
   absl::StatusOr<std::shared_ptr<link::Port>> NewPort(const std::shared_ptr<Link>& link, wire::Yes& yes) {

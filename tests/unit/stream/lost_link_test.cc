@@ -84,6 +84,48 @@ TEST(LostLinkTest, WhoHasLostItIsNotPutOntoItByAPeerThatHasNot) {
   EXPECT_NE(second.client, nullptr) << ToString(second.client_why);
 }
 
+// The server waits on it for what the client says, as a server does.
+TEST(LostLinkTest, OneThatAClientHasLostEndsHereWhenItComesByANewOne) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.server, nullptr);
+  first.client->link()->Close();
+  ends.Pump();
+  ASSERT_EQ(ends.client_waiter.watched(), 0U);
+  ASSERT_EQ(ends.server_waiter.watched(), 1U) << "nothing tells of it";
+  const TwoEnds::Pair second = ends.Connect();
+  ASSERT_NE(second.client, nullptr) << ToString(second.client_why);
+  ends.Pump();
+  EXPECT_TRUE(first.server->link()->finished());
+  EXPECT_FALSE(second.server->link()->finished());
+  std::vector<Buffer> read;
+  EXPECT_EQ(first.server->Read(1, read).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(LostLinkTest, OneThatAClientHasNotLostGoesOnUntilItHas) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  const TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.server, nullptr);
+  const auto attempt = ends.connector->Begin({}).value();
+  wire::Offer offer = OfferOf(*attempt);
+  offer.new_link_only = true;
+  const Listener::Result result = ends.listener->Accept(wire::EncodeOffer(offer), {});
+  const std::shared_ptr<Stream> second = attempt->Complete(result.answer).stream;
+  ASSERT_NE(second, nullptr);
+  ends.Pump();
+  EXPECT_FALSE(first.server->link()->finished());
+  EXPECT_FALSE(first.client->link()->finished());
+
+  first.client->link()->Close();
+  ends.Pump();
+  EXPECT_FALSE(first.server->link()->finished()) << "nothing tells of it";
+  const TwoEnds::Pair third = ends.Connect();
+  ASSERT_NE(third.client, nullptr) << ToString(third.client_why);
+  ends.Pump();
+  EXPECT_TRUE(first.server->link()->finished()) << "it is asked for whenever its client comes";
+  EXPECT_FALSE(third.server->link()->finished());
+}
+
 // As after an outage: so many links, then, are not for ever.
 TEST(LostLinkTest, StreamsThatCameAtOnceShareOneLinkWhenTheyComeAgain) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
