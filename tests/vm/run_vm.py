@@ -16,6 +16,7 @@ import sys
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parent
+LOGS = SOURCE.parents[1] / "build/vm/logs"  # vm.sh's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,14 +73,20 @@ def command_of(test, options):
     return [*command, "--", *script]
 
 
+def story(test, process, options):
+    """Of a failure as vm.sh tells it; of what was told something, what it answered."""
+    if process.returncode != 0:
+        return process.stderr
+    return (LOGS / f"{test.name}.log").read_text(errors="replace") if options.of_scripts else ""
+
+
 def run(test, options):
-    """Whether it passed. A failure's story is vm.sh's to tell."""
+    """Whether it passed."""
     start = time.monotonic()
     process = subprocess.run(command_of(test, options), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     passed = process.returncode == 0
     print(f"{test.name:30} {'passed' if passed else 'FAILED'} {time.monotonic() - start:8.1f} s", flush=True)
-    if not passed:
-        print("".join(f"  | {line}\n" for line in process.stderr.splitlines()), end="", flush=True)
+    print("".join(f"  | {line}\n" for line in story(test, process, options).splitlines()), end="", flush=True)
     return passed
 
 
