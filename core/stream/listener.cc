@@ -60,7 +60,8 @@ class UnusedLinks {
 
 // By somebody who would not see what goes over a link, and would end the connection as an idle one.
 bool PassedOn(const wire::Offer& offer, const Route& route) {
-  return offer.from != wire::ConnectionEnd() && route.peer.ss_family != 0 && offer.from != EndOf(route.peer);
+  constexpr wire::ConnectionEnd kNotKnown = {};
+  return offer.from != kNotKnown && route.peer.ss_family != 0 && offer.from != EndOf(route.peer);
 }
 
 class PoolingListener final : public LinkListener {
