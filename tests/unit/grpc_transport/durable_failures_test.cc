@@ -276,9 +276,9 @@ TEST_P(DurableFailuresTest, AServerMayStopWhileItIsCalled) {
   OpenClient();
   std::atomic<bool> enough = false;
   std::atomic<int> answered = 0;
-  std::vector<std::thread> callers;
-  for (int i = 0; i < 3; ++i) {
-    callers.emplace_back([&] {
+  std::vector<std::thread> callers(3);
+  for (std::thread& caller : callers) {
+    caller = std::thread([&] {
       AddReply reply;
       while (!enough) answered += Add(1, &reply).ok();
     });

@@ -64,9 +64,9 @@ TEST_P(DurableTest, ThreadsShareATransport) {
                                             std::make_shared<apache::thrift::async::TConcurrentClientSyncInfo>());
   std::mutex mu;
   std::set<int64_t> numbers;
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
+  std::vector<std::thread> threads(4);
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
       for (int j = 0; j < 50; ++j) {
         client.note("aside");
         const int64_t number = client.append("line");

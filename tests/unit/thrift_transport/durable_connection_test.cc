@@ -78,8 +78,8 @@ TEST_F(DurableConnectionTest, WhoAsksForTooMuchComesBackForTheRest) {
 TEST_F(DurableConnectionTest, RepliesThatAreKeptNowhereAllCome) {
   reply_bytes_ = 100'000;
   Open(1 << 18);
-  std::vector<std::shared_ptr<durable::TestCall>> calls;
-  for (int i = 0; i < 4; ++i) calls.push_back(durable::StartCall(outbox_, "much"));
+  std::vector<std::shared_ptr<durable::TestCall>> calls(4);
+  for (auto& call : calls) call = durable::StartCall(outbox_, "much");
   service_->Start();
   LateReader client(*service_);
   outbox_.Connected([&client](const std::string& message) { client.line().Put(message); });

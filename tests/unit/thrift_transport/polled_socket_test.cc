@@ -90,7 +90,8 @@ TEST_F(PolledSocketTest, AReadThatWouldBlockSaysRetry) {
 TEST_F(PolledSocketTest, IsWritableWhileSomethingCanBeWritten) {
   const auto client = Connect();
   const std::shared_ptr<TSocket> socket = Accept();
-  const std::string text(10'000'000, 'x');
+  std::string text;
+  text.resize(10'000'000, 'x');
   size_t sent = 0;
   const auto write = [&] {
     return socket->write_partial(reinterpret_cast<const uint8_t*>(text.data()) + sent,

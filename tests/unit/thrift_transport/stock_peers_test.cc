@@ -126,7 +126,7 @@ class StockPeersTest : public testing::TestWithParam<Layers> {
   }
 
   Accepting::Serve Serving() {
-    return [this](const Transport& connection) { Serve(*GetParam().server(connection)); };
+    return [](const Transport& connection) { Serve(*GetParam().server(connection)); };
   }
   void ExpectEchoes(const Transport& client) {
     const std::shared_ptr<TProtocol> protocol = GetParam().client(client);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "core/trace/aggregate.h"
 #include "core/trace/chrome_trace.h"
 #include "core/trace/method_table.h"
@@ -59,10 +60,9 @@ TEST(MergedTraceTest, SomethingElseIsNone) {
 // Of a process that answers so, for a command whose stack has an end.
 TEST(MergedTraceTest, WhatIsNestedDeeplyIsNone) {
   const std::string whole = trace::ChromeTrace({}, trace::MethodTable());
-  const std::string open(1'000'000, '[');
-  const std::string close(1'000'000, ']');
-  for (const std::string& deep : {"{\"traceEvents\":[],\"x\":" + open + close + "}",
-                                  "{\"traceEvents\":[{\"pid\":1,\"x\":" + open + close + "}]}"}) {
+  const std::string nested = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  for (const std::string& deep : {absl::StrCat("{\"traceEvents\":[],\"x\":", nested, "}"),
+                                  absl::StrCat("{\"traceEvents\":[{\"pid\":1,\"x\":", nested, "}]}")}) {
     EXPECT_EQ(MergedTrace({deep, whole}).status().code(), absl::StatusCode::kDataLoss);
     EXPECT_EQ(MergedTrace({whole, deep}).status().code(), absl::StatusCode::kDataLoss);
   }
