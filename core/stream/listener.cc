@@ -163,9 +163,12 @@ class PoolingListener final : public LinkListener {
     return result;
   }
 
+  static ClientKey KeyOf(const wire::Offer& offer, const wire::Yes& yes) {
+    return {offer.process, offer.fabrics[yes.fabric].kind};
+  }
   Links LinksOf(const wire::Offer& offer, const wire::Yes& yes) {
     MutexLock lock(&mu_);
-    const auto found = clients_.find(ClientKey(offer.process, offer.fabrics[yes.fabric].kind));
+    const auto found = clients_.find(KeyOf(offer, yes));
     return found == clients_.end() ? Links() : found->second;
   }
 
@@ -229,7 +232,7 @@ class PoolingListener final : public LinkListener {
       return entry.second.empty();
     });
     yes.link = ++links_made_;
-    Links& links = clients_[ClientKey(offer.process, offer.fabrics[yes.fabric].kind)];
+    Links& links = clients_[KeyOf(offer, yes)];
     for (Numbered& older : links) older.named_no_more |= offer.new_link_only;
     links.push_back({yes.link, link});
   }
