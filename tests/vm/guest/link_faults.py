@@ -24,9 +24,8 @@ import rows  # noqa: E402
 from faults import programs  # noqa: E402
 from guests import shell  # noqa: E402
 
-# What an emulated processor can do. A queue pair that Soft-RoCE has silenced (docs/reliability.md, known limits) is given
-# up after 15 s, within the second call.
-SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "30", *guests.SLOW]
+# What an emulated processor can do.
+SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "20", *guests.SLOW]
 # Skein's default: 67 ms. Each packet that is lost behind the others costs that.
 SOON = {"SKEIN_RDMA_TIMEOUT": "14"}
 SERVER = "10.9.0.1"
