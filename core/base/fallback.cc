@@ -94,6 +94,8 @@ absl::Status FallbackError(FallbackCode code, absl::string_view detail) {
   return status;
 }
 
+absl::Status FallbackError(const Fallback& why) { return FallbackError(why.code, why.detail); }
+
 Fallback FallbackOf(const absl::Status& status) {
   Fallback fallback{FallbackCode::kResources, std::string(status.message())};
   if (absl::optional<absl::Cord> payload = status.GetPayload(kPayload)) {

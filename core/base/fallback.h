@@ -54,6 +54,7 @@ Fallback Join(absl::Span<const Fallback> reasons);
 
 // Carries a reason through layers that speak absl::Status: FAILED_PRECONDITION with the code as payload.
 absl::Status FallbackError(FallbackCode code, absl::string_view detail);
+absl::Status FallbackError(const Fallback& why);
 // The reason a status carries; a status without one gives kResources with its message. Not for OK.
 Fallback FallbackOf(const absl::Status& status);
 

@@ -123,10 +123,7 @@ class PoolingConnector final : public LinkConnector {
       const absl::Status status = AddWay(candidate, Join(reasons), offer, ways);
       if (!status.ok()) reasons.push_back(FallbackOf(status));
     }
-    if (ways.empty()) {
-      const Fallback why = Join(reasons);
-      return FallbackError(why.code, why.detail);
-    }
+    if (ways.empty()) return FallbackError(Join(reasons));
     const LinkPool::Introduction introduction = pool_->AttemptBegins(route);
     offer.process = introduction.process;
     offer.new_link_only = introduction.new_link_only;

@@ -114,7 +114,7 @@ class PoolingListener final : public LinkListener {
     if (PassedOn(*offer, route)) {
       const Fallback why = {FallbackCode::kProxy, "the connection comes from another address than its client's"};
       if (absl::c_none_of(candidates, [](const Candidate& c) { return c.named; })) {
-        return FallbackError(why.code, why.detail);
+        return FallbackError(why);
       }
       for (Candidate& candidate : candidates) {
         if (!candidate.named) candidate = {candidate.kind, nullptr, why};
@@ -138,8 +138,7 @@ class PoolingListener final : public LinkListener {
       if (result.ok()) return result;
       reasons.push_back(FallbackOf(result.status()));
     }
-    const Fallback why = Join(reasons);
-    return FallbackError(why.code, why.detail);
+    return FallbackError(Join(reasons));
   }
 
   absl::StatusOr<Result> AcceptFabric(const wire::Offer& offer, const Route& route,

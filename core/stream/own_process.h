@@ -19,8 +19,7 @@ class OwnProcess {
  public:
   absl::Status CheckNotForked() const {
     if (getpid() == pid_ && !InForkedChild()) return absl::OkStatus();
-    const Fallback why = WhyNotForked();
-    return FallbackError(why.code, why.detail);
+    return FallbackError(WhyNotForked());
   }
 
  private:
