@@ -40,9 +40,7 @@ TEST_P(LinksTest, ThoseThatNobodyUsesAreNotKeptWithoutEnd) {
   const auto pending = ends.connector->Begin({}).value();  // meanwhile no link is left
   for (int i = 0; i < 70; ++i) {
     const auto attempt = ends.connector->Begin({}).value();
-    wire::Offer offer = wire::DecodeOffer(attempt->offer()).value();
-    offer.new_link_only = true;
-    const Listener::Result accepted = ends.listener->Accept(wire::EncodeOffer(offer), {});
+    const Listener::Result accepted = ends.listener->Accept(AskingForANewLink(attempt->offer()), {});
     ASSERT_NE(attempt->Complete(accepted.answer).stream, nullptr);
     ends.Pump();
   }
@@ -56,9 +54,7 @@ TEST_P(LinksTest, ThoseWhoseStreamsTheServerHasClosedAreNotKeptWithoutEnd) {
   std::vector<std::shared_ptr<Stream>> kept;
   for (int i = 0; i < 70; ++i) {
     const auto attempt = ends.connector->Begin({}).value();
-    wire::Offer offer = wire::DecodeOffer(attempt->offer()).value();
-    offer.new_link_only = true;
-    Listener::Result accepted = ends.listener->Accept(wire::EncodeOffer(offer), {});
+    Listener::Result accepted = ends.listener->Accept(AskingForANewLink(attempt->offer()), {});
     kept.push_back(attempt->Complete(accepted.answer).stream);
     ends.Pump();
     accepted.outcome.stream->CloseWrite();
@@ -216,9 +212,7 @@ TEST_F(StrangersTest, CannotGiveTwoLinksOneName) {
   const std::shared_ptr<Stream> of_second = Complete(*attempt, Accepted(*second_, *attempt));
   ASSERT_NE(of_second, nullptr);
   const auto further = Begin(2);
-  wire::Offer offer = wire::DecodeOffer(further->offer()).value();
-  offer.new_link_only = true;
-  Listener::Result result = second_->Accept(wire::EncodeOffer(offer), {});
+  Listener::Result result = second_->Accept(AskingForANewLink(further->offer()), {});
   wire::Yes lie = std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
   lie.link = 1;
   const Outcome outcome = further->Complete(wire::EncodeAnswer(lie));

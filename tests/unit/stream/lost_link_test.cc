@@ -1,4 +1,5 @@
 // A link that one end has lost and the other knows nothing of, as with RDMA while there is nothing to say.
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -36,9 +37,8 @@ TEST(LostLinkTest, WhoIsAskedForANewOneNamesNoOlderAgain) {
   ASSERT_NE(first.client, nullptr);
   const auto answer_to = [&](bool new_link_only) {
     const auto attempt = ends.connector->Begin({}).value();
-    wire::Offer offer = OfferOf(*attempt);
-    offer.new_link_only = new_link_only;
-    Listener::Result result = ends.listener->Accept(wire::EncodeOffer(offer), {});
+    const std::string offer = new_link_only ? AskingForANewLink(attempt->offer()) : std::string(attempt->offer());
+    Listener::Result result = ends.listener->Accept(offer, {});
     EXPECT_NE(attempt->Complete(result.answer).stream, nullptr);
     ends.Pump();
     return std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
@@ -107,9 +107,7 @@ TEST(LostLinkTest, OneThatAClientHasNotLostGoesOnUntilItHas) {
   const TwoEnds::Pair first = ends.Connect();
   ASSERT_NE(first.server, nullptr);
   const auto attempt = ends.connector->Begin({}).value();
-  wire::Offer offer = OfferOf(*attempt);
-  offer.new_link_only = true;
-  const Listener::Result result = ends.listener->Accept(wire::EncodeOffer(offer), {});
+  const Listener::Result result = ends.listener->Accept(AskingForANewLink(attempt->offer()), {});
   const std::shared_ptr<Stream> second = attempt->Complete(result.answer).stream;
   ASSERT_NE(second, nullptr);
   ends.Pump();

@@ -15,6 +15,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/stream/connector.h"
+#include "core/wire/negotiation.h"
 #include "tests/support/rdma_device.h"
 
 namespace skein::stream {
@@ -151,6 +152,13 @@ class TwoEnds {
   std::unique_ptr<Connector> connector;
   std::unique_ptr<Listener> listener;
 };
+
+// The offer of a client that asks for a link of its own, as one that has left or lost another.
+inline std::string AskingForANewLink(absl::string_view bytes) {
+  wire::Offer offer = wire::DecodeOffer(bytes).value();
+  offer.new_link_only = true;
+  return wire::EncodeOffer(offer);
+}
 
 inline absl::StatusOr<size_t> WriteText(Stream& stream, absl::string_view text) {
   const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
