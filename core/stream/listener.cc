@@ -145,6 +145,9 @@ class PoolingListener final : public LinkListener {
                                       const std::shared_ptr<fabric::Device>& device, wire::Yes yes) {
     yes.process = id_;
     yes.window = service_->window();
+    // First: what is lost may be what there is no room for.
+    unused_->AskWhoIsThere();
+    if (!device->capabilities().announces_close) AskOfThoseNamedNoMore(offer, yes);
     std::shared_ptr<Link> new_link;
     const size_t most = device->capabilities().copies_on_post ? options_.links : 1;
     absl::StatusOr<std::shared_ptr<link::Port>> port = OnExistingLink(offer, most, yes);
@@ -157,8 +160,6 @@ class PoolingListener final : public LinkListener {
     result.placement.why = yes.passed_over;
     result.placement.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
-    unused_->AskWhoIsThere();
-    AskOfThoseNamedNoMore(offer, yes);
     return result;
   }
 
@@ -236,12 +237,13 @@ class PoolingListener final : public LinkListener {
     links.push_back({yes.link, link});
   }
 
-  // Its client may have lost it, of which nothing tells while there is nothing to say. Again, whenever the client
-  // comes: a device that tells nothing is believed for a while only.
+  // Their client may have lost them, of which nothing tells while there is nothing to say. Again, whenever the client
+  // comes: a device that tells nothing is believed for a while only. Those that it has not come to yet cannot answer.
   void AskOfThoseNamedNoMore(const wire::Offer& offer, const wire::Yes& yes) {
     for (const Numbered& each : LinksOf(offer, yes)) {
-      const std::shared_ptr<Link> link = each.named_no_more ? each.link.lock() : nullptr;
-      if (link != nullptr) link->StillConnected();
+      if (!each.named_no_more && !offer.new_link_only) continue;
+      const std::shared_ptr<Link> link = each.link.lock();
+      if (link != nullptr && link->met()) link->StillConnected();
     }
   }
 

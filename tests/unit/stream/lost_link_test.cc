@@ -1,15 +1,28 @@
 // A link that one end has lost and the other knows nothing of, as with RDMA while there is nothing to say.
-#include <string>
+#include <memory>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/schedule/credits.h"
 #include "core/wire/negotiation.h"
 #include "gtest/gtest.h"
+#include "tests/support/forwarding_device.h"
 #include "tests/unit/stream/two_ends.h"
 
 namespace skein::stream {
 namespace {
+
+// Once it is full it makes no more queue pairs.
+class FullDevice final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
+    if (full) return absl::ResourceExhaustedError("it is full");
+    return ForwardingDevice::CreateQueuePair(options);
+  }
+  bool full = false;
+};
 
 wire::Offer OfferOf(const Connector::Attempt& attempt) { return wire::DecodeOffer(attempt.offer()).value(); }
 
@@ -37,8 +50,7 @@ TEST(LostLinkTest, WhoIsAskedForANewOneNamesNoOlderAgain) {
   ASSERT_NE(first.client, nullptr);
   const auto answer_to = [&](bool new_link_only) {
     const auto attempt = ends.connector->Begin({}).value();
-    const std::string offer = new_link_only ? AskingForANewLink(attempt->offer()) : std::string(attempt->offer());
-    Listener::Result result = ends.listener->Accept(offer, {});
+    const Listener::Result result = ends.listener->Accept(AskingForANewLink(attempt->offer(), new_link_only), {});
     EXPECT_NE(attempt->Complete(result.answer).stream, nullptr);
     ends.Pump();
     return std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
@@ -117,11 +129,44 @@ TEST(LostLinkTest, OneThatAClientHasNotLostGoesOnUntilItHas) {
   first.client->link()->Close();
   ends.Pump();
   EXPECT_FALSE(first.server->link()->finished()) << "nothing tells of it";
-  const TwoEnds::Pair third = ends.Connect();
-  ASSERT_NE(third.client, nullptr) << ToString(third.client_why);
+  const auto third = ends.connector->Begin({}).value();
+  const Listener::Result shared = ends.listener->Accept(AskingForANewLink(third->offer(), false), {});
+  EXPECT_FALSE(std::get<wire::Yes>(wire::DecodeAnswer(shared.answer).value()).is_new);
+  EXPECT_NE(third->Complete(shared.answer).stream, nullptr);
   ends.Pump();
   EXPECT_TRUE(first.server->link()->finished()) << "it is asked for whenever its client comes";
-  EXPECT_FALSE(third.server->link()->finished());
+  EXPECT_FALSE(second->link()->finished());
+}
+
+// Its queue pair has no peer before the answer is read.
+TEST(LostLinkTest, OneThatAClientHasYetToComeToIsNotAskedAfter) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  const auto first = ends.connector->Begin({}).value();
+  const auto second = ends.connector->Begin({}).value();
+  const Listener::Result of_first = ends.listener->Accept(AskingForANewLink(first->offer()), {});
+  const Listener::Result of_second = ends.listener->Accept(AskingForANewLink(second->offer()), {});
+  ends.Pump();
+  const std::shared_ptr<Stream> client = first->Complete(of_first.answer).stream;
+  ASSERT_NE(client, nullptr);
+  EXPECT_NE(second->Complete(of_second.answer).stream, nullptr);
+  ends.Pump();
+  ASSERT_EQ(WriteText(*client, "hello").value(), 5U);
+  ends.Pump();
+  EXPECT_EQ(ReadAll(*of_first.outcome.stream).first, "hello");
+}
+
+TEST(LostLinkTest, OneThatAClientHasLostEndsHereAlsoWhereThereIsNoRoomForANewOne) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  const auto device = std::make_shared<FullDevice>(ends.simulation->CreateDevice("full"));
+  ends.listener = CreateListener(std::make_shared<OneFabric>(device), {}, &ends.server_waiter);
+  const TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.server, nullptr);
+  first.client->link()->Close();
+  ends.Pump();
+  ASSERT_FALSE(first.server->link()->finished()) << "nothing tells of it";
+  device->full = true;
+  EXPECT_EQ(ends.Connect().client, nullptr);
+  EXPECT_TRUE(first.server->link()->finished());
 }
 
 // As after an outage: so many links, then, are not for ever.

@@ -153,10 +153,10 @@ class TwoEnds {
   std::unique_ptr<Listener> listener;
 };
 
-// The offer of a client that asks for a link of its own, as one that has left or lost another.
-inline std::string AskingForANewLink(absl::string_view bytes) {
+// The offer of a client that asks for a link of its own, as one that has left or lost another; or of one that does not.
+inline std::string AskingForANewLink(absl::string_view bytes, bool asking = true) {
   wire::Offer offer = wire::DecodeOffer(bytes).value();
-  offer.new_link_only = true;
+  offer.new_link_only = asking;
   return wire::EncodeOffer(offer);
 }
 
