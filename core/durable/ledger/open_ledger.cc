@@ -105,10 +105,12 @@ absl::Status Ledger::OnRecoveredOutcome(const Entry& entry) {
 
 void Ledger::OnRecoveredMark(const Entry& entry) {
   ClientRecord& client = RecoveredClient(entry.client);
+  client.acknowledged = std::max(client.acknowledged, AcknowledgedBy(entry));
+  // The highest counts, so it is what stays.
+  if (entry.sequence < client.written_mark) return needless_.push_back(entry.position);
   if (client.mark_position) needless_.push_back(*client.mark_position);
   client.mark_position = entry.position;
-  client.written_mark = std::max(client.written_mark, entry.sequence);
-  client.acknowledged = std::max(client.acknowledged, AcknowledgedBy(entry));
+  client.written_mark = entry.sequence;
 }
 
 void Ledger::OnRecoveredForget(const Entry& entry) {

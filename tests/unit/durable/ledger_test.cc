@@ -190,6 +190,22 @@ TEST_F(LedgerTest, ManyThreads) {
   for (uint8_t number = 0; number < 3; ++number) EXPECT_EQ(ledger_->Known(ClientNumber(number)).mark, kEach);
 }
 
+// No ledger writes a lower one behind it; a log whose checksums hold may have it all the same.
+TEST_F(LedgerTest, OfMarksTheHighestStays) {
+  medium_ = std::make_shared<sim::SimulatedMedium>(kRingOffset + 8192, sim::Granule::kSector, 1);
+  Logged logged = OpenLog(medium_->Open());
+  for (const uint64_t mark : {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 3}) {  // enough of them for the head to be moved
+    const Entry entry{.kind = kMark, .client = kAnn, .sequence = mark, .payload = {}};
+    EXPECT_TRUE(logged.log->Append(entry, 0, nullptr).ok());
+  }
+  EXPECT_TRUE(logged.log->Persist().ok());
+  logged.log.reset();
+  Open();
+  Execute(kAnn, 6);
+  Open();
+  EXPECT_EQ(ledger_->Known(kAnn).mark, 6U);
+}
+
 // With checksums that hold: by chance, or because somebody has made them.
 TEST_F(LedgerTest, ASequenceThatNobodyCanHaveSentIsDamage) {
   constexpr uint64_t kNever = (uint64_t{1} << 56) + 1;
