@@ -82,6 +82,7 @@ class NotedDevice final : public ForwardingDevice {
                                               RefusedQueuePair::PeerSees::kItsEnd);
   }
 
+  void RefuseFromNowOn() { refusals_ = {.first = asked_}; }
   void Relent() { refusals_ = {}; }
   size_t asked() const { return asked_; }
   size_t refused() const { return refused_; }

@@ -7,22 +7,11 @@
 #include "core/schedule/credits.h"
 #include "core/wire/negotiation.h"
 #include "gtest/gtest.h"
-#include "tests/support/forwarding_device.h"
+#include "tests/support/noted_device.h"
 #include "tests/unit/stream/two_ends.h"
 
 namespace skein::stream {
 namespace {
-
-// Once it is full it makes no more queue pairs.
-class FullDevice final : public fabric::ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
-    if (full) return absl::ResourceExhaustedError("it is full");
-    return ForwardingDevice::CreateQueuePair(options);
-  }
-  bool full = false;
-};
 
 wire::Offer OfferOf(const Connector::Attempt& attempt) { return wire::DecodeOffer(attempt.offer()).value(); }
 
@@ -157,14 +146,14 @@ TEST(LostLinkTest, OneThatAClientHasYetToComeToIsNotAskedAfter) {
 
 TEST(LostLinkTest, OneThatAClientHasLostEndsHereAlsoWhereThereIsNoRoomForANewOne) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
-  const auto device = std::make_shared<FullDevice>(ends.simulation->CreateDevice("full"));
+  const auto device = std::make_shared<fabric::NotedDevice>(ends.simulation->CreateDevice("full"));
   ends.listener = CreateListener(std::make_shared<OneFabric>(device), {}, &ends.server_waiter);
   const TwoEnds::Pair first = ends.Connect();
   ASSERT_NE(first.server, nullptr);
   first.client->link()->Close();
   ends.Pump();
   ASSERT_FALSE(first.server->link()->finished()) << "nothing tells of it";
-  device->full = true;
+  device->RefuseFromNowOn();
   EXPECT_EQ(ends.Connect().client, nullptr);
   EXPECT_TRUE(first.server->link()->finished());
 }
