@@ -193,7 +193,8 @@ class QueuePair {
   virtual int event_fd() const = 0;
   // Looks for such a change. Returns the state after it. Where the device alone could tell that a peer is gone, and
   // this is asked again and again, it is believed for several times as long as it may try: after that a queue pair
-  // whose requests do not end, though its peer always receives, is in error.
+  // whose requests do not end, though its peer always receives, is in error. What nobody has polled has not ended: poll
+  // the send queue first.
   virtual QueuePairState RefreshState() = 0;
   // Why the state is kError; OK otherwise.
   virtual absl::Status error() const = 0;

@@ -77,10 +77,10 @@ std::vector<std::shared_ptr<Port>> Blocks::TakeWaiters() {
   return ports;
 }
 
-bool Blocks::AllBack() {
+bool Blocks::AllBack(bool tells) {
   MutexLock lock(&mu_);
   const bool all = failed_ || free_.size() == states_.size();
-  flush_wanted_.store(!all, std::memory_order_relaxed);
+  if (!all || tells) flush_wanted_.store(!all, std::memory_order_relaxed);
   return all;
 }
 

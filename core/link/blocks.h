@@ -51,9 +51,9 @@ class Blocks {
   // Who may Take again, if a block is free. By the poller.
   std::vector<std::shared_ptr<Port>> TakeWaiters();
 
-  // Whether the peer has pulled all there was.
-  bool AllBack();
-  // AllBack has been asked, and said no.
+  // Whether the peer has pulled all there was. `tells`: if so, the caller tells all who have heard no.
+  bool AllBack(bool tells);
+  // AllBack has said no, and nobody has told since.
   bool flush_wanted() const { return flush_wanted_.load(std::memory_order_relaxed); }
   // The link is lost: nobody pulls any more.
   void Fail();

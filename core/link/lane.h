@@ -124,9 +124,10 @@ class Lane {
   void TellPresence();
   void RingForUnseen();
 
-  // Whether all that was sent has reached the peer's memory. If not, asks that a completion will tell.
-  bool Flush();
-  // Flush has been asked for, and said no.
+  // Whether all that was sent has reached the peer's memory. If not, asks that a completion will tell. `tells`: if so,
+  // the caller tells all who have heard no. Who merely asks, and hears yes, leaves that to be done.
+  bool Flush(bool tells);
+  // Flush has said no, and nobody has told since.
   bool flush_wanted() const { return flush_wanted_.load(std::memory_order_relaxed); }
   // Nothing is sent or received any more; what waits is forgotten. The queue pair is closed.
   void Fail(const absl::Status& why);
@@ -222,6 +223,7 @@ class Lane {
   size_t AddWhole(Submission& submission, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool AddControl(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool FlushLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   struct Manner {
     bool signaled = false;

@@ -393,24 +393,27 @@ void Lane::AfterReceiving() {
   if (WriteHead(ring::Reserve::kHead, {}).ok()) credits_.OnSent(0);
 }
 
-bool Lane::Flush() {
+bool Lane::Flush(bool tells) {
   MutexLock lock(&mu_);
-  if (!flush_wanted_.exchange(true, std::memory_order_relaxed)) waits_.store(true, std::memory_order_release);
-  if (writer_ != nullptr && error_.ok() && !vacant_) {
-    FlushControl();
-    if (!control_.empty()) return false;
-    // Most requests complete silently: one more, which does not, tells of all before it.
-    if (reached_.load(std::memory_order_relaxed) >= flush_mark_ && flush_mark_ != writer_->posted()) {
-      if (!credits_.CanSend(Credits::Use::kControl)) return false;
-      if (!WriteHead(ring::Reserve::kControl, {.signaled = true}).ok()) return false;
-      credits_.OnSent(0);
-      flush_mark_ = writer_->posted();
-      queues_.Poll();
-    }
-    if (reached_.load(std::memory_order_relaxed) != writer_->posted()) return false;
+  const bool flushed = FlushLocked();
+  if (!flushed && !flush_wanted()) waits_.store(true, std::memory_order_release);
+  if (!flushed || tells) flush_wanted_.store(!flushed, std::memory_order_relaxed);
+  return flushed;
+}
+
+bool Lane::FlushLocked() {
+  if (writer_ == nullptr || !error_.ok() || vacant_) return true;
+  FlushControl();
+  if (!control_.empty()) return false;
+  // Most requests complete silently: one more, which does not, tells of all before it.
+  if (reached_.load(std::memory_order_relaxed) >= flush_mark_ && flush_mark_ != writer_->posted()) {
+    if (!credits_.CanSend(Credits::Use::kControl)) return false;
+    if (!WriteHead(ring::Reserve::kControl, {.signaled = true}).ok()) return false;
+    credits_.OnSent(0);
+    flush_mark_ = writer_->posted();
+    queues_.Poll();
   }
-  flush_wanted_.store(false, std::memory_order_relaxed);
-  return true;
+  return reached_.load(std::memory_order_relaxed) == writer_->posted();
 }
 
 bool Lane::awaited() const {

@@ -148,9 +148,9 @@ void Link::EndQuiet() {
   for (const auto& lane : all_lanes()) lane->RingForUnseen();
 }
 
-bool Link::Flushed() {
-  bool flushed = blocks_.AllBack();
-  for (const auto& lane : all_lanes()) flushed &= lane->Flush();
+bool Link::Flush(bool tells) {
+  bool flushed = blocks_.AllBack(tells);
+  for (const auto& lane : all_lanes()) flushed &= lane->Flush(tells);
   return flushed;
 }
 
@@ -200,7 +200,9 @@ bool Link::attached() const {
 }
 
 bool Link::StillConnected() {
-  return !finished() && absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->StillConnected(); });
+  if (finished()) return false;
+  queues_->Poll();  // a device that has told long ago, when nobody looked, is not silent
+  return absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->StillConnected(); });
 }
 
 void Link::CloseIfUnused() {

@@ -126,7 +126,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool StillConnected();
   // Whether all that was sent has reached the peer's memory, what it has to pull included. If not, `on_flushed` (see
   // below) is called when it has.
-  bool Flushed();
+  bool Flushed() { return Flush(/*tells=*/false); }
   // Calls `then` once that is so, or with why it never will be: from a poll, or at once; with no lock held.
   void WhenFlushed(std::function<void(const absl::Status&)> then);
   // Called by the poller with no lock held, when that is so or the link is lost. Set before the link is shared.
@@ -171,6 +171,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   Lane& last() const { return *lanes_[lanes() - 1]; }
   absl::Span<const std::unique_ptr<Lane>> all_lanes() const { return absl::MakeConstSpan(lanes_).first(lanes()); }
   absl::StatusOr<Lane*> AddLane();
+  bool Flush(bool tells);  // see Lane
   // Why not all that was sent may ever arrive; OK if it may.
   absl::Status send_error() const;
   void JoinShares();

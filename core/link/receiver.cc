@@ -234,7 +234,7 @@ void Link::TellFlushed() {
   {
     MutexLock lock(&flush_mu_);
     // Asked under the lock: who has begun to wait since may have sent more.
-    if (!Flushed()) return;
+    if (!Flush(/*tells=*/true)) return;
     waiters.swap(flush_waiters_);
   }
   const absl::Status status = send_error();

@@ -80,21 +80,24 @@ TEST_F(BlocksTest, OnlyWhatIsOutCanBePulled) {
 }
 
 TEST_F(BlocksTest, AllAreBackWhenTheLastWasPulled) {
-  EXPECT_TRUE(blocks_.AllBack());
+  EXPECT_TRUE(blocks_.AllBack(/*tells=*/false));
+  EXPECT_FALSE(blocks_.flush_wanted());
   const std::vector<uint32_t> numbers = TakeAndAnnounce(2);
-  EXPECT_FALSE(blocks_.AllBack());
+  EXPECT_FALSE(blocks_.AllBack(/*tells=*/false));
   EXPECT_TRUE(blocks_.flush_wanted());
   ASSERT_TRUE(blocks_.OnPulled(numbers[1]).ok());
-  EXPECT_FALSE(blocks_.AllBack());
+  EXPECT_FALSE(blocks_.AllBack(/*tells=*/true));
   ASSERT_TRUE(blocks_.OnPulled(numbers[0]).ok());
-  EXPECT_TRUE(blocks_.AllBack());
+  EXPECT_TRUE(blocks_.AllBack(/*tells=*/false));
+  EXPECT_TRUE(blocks_.flush_wanted()) << "who has heard no has not been told";
+  EXPECT_TRUE(blocks_.AllBack(/*tells=*/true));
   EXPECT_FALSE(blocks_.flush_wanted());
 }
 
 TEST_F(BlocksTest, NobodyWaitsForAPeerThatIsGone) {
   TakeAndAnnounce(1);
   blocks_.Fail();
-  EXPECT_TRUE(blocks_.AllBack());
+  EXPECT_TRUE(blocks_.AllBack(/*tells=*/false));
 }
 
 TEST(BlocksWithoutMemoryTest, SaySo) {

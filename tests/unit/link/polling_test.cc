@@ -153,6 +153,37 @@ TEST_F(PollingTest, WhoArmsWithinAPollMissesNothing) {
   EXPECT_EQ(to_->received, 9u);
 }
 
+// A device that has told, when nobody looked, is not taken for one that tells nothing.
+TEST_F(PollingTest, WhoAsksForThePeerTakesFirstWhatHasCompleted) {
+  Say("a word");
+  EXPECT_FALSE(client_->Flushed()) << "asks for a completion";
+  simulation_.RunUntilIdle();
+  ASSERT_FALSE(client_->Flushed()) << "has taken it already";
+  EXPECT_TRUE(client_->StillConnected());
+  EXPECT_TRUE(client_->Flushed());
+}
+
+TEST_F(PollingTest, WhoHearsThatAllIsFlushedLeavesOthersToBeTold) {
+  int told = 0;
+  client_->set_on_flushed([&] { ++told; });
+  Say("a word");
+  EXPECT_FALSE(client_->Flushed()) << "is to be told";
+  while (client_->Poll()) {
+  }
+  EXPECT_EQ(told, 0);
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(client_->StillConnected());
+  EXPECT_TRUE(client_->Flushed()) << "asks in between";
+  while (client_->Poll()) {
+  }
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(server_->Drain());
+  server_->SendControl(to_, wire::ItemKind::kCloseWrite, {});
+  simulation_.RunUntilIdle();
+  EXPECT_TRUE(client_->Poll());
+  EXPECT_EQ(told, 1) << "nobody has asked since";
+}
+
 TEST_F(PollingTest, ALostLinkIsDrained) {
   Say("last words");
   server_->Close();

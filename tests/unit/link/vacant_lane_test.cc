@@ -83,7 +83,7 @@ TEST_F(VacantLaneTest, ItsFailureIsNobodysLoss) {
     for (const auto& queues : queues_) queues->Poll();
   }
   EXPECT_TRUE(here_.error().ok()) << here_.error();
-  EXPECT_TRUE(here_.Flush());
+  EXPECT_TRUE(here_.Flush(/*tells=*/false));
   EXPECT_TRUE(here_.StillConnected());
   EXPECT_FALSE(here_.Ends());
 }
