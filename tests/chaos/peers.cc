@@ -95,7 +95,7 @@ void Peers::Connect(size_t client, Given given) {
   negotiation.end = node.fabrics->last();
   negotiation.given = std::move(given);
   // Not before the news of links that this process has closed: where closing is announced, a server knows of it by the
-  // time it hears anything later.
+  // time it hears anything later. Nor do they pass where that does not (Forward).
   negotiation.due = world_.simulation().now() + world_.longest_flight() +
                     world_.dice().Between(absl::ZeroDuration(), absl::Microseconds(40));
 }
@@ -124,7 +124,7 @@ void Peers::Complete(Negotiation& negotiation) {
 
 // True: it is over.
 bool Peers::Forward(Negotiation& negotiation) {
-  if (world_.simulation().now() < negotiation.due) return false;
+  if (world_.simulation().now() < negotiation.due || world_.parted(negotiation.client, 0)) return false;
   if (!negotiation.answered) {
     if (world_.awake(0)) Answer(negotiation);
     return false;

@@ -42,6 +42,7 @@ class World {
   absl::Duration wall_jumps() const { return wall_jumps_; }
   size_t processes() const { return processes_.size(); }
 
+  bool parted(size_t a, size_t b) const { return simulation_.Partitioned(processes_[a].name, processes_[b].name); }
   bool announces_close() const { return config_.announce_close; }
   // The longest that anything is on its way when nothing is broken, the news that a connection was closed among it.
   absl::Duration longest_flight() const { return config_.latency + config_.jitter; }

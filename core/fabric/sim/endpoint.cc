@@ -51,7 +51,9 @@ void Endpoint::Close() {
   if (!was_open || !world_.config.announce_close || !device_->alive) return;
   world_.events.After(world_.network.Flight(world_.random), [self = shared_from_this()] {
     const auto peer = self->peer_.lock();
-    if (peer != nullptr && self->PathOpen()) peer->PeerClosed();
+    if (peer == nullptr) return;
+    peer->peer_closed_ = true;
+    peer->HearOfClose();
   });
 }
 
@@ -69,7 +71,8 @@ void Endpoint::Detach() {
   world_.endpoints.erase(number_);
 }
 
-void Endpoint::PeerClosed() {
+void Endpoint::HearOfClose() {
+  if (!peer_closed_ || !PathOpen()) return;
   Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer closed the connection"));
 }
 
@@ -88,6 +91,7 @@ void Endpoint::PeerChanged() {
   }
   if (PathOpen()) ReleaseStalled();
   WatchPeer();
+  HearOfClose();
 }
 
 void Endpoint::AskPeer() {

@@ -101,7 +101,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   absl::Time WaitsSince() const;
   void WatchPeer();
   void CheckPeer();
-  void PeerClosed();
+  void HearOfClose();
   void Report(const Late& report);
   void Push(const Late& report);
   void PushNext();
@@ -150,6 +150,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   absl::Time unreachable_since_ = absl::InfiniteFuture();
   absl::Time asked_at_ = absl::InfiniteFuture();  // whether the peer is there, and not answered
   bool watching_ = false;                         // a CheckPeer is scheduled
+  bool peer_closed_ = false;                      // is heard of once the path is open
 
   std::deque<Outstanding> unacked_;
   std::deque<Packet> wire_;

@@ -90,6 +90,11 @@ void Simulation::Heal(absl::string_view a, absl::string_view b) {
   for (const auto& [number, endpoint] : world_->endpoints) endpoint->PeerChanged();
 }
 
+bool Simulation::Partitioned(absl::string_view a, absl::string_view b) const {
+  MutexLock lock(&world_->mu);
+  return world_->network.Blocked(a, b);
+}
+
 bool Simulation::FailQueuePair(QueuePair* queue_pair) {
   MutexLock lock(&world_->mu);
   for (const auto& [number, endpoint] : world_->endpoints) {

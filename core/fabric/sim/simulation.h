@@ -53,6 +53,7 @@ class Simulation {
   // Nothing passes between the two until Heal. Whatever was not given up by then (retry_time) arrives after it.
   void Partition(absl::string_view a, absl::string_view b);
   void Heal(absl::string_view a, absl::string_view b);
+  bool Partitioned(absl::string_view a, absl::string_view b) const;
 
   // The queue pair fails in an event of its own, next at the current time; the peer finds out by itself. False:
   // not a queue pair of this simulation.

@@ -69,6 +69,16 @@ TEST_F(Faults, WhoAsksInAPartitionThatHealsHearsNothing) {
   EXPECT_EQ(pair_.a.queue_pair->RefreshState(), QueuePairState::kReady);
 }
 
+TEST_F(Faults, ThatThePeerHasClosedIsHeardWhenThePartitionHeals) {
+  simulation_.Partition("a", "b");
+  pair_.b.queue_pair->Close();
+  simulation_.RunUntilIdle();
+  EXPECT_EQ(pair_.a.queue_pair->state(), QueuePairState::kReady);
+  simulation_.Heal("a", "b");
+  EXPECT_EQ(pair_.a.queue_pair->state(), QueuePairState::kError);
+  EXPECT_EQ(pair_.a.queue_pair->error().message(), "the peer closed the connection");
+}
+
 TEST_F(Faults, AKilledDeviceIsDeadForItsUser) {
   simulation_.KillDevice("b");
   EXPECT_EQ(pair_.b.queue_pair->state(), QueuePairState::kError);
