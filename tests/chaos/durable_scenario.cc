@@ -115,7 +115,7 @@ bool DurableScenario::Settled() const {
   for (const Place& place : places_) {
     if (place.client != nullptr && place.client->unanswered() > 0) return false;
   }
-  return true;
+  return server_->unfinished() == 0;  // of clients that have died, too
 }
 
 std::string DurableScenario::Unsettled() const {
@@ -126,7 +126,7 @@ std::string DurableScenario::Unsettled() const {
                     place.connecting ? ", connecting" : "", place.client->connected() ? ", connected" : "",
                     server_->connected(place.connection) ? ", connected at the server" : "", "; ");
   }
-  return text;
+  return absl::StrCat(text, "the server has ", server_->unfinished(), " calls to finish");
 }
 
 }  // namespace skein::chaos

@@ -29,6 +29,8 @@ class DurableServer {
   bool connected(uint64_t connection) const { return sessions_.contains(connection); }
   void Disconnect(uint64_t connection, bool drain);
   void Work();
+  // Calls that it has taken and not finished.
+  uint64_t unfinished() const { return service_->load().unfinished; }
   // Replies are kept until so many newer ones came, or so many bytes of them, or the log has gone on so far, or time.
   bool MayBeLetGo(const DurableRecord& record) const;
   // What it was told to be safe of each call, once.
