@@ -163,6 +163,13 @@ std::string Peers::Links() const {
   return text;
 }
 
+bool Peers::lost_is_left() const {
+  const auto links = nodes_[0].process->links();
+  return negotiations_.empty() && !links.empty() &&
+         std::all_of(links.begin(), links.end(), [](const auto& link) { return EndOf(*link)->broken(); }) &&
+         std::all_of(nodes_.begin() + 1, nodes_.end(), [](const Node& node) { return node.process->links().empty(); });
+}
+
 bool Peers::links_are_left() const {
   return std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) { return !node.process->links().empty(); });
 }

@@ -95,7 +95,9 @@ void RpcScenario::Step() {
   const auto active = static_cast<size_t>(
       std::count_if(callers_.begin(), callers_.end(), [](const auto& caller) { return !caller->over(); }));
   const size_t client = 1 + dice.Below(world_.processes() - 1);
-  if (!finishing_ && active < kMostCallers && world_.awake(client) && dice.OneIn(active < 2 ? 10 : 60)) Begin(client);
+  const bool may_come = finishing_ ? peers_->lost_is_left() : active < kMostCallers;
+  const uint64_t seldom = finishing_ ? 300 : active < 2 ? 10 : 60;
+  if (may_come && world_.awake(client) && dice.OneIn(seldom)) Begin(client);
   for (const auto& caller : callers_) {
     if (caller->over()) continue;
     if (world_.awake(caller->client())) caller->Act(finishing_);

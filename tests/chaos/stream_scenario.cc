@@ -52,7 +52,9 @@ void StreamScenario::Step() {
   const auto active =
       static_cast<size_t>(std::count_if(talks_.begin(), talks_.end(), [](const auto& talk) { return !talk->over(); }));
   const size_t client = 1 + dice.Below(world_.processes() - 1);
-  if (!finishing_ && active < kMostTalks && world_.awake(client) && dice.OneIn(active < 2 ? 10 : 60)) Begin(client);
+  const bool may_come = finishing_ ? peers_->lost_is_left() : active < kMostTalks;
+  const uint64_t seldom = finishing_ ? 300 : active < 2 ? 10 : 60;
+  if (may_come && world_.awake(client) && dice.OneIn(seldom)) Begin(client);
   for (const auto& talk : talks_) {
     if (talk->over()) continue;
     Act(*talk, Talk::kClient);
