@@ -39,6 +39,7 @@ void FaultCompletionQueue::TakeIn() {
       if (taken && entry.queue_pair != nullptr && device_.watch() != nullptr) {
         device_.watch()->OnReceived(entry.queue_pair->id());
       }
+      entry.late = IsHeld(entry);
       entries_.push_back(entry);
     }
   }
@@ -53,6 +54,7 @@ size_t FaultCompletionQueue::Poll(absl::Span<fabric::Completion> out) {
       continue;
     }
     out[count++] = entry->completion;
+    signaled_ |= entry->late;
     entry = entries_.erase(entry);
   }
   return count;
@@ -66,14 +68,14 @@ void FaultCompletionQueue::Forget(FaultQueuePair* queue_pair) {
     return entry.queue_pair == queue_pair && !kept;
   });
   for (Entry& entry : entries_) {
-    if (entry.queue_pair == queue_pair) entry = {entry.completion, nullptr};
+    if (entry.queue_pair == queue_pair) entry.queue_pair = nullptr;
     if (entry.queue_pair == nullptr) entry.completion.queue_pair = nullptr;
   }
 }
 
-// What comes late wakes late.
+// What comes late wakes late; also when another than who sleeps takes it.
 bool FaultCompletionQueue::WouldWake() {
-  return device_.simulation().WouldWake(queue_.get()) ||
+  return signaled_ || device_.simulation().WouldWake(queue_.get()) ||
          std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return !IsHeld(entry); });
 }
 

@@ -24,7 +24,10 @@ class FaultCompletionQueue final : public fabric::CompletionQueue {
   void Wake() override { queue_->Wake(); }
   absl::Status Watch(int fd) override { return queue_->Watch(fd); }
   void Forget(int fd) override { queue_->Forget(fd); }
-  void AckEvents() override { queue_->AckEvents(); }
+  void AckEvents() override {
+    signaled_ = false;
+    queue_->AckEvents();
+  }
 
   // The queue pair is being destroyed.
   void Forget(FaultQueuePair* queue_pair);
@@ -35,6 +38,7 @@ class FaultCompletionQueue final : public fabric::CompletionQueue {
   struct Entry {
     fabric::Completion completion;
     FaultQueuePair* queue_pair = nullptr;
+    bool late = false;  // it was held back when it came
   };
 
   static bool IsHeld(const Entry& entry);
@@ -43,6 +47,7 @@ class FaultCompletionQueue final : public fabric::CompletionQueue {
   FaultDevice& device_;
   const std::unique_ptr<fabric::CompletionQueue> queue_;
   std::deque<Entry> entries_;
+  bool signaled_ = false;  // since the last AckEvents, by what came late
 };
 
 }  // namespace skein::chaos
