@@ -197,6 +197,23 @@ TEST(LostLinkTest, ThoseToOtherAddressesAreSharedAsBefore) {
   EXPECT_FALSE(OfferOf(*ends.connector->Begin(other).value()).new_link_only);
 }
 
+// Who ends a stream that the peer has given up says nothing that could fail.
+TEST(LostLinkTest, WhoHasDiedIsFoundOutWhenItsLastStreamEnds) {
+  TwoEnds ends(FabricKindUnderTest::kSilentSim);
+  TwoEnds::Pair first = ends.Connect();
+  ASSERT_NE(first.server, nullptr);
+  first.client->Abort(absl::CancelledError("given up"));
+  do {  // until that has arrived; the client does not look
+    ends.simulation->RunUntilIdle();
+  } while (ends.server_waiter.PollAll());
+  ends.simulation->KillDevice("client");
+  ends.Pump();
+  ASSERT_EQ(ends.server_waiter.watched(), 1U) << "nothing tells of it";
+  first.server = nullptr;
+  ends.Pump();
+  EXPECT_EQ(ends.server_waiter.watched(), 0U);
+}
+
 // When its last stream ended here, the client was there; it dies, silently, before it has left the link.
 TEST(LostLinkTest, WhoDiesBeforeLeavingIsFoundOutWhenSomebodyElseComes) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
