@@ -65,11 +65,11 @@ Connection::Connection(std::shared_ptr<ClientPort> port, std::shared_ptr<link::L
       tcp_(std::move(tcp)),
       memory_(port_->link(), port_->room()),
       on_end_(std::move(on_end)) {
-  if (lifeline_ != nullptr) port_->room().Add(lifeline_);
+  if (lifeline_ != nullptr) port_->room()->Add(lifeline_);
 }
 
 Connection::~Connection() {
-  if (lifeline_ != nullptr) port_->room().Remove(lifeline_);
+  if (lifeline_ != nullptr) port_->room()->Remove(lifeline_);
   port_->Close(absl::CancelledError("the connection was closed by this end"));
   if (on_end_) on_end_();
 }
@@ -78,7 +78,7 @@ absl::StatusOr<std::string> Connection::Call(uint32_t handler, absl::string_view
   PendingCall call;
   if (!call.BeginOn(port_)) return call.answer_.status;
   const Request one{call.slot_, handler, request};
-  const bool done = port_->room().SendAndWait([&] { port_->Start({&one, 1}); }, call.slot_->ticket, After(timeout));
+  const bool done = port_->room()->SendAndWait([&] { port_->Start({&one, 1}); }, call.slot_->ticket, After(timeout));
   if (absl::Status status = call.End(done); !status.ok()) return status;
   return call.TakeReply();
 }
@@ -99,7 +99,7 @@ void Connection::Start(absl::Span<const CallRequest> requests) {
 
 absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
   if (!call.under_way_) return call.answer_.status;
-  return call.End(call.slot_->ticket.done() || port_->room().Wait(call.slot_->ticket, After(timeout)));
+  return call.End(call.slot_->ticket.done() || port_->room()->Wait(call.slot_->ticket, After(timeout)));
 }
 
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
@@ -192,7 +192,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   // anybody polling at this end (shared memory is mapped at its first use, which takes both).
   // Once for a link: one that is busy has always something under way.
   static absl::Status Reach(ClientPort& port, Deadline deadline) {
-    if (port.room().reached()) return absl::OkStatus();
+    if (port.room()->reached()) return absl::OkStatus();
     link::Link& link = port.link();
     struct Reached {
       absl::Status status;
@@ -207,7 +207,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
       if (Clock::now() >= deadline) return absl::UnavailableError("both ends agree, but nothing arrives");
       if (!link.Poll()) sched_yield();
     }
-    if (reached->status.ok()) port.room().set_reached();
+    if (reached->status.ok()) port.room()->set_reached();
     return reached->status;
   }
 

@@ -58,7 +58,7 @@ class ClientPort final : public link::Port {
   // All of them are sent together. What goes wrong with that is each one's answer: RESOURCE_EXHAUSTED when one is too
   // large, UNAVAILABLE when the link is lost.
   void Start(absl::Span<const Request> requests);
-  link::LinkRoom& room() { return *room_; }
+  const std::shared_ptr<link::LinkRoom>& room() const { return room_; }
   link::Link& link() { return *link_; }
   // Why no call can be made any more; OK if one can.
   absl::Status error() const ABSL_LOCKS_EXCLUDED(mu_);

@@ -15,18 +15,19 @@ constexpr size_t kBlocks = 16;
 
 class Waiting final : public link::MemoryOperation {
  public:
-  explicit Waiting(link::LinkRoom& room) : room_(room) { ticket.Begin(); }
+  explicit Waiting(const std::shared_ptr<link::LinkRoom>& room) : room_(room) { ticket.Begin(); }
+  // Once it is brought, its owner may let go of the room, while a thread that only asks after the peer is here.
   void OnDone(fabric::CompletionStatus with) override {
-    link::LinkRoom& room = room_;
+    const std::shared_ptr<link::LinkRoom> room = room_;
     status = with;
-    room.Bring(ticket);
+    room->Bring(ticket);
   }
 
   link::Ticket ticket;
   fabric::CompletionStatus status = fabric::CompletionStatus::kSuccess;
 
  private:
-  link::LinkRoom& room_;
+  const std::shared_ptr<link::LinkRoom>& room_;
 };
 
 absl::Status Check(const RemoteRegion& region, uint64_t offset, uint64_t size, uint32_t access) {
@@ -86,7 +87,7 @@ absl::Status RemoteMemory::Run(fabric::SendRequest request, std::byte* bytes, si
   operation.local = local;
   if (absl::Status posted = link_.Operate(operation); !posted.ok()) return posted;
   // Without a limit: the memory is the device's until it is done, or the link lost.
-  room_.Wait(operation.ticket, Deadline::max());
+  room_->Wait(operation.ticket, Deadline::max());
   if (operation.status != fabric::CompletionStatus::kSuccess) {
     return absl::UnavailableError(
         absl::StrCat("the link to the server is lost: ", fabric::CompletionStatusName(operation.status)));
