@@ -271,9 +271,11 @@ class Lane {
   Outgoing outgoing_ ABSL_GUARDED_BY(mu_);                         // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(mu_);
   std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(mu_);
-  // Whether there are any; written under mu_, as flush_wanted_ is. Relaxed: the poller, who asks without the lock, has
-  // had it, or the queues', since what it is to act on (a head, a completion) came to be.
+  // Whether there are any; written under mu_. Relaxed: the poller, who asks without the lock, has had it, or the
+  // queues', since what it is to act on (a head, a completion) came to be.
   std::atomic<bool> room_wanted_ = false;
+  // The same, of Flush, which looks before it says so: the poller must have had mu_ (AfterReceiving, awaited) since the
+  // completion was taken; the queues' lock is not enough.
   std::atomic<bool> flush_wanted_ = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   schedule::Credits credits_ ABSL_GUARDED_BY(mu_);

@@ -191,7 +191,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void CloseLane();
   absl::Status OnCloseLane();
   absl::Status OnLaneClosed();
-  void GoOnClosing();
+  bool GoOnClosing();  // true: a lane has been dropped
   void DropLane();
 
   // large_payloads.cc: by the owner of the polling, but for sending

@@ -152,13 +152,14 @@ bool Link::PollOwned() {
   const bool over =
       ends && (messages == 0 || absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->spent(); }));
   const bool lost = !status.ok() || over;
-  const bool flush_wanted = looked && !lost && FlushWanted();
+  bool flush_wanted = looked && !lost && FlushWanted();
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else {
     Resize();
     AfterPlacing();
-    GoOnClosing();
+    // A lane that goes takes along that it has just been asked, and has said no.
+    flush_wanted |= GoOnClosing();
   }
   NotifyTouched();
   if (flush_wanted || lost) TellFlushed();

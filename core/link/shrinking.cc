@@ -24,12 +24,14 @@ absl::Status Link::OnLaneClosed() {
 }
 
 // When no message is being read, for a peer may say on a lane that it is gone.
-void Link::GoOnClosing() {
+bool Link::GoOnClosing() {
   if (last_lane_ == LastLane::kVacating && placed_ && last().IsVacant()) {
     first().SendControl(passive_ ? wire::ItemKind::kLaneClosed : wire::ItemKind::kCloseLane, {});
     last_lane_ = passive_ ? LastLane::kGone : LastLane::kClosing;
   }
-  if (last_lane_ == LastLane::kGone) DropLane();
+  if (last_lane_ != LastLane::kGone) return false;
+  DropLane();
+  return true;
 }
 
 void Link::DropLane() {
