@@ -54,10 +54,17 @@ size_t FaultCompletionQueue::Poll(absl::Span<fabric::Completion> out) {
       continue;
     }
     out[count++] = entry->completion;
-    signaled_ |= entry->late;
+    if (entry->late && std::exchange(armed_, false)) signaled_ = true;
     entry = entries_.erase(entry);
   }
   return count;
+}
+
+// What is there already wakes nobody.
+absl::Status FaultCompletionQueue::Arm(fabric::WakeFor what) {
+  for (Entry& entry : entries_) entry.late &= IsHeld(entry);
+  armed_ = true;
+  return queue_->Arm(what);
 }
 
 void FaultCompletionQueue::Forget(FaultQueuePair* queue_pair) {

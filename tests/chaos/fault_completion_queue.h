@@ -19,13 +19,13 @@ class FaultCompletionQueue final : public fabric::CompletionQueue {
 
   // In each queue pair's order; of several, those that hold nothing back overtake.
   size_t Poll(absl::Span<fabric::Completion> out) override;
-  absl::Status Arm(fabric::WakeFor what) override { return queue_->Arm(what); }
+  absl::Status Arm(fabric::WakeFor what) override;
   int fd() const override { return queue_->fd(); }
   void Wake() override { queue_->Wake(); }
   absl::Status Watch(int fd) override { return queue_->Watch(fd); }
   void Forget(int fd) override { queue_->Forget(fd); }
   void AckEvents() override {
-    signaled_ = false;
+    armed_ = signaled_ = false;
     queue_->AckEvents();
   }
 
@@ -47,7 +47,8 @@ class FaultCompletionQueue final : public fabric::CompletionQueue {
   FaultDevice& device_;
   const std::unique_ptr<fabric::CompletionQueue> queue_;
   std::deque<Entry> entries_;
-  bool signaled_ = false;  // since the last AckEvents, by what came late
+  bool armed_ = false;     // by Arm, and neither signaled nor acknowledged since
+  bool signaled_ = false;  // by what came late
 };
 
 }  // namespace skein::chaos

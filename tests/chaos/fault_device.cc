@@ -72,12 +72,16 @@ void FaultDevice::ReleaseCompletions() {
   for (FaultQueuePair* queue_pair : made_) queue_pair->HoldCompletionsUntil(absl::InfinitePast());
 }
 
+bool FaultDevice::any_failed() const {
+  return std::any_of(made_.begin(), made_.end(),
+                     [](const auto* queue_pair) { return queue_pair->state() == fabric::QueuePairState::kError; });
+}
+
 // A queue pair that has failed and was sending nothing shows by its event descriptor only, which time that is simulated
 // has none of.
 bool FaultDevice::WouldWake() const {
-  const auto failed = [](const auto* queue_pair) { return queue_pair->state() == fabric::QueuePairState::kError; };
-  if (std::any_of(made_.begin(), made_.end(), failed)) return true;
-  return std::any_of(queues_made_.begin(), queues_made_.end(), [](auto* queue) { return queue->WouldWake(); });
+  return any_failed() ||
+         std::any_of(queues_made_.begin(), queues_made_.end(), [](auto* queue) { return queue->WouldWake(); });
 }
 
 std::unique_ptr<fabric::MemoryRegion> FaultDevice::Wrap(std::unique_ptr<fabric::MemoryRegion> region, uint32_t access) {

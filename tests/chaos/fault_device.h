@@ -63,6 +63,8 @@ class FaultDevice {
   const std::vector<FaultQueuePair*>& made() const { return made_; }
   FaultQueuePair* Find(uint64_t id);
   void ReleaseCompletions();
+  // Any of its queue pairs.
+  bool any_failed() const;
   // Whether somebody who sleeps on any of its queues would be awake.
   bool WouldWake() const;
 

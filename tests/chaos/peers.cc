@@ -124,7 +124,8 @@ void Peers::Complete(Negotiation& negotiation) {
 
 // True: it is over.
 bool Peers::Forward(Negotiation& negotiation) {
-  if (world_.simulation().now() < negotiation.due || world_.parted(negotiation.client, 0)) return false;
+  if (world_.simulation().now() < negotiation.due) return false;
+  if (world_.announces_close() && world_.parted(negotiation.client, 0)) return false;
   if (!negotiation.answered) {
     if (world_.awake(0)) Answer(negotiation);
     return false;
@@ -166,7 +167,9 @@ std::string Peers::Links() const {
 bool Peers::lost_is_left() const {
   const auto links = nodes_[0].process->links();
   return negotiations_.empty() && !links.empty() &&
-         std::all_of(links.begin(), links.end(), [](const auto& link) { return EndOf(*link)->broken(); }) &&
+         std::all_of(links.begin(), links.end(),
+                     [](const auto& link) { return EndOf(*link)->broken() && !link->Glance(); }) &&
+         !world_.device(0)->any_failed() &&
          std::all_of(nodes_.begin() + 1, nodes_.end(), [](const Node& node) { return node.process->links().empty(); });
 }
 

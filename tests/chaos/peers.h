@@ -48,8 +48,8 @@ class Peers {
   bool negotiating() const { return !negotiations_.empty(); }
   // Links that should have been given back, once nobody uses them.
   bool links_are_left() const;
-  // Nothing but links that the server has, and has an excuse to lose: where nothing tells it that it has, it finds out
-  // when somebody comes.
+  // Nothing but links that the server has, and has an excuse to lose, and nothing tells it that it has: neither a word
+  // that it could read, nor a queue pair that has failed. It finds out when somebody comes.
   bool lost_is_left() const;
   std::string Links() const;  // for people
 
