@@ -68,10 +68,11 @@ part() {
   "$@" || failed+=("$name")
 }
 
-# The same, while there is time.
+# The same, while there is time; else adds the name to `left_out`.
 part_in_time() {
   if ((SECONDS > LATEST)); then
     say "no time is left for $1; ./run test $1 does it"
+    left_out+=("$1")
   else
     part "$@"
   fi
@@ -79,7 +80,7 @@ part_in_time() {
 
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
 test_all() {
-  local failed=() beside
+  local failed=() left_out=() beside
   rm -f "$BUILD"/logs/tests-*.xml
   install_packages "$ROOT/tests/vm/packages.txt" || return
   build_preset dev all interop thrift_tests hot_paths || die "the build failed"
@@ -100,7 +101,7 @@ test_all() {
   part_in_time instructions test_instructions
   part fuzz test_fuzz
   part clang-tidy tidy_quickly
-  say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end"
+  say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
   if ((${#failed[@]} != 0)); then
     python3 "$ROOT/scripts/failed_tests.py" "$BUILD"/logs/tests-*.xml
     die "failed: ${failed[*]}"
