@@ -1,4 +1,5 @@
-// Many threads send on one link: what each sends arrives whole and in order, whoever led.
+// Many threads on one link: what each sends arrives whole and in order, whoever led; and who waits until it has is
+// told, whoever asks meanwhile.
 #include <atomic>
 #include <memory>
 #include <string>
@@ -6,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
@@ -85,6 +88,40 @@ TEST_P(CombiningTest, EachThreadsBytesArriveInItsOrder) {
   EXPECT_FALSE(client_->finished());
   EXPECT_EQ(client_->lanes(), GetParam().lanes);
   EXPECT_EQ(server_->lanes(), GetParam().lanes);
+}
+
+TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
+  constexpr int kMessages = 300;
+  auto to = std::make_shared<RecordingPort>(server_->NewStreamNumber());
+  ASSERT_TRUE(server_->AddPort(to).ok());
+  auto from = std::make_shared<WaitingPort>(to->stream());
+  ASSERT_TRUE(client_->AddPort(from).ok());
+  std::atomic<int> told = 0;
+  std::atomic<bool> over = false;
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    for (int number = 0; number < kMessages; ++number) {
+      from->SendAll(*client_, TextOf(0, number));
+      absl::Notification flushed;
+      client_->WhenFlushed([&](const absl::Status& status) {
+        told += status.ok() ? 1 : 0;
+        flushed.Notify();
+      });
+      if (!flushed.WaitForNotificationWithTimeout(absl::Seconds(60))) break;  // told never, and not late
+    }
+    over = true;
+  });
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      while (!over) {
+        EXPECT_TRUE(client_->StillConnected());
+        client_->Flushed();
+      }
+    });
+  }
+  while (!over) Pump();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(told, kMessages);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, CombiningTest,
