@@ -50,10 +50,16 @@ compile_when_idle() {
 LATEST=$((54 * 60))
 TIDYING=300
 
+# leave_out NAME COMMAND: says that test_all has no time for it, and adds the name to its `left_out`.
+leave_out() {
+  say "no time is left for $1; $2 does it"
+  left_out+=("$1")
+}
+
 # Tests, benchmarks and examples are judged by running them; './run test tidy' has them, and the static analyzer.
 tidy_quickly() {
   if ((SECONDS > LATEST - TIDYING)); then
-    say "no time is left for clang-tidy; ./run test tidy does it"
+    leave_out clang-tidy './run test tidy'
     return
   fi
   quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" \
@@ -68,11 +74,10 @@ part() {
   "$@" || failed+=("$name")
 }
 
-# The same, while there is time; else adds the name to `left_out`.
+# The same, while there is time.
 part_in_time() {
   if ((SECONDS > LATEST)); then
-    say "no time is left for $1; ./run test $1 does it"
-    left_out+=("$1")
+    leave_out "$1" "./run test $1"
   else
     part "$@"
   fi
@@ -121,7 +126,7 @@ test_fuzz() {
     fi
   fi
   if ((seconds < 2)); then
-    say "no time is left to fuzz; ./run fuzz does"
+    leave_out fuzzing './run fuzz'
     return
   fi
   run_fuzz "--seconds=$((seconds < at_most ? seconds : at_most))"
