@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <atomic>
+
 #include "core/base/forked.h"
 #include "grpc_transport/polling_engine.h"
 
@@ -15,7 +17,19 @@ progress::SpinPolicy SpinPolicyOf(const absl::StatusOr<Options>& environment) {
   return {options.wait_mode, options.spin_time, progress::Processors()};
 }
 
+// Null: the process's.
+std::atomic<const char* const*> environment_used{nullptr};
+
+const char* const* EnvironmentUsed() {
+  const char* const* const used = environment_used.load(std::memory_order_acquire);
+  return used == nullptr ? environ : used;
+}
+
 }  // namespace
+
+void Runtime::UseEnvironment(const char* const* environment) {
+  environment_used.store(environment, std::memory_order_release);
+}
 
 Runtime& Runtime::Get() {
   static auto* const runtime = new Runtime;
@@ -23,7 +37,7 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Runtime()
-    : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", environ)), waiter_(SpinPolicyOf(environment_)) {
+    : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", EnvironmentUsed())), waiter_(SpinPolicyOf(environment_)) {
   NoticeForks();
   RegisterPollingEngine(&waiter_.busy_set(), SpinPolicyOf(environment_));
 }

@@ -16,6 +16,9 @@ class Runtime {
  public:
   static Runtime& Get();
 
+  // Before the first Get(): the variables that count in the place of the process's own. Valid forever.
+  static void UseEnvironment(const char* const* environment);
+
   // What SKEIN_* said when the process called Init(), or what is wrong with it.
   const absl::StatusOr<Options>& environment() const { return environment_; }
   stream::PeerCache& plain_peers() { return plain_peers_; }

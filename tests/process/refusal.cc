@@ -18,12 +18,12 @@ bool GrpcWorks() {
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   const auto channel = grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials());
   const bool works = channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(10));
-  server->Shutdown();
+  if (server != nullptr) server->Shutdown();
   queue->Shutdown();
   void* tag = nullptr;
   for (bool ok = false; queue->Next(&tag, &ok);) {
   }
-  return works;
+  return works && server != nullptr;
 }
 
 }  // namespace

@@ -30,11 +30,20 @@ class Refusals(unittest.TestCase):
         self.assertIn("30.1.0", result.stdout)
         self.assertIn("gRPC 1.51.1", result.stdout)
 
-    def test_the_preload_library_on_another_grpc_says_so_and_stays_out_of_the_way(self):
+    def preloaded(self, mode):
+        """By a library that makes gRPC look like another one, and the preload library."""
         libraries = [BUILD / "libother_grpc.so", BUILD.parents[1] / "grpc_transport/libskein_grpc_preload.so"]
-        result = run("late", SKEIN_GRPC="require", LD_PRELOAD=":".join(map(str, libraries)))
+        return run("late", SKEIN_GRPC=mode, LD_PRELOAD=":".join(map(str, libraries)))
+
+    def test_the_preload_library_on_another_grpc_says_so_and_stays_out_of_the_way(self):
+        result = self.preloaded("prefer")
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("30.1.0", result.stderr)
+        self.assertRegex(result.stderr, r"(?m)^skein: libgrpc\.so\.29 stays on TCP: .*30\.1\.0")
+
+    def test_the_preload_library_on_another_grpc_lets_nothing_onto_tcp_that_requires_skein(self):
+        result = self.preloaded("require")
+        self.assertEqual(result.returncode, 2, result.stderr)  # gRPC does not work
+        self.assertRegex(result.stderr, r"(?m)^skein: libgrpc\.so\.29 makes no channel and no port.*30\.1\.0")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,32 @@
+// Which gRPC Skein serves in this process, and why not another.
+#ifndef SKEIN_GRPC_TRANSPORT_PRELOAD_SERVED_H_
+#define SKEIN_GRPC_TRANSPORT_PRELOAD_SERVED_H_
+
+#include "grpc_transport/preload/loaded_object.h"
+
+namespace skein::preload {
+
+// The SONAME that Skein is linked to: "libgrpc.so.29".
+inline constexpr char kServedName[] = SKEIN_SERVED_NAME;
+
+// Of another gRPC than that.
+inline constexpr char kWhyOthersAreNot[] = "Skein serves " SKEIN_SERVED_NAME " of gRPC " SKEIN_SERVED_GRPC " only";
+
+// Opens Skein for this gRPC, unless that has been done, or nobody asks for it. Null: it is served, or nobody asks. Else
+// why not; valid forever. When it returns, no other thread is still at it: what the caller does next with gRPC comes
+// after Init(). Any thread, also one that holds the dynamic linker's lock.
+const char* Serve(const LoadedObject& grpc);
+
+// Whether this thread is in Serve().
+bool IsServing();
+
+// One line for the process, the first time that something is not served; nothing in mode off.
+void Complain(const LoadedObject& grpc, const char* why, const char* mode);
+
+// Where this library is; null if that is not known. The first call counts: LD_PRELOAD may have it relative to a folder
+// that the process leaves.
+const char* OwnPath();
+
+}  // namespace skein::preload
+
+#endif  // SKEIN_GRPC_TRANSPORT_PRELOAD_SERVED_H_

@@ -1,0 +1,210 @@
+"""preload_test.py BUILD: what the preload library does to programs with each kind of gRPC, and to those with none."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import harness  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+PROGRAMS = BUILD / "tests/process/preloaded"
+CORE = ("libgrpc.so.29.0.0",)
+LIMIT = 60
+
+
+def run(command, mode, stub=None, **variables):
+    """Under the stub; with SKEIN_GRPC as `mode` says, None: unset."""
+    environment = harness.clean_environment("GRPC_") | {"LD_PRELOAD": str(stub or harness.preload_library())}
+    if mode is not None:
+        environment["SKEIN_GRPC"] = mode
+    environment |= variables
+    return subprocess.run(
+        [str(word) for word in command], env=environment, capture_output=True, text=True, timeout=LIMIT, check=False
+    )
+
+
+class Preload(harness.ProcessTest):
+    @classmethod
+    def setUpClass(cls):
+        harness.configure(BUILD, harness.Transport.PRELOAD)
+
+    def core_client(self, mode, *words, program="core_client", target=None, **options):
+        """([ready, port, library...], standard error), and a server with Skein as `self.peer`."""
+        self.peer = self.server()
+        done = run([PROGRAMS / program, target or self.peer.address, *words], mode, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split(), done.stderr
+
+    def assert_peer_saw(self, path):
+        self.assertTrue(harness.await_true(lambda: self.peer.path().startswith(path), 10), self.peer.log())
+
+
+class TheGrpcThatSkeinServes(Preload):
+    def test_is_served_when_asked(self):
+        for mode in ("prefer", "require"):
+            with self.subTest(mode):
+                said, errors = self.core_client(mode)
+                self.assertEqual(said[:2], ["ready", "port"])
+                self.assertIn("libskein_grpc.so", said)
+                self.assertEqual(errors, "")
+                self.assert_peer_saw("shm")
+
+    def test_without_skein_grpc_in_the_environment_the_rest_is_not_even_opened(self):
+        said, errors = self.core_client(None)
+        self.assertEqual(said, ["ready", "port", *CORE, "libskein_grpc_preload.so"])
+        self.assertEqual(errors, "")
+        self.assert_peer_saw("tcp")
+
+    def test_the_channel_argument_counts_in_mode_off(self):
+        self.assertEqual(self.core_client("off")[0][0], "ready")
+        self.assert_peer_saw("tcp")
+        self.assertEqual(self.core_client("off", "require")[0][0], "ready")
+        self.assert_peer_saw("shm")
+
+    def test_is_served_before_a_constructor_of_a_library_makes_a_channel(self):
+        said, errors = self.core_client("require", program="early_client")
+        self.assertEqual(said[:2], ["ready", "port"])
+        self.assertEqual(errors, "")
+        self.assert_peer_saw("shm")
+
+    def test_a_relative_path_is_meant_from_where_the_process_began(self):
+        stub = os.path.relpath(harness.preload_library())
+        self.assertEqual(self.core_client("require", stub=stub)[0][0], "ready")
+        self.assert_peer_saw("shm")
+
+    def test_a_stub_without_the_rest_beside_it_is_tcp_with_a_reason_or_a_refusal(self):
+        alone = self.scratch() / "libskein_grpc_preload.so"
+        shutil.copy(harness.preload_library(), alone)
+        said, errors = self.core_client("prefer", stub=alone)
+        self.assertEqual(said[:2], ["ready", "port"])
+        self.assertRegex(errors, r"^skein: libgrpc.so.29 stays on TCP: .*libskein_grpc.so.*\n$")
+        said, errors = self.core_client("require", stub=alone)
+        self.assertEqual(said[:2], ["failed", "no-port"])
+        self.assertRegex(errors, r"^skein: libgrpc.so.29 makes no channel and no port.*libskein_grpc.so.*\n$")
+
+
+class AGrpcThatIsOpenedLater(Preload):
+    @unittest.skipUnless(shutil.which("ruby"), "no Ruby")
+    def test_by_ruby_is_served(self):
+        self.peer = self.server()
+        done = run(["ruby", HERE / "preloaded/channel.rb", self.peer.address], "require")
+        self.assertEqual((done.returncode, done.stdout), (0, "ready\n"), done.stderr)
+        self.assert_peer_saw("shm")
+
+    def later(self, script):
+        done = run(["python3", "-c", script], "require")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def test_by_functions_that_are_looked_up_is_served(self):
+        script = (
+            "import ctypes\n"
+            "def skein(): return 'libskein_grpc.so' in open('/proc/self/maps').read()\n"
+            "grpc = ctypes.CDLL('libgrpc.so.29')\n"
+            "before = skein()\n"
+            "grpc.grpc_init()\n"
+            "print(before, skein())\n"
+        )
+        self.assertEqual(self.later(script), "False True\n")
+
+    def test_heeds_the_environment_that_the_process_began_with(self):
+        script = (
+            "import ctypes, os\n"
+            "ctypes.CDLL(None).clearenv()\n"
+            "ctypes.CDLL('libgrpc.so.29').grpc_init()\n"
+            "print('libskein_grpc.so' in open('/proc/self/maps').read())\n"
+        )
+        self.assertEqual(self.later(script), "True\n")
+
+    def test_in_a_plug_ins_constructor_while_another_thread_initialises_it(self):
+        for _ in range(10):
+            done = run([PROGRAMS / "racing_plugins", PROGRAMS / "libearly_library.so"], "require")
+            self.assertEqual((done.returncode, done.stdout), (0, "served\n"), done.stderr)
+
+
+class AnotherGrpc(Preload):
+    def test_unsecure_is_left_alone_with_one_line(self):
+        said, errors = self.core_client("prefer", program="core_client_unsecure")
+        self.assertEqual(said, ["ready", "port", "libgrpc_unsecure.so.29.0.0", "libskein_grpc_preload.so"])
+        self.assertRegex(errors, r"^skein: libgrpc_unsecure.so.29 stays on TCP: [^\n]*1\.51\.1[^\n]*\n$")
+        self.assert_peer_saw("tcp")
+
+    def test_unsecure_is_left_alone_without_a_word_when_nobody_asks(self):
+        for mode in (None, "off"):
+            with self.subTest(mode):
+                said, errors = self.core_client(mode, program="core_client_unsecure")
+                self.assertEqual((said[:2], errors), (["ready", "port"], ""))
+
+    def test_unsecure_makes_no_channel_and_no_port_that_would_be_on_tcp_under_require(self):
+        for words, mode in (((), "require"), (("require",), "prefer")):
+            with self.subTest(mode, words=words):
+                said, errors = self.core_client(mode, *words, program="core_client_unsecure")
+                self.assertEqual(said[0], "failed")
+                self.assertEqual(said[1], "no-port" if mode == "require" else "port")
+                self.assertRegex(errors, r"^skein: libgrpc_unsecure.so.29 makes no channel and no port[^\n]*\n$")
+                self.assertEqual(self.peer.paths(), [])
+
+    def test_an_argument_of_the_channel_wins_over_require(self):
+        said, _ = self.core_client("require", "prefer", program="core_client_unsecure")
+        self.assertEqual(said[0], "ready")
+
+    def test_of_long_ago_is_refused_by_its_own_functions(self):
+        self.assertEqual(run([PROGRAMS / "old_client"], "prefer").stdout, "4 of 4 on TCP\n")
+        done = run([PROGRAMS / "old_client"], "require")
+        self.assertEqual(done.stdout.count("lame 14 skein: the mode is require"), 2, done.stdout)
+        self.assertIn("0 of 4 on TCP", done.stdout)
+        self.assertRegex(done.stderr, r"^skein: libgrpc\.so\.10 makes no channel[^\n]*\n$")
+
+    def test_inside_the_program_is_named(self):
+        for mode, words in (("prefer", "stays on TCP:"), ("require", "stays on TCP, although the mode is require:")):
+            with self.subTest(mode):
+                done = run([PROGRAMS / "own_grpc"], mode)
+                self.assertEqual((done.returncode, done.stdout), (0, "its own\n"))
+                self.assertRegex(done.stderr, rf"^skein: the gRPC inside this program {words}[^\n]*\n$")
+        self.assertEqual(run([PROGRAMS / "own_grpc"], "off").stderr, "")
+
+
+class NoGrpc(Preload):
+    def test_nothing_is_loaded_but_the_stub(self):
+        done = run(["cat", "/proc/self/maps"], "require")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        libraries = {line.rsplit("/", 1)[-1] for line in done.stdout.splitlines() if ".so" in line}
+        self.assertEqual({name for name in libraries if "grpc" in name or "stdc++" in name}, {"libskein_grpc_preload.so"})
+
+    def test_the_stub_needs_the_c_library_alone(self):
+        dynamic = subprocess.run(
+            ["readelf", "-dW", harness.preload_library()], capture_output=True, text=True, check=True
+        ).stdout
+        self.assertEqual([line.split("[")[1] for line in dynamic.splitlines() if "(NEEDED)" in line], ["libc.so.6]"])
+
+    def test_a_static_program_is_unharmed(self):
+        done = run([PROGRAMS / "static_program"], "require")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "static\n", ""))
+
+    def test_a_child_costs_little_processor_time(self):
+        """100 each, by turns. The bound is loose, for sanitizers and busy machines: without the stub's care it is 15 ms."""
+
+        def times(environment):
+            before = os.times()
+            os.waitpid(os.posix_spawn("/bin/true", ["/bin/true"], environment), 0)
+            after = os.times()
+            return (after.children_user + after.children_system) - (before.children_user + before.children_system)
+
+        plain = harness.clean_environment("GRPC_")
+        stubbed = plain | {"LD_PRELOAD": str(harness.preload_library()), "SKEIN_GRPC": "require"}
+        begun = time.monotonic()
+        spent = [(times(plain), times(stubbed)) for _ in range(100)]
+        self.assertLess(time.monotonic() - begun, 60)
+        self.assertLess(sum(with_stub - without for without, with_stub in spent) / 100, 0.002)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[1:])
