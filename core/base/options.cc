@@ -1,7 +1,6 @@
 #include "core/base/options.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/base/edit_distance.h"
 
 namespace skein {
 namespace {
@@ -185,20 +185,6 @@ constexpr OptionSpec kTable[] = {
 };
 
 std::string EnvironmentName(absl::string_view option) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(option)); }
-
-// Levenshtein's distance, for "did you mean".
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
-    }
-  }
-  return row.back();
-}
 
 // Only the beginning of a long name is looked at: nobody mistypes an option that much.
 const OptionSpec& Nearest(absl::string_view name) {

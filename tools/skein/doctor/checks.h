@@ -2,6 +2,8 @@
 #ifndef SKEIN_TOOLS_SKEIN_DOCTOR_CHECKS_H_
 #define SKEIN_TOOLS_SKEIN_DOCTOR_CHECKS_H_
 
+#include <string>
+
 #include "core/base/options.h"
 #include "tools/skein/doctor/connection.h"
 #include "tools/skein/doctor/report.h"
@@ -29,6 +31,9 @@ void CheckFabrics(const Options& options, Report& report);
 
 // Which path a connection to `target` would use, by asking as a client does. `tls`: as a client with TLS does.
 void CheckPeer(const HostPort& target, bool tls, const Options& options, Report& report);
+
+// What the preload library can do for the program at `path`. TCP fails in mode require.
+void CheckProgram(const std::string& path, Mode mode, Report& report);
 
 }  // namespace skein::doctor
 

@@ -1,0 +1,140 @@
+#include "tools/skein/run/run.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tools/skein/arguments.h"
+#include "tools/skein/program/executable.h"
+#include "tools/skein/program/outlook.h"
+#include "tools/skein/run/command_line.h"
+#include "tools/skein/run/preload_library.h"
+
+namespace skein {
+namespace {
+
+using program::Outlook;
+
+constexpr char kVerb[] = "run";
+constexpr char kUsage[] =
+    "usage: skein run [--require] [--OPTION VALUE]... [--verbose] [--dry-run] [--] PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "Starts a gRPC program with Skein: under the preload library, and with SKEIN_GRPC=prefer unless that is set "
+    "already.\n"
+    "Says so beforehand, in a line on standard error, if something stands in the way.\n"
+    "\n"
+    "  --require        fail rather than use TCP (SKEIN_GRPC=require); a program of which it is known that this cannot "
+    "be\n"
+    "                   kept is not started\n"
+    "  --OPTION VALUE   any of `skein options`, as --shm off\n"
+    "  --verbose, -v    say what will happen in any case\n"
+    "  --dry-run, -n    say it, and what would be put into the environment, on standard output; start nothing\n"
+    "\n"
+    "Exit status: the program's; 2 called wrongly, 126 refused or it cannot be executed, 127 there is no such "
+    "program.\n";
+
+constexpr int kCannot = 126;
+constexpr int kMissing = 127;
+
+// What is known before the program starts.
+struct Plan {
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::string sentence;  // what will happen
+  bool in_the_way = false;
+  bool keeps_require = true;
+};
+
+int StatusFor(const absl::Status& status) { return absl::IsNotFound(status) ? kMissing : kCannot; }
+
+void Foresee(const std::string& path, bool require, Plan& plan) {
+  const absl::StatusOr<Outlook> outlook = program::OutlookOf(path, program::Executor::ThisProcess());
+  if (!outlook.ok()) {
+    plan.sentence = absl::StrCat("it cannot be told what gRPC ", path, " has: ", outlook.status().message());
+    plan.in_the_way = true;
+    return;
+  }
+  plan.keeps_require = outlook->keeps_require();
+  // Only who requires Skein needs to know that more cannot be seen.
+  plan.in_the_way = outlook->kind != Outlook::Kind::kServed && (require || outlook->kind != Outlook::Kind::kNoGrpc);
+  plan.sentence = outlook->why;
+  if (!plan.keeps_require)
+    absl::StrAppend(&plan.sentence, require ? "; mode require cannot be kept" : "; it stays on TCP");
+}
+
+Plan MakePlan(const run::CommandLine& line, const std::string& path) {
+  Plan plan;
+  const char* const set = std::getenv("SKEIN_GRPC");
+  std::string mode = set == nullptr || *set == '\0' ? "prefer" : set;
+  for (const auto& [name, value] : line.variables) {
+    if (name == "SKEIN_GRPC") {
+      mode = value;
+    } else {
+      plan.environment.emplace_back(name, value);
+    }
+  }
+  plan.environment.emplace_back("SKEIN_GRPC", mode);
+  const bool require = mode == "require";
+  const absl::StatusOr<std::string> library = run::PreloadLibrary(run::OwnFolder());
+  if (!library.ok()) {
+    plan.sentence = std::string(library.status().message());
+    plan.in_the_way = true;
+    plan.keeps_require = false;
+  } else {
+    const char* const before = std::getenv("LD_PRELOAD");
+    plan.environment.emplace_back("LD_PRELOAD", run::WithLibrary(*library, before == nullptr ? "" : before));
+    Foresee(path, require, plan);
+  }
+  if (require && !plan.keeps_require) plan.sentence = absl::StrCat("refused: ", plan.sentence);
+  return plan;
+}
+
+bool IsRefused(const Plan& plan) {
+  for (const auto& [name, value] : plan.environment) {
+    if (name == "SKEIN_GRPC" && value == "require") return !plan.keeps_require;
+  }
+  return false;
+}
+
+int Show(const Plan& plan) {
+  std::printf("%s\n", plan.sentence.c_str());
+  for (const auto& [name, value] : plan.environment) std::printf("%s=%s\n", name.c_str(), value.c_str());
+  return IsRefused(plan) ? kCannot : 0;
+}
+
+int Start(const std::vector<std::string>& command) {
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  const int error = errno;
+  std::fprintf(stderr, "skein run: cannot start '%s': %s\n", words[0], std::strerror(error));
+  return error == ENOENT ? kMissing : kCannot;
+}
+
+}  // namespace
+
+int RunProgram(const std::vector<std::string>& arguments) {
+  const absl::StatusOr<run::CommandLine> line = run::ParseCommandLine(arguments);
+  if (!line.ok()) return Misused(kVerb, line.status().message(), kUsage);
+  if (line->help) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
+  const absl::StatusOr<std::string> path = program::FindExecutable(line->command[0]);
+  if (!path.ok()) {
+    Failed(kVerb, path.status());
+    return StatusFor(path.status());
+  }
+  const Plan plan = MakePlan(*line, *path);
+  if (line->dry_run) return Show(plan);
+  if (plan.in_the_way || line->verbose) std::fprintf(stderr, "skein run: %s\n", plan.sentence.c_str());
+  if (IsRefused(plan)) return kCannot;
+  for (const auto& [name, value] : plan.environment) setenv(name.c_str(), value.c_str(), 1);
+  return Start(line->command);
+}
+
+}  // namespace skein
