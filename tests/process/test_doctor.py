@@ -211,6 +211,26 @@ class Servers(harness.ProcessTest):
                 self.assertTrue(finding.startswith("warn "), finding)
 
 
+class Programs(unittest.TestCase):
+    def finding(self, name, words, status=0, **environment):
+        result = doctor(str(harness.binary(f"preloaded/{name}")), env=environment)
+        self.assertEqual(result.returncode, status, result.stdout + result.stderr)
+        return line_with(result.stdout, words)
+
+    def test_one_with_the_right_grpc_is_served(self):
+        self.assertRegex(self.finding("core_client", "core_client"), r"^ok .*libgrpc\.so\.29\n.*skein run")
+
+    def test_one_with_another_grpc_is_a_warning_and_fails_who_requires_skein(self):
+        for name, words in (("core_client_unsecure", "libgrpc_unsecure"), ("own_grpc", "of its own inside")):
+            with self.subTest(name):
+                self.assertRegex(self.finding(name, words), "^warn .*it stays on TCP")
+                required = self.finding(name, words, status=1, SKEIN_GRPC="require")
+                self.assertRegex(required, "^FAIL .*require cannot be kept")
+
+    def test_a_command_is_looked_for_as_a_shell_does(self):
+        self.assertRegex(line_with(doctor("true").stdout, "/true has no gRPC"), "^ok ")
+
+
 class Usage(unittest.TestCase):
     def assert_refused(self, arguments, words):
         result = doctor(*arguments)
@@ -218,7 +238,7 @@ class Usage(unittest.TestCase):
         self.assertIn(words, result.stderr)
 
     def test_nonsense(self):
-        for word in "nonsense :1 host: host:port host:0 host:65536 ::1 ::1:1 [::1] http://h:1".split():
+        for word in "no-such-program-either :1 host: host:port host:0 host:65536 ::1 ::1:1 [::1] http://h:1".split():
             with self.subTest(word=word):
                 self.assert_refused([word], "HOST:PORT")
 

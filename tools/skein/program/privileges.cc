@@ -36,8 +36,8 @@ Privileges PrivilegesOf(const std::string& path, const Executor& executor) {
   const auto add = [&found](bool has, const char* what, bool matter) {
     if (has && !found.matter) found = {what, matter};
   };
-  add((info.st_mode & S_ISUID) != 0, "setuid", info.st_uid != executor.user);
-  add((info.st_mode & kSetGroup) == kSetGroup, "setgid", info.st_gid != executor.group);
+  add((info.st_mode & S_ISUID) != 0, "the setuid bit", info.st_uid != executor.user);
+  add((info.st_mode & kSetGroup) == kSetGroup, "the setgid bit", info.st_gid != executor.group);
   add(HasCapabilities(path), "file capabilities", executor.user != 0);
   return found;
 }

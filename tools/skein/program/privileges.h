@@ -19,7 +19,7 @@ struct Executor {
 };
 
 struct Privileges {
-  std::string what;     // "setuid", "setgid" or "file capabilities"; empty: none
+  std::string what;     // "the setuid bit", "the setgid bit" or "file capabilities"; empty: none
   bool matter = false;  // this executor gets something by them
 };
 

@@ -1,0 +1,147 @@
+"""skein_run_test.py BUILD: skein run starts programs with Skein, says what stands in the way, and refuses what it must."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+
+import harness  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+PROGRAMS = BUILD / "tests/process/preloaded"
+SKEIN = BUILD / "tools/skein/skein"
+STUB = BUILD / "grpc_transport/libskein_grpc_preload.so"
+SHOW = ["sh", "-c", "echo $SKEIN_GRPC $SKEIN_SHM $LD_PRELOAD"]
+
+
+def run(*words, skein=SKEIN, prefix=(), **variables):
+    environment = harness.clean_environment("GRPC_") | variables
+    command = [*prefix, skein, "run", *words]
+    return subprocess.run(
+        [str(word) for word in command], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+class Starting(harness.ProcessTest):
+    @classmethod
+    def setUpClass(cls):
+        harness.configure(BUILD, harness.Transport.PRELOAD)
+
+    def test_a_program_is_served_and_nothing_is_said(self):
+        server = self.server()
+        for words in ((), ("--require",), ("--require", "--")):
+            with self.subTest(words):
+                done = run(*words, PROGRAMS / "core_client", server.address)
+                self.assertEqual((done.returncode, done.stdout.split()[0], done.stderr), (0, "ready", ""))
+        self.assertTrue(harness.await_true(lambda: server.paths().count("shm") == 3, 10), server.log())
+
+    def test_it_is_found_beside_the_command_as_installed(self):
+        prefix = self.scratch()
+        for folder, file in (("bin", SKEIN), ("lib", STUB), ("lib", BUILD / "grpc_transport/libskein_grpc.so")):
+            (prefix / folder).mkdir(exist_ok=True)
+            shutil.copy(file, prefix / folder)
+        server = self.server()
+        done = run("--require", PROGRAMS / "core_client", server.address, skein=prefix / "bin/skein")
+        self.assertEqual((done.stdout.split()[0], done.stderr), ("ready", ""))
+        (prefix / "lib/libskein_grpc.so").unlink()
+        done = run("--require", PROGRAMS / "core_client", server.address, skein=prefix / "bin/skein")
+        self.assertEqual((done.returncode, done.stdout), (126, ""))
+        self.assertIn("libskein_grpc.so", done.stderr)
+        done = run(PROGRAMS / "core_client", server.address, skein=prefix / "bin/skein")
+        self.assertEqual((done.returncode, done.stdout.split()[0]), (0, "ready"))
+        self.assertIn("libskein_grpc.so", done.stderr)
+
+    def test_options_the_environment_and_what_is_preloaded_already_hold(self):
+        self.assertEqual(run(*SHOW).stdout, f"prefer {STUB}\n")
+        self.assertEqual(run("--shm", "off", *SHOW).stdout, f"prefer off {STUB}\n")
+        done = run(*SHOW, SKEIN_GRPC="require", LD_PRELOAD=str(PROGRAMS / "libearly_library.so"))
+        self.assertTrue(done.stdout.startswith(f"require {STUB}:"), done)
+        self.assertIn("libearly_library.so", done.stdout)
+
+    def test_the_exit_status_is_the_programs(self):
+        self.assertEqual(run("sh", "-c", "exit 7").returncode, 7)
+
+
+class InTheWay(unittest.TestCase):
+    def assert_refused(self, done, words):
+        self.assertEqual((done.returncode, done.stdout), (126, ""))
+        self.assertRegex(done.stderr, rf"^skein run: refused: [^\n]*{words}[^\n]*\n$")
+
+    def assert_warned(self, done, words):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, rf"^skein run: [^\n]*{words}[^\n]*it stays on TCP\n")
+
+    def test_each_kind_is_said_and_is_refused_where_skein_is_required(self):
+        kinds = {"own_grpc": "own inside", "static_program": "statically", "old_client": r"libgrpc\.so\.10"}
+        for program, words in kinds.items():
+            with self.subTest(program):
+                self.assert_warned(run(PROGRAMS / program), words)
+                self.assert_refused(run("--require", PROGRAMS / program), words)
+                self.assert_refused(run(PROGRAMS / program, SKEIN_GRPC="require"), words)
+
+    def test_unsecure_is_refused(self):
+        self.assert_refused(run("--require", PROGRAMS / "core_client_unsecure", "127.0.0.1:1"), "libgrpc_unsecure")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give programs privileges")
+    def test_setuid_is_refused_to_others_for_the_dynamic_linker_preloads_nothing_then(self):
+        folder = pathlib.Path("/tmp") / f"skein-run-{os.getpid()}"
+        folder.mkdir(0o755)
+        self.addCleanup(shutil.rmtree, folder)
+        for file in (SKEIN, STUB, BUILD / "grpc_transport/libskein_grpc.so", "/bin/sh"):
+            shutil.copy(file, folder)
+        (folder / "bin").mkdir(0o755)
+        (folder / "lib").mkdir(0o755)
+        for name in ("libskein_grpc_preload.so", "libskein_grpc.so"):
+            shutil.move(folder / name, folder / "lib" / name)
+        shutil.move(folder / "skein", folder / "bin/skein")
+        (folder / "sh").chmod(0o4755)
+        show = [folder / "sh", "-c", "cat /proc/$$/maps | grep -c libskein_grpc_preload"]
+        as_nobody = {"skein": folder / "bin/skein", "prefix": harness.AS_NOBODY}
+        self.assert_refused(run("--require", *show, **as_nobody), "setuid")
+        done = run(*show, **as_nobody)
+        self.assertIn("setuid", done.stderr)
+        self.assertEqual(done.stdout, "0\n")  # so it was true
+        (folder / "sh").chmod(0o755)
+        self.assertNotEqual(run("--require", *show, **as_nobody).stdout, "0\n")
+
+    def test_that_more_is_not_seen_is_said_only_where_skein_is_required(self):
+        self.assertEqual(run("true").stderr, "")
+        self.assertIn("cannot be seen", run("--require", "true").stderr)
+        self.assertIn("cannot be seen", run("--verbose", "true").stderr)
+
+
+class Usage(unittest.TestCase):
+    def test_a_dry_run_starts_nothing(self):
+        done = run("-n", "--require", "sh", "-c", "echo started")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("SKEIN_GRPC=require\n", done.stdout)
+        self.assertIn(f"LD_PRELOAD={STUB}\n", done.stdout)
+        self.assertNotIn("started", done.stdout)
+        self.assertEqual(run("-n", "--require", PROGRAMS / "own_grpc").returncode, 126)
+
+    def test_no_such_program_and_none_that_can_be_executed(self):
+        self.assertEqual(run("/no/such/program").returncode, 127)
+        self.assertEqual(run("no-such-program").returncode, 127)
+        self.assertEqual(run("/etc/passwd").returncode, 126)
+
+    def test_a_typo_names_the_nearest(self):
+        done = run("--requre", "true")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean --require?", done.stderr)
+        verb = subprocess.run([SKEIN, "rnu"], capture_output=True, text=True, check=False)
+        self.assertEqual(verb.returncode, 2)
+        self.assertIn("did you mean run?", verb.stderr)
+
+    def test_help(self):
+        done = run("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("usage: skein run", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
