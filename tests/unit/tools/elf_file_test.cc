@@ -63,7 +63,7 @@ TEST(ElfFile, WhatIsNoneIsSaidToBeNone) {
   EXPECT_TRUE(absl::IsNotFound(ElfFile::Open("/no/such/file").status()));
 }
 
-// Whatever its numbers say, nothing beyond the file is read; ASan would tell.
+// Whatever its numbers say, nothing beyond the file is read, which would be a fault.
 TEST(ElfFile, ABrokenOneIsReadAsFarAsItGoes) {
   const std::string bytes = BytesOf(SKEIN_PROGRAMS "/static_program");
   for (size_t length : {4UL, 16UL, 63UL, 64UL, 65UL, 200UL, bytes.size() / 2, bytes.size() - 1}) {

@@ -1,23 +1,21 @@
-"""preload_test.py BUILD: what the preload library does to programs with each kind of gRPC, and to those with none."""
+"""What the preload library does to programs with each kind of gRPC, and to those with none."""
 
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import time
 import unittest
 
-sys.dont_write_bytecode = True
+import harness
+
 HERE = pathlib.Path(__file__).parent
-sys.path.insert(0, str(HERE))
-
-import harness  # noqa: E402
-
-BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-PROGRAMS = BUILD / "tests/process/preloaded"
 CORE = ("libgrpc.so.29.0.0",)
 LIMIT = 60
+
+
+def program_of(name):
+    return harness.binary(f"preloaded/{name}")
 
 
 def run(command, mode, stub=None, **variables):
@@ -32,14 +30,10 @@ def run(command, mode, stub=None, **variables):
 
 
 class Preload(harness.ProcessTest):
-    @classmethod
-    def setUpClass(cls):
-        harness.configure(BUILD, harness.Transport.PRELOAD)
-
     def core_client(self, mode, *words, program="core_client", target=None, **options):
         """([ready, port, library...], standard error), and a server with Skein as `self.peer`."""
         self.peer = self.server()
-        done = run([PROGRAMS / program, target or self.peer.address, *words], mode, **options)
+        done = run([program_of(program), target or self.peer.address, *words], mode, **options)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split(), done.stderr
 
@@ -126,7 +120,7 @@ class AGrpcThatIsOpenedLater(Preload):
 
     def test_in_a_plug_ins_constructor_while_another_thread_initialises_it(self):
         for _ in range(10):
-            done = run([PROGRAMS / "racing_plugins", PROGRAMS / "libearly_library.so"], "require")
+            done = run([program_of("racing_plugins"), program_of("libearly_library.so")], "require")
             self.assertEqual((done.returncode, done.stdout), (0, "served\n"), done.stderr)
 
 
@@ -157,8 +151,8 @@ class AnotherGrpc(Preload):
         self.assertEqual(said[0], "ready")
 
     def test_of_long_ago_is_refused_by_its_own_functions(self):
-        self.assertEqual(run([PROGRAMS / "old_client"], "prefer").stdout, "4 of 4 on TCP\n")
-        done = run([PROGRAMS / "old_client"], "require")
+        self.assertEqual(run([program_of("old_client")], "prefer").stdout, "4 of 4 on TCP\n")
+        done = run([program_of("old_client")], "require")
         self.assertEqual(done.stdout.count("lame 14 skein: the mode is require"), 2, done.stdout)
         self.assertIn("0 of 4 on TCP", done.stdout)
         self.assertRegex(done.stderr, r"^skein: libgrpc\.so\.10 makes no channel[^\n]*\n$")
@@ -166,10 +160,10 @@ class AnotherGrpc(Preload):
     def test_inside_the_program_is_named(self):
         for mode, words in (("prefer", "stays on TCP:"), ("require", "stays on TCP, although the mode is require:")):
             with self.subTest(mode):
-                done = run([PROGRAMS / "own_grpc"], mode)
+                done = run([program_of("own_grpc")], mode)
                 self.assertEqual((done.returncode, done.stdout), (0, "its own\n"))
                 self.assertRegex(done.stderr, rf"^skein: the gRPC inside this program {words}[^\n]*\n$")
-        self.assertEqual(run([PROGRAMS / "own_grpc"], "off").stderr, "")
+        self.assertEqual(run([program_of("own_grpc")], "off").stderr, "")
 
 
 class NoGrpc(Preload):
@@ -186,7 +180,7 @@ class NoGrpc(Preload):
         self.assertEqual([line.split("[")[1] for line in dynamic.splitlines() if "(NEEDED)" in line], ["libc.so.6]"])
 
     def test_a_static_program_is_unharmed(self):
-        done = run([PROGRAMS / "static_program"], "require")
+        done = run([program_of("static_program")], "require")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "static\n", ""))
 
     def test_a_child_costs_little_processor_time(self):
@@ -204,7 +198,3 @@ class NoGrpc(Preload):
         spent = [(times(plain), times(stubbed)) for _ in range(100)]
         self.assertLess(time.monotonic() - begun, 60)
         self.assertLess(sum(with_stub - without for without, with_stub in spent) / 100, 0.002)
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1] + sys.argv[1:])

@@ -1,66 +1,66 @@
-"""skein_run_test.py BUILD: skein run starts programs with Skein, says what stands in the way, and refuses what it must."""
+"""skein run starts programs with Skein, says what stands in the way, and refuses what it must."""
 
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import unittest
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import harness
 
-import harness  # noqa: E402
-
-BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-PROGRAMS = BUILD / "tests/process/preloaded"
-SKEIN = BUILD / "tools/skein/skein"
-STUB = BUILD / "grpc_transport/libskein_grpc_preload.so"
 SHOW = ["sh", "-c", "echo $SKEIN_GRPC $SKEIN_SHM $LD_PRELOAD"]
 
 
-def run(*words, skein=SKEIN, prefix=(), **variables):
+def program_of(name):
+    return harness.binary(f"preloaded/{name}")
+
+
+def skein_command():
+    return harness.binary("probe_server").parents[2] / "tools/skein/skein"
+
+
+def whole_library():
+    return harness.preload_library().with_name("libskein_grpc.so")
+
+
+def run(*words, skein=None, prefix=(), **variables):
     environment = harness.clean_environment("GRPC_") | variables
-    command = [*prefix, skein, "run", *words]
+    command = [*prefix, skein or skein_command(), "run", *words]
     return subprocess.run(
         [str(word) for word in command], env=environment, capture_output=True, text=True, timeout=60, check=False
     )
 
 
 class Starting(harness.ProcessTest):
-    @classmethod
-    def setUpClass(cls):
-        harness.configure(BUILD, harness.Transport.PRELOAD)
-
     def test_a_program_is_served_and_nothing_is_said(self):
         server = self.server()
         for words in ((), ("--require",), ("--require", "--")):
             with self.subTest(words):
-                done = run(*words, PROGRAMS / "core_client", server.address)
+                done = run(*words, program_of("core_client"), server.address)
                 self.assertEqual((done.returncode, done.stdout.split()[0], done.stderr), (0, "ready", ""))
         self.assertTrue(harness.await_true(lambda: server.paths().count("shm") == 3, 10), server.log())
 
     def test_it_is_found_beside_the_command_as_installed(self):
         prefix = self.scratch()
-        for folder, file in (("bin", SKEIN), ("lib", STUB), ("lib", BUILD / "grpc_transport/libskein_grpc.so")):
+        for folder, file in (("bin", skein_command()), ("lib", harness.preload_library()), ("lib", whole_library())):
             (prefix / folder).mkdir(exist_ok=True)
             shutil.copy(file, prefix / folder)
         server = self.server()
-        done = run("--require", PROGRAMS / "core_client", server.address, skein=prefix / "bin/skein")
+        done = run("--require", program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.stdout.split()[0], done.stderr), ("ready", ""))
         (prefix / "lib/libskein_grpc.so").unlink()
-        done = run("--require", PROGRAMS / "core_client", server.address, skein=prefix / "bin/skein")
+        done = run("--require", program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.returncode, done.stdout), (126, ""))
         self.assertIn("libskein_grpc.so", done.stderr)
-        done = run(PROGRAMS / "core_client", server.address, skein=prefix / "bin/skein")
+        done = run(program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.returncode, done.stdout.split()[0]), (0, "ready"))
         self.assertIn("libskein_grpc.so", done.stderr)
 
     def test_options_the_environment_and_what_is_preloaded_already_hold(self):
-        self.assertEqual(run(*SHOW).stdout, f"prefer {STUB}\n")
-        self.assertEqual(run("--shm", "off", *SHOW).stdout, f"prefer off {STUB}\n")
-        done = run(*SHOW, SKEIN_GRPC="require", LD_PRELOAD=str(PROGRAMS / "libearly_library.so"))
-        self.assertTrue(done.stdout.startswith(f"require {STUB}:"), done)
+        self.assertEqual(run(*SHOW).stdout, f"prefer {harness.preload_library()}\n")
+        self.assertEqual(run("--shm", "off", *SHOW).stdout, f"prefer off {harness.preload_library()}\n")
+        done = run(*SHOW, SKEIN_GRPC="require", LD_PRELOAD=str(program_of("libearly_library.so")))
+        self.assertTrue(done.stdout.startswith(f"require {harness.preload_library()}:"), done)
         self.assertIn("libearly_library.so", done.stdout)
 
     def test_the_exit_status_is_the_programs(self):
@@ -80,19 +80,19 @@ class InTheWay(unittest.TestCase):
         kinds = {"own_grpc": "own inside", "static_program": "statically", "old_client": r"libgrpc\.so\.10"}
         for program, words in kinds.items():
             with self.subTest(program):
-                self.assert_warned(run(PROGRAMS / program), words)
-                self.assert_refused(run("--require", PROGRAMS / program), words)
-                self.assert_refused(run(PROGRAMS / program, SKEIN_GRPC="require"), words)
+                self.assert_warned(run(program_of(program)), words)
+                self.assert_refused(run("--require", program_of(program)), words)
+                self.assert_refused(run(program_of(program), SKEIN_GRPC="require"), words)
 
     def test_unsecure_is_refused(self):
-        self.assert_refused(run("--require", PROGRAMS / "core_client_unsecure", "127.0.0.1:1"), "libgrpc_unsecure")
+        self.assert_refused(run("--require", program_of("core_client_unsecure"), "127.0.0.1:1"), "libgrpc_unsecure")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can give programs privileges")
     def test_setuid_is_refused_to_others_for_the_dynamic_linker_preloads_nothing_then(self):
         folder = pathlib.Path("/tmp") / f"skein-run-{os.getpid()}"
         folder.mkdir(0o755)
         self.addCleanup(shutil.rmtree, folder)
-        for file in (SKEIN, STUB, BUILD / "grpc_transport/libskein_grpc.so", "/bin/sh"):
+        for file in (skein_command(), harness.preload_library(), whole_library(), "/bin/sh"):
             shutil.copy(file, folder)
         (folder / "bin").mkdir(0o755)
         (folder / "lib").mkdir(0o755)
@@ -120,9 +120,9 @@ class Usage(unittest.TestCase):
         done = run("-n", "--require", "sh", "-c", "echo started")
         self.assertEqual(done.returncode, 0)
         self.assertIn("SKEIN_GRPC=require\n", done.stdout)
-        self.assertIn(f"LD_PRELOAD={STUB}\n", done.stdout)
+        self.assertIn(f"LD_PRELOAD={harness.preload_library()}\n", done.stdout)
         self.assertNotIn("started", done.stdout)
-        self.assertEqual(run("-n", "--require", PROGRAMS / "own_grpc").returncode, 126)
+        self.assertEqual(run("-n", "--require", program_of("own_grpc")).returncode, 126)
 
     def test_no_such_program_and_none_that_can_be_executed(self):
         self.assertEqual(run("/no/such/program").returncode, 127)
@@ -133,7 +133,7 @@ class Usage(unittest.TestCase):
         done = run("--requre", "true")
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean --require?", done.stderr)
-        verb = subprocess.run([SKEIN, "rnu"], capture_output=True, text=True, check=False)
+        verb = subprocess.run([skein_command(), "rnu"], capture_output=True, text=True, check=False)
         self.assertEqual(verb.returncode, 2)
         self.assertIn("did you mean run?", verb.stderr)
 
@@ -141,7 +141,3 @@ class Usage(unittest.TestCase):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertIn("usage: skein run", done.stdout)
-
-
-if __name__ == "__main__":
-    unittest.main()
