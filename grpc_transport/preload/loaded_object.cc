@@ -21,7 +21,8 @@ const char* SonameOf(const dl_phdr_info& info, const ElfW(Dyn) * dynamic) {
     if (dynamic->d_tag == DT_STRTAB) strings = AddressOf(info, dynamic->d_un.d_ptr);
     if (dynamic->d_tag == DT_SONAME) name = dynamic->d_un.d_val;
   }
-  return strings == 0 || name == 0 ? nullptr : reinterpret_cast<const char*>(strings + name);
+  if (strings == 0 || name == 0) return nullptr;
+  return reinterpret_cast<const char*>(strings + name);  // NOLINT(performance-no-int-to-ptr): it comes as a number
 }
 
 struct Search {
@@ -36,7 +37,7 @@ int Look(dl_phdr_info* info, size_t /*size*/, void* search_pointer) {
   const ElfW(Dyn)* dynamic = nullptr;
   for (const ElfW(Phdr)* part = info->dlpi_phdr; part != info->dlpi_phdr + info->dlpi_phnum; ++part) {
     const uintptr_t begin = info->dlpi_addr + part->p_vaddr;
-    if (part->p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);
+    if (part->p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(begin);  // NOLINT: the same
     if (part->p_type != PT_LOAD) continue;
     if (begin < object.begin) object.begin = begin;
     if (begin + part->p_memsz > object.end) object.end = begin + part->p_memsz;

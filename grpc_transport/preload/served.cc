@@ -15,8 +15,7 @@
 namespace skein::preload {
 namespace {
 
-// Skein asks gRPC on the way, and gRPC comes back here.
-__thread bool serving __attribute__((tls_model("initial-exec"))) = false;
+__thread void* once_init __attribute__((tls_model("initial-exec"))) = nullptr;
 
 // What has become of the one gRPC that Skein finds: null while nobody knows, "" when it is served, else why not.
 std::atomic<const char*> outcome{nullptr};
@@ -52,37 +51,38 @@ bool IsTheOneSkeinFinds(const LoadedObject& grpc) {
   return grpc.Has(reinterpret_cast<uintptr_t>(function));
 }
 
-const char* OpenAndServe(const Asked& asked) {
+const char* OpenAndServe(const Asked& asked, const void* inside) {
   const char* why = nullptr;
   void* const skein = OpenSkein(&why);
   if (skein == nullptr) return why;
   const auto serve = reinterpret_cast<ServeFunction>(dlsym(skein, kServe));
   if (serve == nullptr) return "libskein_grpc.so is of another version than the preload library";
+  once_init = RealFunction("gpr_once_init", inside);
+  if (once_init == nullptr) return "this gRPC has no gpr_once_init";
   why = serve(asked.variables);
+  once_init = nullptr;
   return why == nullptr ? "" : why;
 }
 
 // No lock of ours: a thread may come here holding the dynamic linker's (a plug-in's constructor), while another one
 // waits for that in OpenSkein. All do the same, and Init() does its part once. The first outcome counts.
-const char* Outcome(const Asked& asked) {
+const char* Outcome(const Asked& asked, const void* inside) {
   const char* known = outcome.load(std::memory_order_acquire);
   if (known != nullptr) return known;
-  serving = true;
-  const char* const mine = OpenAndServe(asked);
-  serving = false;
+  const char* const mine = OpenAndServe(asked, inside);
   return outcome.compare_exchange_strong(known, mine, std::memory_order_acq_rel) ? mine : known;
 }
 
 }  // namespace
 
-bool IsServing() { return serving; }
+void* OnceInitWhileServing() { return once_init; }
 
-const char* Serve(const LoadedObject& grpc) {
+const char* Serve(const LoadedObject& grpc, const void* inside) {
   const Asked* const asked = WhatIsAsked();
-  if (asked == nullptr || serving) return nullptr;
+  if (asked == nullptr) return nullptr;
   if (strcmp(grpc.name, kServedName) != 0) return kWhyOthersAreNot;
   if (!IsTheOneSkeinFinds(grpc)) return "there are several libraries of this name in the process";
-  const char* const why = Outcome(*asked);
+  const char* const why = Outcome(*asked, inside);
   return why[0] == '\0' ? nullptr : why;
 }
 

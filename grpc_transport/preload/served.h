@@ -14,11 +14,12 @@ inline constexpr char kWhyOthersAreNot[] = "Skein serves " SKEIN_SERVED_NAME " o
 
 // Opens Skein for this gRPC, unless that has been done, or nobody asks for it. Null: it is served, or nobody asks. Else
 // why not; valid forever. When it returns, no other thread is still at it: what the caller does next with gRPC comes
-// after Init(). Any thread, also one that holds the dynamic linker's lock.
-const char* Serve(const LoadedObject& grpc);
+// after Init(). `inside` is an address in it. Any thread, also one that holds the dynamic linker's lock.
+const char* Serve(const LoadedObject& grpc, const void* inside);
 
-// Whether this thread is in Serve().
-bool IsServing();
+// While this thread is in Init(): the real gpr_once_init, which gRPC calls there; else null. For Init() runs under a
+// lock that a thread may wait for while it holds the dynamic linker's, of which nothing must be asked then.
+void* OnceInitWhileServing();
 
 // One line for the process, the first time that something is not served; nothing in mode off.
 void Complain(const LoadedObject& grpc, const char* why, const char* mode);

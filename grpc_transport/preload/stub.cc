@@ -52,7 +52,7 @@ OnceInit* KnownOnceInit(const void* address_in_caller) {
 
 // Two threads may both add one, which does no harm.
 void Keep(const LoadedObject& object, OnceInit* real) {
-  if (claimed.load(std::memory_order_relaxed) >= kMostCallers) return;
+  if (object.end == 0 || claimed.load(std::memory_order_relaxed) >= kMostCallers) return;
   // Never unloaded: its addresses must not become another object's.
   if (dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE) == nullptr) return;
   const int place = claimed.fetch_add(1, std::memory_order_relaxed);
@@ -64,13 +64,19 @@ void Keep(const LoadedObject& object, OnceInit* real) {
 
 // A caller is kept when Skein has done its part, so that threads that come meanwhile wait for that here, too.
 OnceInit* MeetCaller(const void* address) {
+  if (void* const meanwhile = OnceInitWhileServing(); meanwhile != nullptr) {
+    return reinterpret_cast<OnceInit*>(meanwhile);
+  }
   OnceInit* const real = Real("gpr_once_init", address, &gpr_once_init);
-  if (real == nullptr || IsServing()) return real;
+  if (real == nullptr) return nullptr;
   const LoadedObject caller = ObjectOf(address);
   if (caller.end == 0) return real;
   if (strcmp(caller.name, kServedName) == 0) {
-    if (const char* const why = Serve(caller); why != nullptr) Complain(caller, why, WhatIsAsked()->mode);
+    if (const char* const why = Serve(caller, address); why != nullptr) Complain(caller, why, WhatIsAsked()->mode);
   }
+  // What has the real one calls it, too, in the midst of grpc_init: the dynamic linker must not be asked then, for
+  // another thread may wait for gRPC's lock with the dynamic linker's in its hands.
+  Keep(ObjectOf(reinterpret_cast<void*>(real)), real);
   Keep(caller, real);
   return real;
 }
@@ -94,7 +100,7 @@ bool IsRefused(const void* real, const char* mode_argument) {
   const Asked* const asked = WhatIsAsked();
   if (asked == nullptr) return false;
   const LoadedObject grpc = ObjectOf(real);
-  const char* const why = grpc.end == 0 ? nullptr : Serve(grpc);
+  const char* const why = grpc.end == 0 ? nullptr : Serve(grpc, real);
   if (why == nullptr) return false;
   const char* const mode = mode_argument == nullptr ? asked->mode : mode_argument;
   Complain(grpc, why, mode);
@@ -120,14 +126,12 @@ grpc_channel* RefusedChannel(const char* target, const void* caller) {
   if (init == nullptr) return;
   const LoadedObject grpc = ObjectOf(init);
   if (grpc.end == 0 || strcmp(grpc.name, kServedName) != 0) return;  // its first channel or port says the rest
-  if (const char* const why = Serve(grpc); why != nullptr) Complain(grpc, why, asked->mode);
+  if (const char* const why = Serve(grpc, init); why != nullptr) Complain(grpc, why, asked->mode);
 }
 
 }  // namespace
-}  // namespace skein::preload
 
 SKEIN_STANDS_BEFORE void gpr_once_init(gpr_once* once, void (*function)()) {
-  using namespace skein::preload;
   OnceInit* real = KnownOnceInit(SKEIN_CALLER);
   if (real == nullptr) real = MeetCaller(SKEIN_CALLER);
   if (real != nullptr) real(once, function);
@@ -136,7 +140,6 @@ SKEIN_STANDS_BEFORE void gpr_once_init(gpr_once* once, void (*function)()) {
 // The grpc_channel_create of gRPC 1.47 and later; the next two are its forerunners.
 SKEIN_STANDS_BEFORE grpc_channel* grpc_channel_create(const char* target, grpc_channel_credentials* credentials,
                                                       const grpc_channel_args* arguments) {
-  using namespace skein::preload;
   auto* const real = Real("grpc_channel_create", SKEIN_CALLER, &grpc_channel_create);
   if (real == nullptr) return nullptr;
   if (IsRefused(reinterpret_cast<void*>(real), ModeArgument(arguments))) return RefusedChannel(target, SKEIN_CALLER);
@@ -145,7 +148,6 @@ SKEIN_STANDS_BEFORE grpc_channel* grpc_channel_create(const char* target, grpc_c
 
 SKEIN_STANDS_BEFORE grpc_channel* grpc_insecure_channel_create(const char* target, const grpc_channel_args* arguments,
                                                                void* reserved) {
-  using namespace skein::preload;
   auto* const real = Real("grpc_insecure_channel_create", SKEIN_CALLER, &grpc_insecure_channel_create);
   if (real == nullptr) return nullptr;
   if (IsRefused(reinterpret_cast<void*>(real), ModeArgument(arguments))) return RefusedChannel(target, SKEIN_CALLER);
@@ -154,7 +156,6 @@ SKEIN_STANDS_BEFORE grpc_channel* grpc_insecure_channel_create(const char* targe
 
 SKEIN_STANDS_BEFORE grpc_channel* grpc_secure_channel_create(grpc_channel_credentials* credentials, const char* target,
                                                              const grpc_channel_args* arguments, void* reserved) {
-  using namespace skein::preload;
   auto* const real = Real("grpc_secure_channel_create", SKEIN_CALLER, &grpc_secure_channel_create);
   if (real == nullptr) return nullptr;
   if (IsRefused(reinterpret_cast<void*>(real), ModeArgument(arguments))) return RefusedChannel(target, SKEIN_CALLER);
@@ -164,14 +165,12 @@ SKEIN_STANDS_BEFORE grpc_channel* grpc_secure_channel_create(grpc_channel_creden
 // The port, and 0 for none. Again that of gRPC 1.47 and later, and its forerunners.
 SKEIN_STANDS_BEFORE int grpc_server_add_http2_port(grpc_server* server, const char* address,
                                                    grpc_server_credentials* credentials) {
-  using namespace skein::preload;
   auto* const real = Real("grpc_server_add_http2_port", SKEIN_CALLER, &grpc_server_add_http2_port);
   if (real == nullptr || IsRefused(reinterpret_cast<void*>(real), nullptr)) return 0;
   return real(server, address, credentials);
 }
 
 SKEIN_STANDS_BEFORE int grpc_server_add_insecure_http2_port(grpc_server* server, const char* address) {
-  using namespace skein::preload;
   auto* const real = Real("grpc_server_add_insecure_http2_port", SKEIN_CALLER, &grpc_server_add_insecure_http2_port);
   if (real == nullptr || IsRefused(reinterpret_cast<void*>(real), nullptr)) return 0;
   return real(server, address);
@@ -179,8 +178,9 @@ SKEIN_STANDS_BEFORE int grpc_server_add_insecure_http2_port(grpc_server* server,
 
 SKEIN_STANDS_BEFORE int grpc_server_add_secure_http2_port(grpc_server* server, const char* address,
                                                           grpc_server_credentials* credentials) {
-  using namespace skein::preload;
   auto* const real = Real("grpc_server_add_secure_http2_port", SKEIN_CALLER, &grpc_server_add_secure_http2_port);
   if (real == nullptr || IsRefused(reinterpret_cast<void*>(real), nullptr)) return 0;
   return real(server, address, credentials);
 }
+
+}  // namespace skein::preload

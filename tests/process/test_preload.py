@@ -119,9 +119,11 @@ class AGrpcThatIsOpenedLater(Preload):
         self.assertEqual(self.later(script), "True\n")
 
     def test_in_a_plug_ins_constructor_while_another_thread_initialises_it(self):
-        for _ in range(10):
-            done = run([program_of("racing_plugins"), program_of("libearly_library.so")], "require")
-            self.assertEqual((done.returncode, done.stdout), (0, "served\n"), done.stderr)
+        for where, mode in (("init", "require"), ("lock", "require"), ("lock", None)):
+            with self.subTest(where, mode=mode):
+                done = run([program_of("racing_plugins"), where, program_of("libracing_plugin.so")], mode)
+                served = "not served" if mode is None else "served"
+                self.assertEqual((done.returncode, done.stdout), (0, f"{served}\n"), done.stderr)
 
 
 class AnotherGrpc(Preload):

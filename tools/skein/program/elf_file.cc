@@ -105,6 +105,7 @@ std::string OwnInterpreter() {
       [](dl_phdr_info* info, size_t, void* found) {
         for (const Segment* part = info->dlpi_phdr; part != info->dlpi_phdr + info->dlpi_phnum; ++part) {
           if (part->p_type != PT_INTERP) continue;
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): it comes as a number
           *static_cast<std::string*>(found) = reinterpret_cast<const char*>(info->dlpi_addr + part->p_vaddr);
         }
         return 1;
