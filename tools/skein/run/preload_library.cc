@@ -17,8 +17,9 @@ constexpr char kStub[] = "libskein_grpc_preload.so";
 constexpr char kRest[] = "libskein_grpc.so";  // which the stub looks for beside itself
 
 // From the folder of the command: as CMake installs, as distributions do, and in a build.
-constexpr absl::string_view kFolders[] = {"../" SKEIN_LIBRARY_FOLDER, "../lib", "../lib/" SKEIN_MULTIARCH, "../lib64",
-                                          "../../grpc_transport"};
+constexpr char kAsInstalled[] = "../" SKEIN_LIBRARY_FOLDER;
+constexpr char kOfThisMachine[] = "../lib/" SKEIN_MULTIARCH;
+constexpr absl::string_view kFolders[] = {kAsInstalled, "../lib", kOfThisMachine, "../lib64", "../../grpc_transport"};
 
 bool HasBoth(const std::filesystem::path& folder) {
   return access((folder / kStub).c_str(), R_OK) == 0 && access((folder / kRest).c_str(), R_OK) == 0;
@@ -30,6 +31,7 @@ std::string OwnFolder() {
   std::error_code error;
   std::filesystem::path file = std::filesystem::read_symlink("/proc/self/exe", error);
   if (error) {  // no /proc: as this program was started
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): it comes as a number
     const auto* const started = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
     if (started == nullptr) return "";
     file = std::filesystem::canonical(started, error);
