@@ -2,8 +2,8 @@
 
 Children of /bin/true are started one after the other and waited for: without anything preloaded, with the preload
 library, and with all of Skein and gRPC preloaded, as if the library did not look first. Cases take turns child by child (A B A B ...), the last one at each tenth
-turn. What is said of a round is the median of its children's times, the mean of their processor times, and how much more
-either is than with nothing preloaded in the same round."""
+turn. A round gives the median of its children's times, the mean of their processor times, and how much more either is
+than with nothing preloaded in the same round."""
 
 import json
 import os

@@ -74,8 +74,8 @@ OnceInit* MeetCaller(const void* address) {
   if (strcmp(caller.name, kServedName) == 0) {
     if (const char* const why = Serve(caller, address); why != nullptr) Complain(caller, why, WhatIsAsked()->mode);
   }
-  // What has the real one calls it, too, in the midst of grpc_init: the dynamic linker must not be asked then, for
-  // another thread may wait for gRPC's lock with the dynamic linker's in its hands.
+  // The library with the real function calls it, too, in the midst of grpc_init. The stub must not ask the dynamic
+  // linker then: another thread may wait for gRPC's lock with the dynamic linker's in its hands.
   Keep(ObjectOf(reinterpret_cast<void*>(real)), real);
   Keep(caller, real);
   return real;

@@ -109,7 +109,7 @@ class InTheWay(unittest.TestCase):
         (folder / "sh").chmod(0o755)
         self.assertNotEqual(run("--require", *show, **as_nobody).stdout, "0\n")
 
-    def test_that_more_is_not_seen_is_said_only_where_skein_is_required(self):
+    def test_a_line_says_that_more_cannot_be_seen_only_where_skein_is_required(self):
         self.assertEqual(run("true").stderr, "")
         self.assertIn("cannot be seen", run("--require", "true").stderr)
         self.assertIn("cannot be seen", run("--verbose", "true").stderr)

@@ -54,7 +54,7 @@ TEST(ElfFile, OfAnotherProcessorOrWordSizeIsNotNative) {
   }
 }
 
-TEST(ElfFile, WhatIsNoneIsSaidToBeNone) {
+TEST(ElfFile, AFileOfAnotherKindIsSaidToBeNone) {
   const ScratchFile script("#!/bin/sh\n");
   EXPECT_TRUE(absl::IsInvalidArgument(ElfFile::Open(script.path()).status()));
   const ScratchFile empty("");

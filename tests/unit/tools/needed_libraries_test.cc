@@ -34,7 +34,7 @@ TEST(NeededLibraries, ThoseOfLibrariesAreAmongThem) {
   EXPECT_THAT(*libraries, Contains(Field(&NeededLibrary::name, "libgpr.so.29")));
 }
 
-TEST(NeededLibraries, WhatIsNoProgramHasAnError) {
+TEST(NeededLibraries, AFileThatIsNoProgramHasAnError) {
   EXPECT_TRUE(absl::IsUnavailable(NeededLibraries("/etc/passwd").status()));
 }
 

@@ -17,7 +17,7 @@ absl::string_view WhyNot(const std::vector<std::string>& words) {
   return status.message();
 }
 
-TEST(RunCommandLine, WhatFollowsTheProgramIsTheProgramsOwn) {
+TEST(RunCommandLine, WordsBehindTheProgramAreTheProgramsOwn) {
   const auto line = ParseCommandLine({"--require", "server", "--shm", "off", "--help"});
   ASSERT_TRUE(line.ok()) << line.status();
   EXPECT_THAT(line->command, ElementsAre("server", "--shm", "off", "--help"));

@@ -60,7 +60,7 @@ void Foresee(const std::string& path, bool require, Plan& plan) {
     return;
   }
   plan.keeps_require = outlook->keeps_require();
-  // Only who requires Skein needs to know that more cannot be seen.
+  // Only a user who requires Skein needs to know that more cannot be seen.
   plan.in_the_way = outlook->kind != Outlook::Kind::kServed && (require || outlook->kind != Outlook::Kind::kNoGrpc);
   plan.sentence = outlook->why;
   if (!plan.keeps_require)
