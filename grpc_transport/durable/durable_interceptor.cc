@@ -1,13 +1,13 @@
 #include "grpc_transport/durable/durable_interceptor.h"
 
 #include <grpcpp/alarm.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "grpc_transport/durable/durable_call.h"
 #include "grpc_transport/durable/marks.h"
+#include "grpc_transport/durable/undecoded_reply.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -109,12 +109,7 @@ class Ending : public std::enable_shared_from_this<Ending> {
   }
   void Fill(InterceptorBatchMethods& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_MESSAGE)) {
-      grpc::ByteBuffer bytes = BufferOf(end_.message);
-      auto* const message = static_cast<grpc::protobuf::MessageLite*>(batch.GetRecvMessage());
-      if (end_.status.ok() && message != nullptr) {
-        end_.status = grpc::SerializationTraits<grpc::protobuf::MessageLite>::Deserialize(&bytes, message);
-      }
-      if (!end_.status.ok()) batch.FailHijackedRecvMessage();
+      end_.status.ok() ? GiveUndecoded(batch, BufferOf(end_.message)) : batch.FailHijackedRecvMessage();
     }
     if (batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_RECV_STATUS)) {
       if (auto* const trailing = batch.GetRecvTrailingMetadata()) {
@@ -155,7 +150,12 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
  public:
   DurableInterceptor(std::shared_ptr<DurableClient> client, bool every_call, const std::vector<std::string>& metadata,
                      const MessageLimits& limits, grpc::experimental::ClientRpcInfo& info)
-      : client_(std::move(client)), every_call_(every_call), metadata_(metadata), limits_(limits), info_(info) {}
+      : client_(std::move(client)),
+        every_call_(every_call),
+        metadata_(metadata),
+        limits_(limits),
+        info_(info),
+        method_(info.method()) {}
 
   void Intercept(InterceptorBatchMethods* batch) override {
     const auto at = [batch](InterceptionHookPoints point) { return batch->QueryInterceptionHookPoint(point); };
@@ -165,6 +165,7 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
       return batch->Hijack();
     }
     const bool ends = at(InterceptionHookPoints::PRE_RECV_MESSAGE) || at(InterceptionHookPoints::PRE_RECV_STATUS);
+    if (durable_ && at(InterceptionHookPoints::POST_RECV_STATUS)) CheckDecoded(*batch);
     if (!durable_ || !ends) return batch->Proceed();
     const std::shared_ptr<Ending> ending = ending_;  // which else may go as the call ends
     ending->GiveTo(*batch);
@@ -184,7 +185,11 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
     durable_ = true;
     const bool marked = on_persisted_ != nullptr;
     if (!ending_->Begin(std::move(on_persisted_))) return Refuse(absl::CancelledError("CANCELLED"));
-    LoggedCall call{.method = info_.method(), .metadata = {}, .message = BytesOf(*batch.GetSerializedSendMessage())};
+    // A GenericStub's ByteBuffer may be none.
+    const bool sends = batch.QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_MESSAGE);
+    grpc::ByteBuffer* const message = sends ? batch.GetSerializedSendMessage() : nullptr;
+    if (message == nullptr || !message->Valid()) return Refuse(absl::InvalidArgumentError("a call without a message"));
+    LoggedCall call{.method = method_, .metadata = {}, .message = BytesOf(*message)};
     for (const auto& [name, value] : *batch.GetSendInitialMetadata()) {
       if (absl::c_linear_search(metadata_, name)) call.metadata.emplace_back(name, value);
     }
@@ -208,6 +213,14 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
     if (!status.ok()) Refuse(status);
   }
 
+  // gRPC ends the process where a stub's call has the status OK and no message.
+  static void CheckDecoded(InterceptorBatchMethods& batch) {
+    const bool decoded = !batch.QueryInterceptionHookPoint(InterceptionHookPoints::POST_RECV_MESSAGE) ||
+                         batch.GetRecvMessage() != nullptr;
+    grpc::Status& status = *batch.GetRecvStatus();
+    if (status.ok() && !decoded) status = {grpc::StatusCode::INTERNAL, "the reply is no message of the call's type"};
+  }
+
   void Refuse(const absl::Status& why) { ending_->IsSoon({.status = GrpcStatusOf(why)}); }
 
   void SetDeadline() {
@@ -226,6 +239,7 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
   const std::vector<std::string>& metadata_;  // the factory's, which outlives the channel's calls
   const MessageLimits limits_;
   grpc::experimental::ClientRpcInfo& info_;
+  const std::string method_;  // a GenericStub's may be gone when its call is started
   OnPersisted on_persisted_;  // the mark's, until the call begins
   bool durable_ = false;
   const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();  // of an ordinary call: whether it is cancelled
