@@ -2,11 +2,18 @@
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdlib>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 
+#include "core/base/signals_blocked.h"
 #include "grpc_transport/durable/durable_call.h"
 #include "grpc_transport/durable/write_queue.h"
 
@@ -16,6 +23,25 @@ namespace {
 using std::chrono::milliseconds;
 constexpr milliseconds kFirstPause{10};
 constexpr milliseconds kLongestPause{1000};
+
+// Clients that are being closed. The process's end waits for them, since gRPC's static objects go after that; not for
+// ever, since the thread that ends the process may be one of gRPC's that a client waits for. Release by the thread that
+// has closed one, acquire by the thread that ends the process.
+std::atomic<int> closing{0};
+constexpr milliseconds kPatienceAtExit{1000};
+
+void AwaitClosed(pid_t process) {
+  if (getpid() != process) return;  // a forked child has none of these threads
+  const auto end = std::chrono::steady_clock::now() + kPatienceAtExit;
+  while (closing.load(std::memory_order_acquire) > 0 && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+void AwaitClosedAtExit() {
+  static const pid_t process = getpid();
+  [[maybe_unused]] static const int registered = std::atexit([] { AwaitClosed(process); });
+}
 
 }  // namespace
 
@@ -75,6 +101,21 @@ void DurableClient::Open() {
     streams_ = true;
   }
   stream->Open();
+}
+
+void DurableClient::CloseElsewhere(std::shared_ptr<DurableClient> client) {
+  AwaitClosedAtExit();
+  closing.fetch_add(1, std::memory_order_relaxed);
+  const auto close = [](const std::shared_ptr<DurableClient>& closed) {
+    closed->Close();
+    closing.fetch_sub(1, std::memory_order_release);
+  };
+  const SignalsBlocked blocked;
+  try {
+    std::thread(close, client).detach();
+  } catch (const std::system_error&) {
+    close(client);  // the system has no thread left
+  }
 }
 
 void DurableClient::Close() {

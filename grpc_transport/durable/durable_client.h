@@ -29,15 +29,16 @@ class DurableClient : public std::enable_shared_from_this<DurableClient> {
   DurableClient(const std::shared_ptr<grpc::Channel>& channel, const durable::OutboxOptions& options);
   // After the constructor.
   void Open() ABSL_LOCKS_EXCLUDED(mu_);
-  // Calls without an answer fail with CANCELLED. Must come before the destructor. Waits for the stream's end, and lets
-  // go of the channel on this thread: gRPC's own, which runs callbacks, would wait for itself where it is the last
-  // channel.
-  void Close() ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls without an answer fail with CANCELLED. Must come before the destructor. Returns at once; a thread of its own
+  // waits for the stream's end and lets go of the channel. The caller may be one of the few threads that run gRPC's
+  // callbacks: the stream's end comes by those threads, and the last channel's destructor waits for them to end.
+  static void CloseElsewhere(std::shared_ptr<DurableClient> client);
   durable::Outbox& outbox() { return outbox_; }
 
  private:
   class Stream;
 
+  void Close() ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status OnMessage(const grpc::ByteBuffer& message) ABSL_LOCKS_EXCLUDED(mu_);
   void OnEnding() ABSL_LOCKS_EXCLUDED(mu_);
   void OnEnd(const grpc::Status& status, const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);

@@ -20,17 +20,17 @@ struct MessageLimits {
   int64_t received = GRPC_DEFAULT_MAX_RECV_MESSAGE_LENGTH;
 };
 
-// The channel's: with it, the client ends.
+// The channel's: with it, the client ends. The channel's last owner may let go of it in a callback.
 class DurableInterceptorFactory final : public grpc::experimental::ClientInterceptorFactoryInterface {
  public:
   DurableInterceptorFactory(std::shared_ptr<DurableClient> client, bool every_call, std::vector<std::string> metadata,
                             const MessageLimits& limits)
       : client_(std::move(client)), every_call_(every_call), metadata_(std::move(metadata)), limits_(limits) {}
-  ~DurableInterceptorFactory() override { client_->Close(); }
+  ~DurableInterceptorFactory() override { DurableClient::CloseElsewhere(std::move(client_)); }
   grpc::experimental::Interceptor* CreateClientInterceptor(grpc::experimental::ClientRpcInfo* info) override;
 
  private:
-  const std::shared_ptr<DurableClient> client_;
+  std::shared_ptr<DurableClient> client_;
   const bool every_call_;
   const std::vector<std::string> metadata_;
   const MessageLimits limits_;
