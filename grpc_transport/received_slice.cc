@@ -22,9 +22,8 @@ void Release(void* held) {
 
 Quota QuotaOf(const grpc_core::ChannelArgs& args, absl::string_view name) {
   const auto* quota = args.GetObject<grpc_core::ResourceQuota>();
-  if (quota != nullptr)
-    return const_cast<grpc_core::ResourceQuota*>(quota)->memory_quota()->CreateMemoryAllocator(name);
-  return grpc_core::ResourceQuota::Default()->memory_quota()->CreateMemoryAllocator(name);
+  if (quota != nullptr) return const_cast<grpc_core::ResourceQuota*>(quota)->memory_quota()->CreateMemoryOwner(name);
+  return grpc_core::ResourceQuota::Default()->memory_quota()->CreateMemoryOwner(name);
 }
 
 grpc_slice ReceivedSlice(stream::Buffer buffer, Quota& quota) {

@@ -8,7 +8,7 @@
 
 namespace skein::grpc_transport {
 
-using Quota = grpc_event_engine::experimental::MemoryAllocator;
+using Quota = grpc_core::MemoryOwner;
 
 // A share in the quota that a connection's arguments name, under `name`.
 Quota QuotaOf(const grpc_core::ChannelArgs& args, absl::string_view name);

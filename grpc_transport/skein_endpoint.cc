@@ -16,6 +16,7 @@ namespace skein::grpc_transport {
 namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;  // about, per read callback
+constexpr grpc_core::Duration kDrainAgain = grpc_core::Duration::Milliseconds(1);
 
 // The only byte that is ever sent on the silent connection: the link has failed at this end, which therefore ends the
 // connection. Without it, the peer would take that for an orderly end.
@@ -30,19 +31,20 @@ grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was 
 
 // Lock: mu_, under which the stream is called (it calls back only from polling). Callbacks of gRPC are scheduled, never
 // run inline. Kept alive by the owner, by the stream's observer, by the read that watches TCP and by what it has
-// scheduled.
+// scheduled. Shut down with nothing to send, it gives stream and connection back at once: gRPC 1.51 never destroys some
+// of the endpoints that it has shut down.
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
                 std::unique_ptr<Waiter::User> user, ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace,
                 Quota quota, std::function<void()> on_lost)
-      : tcp_(tcp),
-        reader_(std::move(reader)),
-        user_(std::move(user)),
-        path_(std::move(path)),
+      : reader_(std::move(reader)),
         trace_(std::move(trace)),
         peer_(grpc_endpoint_get_peer(tcp)),
         local_address_(grpc_endpoint_get_local_address(tcp)),
+        tcp_(tcp),
+        user_(std::move(user)),
+        path_(std::move(path)),
         stream_(std::move(stream)),
         busy_(user_->BusyOf(*stream_->link())),
         quota_(std::move(quota)),
@@ -129,9 +131,24 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     grpc_error_handle error = Send();
     if (!error.ok()) unsent_.Clear();
     if (unsent_.empty() && leaving_) LeaveSoon();
-    if (write_done_ == nullptr) return;
-    if (unsent_.CountsAsDone()) return FinishWrite(std::move(error));
-    AwaitSilence();
+    if (write_done_ != nullptr && unsent_.CountsAsDone()) FinishWrite(std::move(error));
+    if (write_done_ != nullptr) AwaitSilence();
+    CountKept();
+  }
+
+  // Where memory is short, the connections go whose peers do not read what is kept for them.
+  void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    unsent_.CountKept(/*write_under_way=*/write_done_ != nullptr, quota_);
+    if (unsent_.kept() == 0 || std::exchange(reclaimable_, true)) return;
+    quota_.PostReclaimer(grpc_core::ReclamationPass::kDestructive,
+                         [self = Ref()](absl::optional<grpc_core::ReclamationSweep> sweep) {
+                           if (sweep.has_value()) self->GiveUpWhatIsKept();
+                         });
+  }
+  void GiveUpWhatIsKept() {
+    MutexLock lock(&mu_);
+    reclaimable_ = false;
+    if (unsent_.kept() > 0) LoseConnection("memory is short, and the peer does not read what is kept for it");
   }
 
   // What there is room for.
@@ -218,11 +235,13 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     return Unavailable("the link has failed at the peer's end");
   }
 
-  // Another thread is polling, with that in its hands: after it has had a turn.
+  // Another thread is polling, with that in its hands, and may have lost its processor for a while: so a moment later.
+  // (At once, this thread would run nothing else, and perhaps keep the processor that the other one waits for.)
   void WhenPolled(grpc_error_handle error) {
-    grpc_closure* again =
-        grpc_core::NewClosure([self = Ref()](grpc_error_handle error) { self->TcpEnded(std::move(error)); });
-    grpc_core::ExecCtx::Run(DEBUG_LOCATION, again, std::move(error));
+    grpc_closure* again = grpc_core::NewClosure([self = Ref(), error = std::move(error)](grpc_error_handle over) {
+      over.ok() ? self->TcpEnded(error) : self->TcpEndedAndDrained(error);
+    });
+    grpc_timer_init(&drain_timer_, grpc_core::Timestamp::Now() + kDrainAgain, again);
   }
 
   void TcpEnded(grpc_error_handle error) {
@@ -237,8 +256,11 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     }
     // What the peer had written before it ended is delivered first.
     if (!stream->Drain()) return WhenPolled(std::move(error));
+    TcpEndedAndDrained(error);
+  }
+  void TcpEndedAndDrained(const grpc_error_handle& error) {
     MutexLock lock(&mu_);
-    EndTcp(Unavailable(grpc_core::StatusToString(error)));
+    shutdown_.ok() ? EndTcp(Unavailable(grpc_core::StatusToString(error))) : NobodyReads();
   }
 
   void EndTcp(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -260,101 +282,96 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       if (self->leaving_) return self->AwaitSilence();
       if (self->timer_runs_) grpc_timer_cancel(&self->timer_);
     }
-    self->EndBoth();
-  }
-
-  // The peer reads what was written, then the end, whichever of the two connections tells it first.
-  void EndBoth() {
-    {
-      MutexLock lock(&mu_);
-      if (!InForkedChild()) stream_->CloseWrite();
-    }
-    grpc_endpoint_shutdown(tcp_, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
+    self->End();
   }
 
   // After its shutdown, and perhaps its destruction, an endpoint goes on until what it has kept is sent, or cannot be,
   // or the peer has not read for long. (gRPC's shutdown ends its timer.)
   void LeaveSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    grpc_closure* leave = grpc_core::NewClosure([self = Ref()](grpc_error_handle /*error*/) { self->Leave(); });
+    grpc_closure* leave = grpc_core::NewClosure([self = Ref()](grpc_error_handle /*error*/) {
+      {
+        MutexLock lock(&self->mu_);
+        if (!std::exchange(self->leaving_, false)) return;
+      }
+      self->End();
+    });
     grpc_core::ExecCtx::Run(DEBUG_LOCATION, leave, absl::OkStatus());
   }
-  void Leave() {
-    EndBoth();
-    bool destroyed = false;
-    {
-      MutexLock lock(&mu_);
-      leaving_ = false;
-      destroyed = destroyed_;
-    }
-    if (destroyed) End();
-  }
   void NobodyReads() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (unsent_.empty()) return;
+    if (!unsent_.empty()) LoseConnection("the connection has ended");
+  }
+  void LoseConnection(absl::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     tcp_ended_ = true;
-    tcp_error_ = Unavailable("the connection has ended");
-    TryWrite();
+    EndTcp(Unavailable(why));
   }
 
-  static void Destroy(grpc_endpoint* endpoint) {
-    Shutdown(endpoint, GRPC_ERROR_CREATE("endpoint destroyed"));
-    SkeinEndpoint* self = Of(endpoint);
-    {
-      MutexLock lock(&self->mu_);
-      self->destroyed_ = true;
-      if (self->leaving_) return;
-    }
-    self->End();
-  }
-
-  void End() {
+  // Nothing of what gRPC still does with the endpoint needs these.
+  struct Holdings {
     std::shared_ptr<stream::Stream> stream;
+    std::unique_ptr<Waiter::User> user;
+    ListedPath path;
+    grpc_endpoint* tcp = nullptr;
+    Quota quota;
+  };
+
+  // Once. The peer reads what was written, then the end, whichever of the two connections tells it first.
+  void End() {
+    Holdings held;
     bool tcp_ended = false;
     {
       MutexLock lock(&mu_);
-      stream = std::move(stream_);
+      held = {std::move(stream_), std::move(user_), std::move(path_), std::exchange(tcp_, nullptr), std::move(quota_)};
       busy_ = nullptr;
       tcp_ended = !tcp_error_.ok();
     }
     if (InForkedChild()) {
-      new std::shared_ptr<stream::Stream>(std::move(stream));  // the parent's, for good
-    } else if (tcp_ended) {
-      stream->Abort(absl::UnavailableError("the connection has ended"));  // nobody is there to close the other side
+      new std::shared_ptr<stream::Stream>(std::move(held.stream));  // the parent's, for good
+    } else {
+      held.stream->CloseWrite();
+      // Nobody is there to close the other side.
+      if (tcp_ended) held.stream->Abort(absl::UnavailableError("the connection has ended"));
     }
-    stream.reset();  // lets go of the observer
-    grpc_endpoint_destroy(tcp_);
-    path_ = nullptr;
-    user_ = nullptr;
-    Unref();
+    grpc_endpoint_shutdown(held.tcp, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
+    held.stream = nullptr;  // lets go of the observer
+    grpc_endpoint_destroy(held.tcp);
   }
 
-  // The TCP connection is what pollsets know; the link's descriptor is watched by the Waiter.
-  static void AddToPollset(grpc_endpoint* e, grpc_pollset* p) { grpc_endpoint_add_to_pollset(Of(e)->tcp_, p); }
-  static void AddToPollsetSet(grpc_endpoint* e, grpc_pollset_set* p) {
-    grpc_endpoint_add_to_pollset_set(Of(e)->tcp_, p);
+  static void Destroy(grpc_endpoint* endpoint) {
+    Shutdown(endpoint, GRPC_ERROR_CREATE("endpoint destroyed"));
+    Of(endpoint)->Unref();
   }
-  static void DeleteFromPollsetSet(grpc_endpoint* e, grpc_pollset_set* p) {
-    grpc_endpoint_delete_from_pollset_set(Of(e)->tcp_, p);
-  }
+
+  // Of epoll1, the one engine with which there are streams, every pollset has every descriptor: the TCP connection's
+  // and the link's, which the Waiter watches. (For each call gRPC asks; the lock would be a writer's to wait for.)
+  static void AddToPollset(grpc_endpoint* /*e*/, grpc_pollset* /*p*/) {}
+  static void AddToPollsetSet(grpc_endpoint* /*e*/, grpc_pollset_set* /*p*/) {}
+  static void DeleteFromPollsetSet(grpc_endpoint* /*e*/, grpc_pollset_set* /*p*/) {}
   static absl::string_view Peer(grpc_endpoint* e) { return Of(e)->peer_; }
   static absl::string_view LocalAddress(grpc_endpoint* e) { return Of(e)->local_address_; }
-  static int Fd(grpc_endpoint* e) { return grpc_endpoint_get_fd(Of(e)->tcp_); }
+  static int Fd(grpc_endpoint* e) {
+    SkeinEndpoint* self = Of(e);
+    MutexLock lock(&self->mu_);
+    return self->tcp_ == nullptr ? -1 : grpc_endpoint_get_fd(self->tcp_);
+  }
   static bool CanTrackErrors(grpc_endpoint*) { return false; }
 
   static const grpc_endpoint_vtable kVtable;
 
   Base base_;
-  grpc_endpoint* const tcp_;
   const grpc_core::RefCountedPtr<TcpReader> reader_;
-  std::unique_ptr<Waiter::User> user_;
-  ListedPath path_;
   const grpc_core::RefCountedPtr<ConnectionTrace> trace_;
   const std::string peer_;
   const std::string local_address_;
 
   Mutex mu_;
-  std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);  // null once destroyed
-  std::shared_ptr<Busy> busy_ ABSL_GUARDED_BY(mu_);              // its link; likewise, or not watched
-  Quota quota_ ABSL_GUARDED_BY(mu_);                             // of what is read
+  // Until End:
+  grpc_endpoint* tcp_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<Waiter::User> user_ ABSL_GUARDED_BY(mu_);
+  ListedPath path_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<Busy> busy_ ABSL_GUARDED_BY(mu_);  // its link; null also if that is not watched
+  Quota quota_ ABSL_GUARDED_BY(mu_);                 // of what is read, and kept
+
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);
   grpc_error_handle shutdown_ ABSL_GUARDED_BY(mu_);
   bool tcp_ended_ ABSL_GUARDED_BY(mu_) = false;
@@ -365,9 +382,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   UnsentBytes unsent_ ABSL_GUARDED_BY(mu_);
   grpc_closure* write_done_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
-  bool leaving_ ABSL_GUARDED_BY(mu_) = false;    // shut down with something kept
-  bool destroyed_ ABSL_GUARDED_BY(mu_) = false;  // by its owner
+  bool reclaimable_ ABSL_GUARDED_BY(mu_) = false;  // the quota may ask for what is kept
+  bool leaving_ ABSL_GUARDED_BY(mu_) = false;      // shut down with something kept
   grpc_timer timer_;
+  grpc_timer drain_timer_;
   grpc_closure on_silence_;
 };
 

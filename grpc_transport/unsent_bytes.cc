@@ -1,5 +1,7 @@
 #include "grpc_transport/unsent_bytes.h"
 
+#include <utility>
+
 namespace skein::grpc_transport {
 namespace {
 
@@ -34,6 +36,13 @@ void UnsentBytes::Taken(size_t bytes) {
 }
 
 bool UnsentBytes::CountsAsDone() const { return slices_.length <= (silences_ > 0 ? kMostKept : 0); }
+
+void UnsentBytes::CountKept(bool write_under_way, Quota& quota) {
+  const size_t kept = write_under_way && kept_ == 0 ? 0 : slices_.length;
+  if (std::exchange(kept_, kept) == kept) return;
+  counted_.reset();  // gRPC 1.51 forgets a reservation that another one is assigned to
+  if (kept > 0) counted_.emplace(quota.MakeReservation(kept));
+}
 
 bool UnsentBytes::GivenUp() const { return silences_ >= kGivenUp; }
 

@@ -4,10 +4,12 @@
 #define SKEIN_GRPC_TRANSPORT_UNSENT_BYTES_H_
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "core/stream/stream.h"
 #include "grpc_transport/grpc_internal.h"
+#include "grpc_transport/received_slice.h"
 
 namespace skein::grpc_transport {
 
@@ -37,6 +39,10 @@ class UnsentBytes {
 
   // Whether the write under way counts as done.
   bool CountsAsDone() const;
+  // Counts in `quota` what is unsent of writes that have counted as done: chttp2 has forgotten them, and writes more.
+  // (Of a write under way chttp2 holds the bytes itself, as over TCP.)
+  void CountKept(bool write_under_way, Quota& quota);
+  size_t kept() const { return kept_; }
   // A time of kSilence begins, and ends: silent if nothing has moved between the two.
   void BeginWatch() { moved_ = false; }
   void EndWatch() { silences_ += moved_ ? 0 : 1; }
@@ -45,6 +51,8 @@ class UnsentBytes {
 
  private:
   grpc_slice_buffer slices_;
+  size_t kept_ = 0;  // of it, as counted; while there is some, with the write that follows
+  std::optional<Quota::Reservation> counted_;
   bool no_room_ = false;
   bool moved_ = false;  // in this watch
   int silences_ = 0;    // watches since anything has moved

@@ -1,12 +1,18 @@
 // What gRPC writes to a peer that does not read, over shared memory and a TCP connection that the test ends.
 #include "grpc_transport/skein_endpoint.h"
 
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/stream/two_ends.h"
 
@@ -15,6 +21,7 @@ namespace {
 
 constexpr size_t kWindow = size_t{64} << 10;
 constexpr size_t kKept = size_t{16} << 20;
+constexpr size_t kQuota = size_t{8} << 20;
 constexpr absl::Duration kPatience = absl::Seconds(20);
 constexpr absl::Duration kLongSilence = absl::Milliseconds(300);  // thrice as long as a write waits for the peer
 
@@ -84,17 +91,76 @@ class Writing {
   absl::Notification done_;
 };
 
+// One read of the endpoint's owner.
+class Reading {
+ public:
+  explicit Reading(grpc_endpoint* endpoint) {
+    grpc_slice_buffer_init(&slices_);
+    GRPC_CLOSURE_INIT(&closure_, Done, this, nullptr);
+    grpc_endpoint_read(endpoint, &slices_, &closure_, /*urgent=*/false, /*min_progress_size=*/1);
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+  ~Reading() { grpc_slice_buffer_destroy(&slices_); }
+
+  bool IsDone(absl::Duration within) const { return done_.WaitForNotificationWithTimeout(within); }
+  const grpc_error_handle& error() const { return error_; }
+
+ private:
+  static void Done(void* arg, grpc_error_handle error) {
+    auto* self = static_cast<Reading*>(arg);
+    self->error_ = std::move(error);
+    self->done_.Notify();
+  }
+
+  grpc_slice_buffer slices_;
+  grpc_closure closure_;
+  grpc_error_handle error_;
+  absl::Notification done_;
+};
+
+// Whose link another thread is polling, as long as the test says so.
+class ContendedStream final : public stream::Stream {
+ public:
+  explicit ContendedStream(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+
+  void SetObserver(std::shared_ptr<stream::StreamObserver> observer) override {
+    stream_->SetObserver(std::move(observer));
+  }
+  absl::StatusOr<size_t> Write(absl::Span<const stream::ConstBytes> buffers) override {
+    return stream_->Write(buffers);
+  }
+  absl::Status Read(size_t most, std::vector<stream::Buffer>& out) override { return stream_->Read(most, out); }
+  void CloseWrite() override { stream_->CloseWrite(); }
+  void Abort(const absl::Status& reason) override { stream_->Abort(reason); }
+  void WhenReached(std::function<void(const absl::Status&)> then) override { stream_->WhenReached(std::move(then)); }
+  std::string path() const override { return stream_->path(); }
+  std::shared_ptr<link::Link> link() const override { return stream_->link(); }
+  bool Drain() override {
+    ++drains;
+    return !polled_elsewhere && stream_->Drain();
+  }
+  bool Coming() override { return stream_->Coming(); }
+  link::Arrival last_arrival() override { return stream_->last_arrival(); }
+
+  std::atomic<bool> polled_elsewhere = false;
+  std::atomic<int> drains = 0;
+
+ private:
+  const std::shared_ptr<Stream> stream_;
+};
+
 class SkeinEndpointTest : public testing::Test {
  protected:
   SkeinEndpointTest() {
     grpc_init();
     const grpc_core::ExecCtx exec_ctx;
     streams_ = ends_.Connect();
-    const grpc_core::ChannelArgs arguments = grpc_core::ChannelArgs().SetObject(grpc_core::ResourceQuota::Default());
-    endpoint_ = NewSkeinEndpoint(
-        std::move(streams_.client), tcp_.get(), grpc_core::MakeRefCounted<TcpReader>(tcp_.get()),
-        std::make_unique<Waiter::User>(&waiter_), nullptr,
-        grpc_core::MakeRefCounted<ConnectionTrace>(trace::Path::kShm), QuotaOf(arguments, "connection"), nullptr);
+    auto contended = std::make_shared<ContendedStream>(std::move(streams_.client));
+    stream_ = contended;
+    endpoint_ = NewSkeinEndpoint(std::move(contended), tcp_.get(), grpc_core::MakeRefCounted<TcpReader>(tcp_.get()),
+                                 std::make_unique<Waiter::User>(&waiter_), nullptr,
+                                 grpc_core::MakeRefCounted<ConnectionTrace>(trace::Path::kShm),
+                                 QuotaOf(grpc_core::ChannelArgs().SetObject(quota_), "connection"), nullptr);
   }
   ~SkeinEndpointTest() override {
     {
@@ -107,6 +173,9 @@ class SkeinEndpointTest : public testing::Test {
     grpc_shutdown_blocking();
   }
 
+  double Pressure() const {
+    return quota_->memory_quota()->CreateMemoryOwner("probe").GetPressureInfo().instantaneous_pressure;
+  }
   void Destroy() {
     if (endpoint_ != nullptr) grpc_endpoint_destroy(std::exchange(endpoint_, nullptr));
     grpc_core::ExecCtx::Get()->Flush();
@@ -131,6 +200,9 @@ class SkeinEndpointTest : public testing::Test {
 
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.ring_bytes = kWindow, .window_bytes = kWindow}};
   stream::TwoEnds::Pair streams_;
+  std::weak_ptr<ContendedStream> stream_;  // the endpoint's
+  const grpc_core::RefCountedPtr<grpc_core::ResourceQuota> quota_ =
+      grpc_core::MakeRefCounted<grpc_core::ResourceQuota>("test");
   FakeTcp tcp_;
   Waiter waiter_{progress::SpinPolicy{}};
   grpc_endpoint* endpoint_ = nullptr;
@@ -200,8 +272,100 @@ TEST_F(SkeinEndpointTest, WhatWasKeptArrivesBetweenItsShutdownAndItsEnd) {
   std::string bytes;
   EXPECT_TRUE(absl::IsOutOfRange(ReadToTheEnd(bytes)));
   EXPECT_TRUE(bytes == text);
-  EXPECT_TRUE(tcp_.shut_down().WaitForNotificationWithTimeout(kPatience));
+  EXPECT_TRUE(tcp_.destroyed().WaitForNotificationWithTimeout(kPatience)) << "without an end of the endpoint's own";
+}
+
+// gRPC 1.51 never destroys some of the endpoints that it has shut down.
+TEST_F(SkeinEndpointTest, ItsShutdownGivesLinkAndConnectionBack) {
+  const grpc_core::ExecCtx exec_ctx;
+  const Writing write(endpoint_, "bye");
+  ASSERT_TRUE(write.IsDone(kPatience));
+  grpc_endpoint_shutdown(endpoint_, GRPC_ERROR_CREATE("enough"));
+  grpc_core::ExecCtx::Get()->Flush();
+  EXPECT_TRUE(stream_.expired());
+  EXPECT_TRUE(tcp_.destroyed().HasBeenNotified());
+  std::string bytes;
+  EXPECT_TRUE(absl::IsOutOfRange(ReadToTheEnd(bytes)));
+  EXPECT_EQ(bytes, "bye");
+  // gRPC may still ask it.
+  grpc_endpoint_add_to_pollset_set(endpoint_, nullptr);
+  grpc_endpoint_delete_from_pollset_set(endpoint_, nullptr);
+  EXPECT_EQ(grpc_endpoint_get_fd(endpoint_), -1);
+  EXPECT_EQ(grpc_endpoint_get_peer(endpoint_), "peer");
+  const Writing late(endpoint_, "late");
+  EXPECT_FALSE(late.error().ok());
+}
+
+// Which its owner need not have told of the end.
+TEST_F(SkeinEndpointTest, AReadUnderWayAtTheShutdownFails) {
+  const grpc_core::ExecCtx exec_ctx;
+  const Reading read(endpoint_);
+  grpc_endpoint_shutdown(endpoint_, GRPC_ERROR_CREATE("enough"));
+  grpc_core::ExecCtx::Get()->Flush();
+  EXPECT_FALSE(read.error().ok());
+  EXPECT_TRUE(stream_.expired());
+}
+
+TEST_F(SkeinEndpointTest, WhatIsKeptCountsInGrpcsQuota) {
+  const grpc_core::ExecCtx exec_ctx;
+  quota_->memory_quota()->SetSize(kQuota);
+  const double before = Pressure();
+  const std::string text = stream::RandomText(kQuota / 2, 1);
+  const Writing write(endpoint_, text);
+  EXPECT_LT(Pressure(), before + 0.1) << "the write's owner has it";
+  ASSERT_TRUE(write.IsDone(kPatience));
+  EXPECT_GE(Pressure(), before + 0.4);
+  std::string bytes;
+  EXPECT_TRUE(Read(bytes, text.size()).ok());
+  EXPECT_TRUE(bytes == text);
+  EXPECT_LT(Pressure(), before + 0.2) << "the quota's allocator keeps up to a mebibyte for its next";
+}
+
+TEST_F(SkeinEndpointTest, AConnectionIsLostWhoseKeptBytesAreMoreThanTheQuotaHas) {
+  const grpc_core::ExecCtx exec_ctx;
+  quota_->memory_quota()->SetSize(kQuota / 4);
+  const Reading read(endpoint_);
+  const Writing write(endpoint_, stream::RandomText(kQuota / 2, 1));
+  ASSERT_TRUE(write.IsDone(kPatience));
+  EXPECT_TRUE(read.IsDone(kPatience));
+  EXPECT_THAT(grpc_core::StatusToString(read.error()), testing::HasSubstr("memory is short"));
+  EXPECT_LT(Pressure(), 0.5) << "nothing is kept any more";
+  const Writing next(endpoint_, "next");
+  EXPECT_TRUE(next.IsDone(kPatience)) << "which would come behind a gap";
+  EXPECT_FALSE(next.error().ok());
+}
+
+TEST_F(SkeinEndpointTest, SoIsOneThatWasShutDownBefore) {
+  const grpc_core::ExecCtx exec_ctx;
+  const Writing write(endpoint_, stream::RandomText(kQuota / 2, 1));
+  ASSERT_TRUE(write.IsDone(kPatience));
+  Destroy();
   EXPECT_FALSE(tcp_.destroyed().HasBeenNotified());
+  quota_->memory_quota()->SetSize(kQuota / 4);
+  grpc_core::ExecCtx::Get()->Flush();
+  EXPECT_TRUE(tcp_.destroyed().WaitForNotificationWithTimeout(kPatience));
+}
+
+// The other thread may have lost its processor in the middle of it.
+TEST_F(SkeinEndpointTest, TheEndOfTheConnectionWaitsForAnotherPollerWithoutSpinning) {
+  const grpc_core::ExecCtx exec_ctx;
+  const Reading read(endpoint_);
+  const std::shared_ptr<ContendedStream> stream = stream_.lock();
+  stream->polled_elsewhere = true;
+  absl::Notification flushed;
+  std::thread other([&] {
+    // Unless the first thread comes to an end with that by itself, it never would.
+    flushed.WaitForNotificationWithTimeout(kPatience);
+    stream->polled_elsewhere = false;
+  });
+  tcp_.End(GRPC_ERROR_CREATE("the peer has ended"));
+  grpc_core::ExecCtx::Get()->Flush();
+  EXPECT_LT(stream->drains, 100);
+  EXPECT_FALSE(read.IsDone(absl::ZeroDuration()));
+  flushed.Notify();
+  other.join();
+  EXPECT_TRUE(read.IsDone(kPatience));
+  EXPECT_FALSE(read.error().ok());
 }
 
 TEST_F(SkeinEndpointTest, AWriteUnderWayAtTheShutdownFails) {
