@@ -52,6 +52,8 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
     stopping_.store(true, std::memory_order_release);
     grpc_fd_set_readable(fd_);
   }
+  // A user has come meanwhile. An endpoint of that user may have this Busy already, so another one would not do.
+  void GoOn() { stopping_.store(false, std::memory_order_relaxed); }
   void ReleaseFd() {
     busy_->LetGo();
     int released = -1;  // stays the source's
@@ -73,7 +75,7 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
       if (!others_poll && !source_->Arm()) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
       if (!source_->finished()) return grpc_fd_notify_on_read(fd_, &run_);
     }
-    waiter_->Stopped(this);
+    if (!waiter_->Stopped(this)) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
     Unref();
   }
 
@@ -82,7 +84,9 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   grpc_fd* const fd_;
   const std::shared_ptr<BusySource> busy_;
   grpc_closure run_;
-  std::atomic<bool> stopping_{false};  // release by Stop, acquire by the closure
+  // Written under the waiter's lock: release by Stop, acquire by the closure; relaxed by GoOn, since a closure that has
+  // not seen it asks under that lock (Stopped).
+  std::atomic<bool> stopping_{false};
 };
 
 Waiter::Waiter(const progress::SpinPolicy& policy) : busy_set_(policy.mode != WaitMode::kBlock) {}
@@ -111,6 +115,7 @@ void Waiter::UserComes() {
   EnsureExecCtx exec_ctx;
   MutexLock lock(&mu_);
   if (++users_ > 1) return;
+  for (const auto& watched : watched_) watched->GoOn();
   for (std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) StartLocked(std::move(source));
 }
 
@@ -122,16 +127,16 @@ void Waiter::UserGoes() {
   for (const auto& watched : watched_) watched->Stop();
 }
 
-void Waiter::Stopped(Watched* watched) {
+bool Waiter::Stopped(Watched* watched) {
   const std::shared_ptr<progress::Source> source = watched->source();  // outlives the lock, as does `watched`
   MutexLock lock(&mu_);
+  if (users_ > 0 && !source->finished()) return false;
   busy_set_.Remove(*watched->busy());
   std::erase_if(watched_, [watched](const auto& other) { return other.get() == watched; });
   watched->ReleaseFd();
-  // Somebody may have come since. (Nobody comes meanwhile: so no new stream meets a link that is being retired.)
-  if (users_ == 0 ? source->Retire() : source->finished()) return;
-  if (users_ > 0) return StartLocked(source);
-  caretaker_.Add(source);
+  // Nobody comes meanwhile: so no new stream meets a link that is being retired.
+  if (!source->finished() && !source->Retire()) caretaker_.Add(source);
+  return true;
 }
 
 }  // namespace skein::grpc_transport

@@ -51,8 +51,8 @@ class Waiter final : public progress::Waiter {
   std::shared_ptr<Busy> BusyOf(const progress::Source& source);
   void UserComes();
   void UserGoes();
-  // The watched source gives its descriptor back.
-  void Stopped(Watched* watched);
+  // The watched source gives its descriptor back. False: it goes on, since there are users again.
+  bool Stopped(Watched* watched);
   void StartLocked(std::shared_ptr<progress::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
