@@ -12,6 +12,19 @@ inline grpc_error_handle Unavailable(absl::string_view message) {
                             GRPC_STATUS_UNAVAILABLE);
 }
 
+// By a handshaker that fails: nothing is left of the connection, nor of what was read.
+inline void Abandon(grpc_core::HandshakerArgs& args, const grpc_error_handle& why) {
+  if (args.endpoint != nullptr) {
+    grpc_endpoint_shutdown(args.endpoint, why);
+    grpc_endpoint_destroy(args.endpoint);
+    args.endpoint = nullptr;
+  }
+  grpc_slice_buffer_destroy(args.read_buffer);
+  gpr_free(args.read_buffer);
+  args.read_buffer = nullptr;
+  args.args = grpc_core::ChannelArgs();
+}
+
 }  // namespace skein::grpc_transport
 
 #endif  // SKEIN_GRPC_TRANSPORT_ERRORS_H_

@@ -182,10 +182,8 @@ void Handshaker::FinishWithTcp(const Fallback& why, bool preface_sent) {
 
 void Handshaker::Fail(grpc_error_handle error) {
   gpr_log(GPR_INFO, "skein: a connection failed: %s", grpc_core::StatusToString(error).c_str());
-  DropConnection(error);
-  grpc_slice_buffer_destroy(args_->read_buffer);
-  gpr_free(std::exchange(args_->read_buffer, nullptr));
-  args_->args = grpc_core::ChannelArgs();
+  reader_ = nullptr;
+  Abandon(*args_, error);
   Finish(std::move(error));
 }
 

@@ -5,6 +5,7 @@
 #include "grpc_transport/call_filters.h"
 #include "grpc_transport/call_origin.h"
 #include "grpc_transport/client_handshaker.h"
+#include "grpc_transport/first_bytes.h"
 #include "grpc_transport/runtime.h"
 #include "grpc_transport/server_handshaker.h"
 #include "grpc_transport/settings.h"
@@ -52,6 +53,20 @@ class ServerFactory final : public Factory {
   }
 };
 
+// What a client's last handshaker is.
+class FirstBytesFactory final : public grpc_core::HandshakerFactory {
+ public:
+  // Behind all that gRPC names.
+  HandshakerPriority Priority() override {
+    return static_cast<HandshakerPriority>(static_cast<int>(HandshakerPriority::kSecurityHandshakers) + 1);
+  }
+  void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* /*interested_parties*/,
+                      HandshakeManager* manager) override {
+    if (!args.Contains(GRPC_ARG_SERVER_URI) || IsOff(OptionsOf(args))) return;
+    manager->Add(MakeRefCounted<FirstBytes>());
+  }
+};
+
 // Nothing else would tell: all works, only not as fast.
 void SayIfLate(const absl::StatusOr<Options>& environment) {
   if (grpc_is_initialized() == 0 || !environment.ok() || environment->wait_mode == WaitMode::kBlock) return;
@@ -68,6 +83,7 @@ absl::Status Register() {
   CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {
     auto* registry = builder->handshaker_registry();
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());
+    registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<FirstBytesFactory>());
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_SERVER, std::make_unique<ServerFactory>());
     RegisterCallFilters(builder);
     RegisterCallOrigin(builder, [](const ChannelArgs& args) { return !IsOff(OptionsOf(args)); });

@@ -10,6 +10,7 @@
 //   hold                       opens a Hold call and returns once the server has answered
 //   join                       how that call ended; waits for it
 //   cycle N                    N times: open one channel, echo, close
+//   hurry N                    N times: open one channel, and close it a little later, connected or not
 //   whoami                     both ends' view of each other
 //   fork                       a child that only ends, as by return from main; whether it got that far
 //   wait_state NAME MS         until the first channel's state is IDLE, READY, ...
@@ -193,6 +194,8 @@ class ProbeClient {
       channels_.clear();
     } else if (command == "cycle") {
       Cycle(number(1), report);
+    } else if (command == "hurry") {
+      Hurry(number(1));
     } else if (channels_.empty()) {
       report.set_message("open first");
     } else if (command == "call") {
@@ -246,6 +249,15 @@ class ProbeClient {
 
   static void Cycle(int count, Report& report) {
     for (int i = 0; i < count; ++i) Count(Echo(OpenChannel(), 256, i), report);
+  }
+
+  // Each gives its connection a little longer than the one before, by turns.
+  static void Hurry(int count) {
+    for (int i = 0; i < count; ++i) {
+      const std::shared_ptr<grpc::Channel> channel = OpenChannel();
+      channel->GetState(/*try_to_connect=*/true);
+      channel->WaitForConnected(absl::ToChronoTime(absl::Now() + i % 50 * absl::Microseconds(100)));
+    }
   }
 
   void Parallel(int threads, int count, int bytes, absl::Duration deadline, Report& report) {
