@@ -1,8 +1,8 @@
 // What a server tells a client of a traced call's times there, in the call's trailing metadata; and how the client
 // asks.
 //
-// Neither is seen by the program at either end. A server without Skein ignores the question, a client without Skein
-// asks none. Pure functions; what they read is a peer's.
+// Neither is seen by the program at either end: the question is asked over Skein's own paths alone, where the server
+// has a filter that takes it out. Pure functions; what they read is a peer's.
 #ifndef SKEIN_GRPC_TRANSPORT_CALL_TIMES_H_
 #define SKEIN_GRPC_TRANSPORT_CALL_TIMES_H_
 

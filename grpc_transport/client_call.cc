@@ -30,8 +30,7 @@ void ClientCall::Start(grpc_transport_stream_op_batch* batch) {
   if (batch->send_initial_metadata) {
     uint64_t& submitted = At(record_.times, Stage::kSubmitted);
     if (submitted == 0) submitted = trace::Now();
-    batch->payload->send_initial_metadata.send_initial_metadata->Append(
-        kTraceKey, grpc_core::Slice::FromStaticString(kTraceWanted), [](absl::string_view, const grpc_core::Slice&) {});
+    if (connection_.peer_has_filters()) Ask(*batch->payload->send_initial_metadata.send_initial_metadata);
     connection_.Awaits(&sent_);
   }
   if (batch->send_message) {
@@ -44,6 +43,11 @@ void ClientCall::Start(grpc_transport_stream_op_batch* batch) {
     trailing_ = batch->payload->recv_trailing_metadata.recv_trailing_metadata;
     trailing_ready_ = std::exchange(batch->payload->recv_trailing_metadata.recv_trailing_metadata_ready, &on_trailing_);
   }
+}
+
+void ClientCall::Ask(grpc_metadata_batch& initial) {
+  initial.Append(kTraceKey, grpc_core::Slice::FromStaticString(kTraceWanted),
+                 [](absl::string_view, const grpc_core::Slice&) {});
 }
 
 void ClientCall::OnInitial(void* arg, grpc_error_handle error) {

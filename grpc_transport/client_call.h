@@ -28,6 +28,7 @@ class ClientCall {
  private:
   static void OnInitial(void* arg, grpc_error_handle error);
   static void OnTrailing(void* arg, grpc_error_handle error);
+  static void Ask(grpc_metadata_batch& initial);
   ServerTimes TakeServerTimes();
   void Complete(const ServerTimes& server);
   void AddServer(const ServerTimes& server, uint64_t reply_posted);

@@ -3,6 +3,11 @@
 #include "core/wire/message.h"
 
 namespace skein::grpc_transport {
+namespace {
+
+constexpr uint64_t kAWhile = 60'000'000'000;
+
+}  // namespace
 
 void ConnectionTrace::Awaits(SentTimes* times) {
   MutexLock lock(&mu_);
@@ -36,9 +41,11 @@ void ConnectionTrace::Wrote(const link::Departure& departure) {
   going_.clear();
 }
 
-void ConnectionTrace::Came(const link::Arrival& arrival) {
-  peer_traces_.store(wire::SenderTraces(arrival.posted), std::memory_order_relaxed);
+void ConnectionTrace::Came(const link::Arrival& arrival, uint64_t now) {
+  const bool traced = wire::SenderTraces(arrival.posted);
   MutexLock lock(&mu_);
+  if (traced) peer_traced_ = now;
+  peer_traces_.store(traced || (peer_traces() && now - peer_traced_ < kAWhile), std::memory_order_relaxed);
   arrival_ = arrival;
 }
 

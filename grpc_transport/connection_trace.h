@@ -47,7 +47,11 @@ class ConnectionTrace : public grpc_core::RefCounted<ConnectionTrace> {
   void Forget(const SentTimes* times) ABSL_LOCKS_EXCLUDED(mu_);
   // Of what was read last.
   link::Arrival arrival() const ABSL_LOCKS_EXCLUDED(mu_);
-  // Whether the peer has traced messages of late: then it may want to know of its calls.
+  // Whether the peer's gRPC has filters as this one's, which take what the two ends say of a call out of its metadata.
+  // Over TCP a server may be any; its handlers would see the question.
+  bool peer_has_filters() const { return path_ != trace::Path::kTcp; }
+  // Whether the peer has traced messages of late: then it may want to know of its calls. For a while after the last of
+  // them, too: a call may have asked before the peer's tracing ended, and be sent after that.
   bool peer_traces() const { return peer_traces_.load(std::memory_order_relaxed); }
 
   // By the endpoint, around a write, one at a time (Wrote, if Writing says so); and when bytes have come.
@@ -58,7 +62,7 @@ class ConnectionTrace : public grpc_core::RefCounted<ConnectionTrace> {
     return awaited;
   }
   void Wrote(const link::Departure& departure) ABSL_LOCKS_EXCLUDED(mu_);
-  void Came(const link::Arrival& arrival) ABSL_LOCKS_EXCLUDED(mu_);
+  void Came(const link::Arrival& arrival, uint64_t now = trace::Now()) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Of a call's request and reply; see ClockOffset. What the peer's clock is from this one: none on one host or while
   // it is not known.
@@ -75,6 +79,7 @@ class ConnectionTrace : public grpc_core::RefCounted<ConnectionTrace> {
   std::vector<SentTimes*> waiting_ ABSL_GUARDED_BY(mu_);  // for a write to begin
   std::vector<SentTimes*> going_ ABSL_GUARDED_BY(mu_);    // in the one that is under way
   link::Arrival arrival_ ABSL_GUARDED_BY(mu_);
+  uint64_t peer_traced_ ABSL_GUARDED_BY(mu_) = 0;  // when its last traced message came
   trace::ClockOffset clock_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -44,11 +44,22 @@ TEST(ConnectionTraceTest, ACallThatHasEndedIsLeftAlone) {
 TEST(ConnectionTraceTest, KnowsWhetherThePeerTraces) {
   ConnectionTrace trace(trace::Path::kShm);
   EXPECT_FALSE(trace.peer_traces());
-  trace.Came({.posted = 3, .arrived = 9});
+  constexpr uint64_t kSecond = 1'000'000'000;
+  trace.Came({.posted = 3, .arrived = 9}, 5 * kSecond);
   EXPECT_TRUE(trace.peer_traces());
   EXPECT_EQ(trace.arrival().arrived, 9u);
-  trace.Came({.posted = 4, .arrived = 9});
+  trace.Came({.posted = 4, .arrived = 9}, 6 * kSecond);
+  EXPECT_TRUE(trace.peer_traces()) << "a call that had asked may come yet";
+  trace.Came({.posted = 4, .arrived = 9}, 66 * kSecond);
   EXPECT_FALSE(trace.peer_traces());
+  trace.Came({.posted = 4, .arrived = 9}, 67 * kSecond);
+  EXPECT_FALSE(trace.peer_traces());
+}
+
+TEST(ConnectionTraceTest, OverTcpThePeersGrpcIsAnyGrpc) {
+  EXPECT_TRUE(ConnectionTrace(trace::Path::kShm).peer_has_filters());
+  EXPECT_TRUE(ConnectionTrace(trace::Path::kRdma).peer_has_filters());
+  EXPECT_FALSE(ConnectionTrace(trace::Path::kTcp).peer_has_filters());
 }
 
 TEST(ConnectionTraceTest, ThePeersClockIsKnownByItsSamples) {

@@ -1,8 +1,11 @@
 // A program is told where the time of its calls goes, at both ends.
 #include <chrono>
 #include <condition_variable>
+#include <future>
 #include <map>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "gmock/gmock.h"
@@ -51,6 +54,40 @@ TEST_F(TraceCallsTest, EachEndTellsItsSideOfTheCall) {
   ASSERT_TRUE(told.contains(false));
   EXPECT_EQ(told[false].method, "/test.Echo/Call");
   EXPECT_THAT(told[false].intervals, Contains(testing::Field(&TracedInterval::name, "handler")));
+}
+
+// Its handlers would see what a traced client asks of a server with Skein.
+TEST_F(TraceCallsTest, AServerWithoutSkeinIsAskedNothing) {
+  class Handlers final : public grpc::CallbackGenericService {
+   public:
+    std::vector<std::string> seen;  // names of metadata
+
+   private:
+    class Refusal final : public grpc::ServerGenericBidiReactor {
+     public:
+      Refusal() { Finish({grpc::StatusCode::UNIMPLEMENTED, "seen"}); }
+      void OnDone() override { delete this; }
+    };
+    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+      for (const auto& [name, value] : context->client_metadata()) seen.emplace_back(name.data(), name.size());
+      return new Refusal;
+    }
+  } handlers;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+  builder.AddChannelArgument("skein.mode", "off");
+  builder.RegisterCallbackGenericService(&handlers);
+  const auto stock = builder.BuildAndStart();
+  grpc::ChannelArguments arguments;
+  arguments.SetString("skein.mode", "prefer");
+  stub_ = std::make_unique<grpc::GenericStub>(
+      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials(), arguments));
+  const absl::Cleanup none_later = [] { TraceCalls(0, nullptr).IgnoreError(); };
+  std::promise<std::string> path;
+  ASSERT_TRUE(TraceCalls(1, [&](const TracedCall& call) { path.set_value(call.path); }).ok());
+  EXPECT_EQ(Call("/test.Echo/Call").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(path.get_future().get(), "tcp") << "the call was traced";
+  EXPECT_THAT(handlers.seen, testing::Not(Contains(testing::StartsWith("skein-"))));
 }
 
 }  // namespace
