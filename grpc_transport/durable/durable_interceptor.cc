@@ -246,11 +246,32 @@ class DurableInterceptor final : public grpc::experimental::Interceptor {
   std::shared_ptr<grpc::Alarm> alarm_;
 };
 
+// Of a call that cannot be durable: its mark is for this end alone.
+class StreamInterceptor final : public grpc::experimental::Interceptor {
+ public:
+  void Intercept(InterceptorBatchMethods* batch) override {
+    if (batch->QueryInterceptionHookPoint(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA)) {
+      TakeOffMark(*batch->GetSendInitialMetadata());
+    }
+    batch->Proceed();
+  }
+
+ private:
+  static void TakeOffMark(std::multimap<std::string, std::string>& metadata) {
+    const auto mark = metadata.find(kMarkMetadata);
+    if (mark == metadata.end()) return;
+    if (OnPersisted tell = TakeMark(mark->second)) {
+      Soon([tell = std::move(tell)] { tell(absl::UnimplementedError("durable calls are unary")); });
+    }
+    metadata.erase(mark);
+  }
+};
+
 }  // namespace
 
 grpc::experimental::Interceptor* DurableInterceptorFactory::CreateClientInterceptor(
     grpc::experimental::ClientRpcInfo* info) {
-  if (info->type() != grpc::experimental::ClientRpcInfo::Type::UNARY) return nullptr;
+  if (info->type() != grpc::experimental::ClientRpcInfo::Type::UNARY) return new StreamInterceptor;
   return new DurableInterceptor(client_, every_call_, metadata_, limits_, *info);
 }
 

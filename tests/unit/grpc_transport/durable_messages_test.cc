@@ -18,9 +18,10 @@ constexpr char kAdd[] = "/counter.Counter/Add";
 
 class DurableMessagesTest : public DurableCallsTest {
  protected:
-  // The server answers unknown methods with what they were sent.
-  void OpenBoth() {
-    configure_ = [this](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(&echo_); };
+  // Methods that the server does not know go to `others`, or are answered with what they were sent.
+  void OpenBoth(grpc::CallbackGenericService* others = nullptr) {
+    if (others == nullptr) others = &echo_;
+    configure_ = [others](grpc::ServerBuilder& builder) { builder.RegisterCallbackGenericService(others); };
     OpenServer();
     durable_->Start(*server_);
     auto channel =
@@ -140,6 +141,43 @@ TEST_P(DurableMessagesTest, ACallWithoutAMessageIsRefused) {
   EXPECT_EQ(Call(kAdd, grpc::ByteBuffer(), &reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_EQ(CallByQueue(grpc::ByteBuffer(), &reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   EXPECT_TRUE(Call(kAdd, AnAdd(1), &reply).ok());
+}
+
+// Whose handlers would see it.
+TEST_P(DurableMessagesTest, AStreamsMarkStaysHere) {
+  class Handlers final : public grpc::CallbackGenericService {
+   public:
+    std::vector<std::string> seen;  // names of metadata
+
+   private:
+    class Refusal final : public grpc::ServerGenericBidiReactor {
+     public:
+      Refusal() { Finish({grpc::StatusCode::ABORTED, "seen"}); }
+      void OnDone() override { delete this; }
+    };
+    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+      for (const auto& [name, value] : context->client_metadata()) seen.emplace_back(name.data(), name.size());
+      return new Refusal;
+    }
+  } handlers;
+  class Reactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
+   public:
+    void OnDone(const grpc::Status& status) override { ended.set_value(status); }
+    std::promise<grpc::Status> ended;
+  } reactor;
+  OpenBoth(&handlers);
+  grpc::GenericStub stub(channel_);
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  SetDeadline(context);
+  std::promise<absl::Status> told;
+  const DurableMark mark(context, [&told](const auto& level) { told.set_value(level.status()); });
+  stub.PrepareBidiStreamingCall(&context, "/test.Echo/Call", {}, &reactor);
+  reactor.StartCall();
+  EXPECT_EQ(reactor.ended.get_future().get().error_code(), grpc::StatusCode::ABORTED);
+  EXPECT_TRUE(absl::IsUnimplemented(told.get_future().get()));
+  EXPECT_THAT(handlers.seen, testing::Not(testing::Contains(testing::StartsWith("skein-"))));
+  CloseServer();  // it has the handlers
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, DurableMessagesTest, testing::Values("off", "require"),
