@@ -137,8 +137,8 @@ struct DurableChannelOptions {
   uint64_t most_bytes = uint64_t{64} << 20;
 };
 
-// A channel whose unary calls, by stubs of protobuf messages, are durable. They travel in one stream, in the order in
-// which they were started. A call whose server is lost waits for it to come back, and then goes on: what had been
+// A channel whose unary calls are durable, whatever their stubs' messages are. They travel in one stream, in the order
+// in which they were started. A call whose server is lost waits for it to come back, and then goes on: what had been
 // persisted is not sent again, what had not, is. Without a deadline it waits for ever; at its deadline the caller is
 // told DEADLINE_EXCEEDED, and what had been started may be executed yet. Deadline and cancellation are the context's
 // own: what it has from a server's context (ClientContext::FromServerContext) does not reach a durable call.
