@@ -17,6 +17,7 @@ import unittest.mock
 import harness
 import plan
 import stage
+from neighbours import PINNED
 from plan import IN_PROCESS, SKEIN, TCP, UNIX, Load, Scenario
 
 
@@ -36,7 +37,7 @@ def measured(scenarios, here, seed=1):
 
 class Plan(unittest.TestCase):
     def test_has_each_name_once(self):
-        for scenarios in (plan.report(), plan.quick(), plan.vm()):
+        for scenarios in (plan.report(), plan.quick(), plan.vm(), plan.busy()):
             counts = collections.Counter(scenario.name for scenario in scenarios)
             self.assertEqual(counts.most_common(1)[0][1], 1, counts.most_common(1))
 
@@ -50,7 +51,8 @@ class Plan(unittest.TestCase):
         self.assertEqual(Load(callers=8, rate=4000).name, "sync, 64 B, 8 callers, 4,000 calls/s")
         self.assertEqual(Load("stream", size=plan.MIB, callers=1).name, "stream, 1 MiB, 1 stream")
         self.assertEqual(Load(measure="idle", channels=100).name, "sync, idle, 100 channels")
-        self.assertEqual(Load(busy=True).name, "sync, 64 B, 1 caller, busy processors")
+        self.assertEqual(Load(beside=PINNED).name, "sync, 64 B, 1 caller, beside a loop on each processor")
+        self.assertEqual(Load("thrift", quota=30).name, "thrift, 64 B, 1 caller, quota 30 of 100 ms")
 
 
 class Turns(unittest.TestCase):

@@ -2,6 +2,8 @@
 
 import dataclasses
 
+from neighbours import COMPILERS, LOOPS, PINNED
+
 
 @dataclasses.dataclass(frozen=True)
 class Transport:
@@ -90,7 +92,8 @@ class Load:
     callers: int = 1
     channels: int = 1
     rate: int = 0  # calls a second, made when they are due; 0: each caller calls again when it has its reply
-    busy: bool = False  # whether a process that computes without end is pinned to each processor
+    beside: str = ""  # what else runs on the machine: one of neighbours.NEIGHBOURS
+    quota: int = 0  # processor time that each end may have, in ms of every 100; 0: as much as there is
 
     @property
     def thrift(self):
@@ -109,8 +112,10 @@ class Load:
             words.append(self.measure.replace("_", " "))
         if self.channels > 1:
             words.append(count(self.channels, "channel"))
-        if self.busy:
-            words.append("busy processors")
+        if self.beside:
+            words.append(f"beside {self.beside}")
+        if self.quota:
+            words.append(f"quota {self.quota} of 100 ms")
         return ", ".join(words)
 
     @property
@@ -168,7 +173,7 @@ def _loads():
         yield Load("callback", rate=rate), LOCAL, MANY if rate == ASKED_RATE else FEW
     yield Load(callers=8, rate=ASKED_RATE), LOCAL, MANY
     for api in ("sync", "callback"):
-        yield Load(api, busy=True), SOCKETS, MANY
+        yield Load(api, beside=PINNED), SOCKETS, MANY
     yield Load(measure="idle", channels=100), SOCKETS, 3
     for transports in ((TCP, SKEIN, FALLBACK), (TLS_TCP, TLS_SKEIN, TLS_FALLBACK)):
         yield Load(measure="first_call"), transports, 21
@@ -196,6 +201,30 @@ def quick():
     """What a user wants to know of an own machine, within two minutes."""
     loads = (Load(), Load("callback", callers=8), Load(size=MIB), Load("thrift"))
     return [Scenario(load, SOCKETS, 9) for load in loads]
+
+
+BUSY_LOADS = tuple(
+    Load(api, callers=callers)
+    for api, crowds in (
+        ("sync", (1, 8, 64)),
+        ("callback", (1, 8, 64)),
+        ("thrift", (1, 8, 64)),
+        ("thrift-nonblocking", (1, 8)),
+    )
+    for callers in crowds
+)
+QUOTAS = (30, 100)
+
+
+def busy():
+    """The promise that nothing is slower than over TCP, where others want the processors, too. Twenty minutes."""
+    for load in BUSY_LOADS:
+        for beside in ("", *LOOPS, COMPILERS):
+            yield Scenario(dataclasses.replace(load, beside=beside), (TCP, SKEIN), 7, bases=(TCP,))
+    for api in ("sync", "thrift"):
+        for callers in (1, 8):
+            for quota in QUOTAS:
+                yield Scenario(Load(api, callers=callers, quota=quota), (TCP, SKEIN), 7, bases=(TCP,))
 
 
 REMOTE_LARGE = 64 * KIB  # as much as emulated processors do often enough

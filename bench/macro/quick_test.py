@@ -15,7 +15,7 @@ LIMIT = 150  # seconds
 KINDS = (
     "callback, 64 B, 8 callers", "async, 64 B, 8 callers", "stream, 64 B, 8 streams", "sync, 16 MiB, 1 caller",
     "callback, 64 B, 64 callers, 10 channels", "callback, 64 B, 1,000 calls/s", "sync, 64 B, 8 callers, 4,000 calls/s",
-    "sync, 64 B, 1 caller, busy processors", "sync, idle, 100 channels", "sync, first call", "thrift, 64 B, 1 caller",
+    "sync, 64 B, 1 caller, beside a loop on each processor", "sync, idle, 100 channels", "sync, first call", "thrift, 64 B, 1 caller",
     "thrift-nonblocking, 64 B, 8 callers", "thrift, idle",
 )  # fmt: skip
 

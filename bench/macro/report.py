@@ -18,6 +18,7 @@ from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, TCP, Load
 BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
 BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.py, do not edit -->"
 BEGIN_TRACE = "<!-- figures of tracing: written by bench/macro/report.py, do not edit -->"
+BEGIN_BUSY = "<!-- figures beside other programs: written by bench/macro/report.py, do not edit -->"
 FOLDER = "performance"  # of the plots, beside the page
 
 # figure: (how it is called, how it is written)
@@ -62,10 +63,10 @@ PARTS = (
     Part("Callers in a crowd", CROWD, lambda load: closed(load) and load.size == 64 and load.callers in (8, 64, 256)),
     Part("Large messages", LARGE, lambda load: closed(load) and load.size in LARGE_SIZES),
     Part("Open loop, one rate", SMALL, lambda load: load.rate == plan.ASKED_RATE),
-    Part("Busy processors", ("p50_us", "p99_us", "calls_per_s"), lambda load: load.busy),
+    Part("Busy processors", ("p50_us", "p99_us", "calls_per_s"), lambda load: load.beside or load.quota),
     Part("Idle connections", ("client_cpu_percent", "server_cpu_percent"), lambda load: load.measure == "idle"),
     Part("New process, new channel", ("first_call_us",), lambda load: load.measure == "first_call"),
-    Part("Thrift", SMALL, lambda load: load.thrift and load.measure == "load" and load.size == 64),
+    Part("Thrift", SMALL, lambda load: load.thrift and load == Load(load.api, callers=load.callers)),
     Part("Thrift, large messages", LARGE, lambda load: load.thrift and load.size in LARGE_SIZES),
 )  # fmt: skip
 
@@ -128,11 +129,13 @@ class Section:
     curves: tuple = ()
     rare: tuple = ()  # figures that so few calls cannot have
     base: str = "TCP (or TLS)"
+    parts: bool = True  # its tables are PARTS; else what other programs take from it
 
 
 SECTIONS = {
     "report": Section(BEGIN, wanted=True, curves=CURVES),
     "quick": Section(BEGIN, curves=CURVES),
+    "busy": Section(BEGIN_BUSY, base="TCP", parts=False),
     "trace": Section(BEGIN_TRACE, rare=("p999_us",), base="Skein without tracing"),
     "vm": Section(BEGIN_VM, rare=("p999_us",)),
 }
@@ -172,6 +175,34 @@ def part_table(results, part, rows):
             if any(cells):
                 lines.append([scenario["name"], title, *cells])
     return rows([part.title, "", *(results["titles"][name] for name in transports)], lines) if lines else []
+
+
+NOISE = 0.05  # that much worse than TCP is not told from it
+
+
+def busy_cell(figures):
+    """'p50 x0.98, p99 **x1.20**, calls/s x1.01': medians of the ratios to TCP; what is worse than TCP's in bold."""
+    words = []
+    for figure in ("p50_us", "p99_us", "calls_per_s"):
+        median = statistics_of.summary(figures[figure]["ratios"][TCP.name])["median"]
+        worse = median < 1 - NOISE if figure.endswith("_per_s") else median > 1 + NOISE
+        title = FIGURES[figure][0].removesuffix(", us")
+        words.append(f"{title} **x{median:.2f}**" if worse else f"{title} x{median:.2f}")
+    return ", ".join(words)
+
+
+def busy_tables(results, rows):
+    """Skein beside TCP: a line for each load, a column for each kind of neighbours; then the same for quotas."""
+    for heading, told in (("beside", lambda load: load.beside or "nothing"), ("quota", lambda load: f"{load.quota} of 100 ms")):
+        cells = {}
+        for scenario, load in loads_of(results, lambda load: bool(load.quota) == (heading == "quota")):
+            alone = dataclasses.replace(load, beside="", quota=0)
+            if figures := scenario["transports"].get(SKEIN.name):
+                cells.setdefault(alone.name, {})[told(load)] = busy_cell(figures)
+        columns = list(dict.fromkeys(column for line in cells.values() for column in line))
+        if cells:
+            lines = [[name, *(line.get(column, "") for column in columns)] for name, line in cells.items()]
+            yield rows([f"Skein, {heading}", *columns], lines)
 
 
 def wanted_line(row, answer):
@@ -273,7 +304,8 @@ def tables(results, rows):
     if never := list(left_out(results)):
         yield ["Not to be measured here:", "", *never]
     wanted_first = [wanted_table(results, rows)] if section_of(results).wanted else []
-    yield from filter(None, [*wanted_first, *(part_table(results, part, rows) for part in PARTS)])
+    parts = (part_table(results, part, rows) for part in PARTS) if section_of(results).parts else busy_tables(results, rows)
+    yield from filter(None, [*wanted_first, *parts])
 
 
 def text(blocks):

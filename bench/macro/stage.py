@@ -11,24 +11,16 @@ import subprocess
 import sys
 import tempfile
 
+import neighbours
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
+import cgroups  # noqa: E402
 from certificate import make_certificate  # noqa: E402
 
 # glibc's defaults hand every freed megabyte back to the kernel: page faults would then be most of a large echo's time.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
 
 SECONDS_TO_END = 10
-
-# Computes until its parent is gone.
-BUSY = """
-import os, sys
-parent = os.getppid()
-os.sched_setaffinity(0, {int(sys.argv[1])})
-print("busy", flush=True)
-while os.getppid() == parent:
-    sum(range(100000))
-"""
-
 
 class Failure(Exception):
     """A process did not do what it was started for."""
@@ -89,6 +81,9 @@ class Stage:
 
     address = "127.0.0.1"  # servers listen on it
     patience = 120  # seconds for a measurement, besides the time that it is asked to take
+    # Words before a command that start it where its processor time is limited.
+    _of_server = []
+    _of_client = []
 
     def __init__(self, build):
         self._build = build
@@ -113,7 +108,7 @@ class Stage:
 
     def measure(self, load, transport, seconds):
         """The figures of `load` over `transport`: {name: number}. They are of processes of their own."""
-        with busy_processors() if load.busy else contextlib.nullcontext():
+        with neighbours.beside(load.beside), self._groups(load):
             with self.server(load, transport) as (address, process):
                 if load.thrift:
                     return self._measure_thrift(load, transport, address, process, seconds)
@@ -125,6 +120,19 @@ class Stage:
                 flags += [f"--server_style={load.api}", f"--duration={seconds}s", f"--server_pid={process}"]
                 flags += [f"--{name}={getattr(load, name)}" for name in ("callers", "channels", "rate")]
                 return self._measure_grpc(transport, [*flags, f"--bytes={load.size}"], seconds)
+
+    @contextlib.contextmanager
+    def _groups(self, load):
+        """While it lasts, servers and clients are started with the load's quota, each kind in a group of its own."""
+        if not load.quota:
+            yield
+            return
+        with cgroups.cpu_quota(load.quota) as of_server, cgroups.cpu_quota(load.quota) as of_client:
+            self._of_server, self._of_client = of_server, of_client
+            try:
+                yield
+            finally:
+                self._of_server, self._of_client = [], []
 
     @contextlib.contextmanager
     def server(self, load, transport):
@@ -140,7 +148,8 @@ class Stage:
         if transport.tls:
             certificate, key = self._certificate
             command += [f"--tls_cert={certificate}", f"--tls_key={key}"]
-        with self._serving([str(word) for word in command], self._environment_of(transport), transport.ends) as told:
+        command = [*self._of_server, *(str(word) for word in command)]
+        with self._serving(command, self._environment_of(transport), transport.ends) as told:
             yield told
 
     _serving = staticmethod(serving)
@@ -173,7 +182,8 @@ class Stage:
         """The figures that a client prints."""
         limit = seconds + self.patience
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self._environment_of(transport)
+            [*self._of_client, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self._environment_of(transport)
         )
         try:
             printed, log = process.communicate(timeout=limit)
@@ -187,16 +197,3 @@ class Stage:
             raise Failure(f"paths were {sorted(set(paths))} instead of {transport.path}:\n{log}")
         return json.loads(printed)
 
-
-@contextlib.contextmanager
-def busy_processors():
-    """A process that computes without end, pinned to each processor that this one may use."""
-    with contextlib.ExitStack() as exits:
-        for processor in sorted(os.sched_getaffinity(0)):
-            process = subprocess.Popen([sys.executable, "-c", BUSY, str(processor)], stdout=subprocess.PIPE)
-            exits.callback(process.wait)
-            exits.callback(process.kill)
-            exits.enter_context(process.stdout)
-            if process.stdout.readline() != b"busy\n":
-                raise Failure("a process that keeps a processor busy did not start")
-        yield

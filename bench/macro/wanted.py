@@ -4,6 +4,7 @@ import dataclasses
 
 import plan
 import statistics_of
+from neighbours import PINNED
 from plan import IN_PROCESS, MIB, SKEIN, TCP, UNIX, Load
 
 
@@ -58,8 +59,8 @@ ROWS = (
     Ratio(Load(size=16 * MIB), "mb_per_s", better(2.5, 2.3)),
     Ratio(Load(callers=8, rate=plan.ASKED_RATE), "cpu_us", better(1)),
     Ratio(Load("callback", rate=plan.ASKED_RATE), "cpu_us", better(1)),
-    Ratio(Load(busy=True), "p50_us", better(1)),
-    Ratio(Load("callback", busy=True), "p50_us", better(1)),
+    Ratio(Load(beside=PINNED), "p50_us", better(1)),
+    Ratio(Load("callback", beside=PINNED), "p50_us", better(1)),
     Bound("the busier end's processor time, % of one", Load(measure="idle", channels=100).name,
           ("client_cpu_percent", "server_cpu_percent"), max, 0.1, "{:.3f}"),
 )  # fmt: skip

@@ -1,0 +1,61 @@
+"""What else wants the processors while something is measured."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+
+PINNED = "a loop on each processor"
+LOOPS = ("2 loops", "3 loops", "8 loops")
+COMPILERS = "2 compilers"
+
+# Each computes until its parent is gone.
+LOOP = """
+import os, sys
+parent = os.getppid()
+if len(sys.argv) > 1:
+    os.sched_setaffinity(0, {int(sys.argv[1])})
+print("busy", flush=True)
+while os.getppid() == parent:
+    sum(range(100000))
+"""
+COMPILER = """
+import os, subprocess
+parent = os.getppid()
+print("busy", flush=True)
+while os.getppid() == parent:
+    subprocess.run(["c++", "-std=c++20", "-O1", "-x", "c++", "-c", "-o", "/dev/null", "-"],
+                   input=b"#include <functional>\\n#include <map>\\n#include <regex>\\nint main() { std::regex all(\\".*\\"); }")
+"""
+
+
+class NotStarted(Exception):
+    """A neighbour did not come."""
+
+
+def _commands(what):
+    python = [sys.executable, "-c"]
+    if what == PINNED:
+        return [[*python, LOOP, str(processor)] for processor in sorted(os.sched_getaffinity(0))]
+    if what == COMPILERS:
+        return [[*python, COMPILER]] * int(what.split()[0])
+    if what in LOOPS:
+        return [[*python, LOOP]] * int(what.split()[0])
+    if what == "":
+        return []
+    raise ValueError(f"there are no neighbours called '{what}'")
+
+
+@contextlib.contextmanager
+def beside(what):
+    """Neighbours that are there and busy: PINNED, one of LOOPS, COMPILERS, or "" for none."""
+    with contextlib.ExitStack() as exits:
+        for command in _commands(what):
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
+            exits.callback(process.wait)
+            exits.callback(os.killpg, process.pid, signal.SIGKILL)  # its compiler, too
+            exits.enter_context(process.stdout)
+            if process.stdout.readline() != b"busy\n":
+                raise NotStarted(f"'{what}' did not start")
+        yield
