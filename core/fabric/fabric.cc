@@ -1,6 +1,16 @@
 #include "core/fabric/fabric.h"
 
+#include <poll.h>
+
+#include <array>
+
 namespace skein::fabric {
+
+CompletionQueue::Woken CompletionQueue::Sleep(int also, int timeout_ms) {
+  std::array<pollfd, 2> waits = {{{fd(), POLLIN, 0}, {also, POLLIN, 0}}};
+  poll(waits.data(), waits.size(), timeout_ms);
+  return {waits[0].revents != 0, waits[1].revents != 0};
+}
 
 absl::string_view OpcodeName(Opcode opcode) {
   switch (opcode) {

@@ -147,6 +147,14 @@ class CompletionQueue {
   virtual void Forget(int fd) = 0;
   // Makes fd() unreadable again. Call after waking, before Poll.
   virtual void AckEvents() = 0;
+  // Sleeps until fd() is readable, or `also` is, or `timeout_ms` are over (poll(2); -1: for ever). Any thread, after
+  // Arm. A queue that knows what fd() stands for may wait for that directly: then the kernel can let the sleeper run at
+  // once, where the thread that wakes it has run.
+  struct Woken {
+    bool by_queue = false;
+    bool by_also = false;
+  };
+  virtual Woken Sleep(int also, int timeout_ms);
 };
 
 // Receives that several queue pairs of one device take from, so that they need not be posted for each. The oldest goes

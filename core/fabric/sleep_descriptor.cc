@@ -1,5 +1,6 @@
 #include "core/fabric/sleep_descriptor.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "core/base/errno_status.h"
 
 namespace skein::fabric {
@@ -24,14 +26,25 @@ absl::Status SleepDescriptor::Watch(int fd) {
   epoll_event event = {};
   event.events = EPOLLIN | EPOLLRDHUP;
   event.data.fd = fd;
+  MutexLock lock(&mu_);
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus(errno, "watch a descriptor");
+  watched_.push_back(fd);
+  if (sleepers_ > 0) WakeLocked();
   return absl::OkStatus();
 }
 
-void SleepDescriptor::Forget(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
+void SleepDescriptor::Forget(int fd) {
+  MutexLock lock(&mu_);
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  std::erase(watched_, fd);
+}
 
 void SleepDescriptor::Wake() {
   MutexLock lock(&mu_);
+  WakeLocked();
+}
+
+void SleepDescriptor::WakeLocked() {
   signaled_ = true;
   const uint64_t one = 1;
   // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
@@ -42,6 +55,27 @@ void SleepDescriptor::Acknowledge() {
   MutexLock lock(&mu_);
   uint64_t count = 0;
   if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
+}
+
+// A descriptor that another thread forgets and closes meanwhile may get a new meaning: at worst the sleeper wakes once
+// for nothing, and the next sleep begins with a new copy.
+CompletionQueue::Woken SleepDescriptor::Sleep(int also, int timeout_ms) {
+  absl::InlinedVector<pollfd, kMostWaitedFor + 1> waits = {{also, POLLIN, 0}};
+  {
+    MutexLock lock(&mu_);
+    ++sleepers_;
+    if (watched_.size() <= kMostWaitedFor) {
+      for (const int fd : watched_) waits.push_back({fd, POLLIN | POLLRDHUP, 0});
+    } else {
+      waits.push_back({epoll_.get(), POLLIN, 0});
+    }
+  }
+  const int ready = poll(waits.data(), waits.size(), timeout_ms);
+  MutexLock lock(&mu_);
+  --sleepers_;
+  if (ready <= 0) return {};
+  const bool by_also = waits[0].revents != 0;
+  return {ready > (by_also ? 1 : 0), by_also};
 }
 
 }  // namespace skein::fabric

@@ -3,10 +3,14 @@
 #ifndef SKEIN_CORE_FABRIC_SLEEP_DESCRIPTOR_H_
 #define SKEIN_CORE_FABRIC_SLEEP_DESCRIPTOR_H_
 
+#include <cstddef>
+#include <vector>
+
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
+#include "core/fabric/fabric.h"
 
 namespace skein::fabric {
 
@@ -24,11 +28,22 @@ class SleepDescriptor {
   void Wake();
   void Acknowledge();
 
+  // CompletionQueue::Sleep. The thread waits for the watched descriptors themselves: a wake-up by way of epoll loses
+  // the kernel's hint that the thread that wakes goes to sleep itself, and then the sleeper queues up elsewhere.
+  CompletionQueue::Woken Sleep(int also, int timeout_ms);
+
  private:
+  // With more watched descriptors than this, the thread waits for fd().
+  static constexpr size_t kMostWaitedFor = 16;
+
+  void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   UniqueFd epoll_;
   UniqueFd event_;
   Mutex mu_;
   bool signaled_ ABSL_GUARDED_BY(mu_) = false;  // the eventfd: only then it is worth a read
+  std::vector<int> watched_ ABSL_GUARDED_BY(mu_);
+  int sleepers_ ABSL_GUARDED_BY(mu_) = 0;  // have taken their copy of `watched_`: what is added must wake them
 };
 
 }  // namespace skein::fabric

@@ -101,6 +101,10 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Arm() override;
   void Disarm() override;
   int fd() const override { return queues_->completions().fd(); }
+  // See CompletionQueue::Sleep.
+  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) {
+    return queues_->completions().Sleep(also, timeout_ms);
+  }
   // What else its sleeper is to wake for; see CompletionQueue::Watch.
   absl::Status Watch(int fd) { return queues_->completions().Watch(fd); }
   void Forget(int fd) { queues_->completions().Forget(fd); }

@@ -103,19 +103,19 @@ bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin
 
 void LinkRoom::Sleep(Ticket& ticket, Deadline deadline) {
   if (!room_.BeginSleep(ticket)) return;
-  std::array<pollfd, 2> wakes = {{{fd(), POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+  fabric::CompletionQueue::Woken woken;
   if (link_->Arm() && !link_->finished()) {
     asleep_.store(true, std::memory_order_seq_cst);
-    poll(wakes.data(), wakes.size(), TimeoutOf(deadline));
+    woken = link_->Sleep(wake_.get(), TimeoutOf(deadline));
     eventfd_t ignored = 0;
-    if (wakes[1].revents != 0) eventfd_read(wake_.get(), &ignored);
+    if (woken.by_also) eventfd_read(wake_.get(), &ignored);
     asleep_.store(false, std::memory_order_seq_cst);
     NudgeCaretaker();
   }
   room_.EndSleep(ticket);
   link_->Poll();
   // What it waits for is what has woken it most often.
-  if (wakes[0].revents != 0 && !ticket.done()) LookAtLifelines();
+  if (woken.by_queue && !ticket.done()) LookAtLifelines();
 }
 
 bool LinkRoom::LookAtLifelines() {

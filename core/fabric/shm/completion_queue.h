@@ -29,6 +29,7 @@ class ShmCompletionQueue final : public CompletionQueue {
   void Wake() override { sleep_.Wake(); }
   absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
   void Forget(int fd) override { sleep_.Forget(fd); }
+  Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
   void AckEvents() override;
 
   // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.

@@ -267,9 +267,13 @@ void ShmQueuePair::Tell(const SideMessage& message, int fd) {
 void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
   MutexLock lock(&socket_mu_);
   if (!ready()) return;
-  seen_socket_messages_.store(theirs_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
+  const uint64_t messages = theirs_->socket_messages.load(std::memory_order_acquire);
+  const bool more = seen_socket_messages_.exchange(messages, std::memory_order_relaxed) != messages;
   bool news = doorbell_.valid() && ClearDoorbell(doorbell_.get());
-  for (int taken = 0; taken < kMaxMessagesPerDrain && ready(); ++taken) {
+  // The doorbell explains why a sleeper is awake, and peers count what they send by the socket. If the socket has
+  // ended, too, the next sleep is over at once.
+  const bool explained = news && !more && acknowledger != nullptr;
+  for (int taken = 0; taken < kMaxMessagesPerDrain && ready() && !explained; ++taken) {
     Message message;
     const ReceiveResult result = ReceiveMessage(socket_.get(), message);
     if (result == ReceiveResult::kEmpty) break;

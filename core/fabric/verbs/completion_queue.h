@@ -46,6 +46,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void Wake() override { sleep_.Wake(); }
   absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
   void Forget(int fd) override { sleep_.Forget(fd); }
+  Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
   void AckEvents() override;
 
   ibv_cq* get() const { return queue_; }
