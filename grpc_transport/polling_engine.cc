@@ -137,7 +137,7 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
   ++waits.spinners;
   gpr_mu_unlock(waits.mu);
   const int waiting = (waiters.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor;
-  const absl::Duration budget = spin_budget->Begin(waiting);
+  const absl::Duration budget = progress::BeginSpin(*spin_budget, waiting);
   BusySet::Spin polls(*busy_set);
   const Spun spun =
       budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : Spun::kInVain;

@@ -14,7 +14,7 @@ namespace {
 // Of the process: its threads wait for all of its channels.
 progress::SpinPolicy SpinPolicyOf(const absl::StatusOr<Options>& environment) {
   const Options options = environment.value_or(Options());
-  return {options.wait_mode, options.spin_time, progress::Processors()};
+  return {options.wait_mode, options.spin_time};
 }
 
 // Null: the process's.

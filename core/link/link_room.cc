@@ -71,7 +71,7 @@ void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()
 absl::Duration LinkRoom::Budget() {
   // Where time is simulated, nobody sleeps.
   if (link_->fd() < 0) return absl::InfiniteDuration();
-  return budget_.Begin(progress::Spin::Runnable());
+  return progress::BeginSpin(budget_);
 }
 
 // Polls once at least. True: the ticket is done.
@@ -145,7 +145,7 @@ bool LinkRoom::Cut(int fd) {
 
 // While another thread has the seat. To sleep and be woken costs more than a short wait.
 void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
-  const absl::Duration budget = watch_budget_.Begin(progress::Spin::Runnable());
+  const absl::Duration budget = progress::BeginSpin(watch_budget_);
   if (budget == absl::ZeroDuration()) return;
   progress::Spin spin(budget, std::chrono::microseconds::zero());
   for (int turn = 1; !ticket.done() && room_.seat_taken(); ++turn) {

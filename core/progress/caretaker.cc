@@ -118,14 +118,14 @@ bool Caretaker::Shared::PollDependents() {
 bool Caretaker::Shared::SpinForDependents() {
   MutexLock lock(&mu);
   if (absl::c_none_of(sources, [](const Cared& cared) { return cared.depended_on; })) return false;
-  const absl::Duration longest = budget.Begin(Spin::Runnable());
+  const absl::Duration longest = BeginSpin(budget);
   if (longest == absl::ZeroDuration()) return false;
   // Others want the lock.
   Spin spin(std::min(longest, absl::FromChrono(kLook)), kYieldAfter);
   for (int turn = 1;; ++turn) {
     const bool came = PollDependents();
     if (!came && (turn % kSeldom != 0 || spin.Pass())) continue;
-    budget.Ended(came);
+    budget.Ended(came && spin.Paid());
     return came;
   }
 }

@@ -16,7 +16,7 @@ namespace skein::progress {
 // Any thread. Sources are polled under a lock: what their observers call must not come back here.
 class Caretaker {
  public:
-  explicit Caretaker(const SpinPolicy& policy = {WaitMode::kBlock, absl::ZeroDuration(), 1});
+  explicit Caretaker(const SpinPolicy& policy = {WaitMode::kBlock, absl::ZeroDuration()});
   ~Caretaker();  // drops all sources
   Caretaker(const Caretaker&) = delete;
   Caretaker& operator=(const Caretaker&) = delete;

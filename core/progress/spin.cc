@@ -2,51 +2,61 @@
 
 #include <sched.h>
 
-#include "core/progress/spin_budget.h"
+#include <atomic>
+
+#include "core/progress/contention.h"
+#include "core/progress/processors.h"
 
 namespace skein::progress {
 namespace {
 
 // Of this process, whatever its threads spin for.
-Yielding yielding;
+Contention contention;
 std::atomic<int> spinning = 0;  // relaxed: a hint
 
-int TurnsOfOthers() {
-  static const int processors = Processors();
-  return spinning.load(std::memory_order_relaxed) / processors;
-}
+int TurnsOfOthers() { return spinning.load(std::memory_order_relaxed) / Processors(); }
 
 }  // namespace
 
-void Yielding::Took(Clock::duration time, Deadline now, int turns) {
-  if (time < kDear + kTurn * turns) return;
-  MutexLock lock(&mu_);
-  if (now - window_ > kWindow) {
-    window_ = now - time;
-    dear_ = {};
-  }
-  dear_ += now - std::max(now - time, std::min(counted_, now));
-  counted_ = std::max(counted_, now);
-  if (dear_ >= kMost) until_.store((now + kRest).time_since_epoch().count(), std::memory_order_relaxed);
+absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
+  const absl::Duration longest = budget.Begin();
+  if (longest == absl::ZeroDuration() || longest == absl::InfiniteDuration()) return longest;
+  const bool may = spinners <= Processors() && contention.MaySpin(Clock::now());
+  return may ? longest : absl::ZeroDuration();
 }
 
 Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer_(budget, yield_after, Clock::now()) {
   spinning.fetch_add(1, std::memory_order_relaxed);
 }
 
-Spin::~Spin() { spinning.fetch_sub(1, std::memory_order_relaxed); }
-
-bool Spin::Pass() {
-  passed_ = true;
-  const Pacer::Then then = pacer_.Next(Clock::now(), yielding);
-  if (then == Pacer::Then::kYield) {
-    sched_yield();
-    pacer_.Yielded(Clock::now(), yielding, TurnsOfOthers());
-  }
-  return then != Pacer::Then::kOver;
+Spin::~Spin() {
+  spinning.fetch_sub(1, std::memory_order_relaxed);
+  contention.SpinEnded(pacer_.now(), yields_);
 }
 
-// Who yields leaves its processor to the others: only who does not has to count them.
-int Spin::Runnable() { return yielding.pays(Clock::now()) ? 1 : 1 + spinning.load(std::memory_order_relaxed); }
+void Spin::Away(Deadline since) const {
+  const Clock::duration time = pacer_.now() - since;
+  if (time >= Contention::kLongAbsence) contention.Away(time, pacer_.now(), TurnsOfOthers());
+}
+
+bool Spin::Paid() {
+  const Deadline before = pacer_.now();
+  const bool disturbed = pacer_.Disturbed(Clock::now());
+  if (!pacer_.sleepless()) Away(before);
+  return !disturbed;
+}
+
+bool Spin::Pass() {
+  const Deadline before = pacer_.now();
+  const Pacer::Then then = pacer_.Next(Clock::now());
+  if (then == Pacer::Then::kYield) {
+    ++yields_;
+    sched_yield();
+    pacer_.Yielded(Clock::now());
+  }
+  if (pacer_.sleepless()) return true;
+  Away(before);
+  return then != Pacer::Then::kOver && !contention.resting(pacer_.now());
+}
 
 }  // namespace skein::progress

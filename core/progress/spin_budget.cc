@@ -1,7 +1,5 @@
 #include "core/progress/spin_budget.h"
 
-#include <sched.h>
-
 #include "core/trace/counters.h"
 
 namespace skein::progress {
@@ -26,15 +24,9 @@ SpinBudget::SpinBudget(const SpinPolicy& policy) : policy_(policy) {
   [[maybe_unused]] static const bool told = TellCounters();
 }
 
-int Processors() {
-  cpu_set_t mine;
-  CPU_ZERO(&mine);
-  return sched_getaffinity(0, sizeof(mine), &mine) == 0 ? CPU_COUNT(&mine) : 1;
-}
-
-absl::Duration SpinBudget::Begin(int runnable) {
+absl::Duration SpinBudget::Begin() {
   if (policy_.mode == WaitMode::kPoll) return absl::InfiniteDuration();
-  if (policy_.mode == WaitMode::kBlock || runnable > policy_.processors) return absl::ZeroDuration();
+  if (policy_.mode == WaitMode::kBlock) return absl::ZeroDuration();
   if (hits_.load(std::memory_order_relaxed) >= kPays) return policy_.spin_time;
   if (skipped_.fetch_add(1, std::memory_order_relaxed) % kProbe != kProbe - 1) return absl::ZeroDuration();
   return policy_.spin_time;

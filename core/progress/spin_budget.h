@@ -13,21 +13,16 @@ namespace skein::progress {
 struct SpinPolicy {
   WaitMode mode = WaitMode::kHybrid;
   absl::Duration spin_time = absl::Microseconds(50);  // at most, of one wait
-  int processors = 1;
 };
-
-// That this process may use.
-int Processors();
 
 // Of one waiter after the other, or of many alike. Any thread: its numbers are hints, and may miss a wait or two.
 class SpinBudget {
  public:
   explicit SpinBudget(const SpinPolicy& policy);
 
-  // How long a wait that begins now is to spin; InfiniteDuration: until it is over. `runnable`: the threads that wait
-  // and would spin without giving their processors up, this one included. More of them than processors, and each
-  // spinner keeps from its work whoever it waits for.
-  absl::Duration Begin(int runnable);
+  // How long a wait that begins now is to spin, by what became of the waits before; InfiniteDuration: until it is over.
+  // Whether there is a processor for that, BeginSpin (spin.h) says.
+  absl::Duration Begin();
   // What became of a wait that was to spin, longer than not at all.
   void Ended(bool came_while_spinning);
 

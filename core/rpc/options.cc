@@ -15,7 +15,7 @@ std::shared_ptr<stream::Fabrics> FabricsOf(const Options& options) {
 }
 
 progress::SpinPolicy SpinPolicyOf(const Options& options) {
-  return {options.wait_mode, options.spin_time, progress::Processors()};
+  return {options.wait_mode, options.spin_time};
 }
 
 }  // namespace skein::rpc

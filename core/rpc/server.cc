@@ -74,7 +74,7 @@ class Server::Impl final : public progress::Waiter {
   absl::Status Serve() {
     if (!listener_.valid()) return absl::FailedPreconditionError("Listen comes before Serve");
     while (!stopped()) {
-      absl::Duration budget = budget_.Begin(progress::Spin::Runnable());
+      absl::Duration budget = progress::BeginSpin(budget_);
       if (SimulatedTime()) budget = absl::InfiniteDuration();
       if (budget > absl::ZeroDuration()) Tell(link::Presence::kAwake);
       const bool came = SpinUntilWork(budget);

@@ -196,7 +196,7 @@ class Talkative final : public Source {
 };
 
 TEST(CaretakerTest, SpinsForWhomItIsDependedOn) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1), 2});
+  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
   auto source = std::make_shared<Talkative>(1000, Attendance::kCaretaker);
   caretaker.Add(source);
   EXPECT_TRUE(source->heard().WaitForNotificationWithTimeout(kSoon));
@@ -204,7 +204,7 @@ TEST(CaretakerTest, SpinsForWhomItIsDependedOn) {
 }
 
 TEST(CaretakerTest, SpinsForNobodyElse) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1), 2});
+  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
   auto source = std::make_shared<Talkative>(1000, Attendance::kNobody);
   caretaker.Add(source);
   absl::Notification dropped;

@@ -8,36 +8,19 @@ namespace {
 
 constexpr absl::Duration kSpin = absl::Microseconds(50);
 
-SpinBudget Budget(WaitMode mode, int processors = 2) { return SpinBudget({mode, kSpin, processors}); }
+SpinBudget Budget(WaitMode mode) { return SpinBudget({mode, kSpin}); }
 
-TEST(SpinBudgetTest, ModesAndRunnableThreads) {
-  struct Case {
-    WaitMode mode;
-    int processors;
-    int runnable;
-    absl::Duration expected;
-  };
-  const Case cases[] = {
-      {WaitMode::kPoll, 2, 1, absl::InfiniteDuration()},
-      {WaitMode::kPoll, 1, 9, absl::InfiniteDuration()},
-      {WaitMode::kBlock, 2, 1, absl::ZeroDuration()},
-      {WaitMode::kHybrid, 2, 1, kSpin},
-      {WaitMode::kHybrid, 2, 2, kSpin},
-      {WaitMode::kHybrid, 2, 3, absl::ZeroDuration()},
-      {WaitMode::kHybrid, 1, 1, kSpin},
-      {WaitMode::kHybrid, 1, 2, absl::ZeroDuration()},
-  };
-  for (const Case& each : cases) {
-    EXPECT_EQ(Budget(each.mode, each.processors).Begin(each.runnable), each.expected)
-        << static_cast<int>(each.mode) << " " << each.processors << " " << each.runnable;
-  }
+TEST(SpinBudgetTest, TheModeSaysHowLongAWaitSpins) {
+  EXPECT_EQ(Budget(WaitMode::kPoll).Begin(), absl::InfiniteDuration());
+  EXPECT_EQ(Budget(WaitMode::kHybrid).Begin(), kSpin);
+  EXPECT_EQ(Budget(WaitMode::kBlock).Begin(), absl::ZeroDuration());
 }
 
 // How many of the next waits spin, if all of them end alike.
 int SpinsOf(SpinBudget& budget, int waits, bool hit) {
   int spins = 0;
   for (int i = 0; i < waits; ++i) {
-    if (budget.Begin(1) == absl::ZeroDuration()) continue;
+    if (budget.Begin() == absl::ZeroDuration()) continue;
     budget.Ended(hit);
     ++spins;
   }
@@ -63,7 +46,7 @@ TEST(SpinBudgetTest, AnHourOfSleepWakesToOneTryInThirtyTwo) {
   SpinBudget budget = Budget(WaitMode::kHybrid);
   SpinsOf(budget, 100'000, false);
   int first = 0;
-  while (budget.Begin(1) == absl::ZeroDuration()) ++first;
+  while (budget.Begin() == absl::ZeroDuration()) ++first;
   EXPECT_LE(first, 32);
 }
 

@@ -18,23 +18,14 @@ class SpinTest : public ::testing::Test {
  protected:
   Then After(Pacer& spin, Clock::duration time) {
     now_ += time;
-    return spin.Next(now_, yielding_);
+    return spin.Next(now_);
   }
-  void Yield(Pacer& spin, Clock::duration time, int turns = 0) {
+  void Yield(Pacer& spin, Clock::duration time) {
     now_ += time;
-    spin.Yielded(now_, yielding_, turns);
-  }
-  // Spins that yield at once, `times` one after the other, each yield of `time`.
-  void YieldOften(int times, Clock::duration time, int turns = 0) {
-    for (int i = 0; i < times; ++i) {
-      Pacer spin(kBudget, microseconds::zero(), now_);
-      now_ += microseconds(1);
-      if (spin.Next(now_, yielding_) == Then::kYield) Yield(spin, time, turns);
-    }
+    spin.Yielded(now_);
   }
 
   Deadline now_{std::chrono::hours(1)};
-  Yielding yielding_;
 };
 
 TEST_F(SpinTest, YieldsNotAtOnceAndEndsWithItsBudget) {
@@ -80,38 +71,6 @@ TEST_F(SpinTest, WithoutALimitItIsNeverOver) {
   EXPECT_EQ(After(none, microseconds(0)), Then::kOver);
 }
 
-TEST_F(SpinTest, BesideWhoComputesNobodyYieldsForAWhile) {
-  YieldOften(5, milliseconds(4));
-  EXPECT_FALSE(yielding_.pays(now_));
-  Pacer spin(kBudget, kAfter, now_);
-  EXPECT_EQ(After(spin, microseconds(10)), Then::kGoOn);
-  EXPECT_FALSE(yielding_.pays(now_ + milliseconds(980)));
-  EXPECT_TRUE(yielding_.pays(now_ + Yielding::kRest));
-}
-
-TEST_F(SpinTest, AlsoIfALotGoesWellBetweenItsSlices) {
-  for (int i = 0; i < 12; ++i) {
-    YieldOften(1, milliseconds(2));
-    YieldOften(200, microseconds(9));
-  }
-  EXPECT_FALSE(yielding_.pays(now_));
-}
-
-TEST_F(SpinTest, ADearYieldNowAndThenIsNoReason) {
-  for (int i = 0; i < 100; ++i) {
-    YieldOften(2, milliseconds(4));
-    YieldOften(2000, microseconds(9));
-    ASSERT_TRUE(yielding_.pays(now_)) << i;
-  }
-}
-
-TEST_F(SpinTest, WhoNeverSleepsYieldsWhateverItCosts) {
-  YieldOften(10, milliseconds(4));
-  ASSERT_FALSE(yielding_.pays(now_));
-  Pacer spin(absl::InfiniteDuration(), kAfter, now_);
-  EXPECT_EQ(After(spin, microseconds(10)), Then::kYield);
-}
-
 TEST_F(SpinTest, IsDisturbedByWhoTakesItsProcessorButNotByWhomItGivesIt) {
   Pacer quiet(kBudget, kAfter, now_);
   ASSERT_EQ(After(quiet, microseconds(3)), Then::kYield);
@@ -125,18 +84,6 @@ TEST_F(SpinTest, IsDisturbedByWhoTakesItsProcessorButNotByWhomItGivesIt) {
   Pacer at_the_end(kBudget, kAfter, now_);
   now_ += Pacer::kTakenAway;
   EXPECT_TRUE(at_the_end.Disturbed(now_));
-}
-
-TEST_F(SpinTest, AmongManyATurnTakesLonger) {
-  YieldOften(100, milliseconds(2), 64);
-  EXPECT_TRUE(yielding_.pays(now_));
-  YieldOften(100, milliseconds(2), 8);
-  EXPECT_FALSE(yielding_.pays(now_));
-}
-
-TEST_F(SpinTest, TheSameTimeToldOfByManyCountsOnce) {
-  for (int i = 0; i < 16; ++i) yielding_.Took(milliseconds(4), now_ + microseconds(i), 0);
-  EXPECT_TRUE(yielding_.pays(now_ + milliseconds(1)));
 }
 
 }  // namespace

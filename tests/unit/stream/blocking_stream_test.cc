@@ -27,7 +27,7 @@ ConstBytes BytesOf(absl::string_view text) { return {reinterpret_cast<const std:
 
 // A process: its waiter, and either end of negotiations.
 struct Process {
-  explicit Process(WaitMode mode) : streams({mode, absl::Microseconds(50), progress::Processors()}) {}
+  explicit Process(WaitMode mode) : streams({mode, absl::Microseconds(50)}) {}
   const std::shared_ptr<Fabrics> fabrics = std::make_shared<OneFabric>(*fabric::OpenShmDevice());
   ThreadStreams streams;
   const std::unique_ptr<Connector> connector = CreateConnector(fabrics, {}, &streams);

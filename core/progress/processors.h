@@ -1,0 +1,26 @@
+// How many processors this process may keep busy.
+#ifndef SKEIN_CORE_PROGRESS_PROCESSORS_H_
+#define SKEIN_CORE_PROGRESS_PROCESSORS_H_
+
+#include <string>
+
+namespace skein::progress {
+
+// Where the kernel tells of cgroups. Tests name folders of their own.
+struct CgroupFiles {
+  std::string process = "/proc/self";       // has `cgroup` and `mountinfo`
+  std::string fallback = "/sys/fs/cgroup";  // where containers mount their own group, for a process without /proc
+};
+
+// Processor time that the process's cgroups leave for each second of real time; infinite where none has a quota. The
+// least of all levels counts, of version 1 (cpu.cfs_quota_us) and of version 2 (cpu.max).
+// (Documentation/scheduler/sched-bwc.rst and Documentation/admin-guide/cgroup-v2.rst of the Linux kernel.)
+double CgroupQuota(const CgroupFiles& files = {});
+
+// The processors that affinity and cgroup quotas leave, in whole ones, at least one. Any thread. An administrator may
+// change both at any time: this asks anew, at most once in a second.
+int Processors();
+
+}  // namespace skein::progress
+
+#endif  // SKEIN_CORE_PROGRESS_PROCESSORS_H_
