@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "core/trace/telling.h"
@@ -32,6 +33,15 @@ absl::StatusOr<Options> OptionsOf(const ChannelArgs& args) {
 
 bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
 
+// Not by Init(), which the preload library calls in every process, whether or not it is one of gRPC's.
+void WarnOnce() {
+  [[maybe_unused]] static const bool warned = [] {
+    const std::string& warning = Runtime::Get().environment().warning;
+    if (!warning.empty()) gpr_log(GPR_ERROR, "skein: %s", warning.c_str());
+    return true;
+  }();
+}
+
 class ClientFactory final : public Factory {
  public:
   void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* interested_parties,
@@ -39,6 +49,7 @@ class ClientFactory final : public Factory {
     if (!args.Contains(GRPC_ARG_SERVER_URI)) return;  // not a channel: one of gRPC's own errands over HTTP
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
+    WarnOnce();
     manager->Add(MakeRefCounted<ClientHandshaker>(std::move(options), args, interested_parties));
   }
 };
@@ -49,6 +60,7 @@ class ServerFactory final : public Factory {
                       HandshakeManager* manager) override {
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
+    WarnOnce();
     manager->Add(MakeRefCounted<ServerHandshaker>(std::move(options)));
   }
 };
@@ -68,8 +80,8 @@ class FirstBytesFactory final : public grpc_core::HandshakerFactory {
 };
 
 // Nothing else would tell: all works, only not as fast.
-void SayIfLate(const absl::StatusOr<Options>& environment) {
-  if (grpc_is_initialized() == 0 || !environment.ok() || environment->wait_mode == WaitMode::kBlock) return;
+void SayIfLate(const Options& environment) {
+  if (grpc_is_initialized() == 0 || environment.wait_mode == WaitMode::kBlock) return;
   gpr_log(GPR_ERROR,
           "skein: Init() came after grpc_init(), or after an object of gRPC's: threads that wait will sleep at "
           "once and not spin first. Call Init() before, or set SKEIN_WAIT_MODE=block");
@@ -79,7 +91,7 @@ absl::Status Register() {
   if (absl::Status status = LibraryMatches(); !status.ok()) return status;
   if (absl::Status status = NotTooLate(); !status.ok()) return status;
   Runtime& runtime = Runtime::Get();
-  SayIfLate(runtime.environment());
+  SayIfLate(runtime.environment().options);
   CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {
     auto* registry = builder->handshaker_registry();
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());
@@ -88,7 +100,7 @@ absl::Status Register() {
     RegisterCallFilters(builder);
     RegisterCallOrigin(builder, [](const ChannelArgs& args) { return !IsOff(OptionsOf(args)); });
   });
-  return runtime.environment().status();
+  return Checked(runtime.environment().options, runtime.environment().error).status();
 }
 
 }  // namespace

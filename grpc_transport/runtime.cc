@@ -12,8 +12,7 @@ namespace skein::grpc_transport {
 namespace {
 
 // Of the process: its threads wait for all of its channels.
-progress::SpinPolicy SpinPolicyOf(const absl::StatusOr<Options>& environment) {
-  const Options options = environment.value_or(Options());
+progress::SpinPolicy SpinPolicyOf(const Options& options) {
   return {options.wait_mode, options.spin_time};
 }
 
@@ -37,9 +36,10 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Runtime()
-    : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", EnvironmentUsed())), waiter_(SpinPolicyOf(environment_)) {
+    : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", EnvironmentUsed())),
+      waiter_(SpinPolicyOf(environment_.options)) {
   NoticeForks();
-  RegisterPollingEngine(&waiter_.busy_set(), SpinPolicyOf(environment_));
+  RegisterPollingEngine(&waiter_.busy_set(), SpinPolicyOf(environment_.options));
 }
 
 }  // namespace skein::grpc_transport

@@ -3,7 +3,6 @@
 #ifndef SKEIN_GRPC_TRANSPORT_RUNTIME_H_
 #define SKEIN_GRPC_TRANSPORT_RUNTIME_H_
 
-#include "absl/status/statusor.h"
 #include "core/base/options.h"
 #include "core/stream/host_streams.h"
 #include "core/stream/peer_cache.h"
@@ -19,8 +18,8 @@ class Runtime {
   // Before the first Get(): the variables that count in the place of the process's own. Valid forever.
   static void UseEnvironment(const char* const* environment);
 
-  // What SKEIN_* said when the process called Init(), or what is wrong with it.
-  const absl::StatusOr<Options>& environment() const { return environment_; }
+  // What SKEIN_* said when the process called Init().
+  const EnvironmentOptions& environment() const { return environment_; }
   stream::PeerCache& plain_peers() { return plain_peers_; }
   Waiter& waiter() { return waiter_; }
 
@@ -30,7 +29,7 @@ class Runtime {
  private:
   Runtime();
 
-  const absl::StatusOr<Options> environment_;
+  const EnvironmentOptions environment_;
   stream::PeerCache plain_peers_;
   Waiter waiter_;
   stream::HostStreams streams_{&waiter_};

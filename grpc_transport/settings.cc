@@ -23,21 +23,27 @@ absl::StatusOr<std::string> ValueOf(const grpc_arg& arg) {
   return absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, " is a pointer, not text or a number"));
 }
 
+// A mode that is none asks for Skein, too.
+absl::Status SetFromArgument(Options& options, const grpc_arg& arg) {
+  const absl::string_view name = absl::StripPrefix(arg.key, kPrefix);
+  const absl::StatusOr<std::string> value = ValueOf(arg);
+  const absl::Status set = value.ok() ? SetOption(options, name, *value) : value.status();
+  if (set.ok()) return set;
+  if (name == "mode") options.mode = Mode::kPrefer;
+  return value.ok() ? absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, ": ", set.message())) : set;
+}
+
 }  // namespace
 
-absl::StatusOr<Options> OptionsOf(const absl::StatusOr<Options>& environment, const grpc_core::ChannelArgs& args) {
-  absl::StatusOr<Options> options = environment;
-  if (!options.ok()) return options;
+absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const grpc_core::ChannelArgs& args) {
+  Options options = environment.options;
+  absl::Status error = environment.error;
   const auto list = args.ToC();
   for (size_t i = 0; i < list->num_args; ++i) {
     const grpc_arg& arg = list->args[i];
-    if (!absl::StartsWith(arg.key, kPrefix)) continue;
-    const absl::StatusOr<std::string> value = ValueOf(arg);
-    if (!value.ok()) return value.status();
-    const absl::Status set = SetOption(*options, absl::StripPrefix(arg.key, kPrefix), *value);
-    if (!set.ok()) return absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, ": ", set.message()));
+    if (absl::StartsWith(arg.key, kPrefix)) error.Update(SetFromArgument(options, arg));
   }
-  return options;
+  return Checked(options, error);
 }
 
 }  // namespace skein::grpc_transport

@@ -8,8 +8,8 @@
 
 namespace skein::grpc_transport {
 
-// INVALID_ARGUMENT naming the wrong option and what is allowed.
-absl::StatusOr<Options> OptionsOf(const absl::StatusOr<Options>& environment, const grpc_core::ChannelArgs& args);
+// INVALID_ARGUMENT naming the wrong option and what is allowed; not with mode off.
+absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const grpc_core::ChannelArgs& args);
 
 }  // namespace skein::grpc_transport
 

@@ -33,8 +33,8 @@ namespace grpc_transport {
 // Once, before the first channel or server. From then on channels and servers whose argument "skein.mode" says prefer
 // or require use Skein; without the argument, SKEIN_GRPC in the environment decides, and without that nothing changes.
 // FAILED_PRECONDITION: called too late, or this process runs another gRPC than the one Skein was built for; gRPC then
-// works as if Skein were not there. INVALID_ARGUMENT: a SKEIN_* variable is wrong; every connection will fail and say
-// so. A second call gives the first one's status. Any thread.
+// works as if Skein were not there. INVALID_ARGUMENT: SKEIN_GRPC asks for Skein, and a SKEIN_* variable is wrong;
+// every connection will fail and say so. A second call gives the first one's status. Any thread.
 SKEIN_EXPORT absl::Status Init();
 
 // From now on `on_call` hears of one unary call of `every` of this process, at either end, over connections that Skein

@@ -1,9 +1,12 @@
 #include "thrift_transport/tskein_options.h"
 
+#include <thrift/Thrift.h>
+#include <thrift/transport/TTransportException.h>
 #include <unistd.h>
 
+#include <atomic>
+
 #include "core/base/options.h"
-#include "thrift/transport/TTransportException.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -14,14 +17,22 @@ using apache::thrift::transport::TTransportException;
   throw TTransportException(TTransportException::BAD_ARGS, "skein: " + std::string(why));
 }
 
+void WarnOnce(const std::string& warning) {
+  static std::atomic<bool> warned{false};  // relaxed: of two threads, one warns
+  if (!warned.exchange(true, std::memory_order_relaxed)) {
+    apache::thrift::GlobalOutput.printf("skein: %s", warning.c_str());
+  }
+}
+
 }  // namespace
 
 TSkeinOptions::TSkeinOptions() {
   Options options;
   options.mode = Mode::kPrefer;
-  absl::StatusOr<Options> all = OptionsFromEnvironment(options, "SKEIN_THRIFT", environ);
-  if (!all.ok()) error_ = std::string(all.status().message());
-  options_ = std::make_shared<const Options>(all.ok() ? *all : options);
+  const EnvironmentOptions environment = OptionsFromEnvironment(options, "SKEIN_THRIFT", environ);
+  error_ = std::string(environment.error.message());
+  options_ = std::make_shared<const Options>(environment.options);
+  if (options_->mode != Mode::kOff && !environment.warning.empty()) WarnOnce(environment.warning);
 }
 
 TSkeinOptions& TSkeinOptions::set(const std::string& name, const std::string& value) {
@@ -32,7 +43,7 @@ TSkeinOptions& TSkeinOptions::set(const std::string& name, const std::string& va
 }
 
 const Options& TSkeinOptions::get() const {
-  if (!error_.empty()) Refuse(error_);
+  if (!error_.empty() && options_->mode != Mode::kOff) Refuse(error_);
   return *options_;
 }
 

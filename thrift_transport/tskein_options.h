@@ -18,14 +18,15 @@ namespace skein::thrift_transport {
 // A value. Not thread-safe.
 class SKEIN_EXPORT TSkeinOptions {
  public:
-  // Reads the environment. What is wrong there is said by get().
+  // Reads the environment. get() tells of a wrong value there; variables that are no options are a warning to
+  // apache::thrift::GlobalOutput, once a process.
   TSkeinOptions();
 
   // set("mode", "require").set("window_bytes", "4194304"). TTransportException (BAD_ARGS): no such option, with the
   // nearest that there is; or no such value, with what is allowed.
   TSkeinOptions& set(const std::string& name, const std::string& value);
 
-  // For the transports. TTransportException (BAD_ARGS): a SKEIN_* variable is wrong.
+  // For the transports. TTransportException (BAD_ARGS): a SKEIN_* variable is wrong, and the mode is not off.
   const Options& get() const;
 
  private:

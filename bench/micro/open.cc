@@ -31,12 +31,13 @@ absl::StatusOr<std::shared_ptr<fabric::Device>> DeviceFor(const std::string& kin
 
 absl::StatusOr<std::unique_ptr<Transport>> Open(const Plan& plan, Socket& control, bool client) {
   if (plan.over == "tcp") return SocketTransport(control, plan.bytes);
-  const absl::StatusOr<Options> options = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
-  if (!options.ok()) return options.status();
-  absl::StatusOr<std::shared_ptr<fabric::Device>> device = DeviceFor(plan.fabric, *options, control);
+  const EnvironmentOptions environment = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
+  if (!environment.error.ok()) return environment.error;
+  const Options& options = environment.options;
+  absl::StatusOr<std::shared_ptr<fabric::Device>> device = DeviceFor(plan.fabric, options, control);
   if (!device.ok()) return device.status();
   if (plan.over == "write") return OpenWrites(*std::move(device), control, client, plan.bytes);
-  return OpenStream(*std::move(device), stream::StreamOptionsOf(*options), control, client, plan.bytes);
+  return OpenStream(*std::move(device), stream::StreamOptionsOf(options), control, client, plan.bytes);
 }
 
 }  // namespace skein::bench

@@ -186,17 +186,19 @@ constexpr OptionSpec kTable[] = {
 
 std::string EnvironmentName(absl::string_view option) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(option)); }
 
-// Only the beginning of a long name is looked at: nobody mistypes an option that much.
-const OptionSpec& Nearest(absl::string_view name) {
+// The option that `name` is a slip of; null where it is like none. Only the beginning of a long name is looked at:
+// nobody mistypes an option that much.
+const OptionSpec* Nearest(absl::string_view name) {
   name = name.substr(0, 32);
-  const OptionSpec* nearest = std::begin(kTable);
+  const OptionSpec* nearest = nullptr;
   size_t least = SIZE_MAX;
   for (const OptionSpec& spec : kTable) {
     const size_t distance = EditDistance(name, spec.name);
-    if (distance < least) nearest = &spec;
-    least = std::min(least, distance);
+    if (distance >= least || 2 * distance > std::max(name.size(), spec.name.size())) continue;
+    nearest = &spec;
+    least = distance;
   }
-  return *nearest;
+  return nearest;
 }
 
 const OptionSpec* Find(absl::string_view name) {
@@ -214,21 +216,60 @@ absl::Status Set(Options& options, const OptionSpec& spec, absl::string_view sho
                                                  spec.unit.empty() ? "" : " ", spec.unit));
 }
 
+std::string DidYouMean(absl::string_view name) { return absl::StrCat("did you mean ", name, "?"); }
+
+// Kubernetes tells each container of every service in this way: of one called skein-rdma by SKEIN_RDMA_PORT, with
+// "tcp://10.0.0.1:80".
+bool IsOfService(absl::string_view value) { return absl::StrContains(value, "://"); }
+
+// What is said of variables that are no options: those that are like one first.
+class UnknownVariables {
+ public:
+  void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {
+    const OptionSpec* const nearest = Nearest(option);
+    if (nearest == nullptr) return others_.push_back(std::string(name));
+    const std::string meant = nearest->name == "mode" ? std::string(mode_variable) : EnvironmentName(nearest->name);
+    like_one_.push_back(absl::StrCat(name, " (", DidYouMean(meant), ")"));
+  }
+  void AddService(absl::string_view name) { others_.push_back(std::string(name)); }
+
+  std::string Warning() {
+    std::vector<std::string> all = std::move(like_one_);
+    all.insert(all.end(), others_.begin(), others_.end());
+    if (all.empty()) return "";
+    const size_t more = all.size() - std::min(all.size(), kMostNamed);
+    all.resize(all.size() - more);
+    return absl::StrCat("no options, and ignored: ", absl::StrJoin(all, ", "),
+                        more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+  }
+
+ private:
+  static constexpr size_t kMostNamed = 8;
+
+  std::vector<std::string> like_one_;
+  std::vector<std::string> others_;
+};
+
 absl::Status SetFromVariable(Options& options, absl::string_view mode_variable, absl::string_view name,
-                             absl::string_view value) {
-  if (name == mode_variable) return Set(options, *Find("mode"), name, value);
+                             absl::string_view value, UnknownVariables& unknown) {
+  if (name == mode_variable) {
+    absl::Status status = Set(options, *Find("mode"), name, value);
+    if (!status.ok()) options.mode = Mode::kPrefer;
+    return status;
+  }
   if (std::find(std::begin(kModeVariables), std::end(kModeVariables), name) != std::end(kModeVariables)) {
     return absl::OkStatus();  // another adapter's
   }
   const std::string option = absl::AsciiStrToLower(absl::StripPrefix(name, kPrefix));
-  const OptionSpec* spec = Find(option);
+  const OptionSpec* const spec = Find(option);
   if (spec == nullptr || spec->name == "mode") {
-    absl::string_view nearest = Nearest(option).name;
-    return absl::InvalidArgumentError(
-        absl::StrCat("no option ", name, "; did you mean ",
-                     nearest == "mode" ? std::string(mode_variable) : EnvironmentName(nearest), "?"));
+    unknown.Add(name, option, mode_variable);
+  } else if (IsOfService(value)) {
+    unknown.AddService(name);
+  } else {
+    return Set(options, *spec, name, value);
   }
-  return Set(options, *spec, name, value);
+  return absl::OkStatus();
 }
 
 std::string EnvironmentCell(const OptionSpec& spec) {
@@ -253,24 +294,31 @@ absl::string_view ModeName(Mode mode) {
 absl::Span<const OptionSpec> OptionTable() { return kTable; }
 
 absl::Status SetOption(Options& options, absl::string_view name, absl::string_view value) {
-  const OptionSpec* spec = Find(name);
-  if (spec == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("no option ", name, "; did you mean ", Nearest(name).name, "?"));
-  }
-  return Set(options, *spec, name, value);
+  if (const OptionSpec* const spec = Find(name)) return Set(options, *spec, name, value);
+  const OptionSpec* const nearest = Nearest(name);
+  return absl::InvalidArgumentError(
+      absl::StrCat("no option ", name, nearest == nullptr ? "" : absl::StrCat("; ", DidYouMean(nearest->name))));
 }
 
-absl::StatusOr<Options> OptionsFromEnvironment(Options base, absl::string_view mode_variable,
-                                               const char* const* environment) {
+EnvironmentOptions OptionsFromEnvironment(const Options& base, absl::string_view mode_variable,
+                                          const char* const* environment) {
+  EnvironmentOptions result{base, absl::OkStatus(), ""};
+  UnknownVariables unknown;
   for (; environment != nullptr && *environment != nullptr; ++environment) {
     absl::string_view entry = *environment;
     if (!absl::StartsWith(entry, kPrefix)) continue;
     const size_t equals = entry.find('=');
     if (equals == absl::string_view::npos) continue;
-    absl::Status status = SetFromVariable(base, mode_variable, entry.substr(0, equals), entry.substr(equals + 1));
-    if (!status.ok()) return status;
+    result.error.Update(
+        SetFromVariable(result.options, mode_variable, entry.substr(0, equals), entry.substr(equals + 1), unknown));
   }
-  return base;
+  result.warning = unknown.Warning();
+  return result;
+}
+
+absl::StatusOr<Options> Checked(const Options& options, const absl::Status& error) {
+  if (options.mode == Mode::kOff || error.ok()) return options;
+  return error;
 }
 
 std::string OptionsMarkdown() {
@@ -279,10 +327,9 @@ std::string OptionsMarkdown() {
       "Written from the table in core/base/options.cc; change that, then run `skein_write_options docs/options.md` "
       "(in the build's core/base).\n\n"
       "Every option can be set per process by its environment variable; per gRPC channel or server by its channel\n"
-      "argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed, or an unknown name, "
-      "fails every connection it concerns, with "
-      "a "
-      "message.\n\n"
+      "argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed fails every\n"
+      "connection it concerns, with a message, and so does an unknown channel argument. An unknown variable is a\n"
+      "warning, once a process: the name may be Kubernetes' for a service. With mode off nothing fails.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const OptionSpec& spec : kTable) {

@@ -69,13 +69,22 @@ struct OptionSpec {
 absl::Span<const OptionSpec> OptionTable();
 
 // Sets one option by its bare name. INVALID_ARGUMENT naming the option and what is allowed, also for an unknown name
-// (with the nearest known one).
+// (with the known one that is like it).
 absl::Status SetOption(Options& options, absl::string_view name, absl::string_view value);
 
+// An environment's say.
+struct EnvironmentOptions {
+  Options options;      // without the wrong values; a wrong mode asks for Skein, too, and counts as kPrefer
+  absl::Status error;   // the first variable with a value that is not allowed
+  std::string warning;  // names the SKEIN_* variables that are no options; empty when there are none
+};
 // `base` changed by every SKEIN_* variable of `environment` ("NAME=value" strings; pass environ). The variable
-// `mode_variable` ("SKEIN_GRPC") sets the mode. Unknown SKEIN_* names are errors, but for those of other adapters.
-absl::StatusOr<Options> OptionsFromEnvironment(Options base, absl::string_view mode_variable,
-                                               const char* const* environment);
+// `mode_variable` ("SKEIN_GRPC") sets the mode. Other adapters' modes are left alone.
+EnvironmentOptions OptionsFromEnvironment(const Options& base, absl::string_view mode_variable,
+                                          const char* const* environment);
+
+// `options`, or the `error` found in them. With mode off no error counts: nothing of Skein's makes anything fail then.
+absl::StatusOr<Options> Checked(const Options& options, const absl::Status& error);
 
 // docs/options.md, whole.
 std::string OptionsMarkdown();

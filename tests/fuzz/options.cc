@@ -1,4 +1,4 @@
-// Any environment gives options within their bounds, or an error that names the variable.
+// Any environment gives options within their bounds; wrong and unknown variables are named.
 #include "core/base/options.h"
 
 #include <algorithm>
@@ -41,9 +41,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   environment.reserve(strings.size() + 1);
   for (const std::string& string : strings) environment.push_back(string.c_str());
   environment.push_back(nullptr);
-  const auto options = skein::OptionsFromEnvironment({}, "SKEIN_GRPC", environment.data());
-  if (options.ok()) skein::fuzz::CheckBounds(*options);
-  Require(options.ok() || absl::StrContains(options.status().message(), "SKEIN_"), "the variable is named");
+  const skein::EnvironmentOptions all = skein::OptionsFromEnvironment({}, "SKEIN_GRPC", environment.data());
+  skein::fuzz::CheckBounds(all.options);
+  Require(all.error.ok() || absl::StrContains(all.error.message(), "SKEIN_"), "the wrong variable is named");
+  Require(all.warning.empty() || absl::StrContains(all.warning, "SKEIN_"), "the unknown variables are named");
   for (const std::string& string : strings) {
     const size_t equals = std::min(string.find('='), string.size());
     skein::Options one;

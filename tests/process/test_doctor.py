@@ -85,9 +85,16 @@ class ThisMachine(unittest.TestCase):
 
 class Options(unittest.TestCase):
     def test_a_wrong_one_fails(self):
-        result = doctor(env={"SKEIN_RNIG_BYTES": "65536"})
+        result = doctor(env={"SKEIN_RING_BYTES": "7"})
         self.assertEqual(result.returncode, 1)
-        self.assertIn("did you mean SKEIN_RING_BYTES", line_with(result.stdout, "SKEIN_RNIG_BYTES"))
+        self.assertIn("65536 .. 1073741824", line_with(result.stdout, "SKEIN_RING_BYTES"))
+
+    def test_an_unknown_one_is_a_warning(self):
+        result = doctor(env={"SKEIN_RNIG_BYTES": "65536"})
+        self.assertEqual(result.returncode, 0, result.stdout)
+        finding = line_with(result.stdout, "SKEIN_RNIG_BYTES")
+        self.assertTrue(finding.startswith("warn "), finding)
+        self.assertIn("did you mean SKEIN_RING_BYTES", finding)
 
     def test_shared_memory_switched_off_is_not_tried_out(self):
         result = doctor(env={"SKEIN_SHM": "off"})

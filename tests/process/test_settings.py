@@ -75,6 +75,14 @@ class Off(SettingsTest):
             self.assertEqual((held.memfds, held.maps), (0, 0))
 
 
+    def test_nothing_is_a_mistake(self):
+        wrong = {"SKEIN_RNIG_BYTES": "65536", "SKEIN_EXPORTER_PORT": "tcp://10.0.0.1:80", "SKEIN_RING_BYTES": "7"}
+        server = self.server(mode="off", env=wrong)
+        client = self.client(server.address, mode="off", env=wrong)
+        self.assert_calls_succeed(client)
+        self.assert_path(client, "tcp")
+
+
 class Mistakes(SettingsTest):
     def test_mistyped_mode(self):
         client = self.failing_client(self.server().address, arguments={"skein.mode": "prefre"})
@@ -101,9 +109,20 @@ class Mistakes(SettingsTest):
         client = self.failing_client(self.server().address, env={"SKEIN_RING_BYTES": "7"})
         self.assert_unavailable(client, "SKEIN_RING_BYTES", RING_BYTES)
 
-    def test_unknown_variable(self):
-        client = self.failing_client(self.server().address, env={"SKEIN_RNIG_BYTES": "65536"})
-        self.assert_unavailable(client, "SKEIN_RNIG_BYTES", "did you mean SKEIN_RING_BYTES")
+    def test_unknown_variables_are_a_warning_said_once(self):
+        unknown = {
+            "SKEIN_RNIG_BYTES": "65536",
+            "SKEIN_EXPORTER_SERVICE_HOST": "10.0.0.1",
+            "SKEIN_RDMA_PORT": "tcp://10.0.0.1:80",  # Kubernetes', of a service called skein-rdma
+        }
+        server = self.server(env=unknown)
+        client = self.client(server.address, channels=2, env=unknown)
+        self.assertEqual(client.ask("each", 1000)["statuses"], {"OK": 2}, client.log())
+        self.assert_path(client, "shm")
+        for program in (server, client):
+            self.assertEqual(program.log().count("SKEIN_EXPORTER_SERVICE_HOST"), 1, program.log())
+            self.assertIn("SKEIN_RNIG_BYTES (did you mean SKEIN_RING_BYTES?)", program.log())
+            self.assertIn("SKEIN_RDMA_PORT", program.log())
 
     def test_mistake_at_the_server_fails_its_connections(self):
         for how in ({"arguments": {"skein.mode": "prefre"}}, {"env": {"SKEIN_RING_BYTES": "7"}}):

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-absl::StatusOr<Options> FromEnvironment(std::vector<const char*> environment, const Options& base = {}) {
+EnvironmentOptions FromEnvironment(std::vector<const char*> environment, const Options& base = {}) {
   environment.push_back(nullptr);
   return OptionsFromEnvironment(base, "SKEIN_GRPC", environment.data());
 }
@@ -70,36 +70,85 @@ TEST(OptionsTest, UnknownNameSuggestsTheNearest) {
   EXPECT_THAT(SetOption(options, "ring_byte", "65536").message(), HasSubstr("did you mean ring_bytes?"));
 }
 
+TEST(OptionsTest, NameThatIsLikeNoOptionSuggestsNone) {
+  Options options;
+  EXPECT_EQ(SetOption(options, "exporter_service_host", "10.0.0.1").message(), "no option exporter_service_host");
+}
+
 TEST(OptionsTest, EnvironmentChangesTheBase) {
   Options base;
   base.window_bytes = 131072;
-  auto options = FromEnvironment({"HOME=/", "SKEIN_GRPC=require", "SKEIN_RING_BYTES=131072"}, base);
-  ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_EQ(options->mode, Mode::kRequire);
-  EXPECT_EQ(options->ring_bytes, 131072);
-  EXPECT_EQ(options->window_bytes, 131072);
+  const EnvironmentOptions all = FromEnvironment({"HOME=/", "SKEIN_GRPC=require", "SKEIN_RING_BYTES=131072"}, base);
+  ASSERT_TRUE(all.error.ok()) << all.error;
+  EXPECT_EQ(all.warning, "");
+  EXPECT_EQ(all.options.mode, Mode::kRequire);
+  EXPECT_EQ(all.options.ring_bytes, 131072);
+  EXPECT_EQ(all.options.window_bytes, 131072);
 }
 
 TEST(OptionsTest, EmptyOrNoEnvironmentIsTheBase) {
-  EXPECT_TRUE(*FromEnvironment({}) == Options{});
-  EXPECT_TRUE(*OptionsFromEnvironment({}, "SKEIN_GRPC", nullptr) == Options{});
+  EXPECT_TRUE(FromEnvironment({}).options == Options{});
+  EXPECT_TRUE(OptionsFromEnvironment({}, "SKEIN_GRPC", nullptr).options == Options{});
 }
 
 TEST(OptionsTest, ModeOfAnotherAdapterIsNotOurs) {
-  auto options = FromEnvironment({"SKEIN_THRIFT=nonsense"});
-  ASSERT_TRUE(options.ok()) << options.status();
-  EXPECT_TRUE(*options == Options{});
+  const EnvironmentOptions all = FromEnvironment({"SKEIN_THRIFT=nonsense"});
+  ASSERT_TRUE(all.error.ok()) << all.error;
+  EXPECT_EQ(all.warning, "");
+  EXPECT_TRUE(all.options == Options{});
 }
 
-TEST(OptionsTest, UnknownVariableIsAnErrorThatSuggestsTheNearest) {
-  EXPECT_THAT(FromEnvironment({"SKEIN_RINGBYTES=65536"}).status().message(), HasSubstr("SKEIN_RING_BYTES"));
-  EXPECT_THAT(FromEnvironment({"SKEIN_MODE=off"}).status().message(), HasSubstr("did you mean SKEIN_GRPC?"));
+TEST(OptionsTest, UnknownVariableIsAWarningThatSuggestsTheOneItIsLike) {
+  EXPECT_TRUE(FromEnvironment({"SKEIN_RINGBYTES=65536"}).error.ok());
+  EXPECT_THAT(FromEnvironment({"SKEIN_RINGBYTES=65536"}).warning,
+              HasSubstr("SKEIN_RINGBYTES (did you mean SKEIN_RING_BYTES?)"));
+  EXPECT_THAT(FromEnvironment({"SKEIN_MODE=off"}).warning, HasSubstr("did you mean SKEIN_GRPC?"));
 }
 
-TEST(OptionsTest, BadVariableIsNamedAsTheUserWroteIt) {
-  absl::Status status = FromEnvironment({"SKEIN_GRPC=yes"}).status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(status.message(), HasSubstr("SKEIN_GRPC is \"yes\""));
+// One such variable failed every connection.
+TEST(OptionsTest, VariablesOfAKubernetesServiceChangeNothing) {
+  const EnvironmentOptions all =
+      FromEnvironment({"SKEIN_EXPORTER_SERVICE_HOST=10.0.0.1", "SKEIN_EXPORTER_PORT=tcp://10.0.0.1:9100",
+                       "SKEIN_PORT=tcp://10.0.0.2:80", "SKEIN_GRPC=prefer"});
+  EXPECT_TRUE(all.error.ok()) << all.error;
+  EXPECT_EQ(all.options.mode, Mode::kPrefer);
+  EXPECT_THAT(all.warning, HasSubstr("SKEIN_EXPORTER_SERVICE_HOST"));
+  EXPECT_THAT(all.warning, HasSubstr("SKEIN_EXPORTER_PORT"));
+}
+
+TEST(OptionsTest, KubernetesServiceThatHasAnOptionsNameChangesNothing) {
+  const EnvironmentOptions all = FromEnvironment({"SKEIN_RDMA_PORT=tcp://10.0.0.1:80"});
+  EXPECT_TRUE(all.error.ok()) << all.error;
+  EXPECT_TRUE(all.options == Options{});
+  EXPECT_THAT(all.warning, HasSubstr("SKEIN_RDMA_PORT"));
+}
+
+TEST(OptionsTest, WarningOfManyVariablesNamesSlipsFirstAndStaysShort) {
+  std::vector<std::string> names;
+  for (int i = 10; i < 90; ++i) names.push_back(absl::StrCat("SKEIN_EXPORTER_PORT_", i, "_TCP=1"));
+  names.push_back("SKEIN_RNIG_BYTES=65536");
+  std::vector<const char*> environment;
+  for (const std::string& name : names) environment.push_back(name.c_str());
+  const std::string warning = FromEnvironment(environment).warning;
+  EXPECT_THAT(warning, HasSubstr("SKEIN_RNIG_BYTES"));
+  EXPECT_THAT(warning, HasSubstr("and 73 more"));
+}
+
+TEST(OptionsTest, BadVariableIsNamedAsTheUserWroteItAndAsksForSkein) {
+  const EnvironmentOptions all = FromEnvironment({"SKEIN_GRPC=yes"});
+  EXPECT_EQ(all.error.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(all.error.message(), HasSubstr("SKEIN_GRPC is \"yes\""));
+  EXPECT_EQ(all.options.mode, Mode::kPrefer);
+  EXPECT_EQ(Checked(all.options, all.error).status(), all.error);
+}
+
+TEST(OptionsTest, BadVariableFailsNobodyWithModeOff) {
+  const EnvironmentOptions all = FromEnvironment({"SKEIN_RING_BYTES=7"});
+  EXPECT_THAT(all.error.message(), HasSubstr("SKEIN_RING_BYTES is \"7\""));
+  EXPECT_TRUE(Checked(all.options, all.error).ok());
+  Options on = all.options;
+  on.mode = Mode::kPrefer;
+  EXPECT_EQ(Checked(on, all.error).status(), all.error);
 }
 
 TEST(OptionsTest, ReferencePageIsInStep) {

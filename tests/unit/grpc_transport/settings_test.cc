@@ -13,15 +13,18 @@ using grpc_core::ChannelArgs;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-Options Environment() {
-  Options options;
-  options.mode = Mode::kOff;
-  options.ring_bytes = 2 << 20;
-  options.window_bytes = 3 << 20;
-  options.negotiation_timeout = absl::Milliseconds(77);
-  options.negative_cache = absl::Seconds(5);
-  return options;
+EnvironmentOptions Environment(Mode mode = Mode::kOff) {
+  EnvironmentOptions environment;
+  environment.options.mode = mode;
+  environment.options.ring_bytes = 2 << 20;
+  environment.options.window_bytes = 3 << 20;
+  environment.options.negotiation_timeout = absl::Milliseconds(77);
+  environment.options.negative_cache = absl::Seconds(5);
+  return environment;
 }
+
+// An environment that asks for Skein.
+EnvironmentOptions On() { return Environment(Mode::kPrefer); }
 
 std::string ErrorOf(const absl::StatusOr<Options>& options) {
   EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
@@ -75,14 +78,14 @@ TEST(Settings, WrongValueIsNamedWithWhatIsAllowed) {
   EXPECT_THAT(text, StartsWith("channel argument skein.mode"));
   EXPECT_THAT(text, HasSubstr("\"sometimes\""));
   EXPECT_THAT(text, HasSubstr("allowed: off | prefer | require"));
-  const std::string number = ErrorOf(OptionsOf(Environment(), ChannelArgs().Set("skein.ring_bytes", 7)));
+  const std::string number = ErrorOf(OptionsOf(On(), ChannelArgs().Set("skein.ring_bytes", 7)));
   EXPECT_THAT(number, StartsWith("channel argument skein.ring_bytes"));
   EXPECT_THAT(number, HasSubstr("65536 .. 1073741824"));
 }
 
 // It was "channel argument skein.no option ...".
 TEST(Settings, UnknownNameIsNamedAndCorrected) {
-  const std::string text = ErrorOf(OptionsOf(Environment(), ChannelArgs().Set("skein.ring_byte", 65536)));
+  const std::string text = ErrorOf(OptionsOf(On(), ChannelArgs().Set("skein.ring_byte", 65536)));
   EXPECT_THAT(text, StartsWith("channel argument skein.ring_byte"));
   EXPECT_THAT(text, HasSubstr("did you mean ring_bytes?"));
 }
@@ -100,9 +103,23 @@ TEST(Settings, PointersAreRefused) {
 
 // Else a channel would quietly do what nobody asked for.
 TEST(Settings, WrongEnvironmentIsNotCuredByArguments) {
-  const absl::StatusOr<Options> options =
-      OptionsOf(absl::InvalidArgumentError("SKEIN_GRPC is \"yes\""), ChannelArgs().Set("skein.mode", "prefer"));
-  EXPECT_EQ(ErrorOf(options), "SKEIN_GRPC is \"yes\"");
+  EnvironmentOptions environment = Environment();
+  environment.error = absl::InvalidArgumentError("SKEIN_RING_BYTES is \"7\"");
+  const absl::StatusOr<Options> options = OptionsOf(environment, ChannelArgs().Set("skein.mode", "prefer"));
+  EXPECT_EQ(ErrorOf(options), "SKEIN_RING_BYTES is \"7\"");
+}
+
+// Of a channel that does not ask for Skein, nothing of Skein's makes anything fail.
+TEST(Settings, WithModeOffNothingIsWrong) {
+  EnvironmentOptions environment = Environment();
+  environment.error = absl::InvalidArgumentError("SKEIN_RING_BYTES is \"7\"");
+  EXPECT_TRUE(OptionsOf(environment, ChannelArgs()).ok());
+  EXPECT_TRUE(OptionsOf(Environment(), ChannelArgs().Set("skein.ring_bytes", 7)).ok());
+  environment = On();
+  environment.error = absl::InvalidArgumentError("SKEIN_GRPC is \"yes\"");
+  const absl::StatusOr<Options> options = OptionsOf(environment, ChannelArgs().Set("skein.mode", "off"));
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->mode, Mode::kOff);
 }
 
 }  // namespace

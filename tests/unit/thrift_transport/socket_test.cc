@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <future>
 #include <memory>
 #include <string>
@@ -384,6 +385,29 @@ TEST_F(TSkeinSocketTest, AWrongVariableFailsWhatIsOpened) {
     EXPECT_EQ(exception.getType(), TTransportException::BAD_ARGS);
     EXPECT_THAT(exception.what(), HasSubstr("SKEIN_THRIFT"));
   }
+}
+
+// One unknown variable, as Kubernetes makes for a service called skein-exporter, failed every connection.
+TEST_F(TSkeinSocketTest, AVariableThatIsNoOptionIsAWarningSaidOnce) {
+  setenv("SKEIN_EXPORTER_SERVICE_HOST", "10.0.0.1", 1);
+  static int warnings;
+  warnings = 0;
+  apache::thrift::GlobalOutput.setOutputFunction(
+      [](const char* line) { warnings += std::strstr(line, "SKEIN_EXPORTER_SERVICE_HOST") != nullptr ? 1 : 0; });
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const std::unique_ptr<TSkeinSocket> client = Open(server, With("require"));
+  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+  unsetenv("SKEIN_EXPORTER_SERVICE_HOST");
+  EXPECT_EQ(client->getSkeinPath(), "shm");
+  EXPECT_EQ(warnings, 1);
+}
+
+TEST_F(TSkeinSocketTest, WithModeOffNoVariableFailsWhatIsOpened) {
+  setenv("SKEIN_RING_BYTES", "7", 1);
+  const TSkeinOptions off = With("off");
+  unsetenv("SKEIN_RING_BYTES");
+  Accepting server(std::make_shared<TSkeinServerSocket>(0, off), Echo);
+  EXPECT_EQ(Open(server, off)->getSkeinPath(), "tcp");
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tools/skein/doctor/checks.h"
 
@@ -22,18 +21,21 @@ void CheckPollingEngine(Report& report) {
 }  // namespace
 
 Options CheckSettings(Report& report) {
-  const absl::StatusOr<Options> options = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
-  if (!options.ok()) {
-    report.Fail(options.status().message(),
-                "connections fail until this is put right; docs/options.md has every option");
+  const EnvironmentOptions environment = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
+  const bool off = environment.options.mode == Mode::kOff;
+  if (!environment.error.ok()) {
+    report.Fail(environment.error.message(),
+                absl::StrCat(off ? "connections that ask for Skein fail" : "connections fail",
+                             " until this is put right; docs/options.md has every option"));
   } else if (std::getenv("SKEIN_GRPC") == nullptr) {
     report.Ok("SKEIN_GRPC is unset",
               "Skein is off, but for channels and servers whose argument skein.mode says otherwise");
   } else {
-    report.Ok(absl::StrCat("SKEIN_GRPC is ", ModeName(options->mode)));
+    report.Ok(absl::StrCat("SKEIN_GRPC is ", ModeName(environment.options.mode)));
   }
+  if (!environment.warning.empty()) report.Warn(environment.warning, "docs/options.md has every option");
   CheckPollingEngine(report);
-  return options.value_or(Options());
+  return environment.error.ok() ? environment.options : Options();
 }
 
 }  // namespace skein::doctor
