@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/forked.h"
 #include "core/trace/counters.h"
 #include "grpc_transport/errors.h"
 #include "grpc_transport/skein_endpoint.h"
@@ -12,6 +13,7 @@
 namespace skein::grpc_transport {
 
 Handshaker::Handshaker(Path::Role role, absl::StatusOr<Options> options) : role_(role), options_(std::move(options)) {
+  BeginUse();
   grpc_slice_buffer_init(&outgoing_);
   GRPC_CLOSURE_INIT(&on_timer_, OnTimer, this, nullptr);
   GRPC_CLOSURE_INIT(&on_read_, OnReadDone, this, nullptr);

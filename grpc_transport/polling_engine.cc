@@ -183,6 +183,7 @@ grpc_error_handle Wait(grpc_pollset* pollset, grpc_pollset_worker** worker, Time
 }
 
 grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Timestamp deadline) {
+  BeginUse();
   waiters.fetch_add(1, std::memory_order_relaxed);
   grpc_error_handle error = Wait(pollset, worker, deadline);
   waiters.fetch_sub(1, std::memory_order_relaxed);

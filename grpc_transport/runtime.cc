@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "core/base/forked.h"
 #include "grpc_transport/polling_engine.h"
 
 namespace skein::grpc_transport {
@@ -38,7 +37,6 @@ Runtime& Runtime::Get() {
 Runtime::Runtime()
     : environment_(OptionsFromEnvironment({}, "SKEIN_GRPC", EnvironmentUsed())),
       waiter_(SpinPolicyOf(environment_.options)) {
-  NoticeForks();
   RegisterPollingEngine(&waiter_.busy_set(), SpinPolicyOf(environment_.options));
 }
 

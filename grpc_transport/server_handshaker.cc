@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "core/base/descriptors_left.h"
+#include "core/base/forked.h"
+#include "core/stream/own_process.h"
 #include "grpc_transport/errors.h"
 
 namespace skein::grpc_transport {
@@ -17,11 +19,21 @@ constexpr int kDescriptors = 8;
 void ServerHandshaker::Begin() {
   if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
   // Whom no fabric reaches has nothing to offer: such connections are not held up.
-  if (const Fallback why = streams().listener->Deaf(route()); why.code != FallbackCode::kNone)
-    return FinishWithTcp(why);
+  if (const Fallback why = Deaf(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
   StartTimer();
   if (received_bytes() > 0) return OnBytes();  // a connection handed in from outside, already read from
   Read();
+}
+
+// A thread of a forked child's parent may have held the listener's locks. The answer tells the client.
+Fallback ServerHandshaker::Deaf() { return InForkedChild() ? Fallback() : streams().listener->Deaf(route()); }
+
+stream::Listener::Result ServerHandshaker::Accept(absl::string_view offer) {
+  if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
+  if (!DescriptorsLeft(kDescriptors)) {
+    return stream::Decline({FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)"});
+  }
+  return streams().listener->Accept(offer, route());
 }
 
 void ServerHandshaker::OnBytes() {
@@ -44,10 +56,7 @@ void ServerHandshaker::OnBytes() {
     return Fail(Unavailable("skein: the peer did not wait for the answer"));
   }
   WatchLinks();
-  stream::Listener::Result result =
-      DescriptorsLeft(kDescriptors)
-          ? streams().listener->Accept(parsed.payload, route())
-          : stream::Decline({FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)"});
+  stream::Listener::Result result = Accept(parsed.payload);
   outcome_ = std::move(result.outcome);
   // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.
   if (framed.beginning == Beginning::kWhole || outcome_.stream != nullptr) DropReceived(parsed.size);

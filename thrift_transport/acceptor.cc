@@ -51,8 +51,20 @@ absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Start(int listener, Accept a
 
 Acceptor::~Acceptor() {
   if (!thread_.joinable()) return;
+  if (!process_.CheckNotForked().ok()) {
+    LeaveToParent();
+    return;
+  }
   eventfd_write(stop_.get(), 1);
   thread_.join();
+}
+
+// Of a forked child: the thread is the parent's, and so is the descriptor that would tell the thread to stop. To close
+// a connection is to shut it down, for the parent, too: no connection is ever destroyed here.
+void Acceptor::LeaveToParent() {
+  thread_.detach();
+  new auto(std::move(connections_));
+  new auto(std::move(decided_));
 }
 
 std::shared_ptr<PolledSocket> Acceptor::Take() {

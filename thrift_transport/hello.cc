@@ -9,7 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/base/forked.h"
 #include "core/stream/frame.h"
+#include "core/stream/own_process.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -118,6 +120,17 @@ First LookAtFirst(int fd) {
   return nothing_yet ? First::kNothing : First::kEnd;
 }
 
+namespace {
+
+// A thread of a forked child's parent may have held the listener's locks.
+stream::Listener::Result Judge(absl::string_view offer, int fd, const Options& options) {
+  if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
+  Runtime::Waiting& waiting = Runtime::Get().WaitingAs(options);
+  return waiting.streams.For(options).listener->Accept(offer, stream::RouteOf(fd));
+}
+
+}  // namespace
+
 absl::StatusOr<bool> HelloReader::Read(int fd) {
   constexpr size_t kMost = kOpening.size() + stream::kMaxFrameBytes + 1;
   if (!Receive(fd, kMost, bytes_)) return absl::UnavailableError("the client has ended the connection");
@@ -132,8 +145,7 @@ absl::StatusOr<bool> HelloReader::Read(int fd) {
 Greeted HelloReader::Answer(int fd, const Options& options) {
   const bool whole = parsed_.beginning == Beginning::kWhole && bytes_.size() == kOpening.size() + parsed_.size;
   if (!whole) return No({FallbackCode::kProtocol, "the hello is malformed"}, /*goes_on=*/false);
-  Runtime::Waiting& waiting = Runtime::Get().WaitingAs(options);
-  stream::Listener::Result result = waiting.streams.For(options).listener->Accept(parsed_.payload, stream::RouteOf(fd));
+  stream::Listener::Result result = Judge(parsed_.payload, fd, options);
   const bool sent = Send(fd, stream::Frame(result.answer));
   if (result.outcome.stream == nullptr) return No(std::move(result.outcome.why), sent);
   if (!sent) return No({FallbackCode::kPeerNotSkein, "the client has ended the connection"}, /*goes_on=*/false);

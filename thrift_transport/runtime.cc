@@ -1,8 +1,11 @@
 #include "thrift_transport/runtime.h"
 
+#include "core/base/forked.h"
+
 namespace skein::thrift_transport {
 
 Runtime& Runtime::Get() {
+  BeginUse();
   static auto* const runtime = new Runtime;
   return *runtime;
 }

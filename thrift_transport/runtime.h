@@ -7,7 +7,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
-#include "core/base/forked.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/host_streams.h"
@@ -33,7 +32,7 @@ class Runtime {
   stream::PeerCache& plain_peers() { return plain_peers_; }
 
  private:
-  Runtime() { NoticeForks(); }
+  Runtime() = default;
 
   stream::PeerCache plain_peers_;
   Mutex mu_;

@@ -170,7 +170,9 @@ std::string ControlName(pid_t process, int library) { return absl::StrCat(kContr
 absl::string_view Version() { return SKEIN_VERSION; }
 
 void Handle(std::string verb, Answer answer) {
-  if (!InForkedChild()) Control::Get().Handle(std::move(verb), std::move(answer));
+  if (InForkedChild()) return;
+  BeginUse();
+  Control::Get().Handle(std::move(verb), std::move(answer));
 }
 
 void Later(std::chrono::milliseconds after, std::function<void()> what) {

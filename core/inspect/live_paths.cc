@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "core/base/forked.h"
 #include "core/inspect/attachment.h"
 #include "core/inspect/control.h"
 #include "core/inspect/tracing.h"
@@ -19,6 +20,7 @@ constexpr size_t kPathFields = 7;
 }  // namespace
 
 LivePaths& LivePaths::Get() {
+  BeginUse();
   static auto* const paths = [] {
     auto* const made = new LivePaths;
     HandleTracing();

@@ -1,6 +1,7 @@
 #include "core/stream/host_streams.h"
 
 #include "absl/algorithm/container.h"
+#include "core/base/forked.h"
 #include "core/inspect/tracing.h"
 #include "core/stream/host_fabrics.h"
 
@@ -25,6 +26,7 @@ Options KeyOf(const Options& options) {
 }  // namespace
 
 const Streams& HostStreams::For(const Options& options) {
+  BeginUse();
   inspect::TraceFromTheStart(options.trace);
   Options key = KeyOf(options);
   MutexLock lock(&mu_);

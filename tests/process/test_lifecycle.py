@@ -80,14 +80,15 @@ class Fork(harness.ProcessTest):
         if harness.expected_path() != "tcp":
             self.assertEqual(client.paths(), [harness.expected_path()] * 2, "the channels have connected again")
 
-    def test_who_forked_before_the_first_connection_goes_over_tcp(self):
+    def test_a_process_forked_before_the_first_connection_gets_the_path(self):
+        """daemon() after start-up, workers of a server that forks before it serves."""
         for forked in ("server", "client"):
             with self.subTest(forked=forked):
                 server = self.server(["--forked"] if forked == "server" else [])
                 client = self.client(server.address, ["--forked"] if forked == "client" else [])
                 self.assert_calls_succeed(client)
-                if harness.expected_path() != "tcp":
-                    self.assertIn("forked after Skein was started", client.path())
+                for program in (server, client):
+                    self.assert_path(program, harness.expected_path())
 
 
 class Rest(harness.ProcessTest):

@@ -56,7 +56,7 @@ TEST(LivePathsTest, ListsTheLivingOldestFirst) {
 
 // Whatever its parent's threads were doing when it was made.
 TEST(LivePathsTest, AForkedChildWaitsForNobody) {
-  NoticeForks();
+  BeginUse();
   LivePaths paths;
   auto entry = paths.Add(PathTo("a"));
   std::atomic<bool> over = false;

@@ -1,0 +1,81 @@
+// A child inherits nothing of Skein's if its parent had not begun to use it. Each test begins in a child that has
+// used nothing, for the mark is the process's.
+#include "core/base/forked.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace skein {
+namespace {
+
+// Exit status of a child that does this.
+int InChild(const std::function<int()>& act) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    _exit(act());
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int IsForkedChild() { return InForkedChild() ? 1 : 0; }
+
+TEST(ForkedTest, AChildOfAProcessThatHasNotUsedSkeinBeginsAfresh) {
+  EXPECT_EQ(InChild(IsForkedChild), 0);
+  EXPECT_EQ(InChild([] { return InChild(IsForkedChild); }), 0) << "so does its own child";
+}
+
+TEST(ForkedTest, AChildOfAProcessThatUsesSkeinIsOneForEver) {
+  const auto use = [] {
+    BeginUse();
+    if (InForkedChild()) return 2;
+    return InChild([] {
+      BeginUse();
+      return 10 * IsForkedChild() + InChild(IsForkedChild);
+    });
+  };
+  EXPECT_EQ(InChild(use), 11);
+}
+
+TEST(ForkedTest, AChildThatUsesSkeinItselfMarksItsOwnChildrenOnly) {
+  const auto use = [] {
+    BeginUse();
+    return 10 * IsForkedChild() + InChild(IsForkedChild);
+  };
+  EXPECT_EQ(InChild(use), 1);
+}
+
+// A thread begins to use Skein while another one forks: the child may see the mark without the lock, never the lock
+// without the mark.
+TEST(ForkedTest, AChildThatFindsALockTakenFindsTheMark) {
+  const auto race = [] {
+    std::mutex mu;
+    std::atomic<bool> goes = false;
+    std::atomic<bool> over = false;
+    std::thread uses([&] {
+      goes = true;
+      while (!over) {
+        BeginUse();
+        const std::lock_guard lock(mu);
+      }
+    });
+    while (!goes) std::this_thread::yield();
+    const int status = InChild([&mu] { return mu.try_lock() || InForkedChild() ? 0 : 1; });
+    over = true;
+    uses.join();
+    return status;
+  };
+  for (int i = 0; i < 100; ++i) ASSERT_EQ(InChild(race), 0) << "round " << i;
+}
+
+}  // namespace
+}  // namespace skein
