@@ -4,7 +4,8 @@
 
 namespace skein {
 
-// Whether about `wanted` more descriptors can be had: if those below the lowest free one are all that are open.
+// Whether `wanted` more descriptors can be had: if nobody else takes one, and, where twice as many are free above the
+// lowest free one, if there are no more gaps than open ones above that.
 bool DescriptorsLeft(int wanted);
 
 }  // namespace skein

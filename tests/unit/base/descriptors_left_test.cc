@@ -1,10 +1,16 @@
 #include "core/base/descriptors_left.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <thread>
+#include <vector>
+
 #include "core/base/unique_fd.h"
 #include "gtest/gtest.h"
+#include "tests/support/refused_call.h"
 
 namespace skein {
 namespace {
@@ -23,6 +29,32 @@ TEST(DescriptorsLeftTest, CountsFromTheLowestThatIsFree) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
   EXPECT_FALSE(DescriptorsLeft(1));
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST(DescriptorsLeftTest, SeesThoseThatAreOpenAboveTheLowestThatIsFree) {
+  constexpr int kAboveAll = 100;  // that are open
+  std::vector<UniqueFd> gaps;
+  while (gaps.empty() || gaps.back().get() < kAboveAll) gaps.emplace_back(dup(0));
+  const int lowest = gaps.back().get() + 1;
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  std::vector<UniqueFd> above;
+  for (int fd = lowest + 2; fd < lowest + 8; ++fd) above.emplace_back(fcntl(0, F_DUPFD, fd));
+  const rlimit tight = {static_cast<rlim_t>(lowest) + 8, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+  EXPECT_FALSE(DescriptorsLeft(5));
+  above.resize(3);
+  EXPECT_TRUE(DescriptorsLeft(5));
+  EXPECT_FALSE(DescriptorsLeft(6));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+// A sandbox that refuses eventfd() says nothing of descriptors.
+TEST(DescriptorsLeftTest, ARefusalIsNotTakenForALimit) {
+  std::thread([] {
+    ASSERT_TRUE(Refuse({SYS_eventfd2}, EPERM));
+    EXPECT_TRUE(DescriptorsLeft(1));
+  }).join();
 }
 
 }  // namespace
