@@ -2,10 +2,13 @@
 
 #include <cerrno>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace skein {
 namespace {
+
+constexpr absl::string_view kPayload = "skein/errno";
 
 absl::string_view Advice(int error) {
   switch (error) {
@@ -19,21 +22,28 @@ absl::string_view Advice(int error) {
       return "; raise the limit on the size of files (ulimit -f)";
     case EPERM:
     case EACCES:
+    case ENOSYS:
       return "; a security policy of this host or container forbids it";
     default:
       return "";
   }
 }
 
+absl::StatusCode CodeOf(int error) {
+  const bool exhausted =
+      error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == ENOBUFS || error == EFBIG;
+  return exhausted ? absl::StatusCode::kResourceExhausted : absl::ErrnoToStatusCode(error);
+}
+
 }  // namespace
 
 absl::Status ErrnoStatus(int error, absl::string_view what) {
-  absl::Status status = absl::ErrnoToStatus(error, absl::StrCat("cannot ", what));
-  const std::string message = absl::StrCat(status.message(), Advice(error));
-  if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC || error == ENOBUFS || error == EFBIG) {
-    return absl::ResourceExhaustedError(message);
-  }
-  return absl::Status(status.code(), message);
+  const absl::Status words = absl::ErrnoToStatus(error, absl::StrCat("cannot ", what));
+  absl::Status status(CodeOf(error), absl::StrCat(words.message(), Advice(error)));
+  status.SetPayload(kPayload, absl::Cord(absl::StrCat(error)));
+  return status;
 }
+
+bool CameOfErrno(const absl::Status& status) { return status.GetPayload(kPayload).has_value(); }
 
 }  // namespace skein

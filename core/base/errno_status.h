@@ -9,6 +9,8 @@ namespace skein {
 
 // `what` completes "cannot ...": "create a memfd". RESOURCE_EXHAUSTED for descriptors, memory and quotas.
 absl::Status ErrnoStatus(int error, absl::string_view what);
+// Whether a status came of that: the kernel has refused this process something, and nobody else is to blame.
+bool CameOfErrno(const absl::Status& status);
 
 }  // namespace skein
 

@@ -57,6 +57,8 @@ absl::string_view KnownName(FallbackCode code) {
       return "RDMA to the peer lately failed";
     case FallbackCode::kFabricOff:
       return "switched off";
+    case FallbackCode::kNotPermitted:
+      return "not permitted";
   }
   return "";
 }
@@ -97,7 +99,8 @@ absl::Status FallbackError(FallbackCode code, absl::string_view detail) {
 absl::Status FallbackError(const Fallback& why) { return FallbackError(why.code, why.detail); }
 
 Fallback FallbackOf(const absl::Status& status) {
-  Fallback fallback{FallbackCode::kResources, std::string(status.message())};
+  const bool refused = absl::IsPermissionDenied(status) || absl::IsUnimplemented(status);
+  Fallback fallback{refused ? FallbackCode::kNotPermitted : FallbackCode::kResources, std::string(status.message())};
   if (absl::optional<absl::Cord> payload = status.GetPayload(kPayload)) {
     int code = 0;
     if (absl::SimpleAtoi(std::string(*payload), &code)) fallback.code = static_cast<FallbackCode>(code);

@@ -34,6 +34,7 @@ enum class FallbackCode : uint8_t {
   kNoRoute = 18,        // both have RDMA, but no way to each other
   kSettling = 19,       // RDMA to this peer failed a short while ago
   kFabricOff = 20,      // an option; detail names it
+  kNotPermitted = 21,   // a system call was refused; detail names it
 };
 
 struct Fallback {
@@ -55,7 +56,8 @@ Fallback Join(absl::Span<const Fallback> reasons);
 // Carries a reason through layers that speak absl::Status: FAILED_PRECONDITION with the code as payload.
 absl::Status FallbackError(FallbackCode code, absl::string_view detail);
 absl::Status FallbackError(const Fallback& why);
-// The reason a status carries; a status without one gives kResources with its message. Not for OK.
+// The reason a status carries; a status without one gives kNotPermitted (PERMISSION_DENIED, UNIMPLEMENTED: the
+// kernel refuses a call) or kResources, with its message. Not for OK.
 Fallback FallbackOf(const absl::Status& status);
 
 }  // namespace skein

@@ -92,7 +92,7 @@ inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
 }};
 
 // Reasons are FallbackCodes; one more is for those of newer peers, which have no number here.
-inline constexpr size_t kReasons = static_cast<size_t>(FallbackCode::kFabricOff) + 2;
+inline constexpr size_t kReasons = static_cast<size_t>(FallbackCode::kNotPermitted) + 2;
 
 constexpr size_t ValuesOf(CounterLabel label) {
   if (label == CounterLabel::kPath) return kPaths;

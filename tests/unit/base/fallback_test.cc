@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-constexpr int kLastCode = static_cast<int>(FallbackCode::kFabricOff);
+constexpr int kLastCode = static_cast<int>(FallbackCode::kNotPermitted);
 
 TEST(FallbackTest, EveryCodeHasANameOfItsOwn) {
   std::set<std::string> names;
