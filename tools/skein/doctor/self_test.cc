@@ -7,16 +7,18 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
+#include "core/fabric/trial.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/stream/host_fabrics.h"
 #include "core/stream/rdma_ports.h"
 #include "tools/skein/doctor/checks.h"
-#include "tools/skein/doctor/fabric_trial.h"
 
 namespace skein::doctor {
 namespace {
 
 using fabric::verbs::GidEntry;
+
+constexpr size_t kWrites[] = {64, size_t{1} << 20, 64};  // the first also maps the other end's memory
 
 // As a connection would get it, for a process on this host; each call makes another device.
 stream::Candidate Open(absl::string_view kind, const Options& options) {
@@ -33,7 +35,7 @@ void CheckFabric(absl::string_view name, absl::string_view kind, const Options& 
   for (const stream::Candidate* end : {&from, &to}) {
     if (end->device == nullptr) return report.Fail(absl::StrCat(subject, ToString(end->why_not)));
   }
-  const absl::StatusOr<absl::Duration> took = TryFabric(from.device, to.device);
+  const absl::StatusOr<absl::Duration> took = fabric::TryFabric(from.device, to.device, kWrites);
   if (!took.ok()) return report.Fail(absl::StrCat(subject, took.status().message()));
   report.Ok(absl::StrCat(subject, "WRITEs of 64 bytes and 1 MiB arrived; 64 bytes took ",
                          absl::FormatDuration(absl::Trunc(*took, absl::Nanoseconds(100)))));

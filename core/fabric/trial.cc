@@ -1,7 +1,8 @@
-#include "tools/skein/doctor/fabric_trial.h"
+#include "core/fabric/trial.h"
 
 #include <poll.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,26 +12,28 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/errno_status.h"
 
-namespace skein::doctor {
+namespace skein::fabric {
 namespace {
-
-using fabric::Completion;
-using fabric::CompletionStatus;
 
 constexpr absl::Duration kPatience = absl::Seconds(5);  // with each WRITE
 
 absl::Status At(absl::string_view step, const absl::Status& status) {
-  return status.ok() ? status : absl::Status(status.code(), absl::StrCat(step, ": ", status.message()));
+  if (status.ok()) return status;
+  absl::Status at(status.code(), absl::StrCat(step, ": ", status.message()));
+  status.ForEachPayload([&at](absl::string_view type, const absl::Cord& payload) { at.SetPayload(type, payload); });
+  return at;
 }
 
 struct End {
-  std::shared_ptr<fabric::Device> device;
-  std::unique_ptr<fabric::CompletionQueue> queue;
-  std::unique_ptr<fabric::MemoryRegion> memory;
-  std::unique_ptr<fabric::QueuePair> queue_pair;
+  std::shared_ptr<Device> device;
+  std::unique_ptr<CompletionQueue> queue;
+  std::unique_ptr<MemoryRegion> memory;
+  std::unique_ptr<QueuePair> queue_pair;
 };
 
 template <typename T>
@@ -40,14 +43,14 @@ absl::Status Take(absl::string_view step, absl::StatusOr<T> from, T& to) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<End> Open(std::shared_ptr<fabric::Device> device) {
+absl::StatusOr<End> Open(std::shared_ptr<Device> device, size_t bytes) {
   End end;
   end.device = std::move(device);
   absl::Status status = Take("completion queue", end.device->CreateCompletionQueue(64), end.queue);
   if (!status.ok()) return status;
-  status = Take("memory", end.device->Allocate(kLargeWrite, fabric::kRemoteWrite), end.memory);
+  status = Take("memory", end.device->Allocate(bytes, kRemoteWrite), end.memory);
   if (!status.ok()) return status;
-  fabric::QueuePairOptions options;
+  QueuePairOptions options;
   options.send_queue = end.queue.get();
   options.receive_queue = end.queue.get();
   options.max_send_requests = 16;
@@ -57,7 +60,7 @@ absl::StatusOr<End> Open(std::shared_ptr<fabric::Device> device) {
   return end;
 }
 
-absl::Status Connect(fabric::QueuePair& active, fabric::QueuePair& passive) {
+absl::Status Connect(QueuePair& active, QueuePair& passive) {
   const absl::StatusOr<std::string> offer = active.Offer();
   if (!offer.ok()) return At("offer", offer.status());
   const absl::StatusOr<std::string> answer = passive.Accept(*offer);
@@ -69,7 +72,7 @@ class Trial {
  public:
   Trial(End from, End to) : from_(std::move(from)), to_(std::move(to)) {}
 
-  absl::Status Connect() { return doctor::Connect(*from_.queue_pair, *to_.queue_pair); }
+  absl::Status Connect() { return fabric::Connect(*from_.queue_pair, *to_.queue_pair); }
 
   // Writes `size` bytes that depend on `seed` to the other end's memory, and looks whether they are there.
   absl::StatusOr<absl::Duration> Write(size_t size, uint64_t seed) {
@@ -86,10 +89,10 @@ class Trial {
 
  private:
   absl::Status Post(size_t size, uint64_t id) {
-    const fabric::Segment local{from_.memory->bytes().data(), size, from_.memory->lkey()};
-    fabric::SendRequest request;
+    const Segment local{from_.memory->bytes().data(), size, from_.memory->lkey()};
+    SendRequest request;
     request.id = id;
-    request.opcode = fabric::Opcode::kWrite;
+    request.opcode = Opcode::kWrite;
     request.local = {&local, 1};
     request.remote = to_.memory->remote();
     return from_.queue_pair->PostSend({&request, 1});
@@ -118,11 +121,20 @@ class Trial {
 
   absl::Status Judge(const Completion& completion, uint64_t id) const {
     if (completion.status != CompletionStatus::kSuccess) {
-      return absl::UnavailableError(absl::StrCat(fabric::CompletionStatusName(completion.status), " (",
-                                                 completion.queue_pair->error().message(), ")"));
+      const absl::Status error = WhyFailed(*completion.queue_pair);
+      return At(CompletionStatusName(completion.status),
+                error.ok() ? absl::UnavailableError("no more is known") : error);
     }
     if (completion.id != id) return absl::InternalError("the completion of another request");
     return absl::OkStatus();
+  }
+
+  // Of two ends that have failed, one was refused something by the kernel, and the other one only hears of it.
+  absl::Status WhyFailed(const QueuePair& failed) const {
+    for (const End* end : {&from_, &to_}) {
+      if (absl::Status error = end->queue_pair->error(); CameOfErrno(error)) return error;
+    }
+    return failed.error();
   }
 
   absl::Status Arm() {
@@ -169,18 +181,18 @@ class Trial {
 
 }  // namespace
 
-absl::StatusOr<absl::Duration> TryFabric(const std::shared_ptr<fabric::Device>& from,
-                                         const std::shared_ptr<fabric::Device>& to) {
-  absl::StatusOr<End> active = Open(from);
+absl::StatusOr<absl::Duration> TryFabric(const std::shared_ptr<Device>& from, const std::shared_ptr<Device>& to,
+                                         absl::Span<const size_t> sizes) {
+  const size_t bytes = *std::max_element(sizes.begin(), sizes.end());
+  absl::StatusOr<End> active = Open(from, bytes);
   if (!active.ok()) return active.status();
-  absl::StatusOr<End> passive = Open(to);
+  absl::StatusOr<End> passive = Open(to, bytes);
   if (!passive.ok()) return passive.status();
   Trial trial(*std::move(active), *std::move(passive));
   if (absl::Status status = trial.Connect(); !status.ok()) return status;
-  absl::StatusOr<absl::Duration> took = trial.Write(kSmallWrite, 1);  // the first also maps the other end's memory
-  if (took.ok()) took = trial.Write(kLargeWrite, 2);
-  if (took.ok()) took = trial.Write(kSmallWrite, 3);
+  absl::StatusOr<absl::Duration> took = absl::ZeroDuration();
+  for (size_t i = 0; i < sizes.size() && took.ok(); ++i) took = trial.Write(sizes[i], i + 1);
   return took;
 }
 
-}  // namespace skein::doctor
+}  // namespace skein::fabric
