@@ -239,9 +239,9 @@ class Device {
   virtual ~Device() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual DeviceCapabilities capabilities() const = 0;
-  // False once the device has been removed, has failed for good or is no longer what it was when it was opened: for new
-  // queue pairs, open another.
-  virtual bool usable() const { return true; }
+  // An error once the device has been removed, has failed for good or is no longer what it was when it was opened, or
+  // once the kernel has refused this process something that a queue pair needed: for new queue pairs, open another.
+  virtual absl::Status Usable() const { return absl::OkStatus(); }
   // The same device, for one peer alone: the rkeys of other peers' memory are of no use on queue pairs of this one (a
   // protection domain). Null: this object does, for its rkeys cannot be guessed, or nobody could try.
   virtual absl::StatusOr<std::shared_ptr<Device>> ForPeer() { return nullptr; }

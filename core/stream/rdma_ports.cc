@@ -14,7 +14,7 @@ absl::StatusOr<std::shared_ptr<fabric::Device>> RdmaPorts::For(const Route& rout
   const absl::StatusOr<GidEntry> through = Through(route);
   if (!through.ok()) return through.status();
   std::shared_ptr<fabric::Device>& device = devices_[KeyOf(*through)];
-  if (device != nullptr && device->usable()) return device;
+  if (device != nullptr && device->Usable().ok()) return device;
   device = nullptr;
   absl::StatusOr<std::shared_ptr<fabric::Device>> opened = open_(*through);
   if (opened.ok()) device = *opened;

@@ -20,7 +20,8 @@ namespace skein::fabric::shm {
 inline constexpr size_t kMailboxBytes = size_t{32} << 10;
 inline constexpr size_t kMaxFragmentBytes = size_t{8} << 10;
 
-enum class SideState : uint32_t { kOpen = 0, kClosed = 1, kSendTooLong = 2, kBroken = 3 };
+// kBroken: the peer has broken the protocol. kUnable: the kernel has refused the owner a call or a descriptor.
+enum class SideState : uint32_t { kOpen = 0, kClosed = 1, kSendTooLong = 2, kBroken = 3, kUnable = 4 };
 
 // Side::receives of an end that shares its receives: none is this connection's before a message has met it.
 inline constexpr uint64_t kShared = ~uint64_t{0};

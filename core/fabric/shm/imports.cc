@@ -43,6 +43,7 @@ const Import* Imports::Find(uint32_t rkey) const {
 
 absl::Status Imports::Add(const SideMessage& grant, int memfd) {
   if (asked_.erase(grant.rkey) == 0) return absl::DataLossError("the peer granted memory nobody asked for");
+  if (memfd < 0) return absl::DataLossError("the peer granted memory without its descriptor");
   if (imports_.size() >= limits_.max_imports) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the peer offers more than ", limits_.max_imports, " memory regions"));

@@ -17,6 +17,7 @@ namespace skein::fabric::shm {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+constexpr int kWriteSeals = F_SEAL_WRITE | F_SEAL_FUTURE_WRITE;
 
 // A limit on the size of files is one on memfds, too, and asked for first: who goes beyond is killed (SIGXFSZ).
 bool MayHaveSize(size_t size) {
@@ -50,16 +51,20 @@ absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
 
 absl::StatusOr<Mapping> MapSealed(int fd, size_t size) {
   const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 && errno != EINVAL && errno != EBADF) return ErrnoStatus(errno, "ask for a memfd's seals (fcntl)");
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return absl::PermissionDeniedError("the peer's memory is not sealed against changes of its size");
+  }
+  if ((seals & kWriteSeals) != 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) {
+    return absl::PermissionDeniedError("the peer's memory cannot be written");
   }
   // Of huge pages the peer could take one away again that there is no other one for: SIGBUS. (Its file system is the
   // kernel's: no other one knows seals.)
   struct statfs system = {};
-  if (fstatfs(fd, &system) != 0) return ErrnoStatus(errno, "look at the peer's memory");
+  if (fstatfs(fd, &system) != 0) return ErrnoStatus(errno, "look at a memfd (fstatfs)");
   if (system.f_type != TMPFS_MAGIC) return absl::PermissionDeniedError("the peer's memory is of huge pages");
   struct stat status = {};
-  if (fstat(fd, &status) != 0) return ErrnoStatus(errno, "look at the peer's memory");
+  if (fstat(fd, &status) != 0) return ErrnoStatus(errno, "look at a memfd (fstat)");
   if (static_cast<uint64_t>(status.st_size) != size) {
     return absl::PermissionDeniedError(
         absl::StrCat("the peer's memory has ", status.st_size, " bytes, but it said ", size));

@@ -15,7 +15,8 @@ namespace skein::fabric::shm {
 // of memory is an error now and not a SIGBUS at the first write.
 absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size);
 
-// Maps a descriptor that a peer sent, after checking that it is a memfd of exactly `size` bytes and will stay so.
+// Maps a descriptor that a peer sent, after checking that it is a memfd of exactly `size` bytes and will stay so. An
+// error that CameOfErrno is not the peer's doing.
 absl::StatusOr<Mapping> MapSealed(int fd, size_t size);
 
 }  // namespace skein::fabric::shm

@@ -3,10 +3,12 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/descriptors_left.h"
+#include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/fence.h"
@@ -85,6 +87,10 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
   if (answer != kAnswer) return FallbackError(FallbackCode::kProtocol, "malformed shm answer");
   if (!meeting.ok()) return meeting.status();
   absl::StatusOr<Mapping> control = MapSealed(meeting->control.get(), kControlBytes);
+  if (CameOfErrno(control.status())) {
+    core_->refusal.Note(control.status());
+    return control.status();
+  }
   if (!control.ok()) return FallbackError(FallbackCode::kRendezvous, control.status().message());
   meeting->control.Reset();  // a memfd, which nothing delays
   if (absl::Status status = Connect(1, *std::move(control), *std::move(meeting)); !status.ok()) return status;
@@ -132,6 +138,11 @@ absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meetin
   return absl::OkStatus();
 }
 
+void ShmQueuePair::FailByErrno(const absl::Status& error) {
+  core_->refusal.Note(error);
+  Fail(CompletionStatus::kFatal, error, SideState::kUnable);
+}
+
 void ShmQueuePair::Fail(CompletionStatus first_send, absl::Status error, SideState tell) {
   {
     MutexLock lock(&error_mu_);
@@ -164,6 +175,9 @@ void ShmQueuePair::FailAfterPeer() {
                   absl::InvalidArgumentError("a SEND was longer than the receive it met"));
     case SideState::kBroken:
       return Fail(CompletionStatus::kFatal, absl::DataLossError("the peer says that this end broke the protocol"));
+    case SideState::kUnable:
+      return Fail(CompletionStatus::kRetryExceeded,
+                  absl::UnavailableError("the peer was refused a descriptor, memory or a system call"));
     case SideState::kClosed:
     default:
       return Fail(CompletionStatus::kRetryExceeded, absl::UnavailableError("the peer closed the connection"));
@@ -255,6 +269,9 @@ void ShmQueuePair::Tell(const SideMessage& message, int fd) {
       if (message.kind == SideMessageKind::kDoorbell || message.kind == SideMessageKind::kRingHere) break;
       Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
       break;
+    case SendResult::kRefused:
+      FailByErrno(ErrnoStatus(errno, "send to the peer's UNIX socket"));
+      break;
     case SendResult::kGone:
       peer_gone_.store(true, std::memory_order_release);
       send_queue_->WakeIfArmed();
@@ -278,6 +295,8 @@ void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
     const ReceiveResult result = ReceiveMessage(socket_.get(), message);
     if (result == ReceiveResult::kEmpty) break;
     news = true;
+    if (result == ReceiveResult::kRefused)
+      return FailByErrno(ErrnoStatus(errno, "receive from the peer's UNIX socket"));
     if (result == ReceiveResult::kGone) {
       peer_gone_.store(true, std::memory_order_release);
       break;
@@ -294,24 +313,20 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
   const bool whole = SideMessage::Parse(message.view(), parsed);
   // A doorbell that this process has no descriptor for is one that it can do without.
   if (whole && parsed.kind == SideMessageKind::kRingHere) return HandleDoorbell(message.fd.get());
+  if (message.lost_descriptor) {
+    return FailByErrno(
+        absl::ResourceExhaustedError("a descriptor from the peer could not be received; raise the limit on open files "
+                                     "(ulimit -n), or let a security policy allow it"));
+  }
   if (message.truncated || !whole) {
-    return Fail(CompletionStatus::kFatal,
-                message.truncated ? absl::ResourceExhaustedError("a descriptor from the peer could not be received; "
-                                                                 "raise the limit on open files (ulimit -n)")
-                                  : absl::DataLossError("malformed message on the peer's socket"),
+    return Fail(CompletionStatus::kFatal, absl::DataLossError("malformed message on the peer's socket"),
                 SideState::kBroken);
   }
   switch (parsed.kind) {
     case SideMessageKind::kDoorbell:
       return;
     case SideMessageKind::kWant:
-      if (core_->regions->Grant(parsed.rkey, socket_.get(), refusals_) == SendResult::kFull) {
-        Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
-      }
-      if (refusals_ > kMaxRefusals) {
-        Fail(CompletionStatus::kFatal, absl::PermissionDeniedError("the peer guesses rkeys"), SideState::kBroken);
-      }
-      mine_->socket_messages.fetch_add(1, std::memory_order_release);
+      HandleWant(parsed.rkey);
       return;
     case SideMessageKind::kGrant:
     case SideMessageKind::kRefuse:
@@ -320,6 +335,24 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
       break;  // taken above
   }
   Fail(CompletionStatus::kFatal, absl::DataLossError("unknown message on the peer's socket"), SideState::kBroken);
+}
+
+void ShmQueuePair::HandleWant(uint32_t rkey) {
+  switch (core_->regions->Grant(rkey, socket_.get(), refusals_)) {
+    case SendResult::kFull:
+      Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
+      break;
+    case SendResult::kRefused:
+      FailByErrno(ErrnoStatus(errno, "pass a descriptor to the peer"));
+      break;
+    case SendResult::kSent:
+    case SendResult::kGone:  // the socket tells
+      break;
+  }
+  if (refusals_ > kMaxRefusals) {
+    Fail(CompletionStatus::kFatal, absl::PermissionDeniedError("the peer guesses rkeys"), SideState::kBroken);
+  }
+  mine_->socket_messages.fetch_add(1, std::memory_order_release);
 }
 
 void ShmQueuePair::HandleDoorbell(int pipe) {
@@ -338,6 +371,7 @@ void ShmQueuePair::HandleGrant(const SideMessage& message, int memfd) {
   MutexLock lock(&send_mu_);
   absl::Status status =
       message.kind == SideMessageKind::kGrant ? imports_.Add(message, memfd) : imports_.Refuse(message.rkey);
+  if (CameOfErrno(status)) return FailByErrno(status);
   if (!status.ok()) Fail(CompletionStatus::kFatal, std::move(status), SideState::kBroken);
 }
 

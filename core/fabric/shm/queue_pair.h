@@ -29,6 +29,7 @@
 #include "core/fabric/shm/completion_queue.h"
 #include "core/fabric/shm/imports.h"
 #include "core/fabric/shm/mailbox.h"
+#include "core/fabric/shm/refusal.h"
 #include "core/fabric/shm/regions.h"
 #include "core/fabric/shm/rendezvous.h"
 #include "core/fabric/shm/shared_receive_queue.h"
@@ -41,6 +42,7 @@ struct DeviceCore {
   explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options) {}
   const ShmOptions options;
   Rendezvous rendezvous;
+  Refusal refusal;
   const std::shared_ptr<RegionTable> regions = std::make_shared<RegionTable>();
 };
 
@@ -94,6 +96,8 @@ class ShmQueuePair final : public QueuePair {
   absl::Status WatchAtBoth(int fd);
   absl::Status BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell);
   void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
+  // The kernel has refused this process a call or a descriptor, and would do so again at the next connection.
+  void FailByErrno(const absl::Status& error);
   void FailAfterPeer();
   void Flush();
   bool ready() const { return state() == QueuePairState::kReady; }
@@ -102,6 +106,7 @@ class ShmQueuePair final : public QueuePair {
   void Tell(const SideMessage& message, int fd = -1);
   void HandleSideMessage(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
   void HandleGrant(const SideMessage& message, int memfd);
+  void HandleWant(uint32_t rkey) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
   void HandleDoorbell(int pipe) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
 
   // requester.cc

@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/closer.h"
+#include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/base/random_value.h"
 
@@ -124,7 +126,9 @@ absl::StatusOr<Meeting> Meet(const Offer& offer, UniqueFd control) {
     Closer::Get().CloseSocket(*std::move(socket));
     return FallbackError(FallbackCode::kDifferentUser, absl::StrCat("the meeting point is of user ", peer->uid));
   }
-  if (SendMessage(socket->get(), View(offer.token), control.get()) != SendResult::kSent) {
+  const SendResult sent = SendMessage(socket->get(), View(offer.token), control.get());
+  if (sent == SendResult::kRefused) return ErrnoStatus(errno, "send to the peer's UNIX socket");
+  if (sent != SendResult::kSent) {
     return FallbackError(FallbackCode::kRendezvous, "the peer's socket takes no message");
   }
   return Meeting{*std::move(socket), {}, *peer};

@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/fallback.h"
 #include "core/fabric/shm/queue_pair.h"
+#include "core/fabric/trial.h"
 
 namespace skein::fabric {
 namespace {
@@ -23,6 +26,7 @@ class ShmDevice final : public Device {
     capabilities.good_message_bytes = uint64_t{128} << 10;
     return capabilities;
   }
+  absl::Status Usable() const override { return core_->refusal.why(); }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     return shm::AllocateRegion(core_->regions, bytes, access);
   }
@@ -58,6 +62,19 @@ class ShmDevice final : public Device {
 
 absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options) {
   return std::make_shared<ShmDevice>(options);
+}
+
+absl::Status RehearseShm() {
+  constexpr size_t kBytes[] = {64};
+  const auto active = std::make_shared<ShmDevice>(ShmOptions());
+  const auto passive = std::make_shared<ShmDevice>(ShmOptions());
+  const absl::Status status = TryFabric(active, passive, kBytes).status();
+  if (status.ok()) return status;
+  const Fallback why = FallbackOf(status);
+  // Whatever step it was, no peer had a part in it.
+  const FallbackCode code =
+      why.code == FallbackCode::kResources ? FallbackCode::kResources : FallbackCode::kNotPermitted;
+  return FallbackError(code, absl::StrCat("tried within one process: ", why.detail));
 }
 
 }  // namespace skein::fabric

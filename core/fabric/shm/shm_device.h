@@ -16,9 +16,20 @@ struct ShmOptions {
   size_t max_imports = 64;
 };
 
-// Costs nothing until the first Offer. Its queue pairs' refusals are FallbackError()s that say which boundary lies
+// Costs nothing until the first Offer. It is not Usable() any more once the kernel has refused this process something
+// in the midst of a connection. Its queue pairs' refusals are FallbackError()s that say which boundary lies
 // between the processes. Registered (as against allocated) memory can be read by peers, not written.
 absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options = {});
+
+// Whether the kernel lets this process do all that a connection takes: both ends of one are made here, memory is passed
+// and mapped, a message is awaited. About 0.2 ms. The error carries a Fallback (FallbackOf), and names the first system
+// call that was refused: by a limit, by seccomp, by another security policy. A refusal of doorbells, which the fabric
+// can do without, is none.
+absl::Status RehearseShm();
+// Descriptors that the kernel must have left for one connection of this process, and for that rehearsal, with a few
+// over for the program: without one left when it looks for the next connection, gRPC 1.51 never accepts again.
+inline constexpr int kShmDescriptors = 12;
+inline constexpr int kShmRehearsalDescriptors = 16;
 
 }  // namespace skein::fabric
 

@@ -6,6 +6,13 @@
 #include <cstring>
 
 namespace skein::fabric::shm {
+namespace {
+
+bool PeerIsGone(int error) {
+  return error == EPIPE || error == ECONNRESET || error == ECONNREFUSED || error == ENOTCONN;
+}
+
+}  // namespace
 
 SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
   iovec vector = {const_cast<char*>(bytes.data()), bytes.size()};
@@ -28,7 +35,7 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) return SendResult::kSent;
   const bool full = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
-  return full ? SendResult::kFull : SendResult::kGone;
+  return full ? SendResult::kFull : PeerIsGone(errno) ? SendResult::kGone : SendResult::kRefused;
 }
 
 ReceiveResult ReceiveMessage(int socket, Message& message) {
@@ -43,7 +50,10 @@ ReceiveResult ReceiveMessage(int socket, Message& message) {
   do {
     received = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   } while (received < 0 && errno == EINTR);
-  if (received < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? ReceiveResult::kEmpty : ReceiveResult::kGone;
+  if (received < 0) {
+    const bool empty = errno == EAGAIN || errno == EWOULDBLOCK;
+    return empty ? ReceiveResult::kEmpty : PeerIsGone(errno) ? ReceiveResult::kGone : ReceiveResult::kRefused;
+  }
   message.fd.Reset();
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -52,7 +62,8 @@ ReceiveResult ReceiveMessage(int socket, Message& message) {
     message.fd = UniqueFd(fd);
   }
   message.size = static_cast<size_t>(received);
-  message.truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
+  message.lost_descriptor = (header.msg_flags & MSG_CTRUNC) != 0 && !message.fd.valid();
+  message.truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 && !message.lost_descriptor;
   return message.size == 0 ? ReceiveResult::kGone : ReceiveResult::kMessage;  // we never send empty messages
 }
 

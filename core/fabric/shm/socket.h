@@ -13,16 +13,18 @@
 
 namespace skein::fabric::shm {
 
-enum class SendResult { kSent, kFull, kGone };
+// kRefused: errno says why the kernel does not let this process; it says nothing of the peer.
+enum class SendResult { kSent, kFull, kGone, kRefused };
 // One message, with a descriptor when `fd` >= 0.
 SendResult SendMessage(int socket, absl::string_view bytes, int fd = -1);
 
-enum class ReceiveResult { kMessage, kEmpty, kGone };
+enum class ReceiveResult { kMessage, kEmpty, kGone, kRefused };
 struct Message {
   char bytes[256];
   size_t size = 0;
   UniqueFd fd;
-  bool truncated = false;  // longer than any of ours, or a descriptor did not fit this process's limit
+  bool truncated = false;        // longer than any of ours, or with more descriptors
+  bool lost_descriptor = false;  // there was one, which this process could not have: its limit, or a security policy
   absl::string_view view() const { return {bytes, size}; }
 };
 ReceiveResult ReceiveMessage(int socket, Message& message);

@@ -31,9 +31,11 @@ class VerbsDevice final : public Device {
     capabilities.good_message_bytes = uint64_t{kGoodPackets} * (uint64_t{128} << port_->address.mtu);
     return capabilities;
   }
-  bool usable() const override {
+  absl::Status Usable() const override {
     port_->context->DrainEvents();  // without a link, nobody else has
-    return !port_->context->gone() && verbs::HasKeptAddress(*port_);
+    if (port_->context->gone()) return absl::UnavailableError("the device is gone");
+    if (!verbs::HasKeptAddress(*port_)) return absl::UnavailableError("the port has lost its address");
+    return absl::OkStatus();
   }
   absl::StatusOr<std::shared_ptr<Device>> ForPeer() override {
     absl::StatusOr<std::shared_ptr<ibv_pd>> domain = verbs::AllocateDomain(port_->context);

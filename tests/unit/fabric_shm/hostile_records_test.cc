@@ -7,6 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "core/base/errno_status.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/mailbox.h"
 #include "core/fabric/shm/memory.h"
@@ -47,6 +49,21 @@ TEST(HostileMemory, OfHugePages) {
   ASSERT_EQ(ftruncate(fd.get(), static_cast<off_t>(page)), 0);
   ASSERT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
   EXPECT_TRUE(absl::IsPermissionDenied(MapSealed(fd.get(), page).status()));
+}
+
+// To map it fails with an errno, which would be taken for this process's own.
+TEST(HostileMemory, ThatCannotBeWrittenIsThePeersFault) {
+  constexpr size_t kBytes = 4096;
+  const UniqueFd sealed(memfd_create("sealed", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(sealed.get(), kBytes), 0);
+  ASSERT_EQ(fcntl(sealed.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL), 0);
+  const UniqueFd memfd = CreateSealedMemfd("read only", kBytes).value();
+  const UniqueFd read_only(open(absl::StrCat("/proc/self/fd/", memfd.get()).c_str(), O_RDONLY | O_CLOEXEC));
+  for (const int fd : {sealed.get(), read_only.get(), -1}) {
+    const absl::Status status = MapSealed(fd, kBytes).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+    EXPECT_FALSE(CameOfErrno(status));
+  }
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+// The kernel refuses this process something that a connection takes. A filter of seccomp is its thread's alone: one
+// end, on a thread of its own, is refused a call, and the other end is not.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/errno_status.h"
+#include "core/base/fallback.h"
+#include "core/fabric/shm/shm_device.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fabric_end.h"
+#include "tests/support/refused_call.h"
+
+namespace skein::fabric {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+// On a thread that is refused the call.
+void Refused(const RefusedCall& call, int error, const std::function<void()>& act) {
+  std::thread([&] {
+    ASSERT_TRUE(Refuse(call, error));
+    act();
+  }).join();
+}
+
+struct Named {
+  std::string name;
+  RefusedCall call;
+};
+void PrintTo(const Named& named, std::ostream* out) { *out << named.name; }
+
+class RefusedCallTest : public testing::TestWithParam<Named> {};
+class DispensableCallTest : public RefusedCallTest {};
+
+TEST_P(RefusedCallTest, IsFoundOutByTheRehearsalWhichNamesTheReason) {
+  for (const int error : {EPERM, ENOSYS}) {
+    Refused(GetParam().call, error, [error] {
+      const absl::Status status = RehearseShm();
+      ASSERT_FALSE(status.ok());
+      const Fallback why = FallbackOf(status);
+      EXPECT_EQ(why.code, FallbackCode::kNotPermitted) << ToString(why);
+      EXPECT_THAT(why.detail, AnyOf(HasSubstr(std::strerror(error)), HasSubstr("the peer's connection is not there")));
+    });
+  }
+}
+
+TEST_P(DispensableCallTest, IsNotMissed) {
+  for (const int error : {EPERM, ENOSYS}) {
+    Refused(GetParam().call, error, [] { EXPECT_EQ(RehearseShm(), absl::OkStatus()); });
+  }
+}
+
+std::string NameOf(const testing::TestParamInfo<Named>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, RefusedCallTest,
+    testing::Values(Named{"memfd_create", {SYS_memfd_create}}, Named{"fallocate", {SYS_fallocate}},
+                    Named{"fcntl_F_ADD_SEALS", {SYS_fcntl, 1, F_ADD_SEALS}},
+                    Named{"fcntl_F_GET_SEALS", {SYS_fcntl, 1, F_GET_SEALS}}, Named{"fstatfs", {SYS_fstatfs}},
+                    Named{"mmap_shared", {SYS_mmap, 3, MAP_SHARED}}, Named{"socket_AF_UNIX", {SYS_socket, 0, AF_UNIX}},
+                    Named{"bind", {SYS_bind}}, Named{"listen", {SYS_listen}}, Named{"connect", {SYS_connect}},
+                    Named{"accept4", {SYS_accept4}}, Named{"getsockopt_SO_PEERCRED", {SYS_getsockopt, 2, SO_PEERCRED}},
+                    Named{"sendmsg", {SYS_sendmsg}}, Named{"recvmsg", {SYS_recvmsg}},
+                    Named{"epoll_create1", {SYS_epoll_create1}}, Named{"epoll_ctl", {SYS_epoll_ctl}},
+                    Named{"eventfd2", {SYS_eventfd2}}),
+    NameOf);
+INSTANTIATE_TEST_SUITE_P(Each, DispensableCallTest,
+                         testing::Values(Named{"none", {}}, Named{"pipe2", {SYS_pipe2}},
+                                         Named{"fcntl_F_SETPIPE_SZ", {SYS_fcntl, 1, F_SETPIPE_SZ}},
+                                         Named{"readlink", {SYS_readlink}}, Named{"prlimit64", {SYS_prlimit64}},
+                                         Named{"sched_yield", {SYS_sched_yield}}, Named{"madvise", {SYS_madvise}}),
+                         NameOf);
+
+// The end that could not go on said nothing, and its peer that it had broken the protocol.
+TEST(RefusedInTheMidstTest, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) {
+  End refused(OpenShmDevice().value());
+  End peer(OpenShmDevice().value());
+  ASSERT_EQ(Connect(*refused.queue_pair, *peer.queue_pair), absl::OkStatus());
+  std::vector<Completion> completions;
+  ASSERT_EQ(Post(*refused.queue_pair, Opcode::kWrite, refused.Local(0, 8), peer.Remote(0)), absl::OkStatus());
+  peer.Poll();  // lets it have the memory
+  Refused({SYS_fstatfs}, EPERM, [&] { completions = refused.Poll(); });
+  ASSERT_EQ(completions.size(), 1U);
+  EXPECT_EQ(completions[0].status, CompletionStatus::kFatal);
+  EXPECT_TRUE(CameOfErrno(refused.queue_pair->error()));
+  EXPECT_THAT(refused.queue_pair->error().message(), HasSubstr("fstatfs"));
+  EXPECT_EQ(refused.device->Usable(), refused.queue_pair->error());
+  EXPECT_EQ(peer.queue_pair->RefreshState(), QueuePairState::kError);
+  EXPECT_THAT(peer.queue_pair->error().message(), HasSubstr("the peer was refused"));
+  EXPECT_TRUE(peer.device->Usable().ok()) << "nothing was refused here";
+}
+
+TEST(RefusedInTheMidstTest, ASocketThatCannotBeReadIsNoPeerThatHasGone) {
+  End refused(OpenShmDevice().value());
+  End peer(OpenShmDevice().value());
+  ASSERT_EQ(Connect(*refused.queue_pair, *peer.queue_pair), absl::OkStatus());
+  ASSERT_EQ(Post(*refused.queue_pair, Opcode::kWrite, refused.Local(0, 8), peer.Remote(0)), absl::OkStatus());
+  Refused({SYS_recvmsg}, EPERM, [&] { refused.queue_pair->RefreshState(); });
+  EXPECT_THAT(refused.queue_pair->error().message(), HasSubstr("receive from the peer's UNIX socket"));
+  EXPECT_FALSE(refused.device->Usable().ok());
+}
+
+}  // namespace
+}  // namespace skein::fabric
