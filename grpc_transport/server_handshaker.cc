@@ -2,19 +2,11 @@
 
 #include <utility>
 
-#include "core/base/descriptors_left.h"
 #include "core/base/forked.h"
 #include "core/stream/own_process.h"
 #include "grpc_transport/errors.h"
 
 namespace skein::grpc_transport {
-namespace {
-
-// A link takes five. Without one left when it looks for the next connection, this gRPC never accepts again; and it may
-// do so at any time.
-constexpr int kDescriptors = 8;
-
-}  // namespace
 
 void ServerHandshaker::Begin() {
   if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
@@ -30,9 +22,6 @@ Fallback ServerHandshaker::Deaf() { return InForkedChild() ? Fallback() : stream
 
 stream::Listener::Result ServerHandshaker::Accept(absl::string_view offer) {
   if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
-  if (!DescriptorsLeft(kDescriptors)) {
-    return stream::Decline({FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)"});
-  }
   return streams().listener->Accept(offer, route());
 }
 

@@ -178,7 +178,8 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.rdma.peer_memory);
      }},
     {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
-     "How long RDMA to a peer is left alone after it failed while TCP was well. Mode require tries all the same.",
+     "How long RDMA to a peer is left alone after it failed while TCP was well, and shared memory after the kernel "
+     "refused this process a call or a descriptor. Mode require tries all the same.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 0, 3600000, &options.rdma.settle_time);
      }},
@@ -222,7 +223,7 @@ std::string DidYouMean(absl::string_view name) { return absl::StrCat("did you me
 // "tcp://10.0.0.1:80".
 bool IsOfService(absl::string_view value) { return absl::StrContains(value, "://"); }
 
-// What is said of variables that are no options: those that are like one first.
+// The warning about variables that are no options. It names those that are like one first.
 class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {

@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/closer.h"
+#include "core/base/descriptors_left.h"
 #include "core/base/errno_status.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
@@ -27,6 +28,7 @@ namespace {
 
 // Who asks is at the other end of a socket on this host: if it takes longer, it has stopped.
 constexpr int kPatienceMs = 500;
+constexpr int kSpareDescriptors = 16;
 constexpr size_t kPieceBytes = size_t{32} << 10;
 
 bool Ready(int fd, short events) {
@@ -79,6 +81,9 @@ class Control {
   using Clock = std::chrono::steady_clock;
 
   absl::Status Listen() {
+    // The program comes first: over TCP it would have this one.
+    if (!DescriptorsLeft(kSpareDescriptors))
+      return absl::ResourceExhaustedError("the process has few descriptors left");
     absl::StatusOr<UniqueFd> socket = absl::InternalError("none tried");
     for (int library = 0; !socket.ok() && library < kMaxLibraries; ++library) {
       socket = ListenAbstract(ControlName(getpid(), library));

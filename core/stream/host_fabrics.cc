@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
+#include "core/base/descriptors_left.h"
 #include "core/base/mutex.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/verbs/gid_list.h"
@@ -30,6 +31,10 @@ fabric::VerbsOptions VerbsOptionsOf(const RdmaOptions& options) {
   return verbs;
 }
 
+absl::Status TooFewDescriptors() {
+  return FallbackError(FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)");
+}
+
 class HostFabrics final : public Fabrics {
  public:
   HostFabrics(bool shm, const RdmaOptions& rdma)
@@ -41,16 +46,8 @@ class HostFabrics final : public Fabrics {
               return fabric::OpenVerbsDevice(through, verbs);
             }) {}
 
-  std::vector<Candidate> For(const Route& route) override {
-    const bool same_host = MayBeSameHost(route);
-    std::vector<Candidate> candidates;
-    candidates.push_back(Shm(same_host));
-    Candidate rdma = Rdma(route);
-    // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
-    const bool expected = !same_host || (candidates[0].device == nullptr && MayHaveRdma());
-    if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
-    return candidates;
-  }
+  std::vector<Candidate> For(const Route& route) override { return Candidates(route, /*prepared=*/true); }
+  std::vector<Candidate> Expected(const Route& route) override { return Candidates(route, /*prepared=*/false); }
 
   absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) override {
     if (kind != "rdma" || NamesPort(options_)) return absl::OkStatus();
@@ -67,16 +64,55 @@ class HostFabrics final : public Fabrics {
   }
 
  private:
-  Candidate Shm(bool same_host) {
+  std::vector<Candidate> Candidates(const Route& route, bool prepared) {
+    const bool same_host = MayBeSameHost(route);
+    std::vector<Candidate> candidates;
+    candidates.push_back(Shm(same_host, prepared));
+    Candidate rdma = Rdma(route);
+    // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
+    const bool expected = !same_host || (candidates[0].why_not.code != FallbackCode::kNone && MayHaveRdma());
+    if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
+    return candidates;
+  }
+
+  Candidate Shm(bool same_host, bool prepared) {
     if (!same_host) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
     if (!shm_wanted_) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
+    if (!prepared) return {"shm", nullptr, {}};
     MutexLock lock(&mu_);
-    if (shm_ == nullptr) {
-      absl::StatusOr<std::shared_ptr<fabric::Device>> opened = fabric::OpenShmDevice();
-      if (!opened.ok()) return {"shm", nullptr, FallbackOf(opened.status())};  // the next connection tries again
-      shm_ = *std::move(opened);
-    }
+    const absl::Status status = PrepareShm();
+    if (!status.ok()) return {"shm", nullptr, FallbackOf(status)};
     return {"shm", shm_, {}};
+  }
+
+  // A refusal of the kernel's is found out before anything is offered or accepted: at the first connection,
+  // by a rehearsal, and again when a connection has met a refusal since. After either shared memory is left alone for a
+  // while, lest each connection ended by the same refusal.
+  absl::Status PrepareShm() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const absl::Time now = SteadyNow();
+    if (shm_ != nullptr && !shm_->Usable().ok()) {
+      LeaveShmAlone(shm_->Usable(), now);
+      shm_ = nullptr;
+    }
+    if (shm_ == nullptr && now < shm_again_) return shm_refused_;
+    if (!DescriptorsLeft(shm_ == nullptr ? fabric::kShmRehearsalDescriptors : fabric::kShmDescriptors)) {
+      return TooFewDescriptors();
+    }
+    if (shm_ != nullptr) return absl::OkStatus();
+    absl::Status status = fabric::RehearseShm();
+    if (!status.ok()) {
+      LeaveShmAlone(status, now);
+      return status;
+    }
+    absl::StatusOr<std::shared_ptr<fabric::Device>> opened = fabric::OpenShmDevice();
+    if (opened.ok()) shm_ = *std::move(opened);
+    return opened.status();
+  }
+
+  void LeaveShmAlone(const absl::Status& why, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const Fallback lately = FallbackOf(why);
+    shm_refused_ = FallbackError(lately.code, absl::StrCat("lately: ", lately.detail));
+    shm_again_ = now + options_.settle_time;
   }
 
   Candidate Rdma(const Route& route) {
@@ -85,6 +121,7 @@ class HostFabrics final : public Fabrics {
     if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
+    if (!DescriptorsLeft(fabric::kShmDescriptors)) return {"rdma", nullptr, FallbackOf(TooFewDescriptors())};
     return {"rdma", *std::move(device), {}, NamesPort(options_)};
   }
 
@@ -107,7 +144,9 @@ class HostFabrics final : public Fabrics {
   const bool shm_wanted_;
   const RdmaOptions options_;
   Mutex mu_;
-  std::shared_ptr<fabric::Device> shm_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<fabric::Device> shm_ ABSL_GUARDED_BY(mu_);  // once it has been rehearsed
+  absl::Status shm_refused_ ABSL_GUARDED_BY(mu_);             // why not before shm_again_
+  absl::Time shm_again_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   RdmaPorts ports_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<fabric::verbs::Gid, absl::Time> settling_ ABSL_GUARDED_BY(mu_);  // by the peer's address, until
 };

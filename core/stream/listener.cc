@@ -64,6 +64,17 @@ bool PassedOn(const wire::Offer& offer, const Route& route) {
   return offer.from != kNotKnown && route.peer.ss_family != 0 && offer.from != EndOf(route.peer);
 }
 
+// A refusal of this process's kernel.
+bool IsOwn(const Fallback& why) {
+  return why.code == FallbackCode::kResources || why.code == FallbackCode::kNotPermitted;
+}
+
+// The client would take it for its own.
+Fallback ToldToClient(Fallback why) {
+  if (IsOwn(why)) why.detail = absl::StrCat("the server's: ", why.detail);
+  return why;
+}
+
 class PoolingListener final : public LinkListener {
  public:
   PoolingListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
@@ -74,8 +85,9 @@ class PoolingListener final : public LinkListener {
   Fallback Deaf(const Route& route) override {
     if (!process_.CheckNotForked().ok()) return {};  // the client is told
     std::vector<Fallback> reasons;
-    for (Candidate& candidate : fabrics_->For(route)) {
-      if (candidate.device != nullptr) return {};
+    for (Candidate& candidate : fabrics_->Expected(route)) {
+      if (candidate.device != nullptr || candidate.why_not.code == FallbackCode::kNone) return {};
+      if (IsOwn(candidate.why_not)) return {};  // the client is told: nothing else would tell it
       reasons.push_back(std::move(candidate.why_not));
     }
     return Join(reasons);
@@ -87,7 +99,7 @@ class PoolingListener final : public LinkListener {
     Result no;
     no.placement.why = FallbackOf(result.status());
     no.placement.both_know = true;
-    no.answer = wire::EncodeAnswer(no.placement.why);
+    no.answer = wire::EncodeAnswer(ToldToClient(no.placement.why));
     return no;
   }
 
