@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <thrift/Thrift.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "core/base/errno_status.h"
 #include "core/base/options.h"
 #include "thrift_transport/acceptor.h"
 #include "thrift_transport/hello.h"
@@ -46,23 +48,31 @@ void TSkeinNonblockingServerSocket::listen() {
   forgetPair();
   TNonblockingServerSocket::listen();
   if (options.mode == Mode::kOff) return;
+  const std::string why = startAcceptor();
+  if (why.empty()) return;
+  forgetPair();
+  if (options.mode != Mode::kRequire) {
+    apache::thrift::GlobalOutput.printf("skein: connections to this server stay on TCP: %s", why.c_str());
+    return;
+  }
+  close();
+  throw TTransportException(TTransportException::NOT_OPEN, "skein: " + why);
+}
+
+std::string TSkeinNonblockingServerSocket::startAcceptor() {
   THRIFT_SOCKET pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
-    const int why = errno;
-    close();
-    throw TTransportException(TTransportException::NOT_OPEN, "socketpair()", why);
+    return std::string(ErrnoStatus(errno, "make a pair of sockets").message());
   }
   tell_ = pair[0];
   ready_ = pair[1];
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
       TNonblockingServerSocket::getSocketFD(),
-      [this] { return std::static_pointer_cast<PolledSocket>(TNonblockingServerSocket::acceptImpl()); }, options, tell_,
-      ready_);
-  if (!acceptor.ok()) {
-    close();
-    throw TTransportException(TTransportException::NOT_OPEN, "skein: " + std::string(acceptor.status().message()));
-  }
+      [this] { return std::static_pointer_cast<PolledSocket>(TNonblockingServerSocket::acceptImpl()); }, options_.get(),
+      tell_, ready_);
+  if (!acceptor.ok()) return std::string(acceptor.status().message());
   acceptor_ = *std::move(acceptor);
+  return "";
 }
 
 void TSkeinNonblockingServerSocket::close() {

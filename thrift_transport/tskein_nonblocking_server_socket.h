@@ -39,6 +39,8 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   std::shared_ptr<apache::thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override;
 
  private:
+  // Why there is none; empty: it runs.
+  std::string startAcceptor();
   void forgetPair();
 
   const TSkeinOptions options_;
@@ -46,8 +48,9 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   // it when this is closed: so it stays, and is quiet.
   THRIFT_SOCKET tell_ = THRIFT_INVALID_SOCKET;
   THRIFT_SOCKET ready_ = THRIFT_INVALID_SOCKET;
-  bool given_ = false;                  // the server closes `ready_`
-  std::unique_ptr<Acceptor> acceptor_;  // null: mode off, or not listening
+  bool given_ = false;  // the server closes `ready_`
+  // Null: mode off, not listening, or refused a thread or a descriptor: then connections are Thrift's own.
+  std::unique_ptr<Acceptor> acceptor_;
 };
 
 }  // namespace skein::thrift_transport

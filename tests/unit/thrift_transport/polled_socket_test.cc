@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <thrift/Thrift.h>
 
+#include <cerrno>
 #include <memory>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
 #include "thrift_transport/tskein_nonblocking_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
@@ -216,6 +218,24 @@ TEST_F(PolledSocketTest, WhoRequiresSkeinSaysWhomItRefuses) {
   WriteText(client, "hello");
   EXPECT_TRUE(Ended(client));
   EXPECT_THAT(said, testing::HasSubstr("required, but there is none with client 127.0.0.1: "));
+}
+
+// TNonblockingServer polls by other means where epoll is refused; over TCP its socket needs neither that nor a thread.
+TEST_F(PolledSocketTest, ConnectionsStayOnTcpWhereASandboxRefusesTheAcceptorItsDescriptors) {
+  TSkeinNonblockingServerSocket server(0);
+  TSkeinNonblockingServerSocket requires_skein(0, TSkeinOptions().set("mode", "require"));
+  std::thread([&] {
+    ASSERT_TRUE(Refuse({SYS_epoll_create1}, EPERM));
+    EXPECT_THROW(requires_skein.listen(), TTransportException);
+    server.listen();
+  }).join();
+  TSocket client("127.0.0.1", server.getListenPort());
+  client.open();
+  WriteText(client, "hello");
+  ASSERT_TRUE(Is(POLLIN, server.getSocketFD(), kSoonMs));
+  const std::shared_ptr<TSocket> served = server.accept();
+  ASSERT_TRUE(Is(POLLIN, served->getSocketFD(), kSoonMs));
+  EXPECT_EQ(ReadText(*served, 5), "hello");
 }
 
 TEST_F(PolledSocketTest, AHelloThatDoesNotEndIsTheEnd) {
