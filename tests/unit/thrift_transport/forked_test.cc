@@ -1,5 +1,5 @@
-// Processes that fork, as daemons and servers with workers do. Each begins in a child that has not used Skein yet: what
-// a child may do depends on what its parent had begun.
+// Processes that fork, as daemons and servers with workers do. Each begins in a child that has not used Skein yet,
+// for a parent that has used it changes what its children may do.
 #include <sys/wait.h>
 #include <thrift/Thrift.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
 #include "thrift_transport/tskein_nonblocking_server_socket.h"
 #include "thrift_transport/tskein_server_socket.h"
@@ -98,6 +99,22 @@ TEST_F(ForkedTest, ADaemonsConnectionsAreOverSharedMemory) {
   const Child daemon(
       [&server] { return Child([&server] { return PathTo(server.getPort()) == "shm" ? 0 : 1; }).Wait(); });
   EXPECT_EQ(daemon.Wait(), 0);
+  EXPECT_EQ(serves.Wait(), 0);
+}
+
+// Nobody else polls for it, and nobody can ask after it; over TCP it needs no thread, either.
+TEST_F(ForkedTest, AProcessThatMayStartNoThreadIsServed) {
+  TSkeinServerSocket server("127.0.0.1", 0);
+  server.listen();
+  const Child serves([&server] {
+    ServeOne(server);
+    return 0;
+  });
+  const Child client([&server] {
+    if (!Refuse({SYS_clone3}, EPERM)) return 2;
+    return PathTo(server.getPort()) == "shm" ? 0 : 1;
+  });
+  EXPECT_EQ(client.Wait(), 0);
   EXPECT_EQ(serves.Wait(), 0);
 }
 
