@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <future>
 #include <memory>
@@ -15,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
+#include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
 #include "thrift_transport/tskein_server_socket.h"
 #include "thrift_transport/tskein_socket.h"
@@ -400,6 +402,24 @@ TEST_F(TSkeinSocketTest, AVariableThatIsNoOptionIsAWarningSaidOnce) {
   unsetenv("SKEIN_EXPORTER_SERVICE_HOST");
   EXPECT_EQ(client->getSkeinPath(), "shm");
   EXPECT_EQ(warnings, 1);
+}
+
+// Each of its connections failed, and its server was told that it had broken the protocol.
+TEST_F(TSkeinSocketTest, AClientThatEntersASandboxLateGoesOnOverTcpAndSaysWhy) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const TSkeinOptions options = TSkeinOptions().set("ring_bytes", "196608");  // shared with no other test
+  EXPECT_EQ(Open(server, options)->getSkeinPath(), "shm");
+  std::thread([&] {
+    ASSERT_TRUE(Refuse({SYS_fstatfs}, EPERM));
+    for (int i = 0; i < 2; ++i) {
+      const std::unique_ptr<TSkeinSocket> client = Open(server, options);
+      EXPECT_EQ(client->getSkeinPath(), "tcp");
+      EXPECT_THAT(client->getSkeinReason(), HasSubstr("fstatfs"));
+      WriteText(*client, "hello");
+      client->flush();
+      EXPECT_EQ(ReadText(*client, 5), "hello");
+    }
+  }).join();
 }
 
 TEST_F(TSkeinSocketTest, WithModeOffNoVariableFailsWhatIsOpened) {
