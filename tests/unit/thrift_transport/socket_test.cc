@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <future>
 #include <memory>
 #include <string>
@@ -372,38 +371,6 @@ TEST_F(TSkeinSocketTest, ThereIsNoneToRequireOverAPath) {
   EXPECT_EQ(Thrown([&] { client.open(); }).getType(), TTransportException::BAD_ARGS);
 }
 
-TEST_F(TSkeinSocketTest, OptionsAreCheckedWhereTheyAreSet) {
-  TSkeinOptions options;
-  EXPECT_THAT(Thrown([&] { options.set("moed", "require"); }).what(), HasSubstr("did you mean mode?"));
-  EXPECT_THAT(Thrown([&] { options.set("mode", "maybe"); }).what(), HasSubstr("off | prefer | require"));
-}
-
-TEST_F(TSkeinSocketTest, AWrongVariableFailsWhatIsOpened) {
-  setenv("SKEIN_THRIFT", "maybe", 1);
-  TSkeinSocket client("localhost", 1);
-  TSkeinServerSocket server(0);
-  unsetenv("SKEIN_THRIFT");
-  for (const TTransportException& exception : {Thrown([&] { client.open(); }), Thrown([&] { server.listen(); })}) {
-    EXPECT_EQ(exception.getType(), TTransportException::BAD_ARGS);
-    EXPECT_THAT(exception.what(), HasSubstr("SKEIN_THRIFT"));
-  }
-}
-
-// One unknown variable, as Kubernetes makes for a service called skein-exporter, failed every connection.
-TEST_F(TSkeinSocketTest, AVariableThatIsNoOptionIsAWarningSaidOnce) {
-  setenv("SKEIN_EXPORTER_SERVICE_HOST", "10.0.0.1", 1);
-  static int warnings;
-  warnings = 0;
-  apache::thrift::GlobalOutput.setOutputFunction(
-      [](const char* line) { warnings += std::strstr(line, "SKEIN_EXPORTER_SERVICE_HOST") != nullptr ? 1 : 0; });
-  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
-  const std::unique_ptr<TSkeinSocket> client = Open(server, With("require"));
-  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
-  unsetenv("SKEIN_EXPORTER_SERVICE_HOST");
-  EXPECT_EQ(client->getSkeinPath(), "shm");
-  EXPECT_EQ(warnings, 1);
-}
-
 // Each of its connections failed, and its server was told that it had broken the protocol.
 TEST_F(TSkeinSocketTest, AClientThatEntersASandboxLateGoesOnOverTcpAndSaysWhy) {
   Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
@@ -420,14 +387,6 @@ TEST_F(TSkeinSocketTest, AClientThatEntersASandboxLateGoesOnOverTcpAndSaysWhy) {
       EXPECT_EQ(ReadText(*client, 5), "hello");
     }
   }).join();
-}
-
-TEST_F(TSkeinSocketTest, WithModeOffNoVariableFailsWhatIsOpened) {
-  setenv("SKEIN_RING_BYTES", "7", 1);
-  const TSkeinOptions off = With("off");
-  unsetenv("SKEIN_RING_BYTES");
-  Accepting server(std::make_shared<TSkeinServerSocket>(0, off), Echo);
-  EXPECT_EQ(Open(server, off)->getSkeinPath(), "tcp");
 }
 
 }  // namespace
