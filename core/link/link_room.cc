@@ -160,13 +160,19 @@ void LinkRoom::WakeSleeper() { wake_.valid() ? void(eventfd_write(wake_.get(), 1
 progress::Attendance LinkRoom::TakeAttendance() {
   if (asleep_.load(std::memory_order_seq_cst)) return progress::Attendance::kAsleep;
   const bool attended = attended_.exchange(false, std::memory_order_seq_cst);
-  if (attended || room_.seat_taken()) return progress::Attendance::kAwake;
-  const bool depended_on = dependents_.load(std::memory_order_relaxed) > 0;
-  return depended_on ? progress::Attendance::kCaretaker : progress::Attendance::kNobody;
+  // Whoever polls awake does not say when it stops: a user who sleeps elsewhere would wait for the caretaker's next
+  // look.
+  if (dependents_.load(std::memory_order_relaxed) > 0) return progress::Attendance::kCaretaker;
+  return attended || room_.seat_taken() ? progress::Attendance::kAwake : progress::Attendance::kNobody;
 }
 
 void LinkRoom::Drain() {
   while (!link_->Drain()) sched_yield();
+}
+
+// Draining arms the link again: the poll may have acknowledged what another thread sleeps for.
+void LinkRoom::PollIfLeftAlone() {
+  if (!room_.seat_taken() && link_->Glance()) link_->Drain();
 }
 
 void LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
@@ -181,6 +187,12 @@ void LinkRoom::Remove(const std::shared_ptr<Lifeline>& lifeline) {
   if (std::erase(lifelines_, lifeline) == 0) return;
   link_->Forget(lifeline->fd);
   if (lifeline->depends_on_caretaker) dependents_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void LinkRoom::DependOnCaretaker(const std::shared_ptr<Lifeline>& lifeline) {
+  MutexLock lock(&mu_);
+  if (!absl::c_linear_search(lifelines_, lifeline) || std::exchange(lifeline->depends_on_caretaker, true)) return;
+  dependents_.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace skein::link

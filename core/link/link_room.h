@@ -62,6 +62,8 @@ class LinkRoom {
   void WakeSleeper();
   // Polls what has arrived, unless somebody does.
   void Drain();
+  // The same, where anything has arrived, and without waiting for another thread that polls.
+  void PollIfLeftAlone();
 
   // Whether it is known that what is sent by this link gets there.
   bool reached() const { return reached_.load(std::memory_order_relaxed); }
@@ -76,6 +78,8 @@ class LinkRoom {
 
   void Add(const std::shared_ptr<Lifeline>& lifeline);
   void Remove(const std::shared_ptr<Lifeline>& lifeline);
+  // Of one that was added: sets depends_on_caretaker.
+  void DependOnCaretaker(const std::shared_ptr<Lifeline>& lifeline);
 
  private:
   // By who has the seat.

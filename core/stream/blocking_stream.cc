@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
+#include "core/stream/readiness.h"
 
 namespace skein::stream {
 namespace {
@@ -19,8 +20,12 @@ using Attempt = absl::FunctionRef<std::optional<absl::Status>()>;
 class BlockingStream::Waits final : public StreamObserver {
  public:
   explicit Waits(std::shared_ptr<link::LinkRoom> room) : room_(std::move(room)) {}
+  ~Waits() override { delete readiness_.load(std::memory_order_relaxed); }
 
-  void OnReadable() override { room_->Bring(readable_); }
+  void OnReadable() override {
+    room_->Bring(readable_);
+    if (Readiness* const readiness = this->readiness()) readiness->SetReadable(true);
+  }
   void OnWritable() override { room_->Bring(writable_); }
 
   // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought. As poll() looks once more when
@@ -41,14 +46,14 @@ class BlockingStream::Waits final : public StreamObserver {
 
   void Interrupt() {
     Happen(kInterrupted);
-    room_->Bring(readable_);
+    OnReadable();
   }
   bool interrupted() { return Happened(kInterrupted); }
 
   // By who has polled all that the peer had sent before it went.
   void PeerIsGone() {
     Happen(kGone);
-    room_->Bring(readable_);
+    OnReadable();
     room_->Bring(writable_);
   }
   bool peer_is_gone() { return Happened(kGone); }
@@ -61,6 +66,10 @@ class BlockingStream::Waits final : public StreamObserver {
 
   link::LinkRoom& room() { return *room_; }
 
+  Readiness* readiness() const { return readiness_.load(std::memory_order_acquire); }
+  // By the reader, once.
+  void Show(std::unique_ptr<Readiness> readiness) { readiness_.store(readiness.release(), std::memory_order_release); }
+
   static constexpr uint32_t kInterrupted = 1;
   static constexpr uint32_t kGone = 2;
 
@@ -69,6 +78,10 @@ class BlockingStream::Waits final : public StreamObserver {
   link::Ticket readable_;
   link::Ticket writable_;
   std::atomic<uint32_t> happened_ = 0;
+  // Owned; null until the reader asks for a descriptor. The reader stores it, then asks for what has arrived; whoever
+  // brings something has put it where the reader asks, under a lock of the stream's (or in happened_), before it loads
+  // this. So either the reader finds what was brought, or the bringer finds the descriptor.
+  std::atomic<Readiness*> readiness_ = nullptr;
 };
 
 BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<link::LinkRoom> room, int tcp)
@@ -84,23 +97,35 @@ BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<l
 BlockingStream::~BlockingStream() { waits_->room().Remove(lifeline_); }
 
 absl::Status BlockingStream::Read(size_t max_bytes, std::vector<Buffer>& out, Deadline deadline) {
+  wrote_last_.store(false, std::memory_order_relaxed);
+  return waits_->Await(waits_->readable(), deadline, [&] { return TryRead(max_bytes, out); });
+}
+
+std::optional<absl::Status> BlockingStream::TryRead(size_t max_bytes, std::vector<Buffer>& out) {
   const size_t before = out.size();
-  return waits_->Await(waits_->readable(), deadline, [&]() -> std::optional<absl::Status> {
-    if (waits_->interrupted()) return absl::CancelledError("interrupted");
-    const bool gone = waits_->peer_is_gone();
-    if (absl::Status status = stream_->Read(max_bytes, out); !status.ok()) return status;
-    if (out.size() > before) return absl::OkStatus();
-    if (gone && !stream_->Coming()) return absl::UnavailableError("the peer has gone");
-    return std::nullopt;
-  });
+  if (waits_->interrupted()) return absl::CancelledError("interrupted");
+  const bool gone = waits_->peer_is_gone();
+  if (absl::Status status = stream_->Read(max_bytes, out); !status.ok()) return status;
+  if (out.size() > before) return absl::OkStatus();
+  if (gone && !stream_->Coming()) return absl::UnavailableError("the peer has gone");
+  return std::nullopt;
+}
+
+Readiness* BlockingStream::ShowReadiness() {
+  if (Readiness* const shown = waits_->readiness()) return shown;
+  auto readiness = std::make_unique<Readiness>();
+  if (readiness->fd() < 0) return nullptr;
+  waits_->Show(std::move(readiness));
+  waits_->room().DependOnCaretaker(lifeline_);
+  return waits_->readiness();
 }
 
 absl::Status BlockingStream::Write(absl::Span<const ConstBytes> buffers, Deadline deadline) {
   absl::InlinedVector<ConstBytes, 4> left(buffers.begin(), buffers.end());
   absl::Span<ConstBytes> rest = absl::MakeSpan(left);
+  LookForAClose();
   return waits_->Await(waits_->writable(), deadline, [&]() -> std::optional<absl::Status> {
-    const bool gone = waits_->peer_is_gone();
-    absl::StatusOr<size_t> taken = stream_->Write(rest);
+    absl::StatusOr<size_t> taken = WriteSome(rest);
     if (!taken.ok()) return taken.status();
     while (!rest.empty() && *taken >= rest.front().size()) {
       *taken -= rest.front().size();
@@ -108,9 +133,26 @@ absl::Status BlockingStream::Write(absl::Span<const ConstBytes> buffers, Deadlin
     }
     if (rest.empty()) return absl::OkStatus();
     rest.front().remove_prefix(*taken);
-    if (gone) return absl::UnavailableError("the peer has gone");
     return std::nullopt;
   });
+}
+
+absl::StatusOr<size_t> BlockingStream::TryWrite(absl::Span<const ConstBytes> buffers) {
+  LookForAClose();
+  return WriteSome(buffers);
+}
+
+absl::StatusOr<size_t> BlockingStream::WriteSome(absl::Span<const ConstBytes> buffers) {
+  if (waits_->peer_is_gone()) return absl::UnavailableError("the peer has gone");
+  if (stream_->PeerHasClosed()) return absl::UnavailableError("the peer has closed the connection");
+  return stream_->Write(buffers);
+}
+
+// A caller of oneway calls does not read, and the caretaker may look away for 10 ms: so the writer looks for itself. A
+// caller that reads between its writes polls there.
+void BlockingStream::LookForAClose() {
+  if (!wrote_last_.load(std::memory_order_relaxed)) return wrote_last_.store(true, std::memory_order_relaxed);
+  waits_->room().PollIfLeftAlone();
 }
 
 absl::Status BlockingStream::AwaitReached(Deadline deadline) {

@@ -59,6 +59,9 @@ class Stream {
   // the link was lost (bytes that had arrived are given first). ABORTED: the peer aborted, with its reason.
   virtual absl::Status Read(size_t max_bytes, std::vector<Buffer>& out) = 0;
 
+  // Whether the peer has half-closed, as far as this end has polled; its bytes may still be unread. Takes no lock.
+  virtual bool PeerHasClosed() const = 0;
+
   // No more writes; the peer reads what was written, then the end. Idempotent.
   virtual void CloseWrite() = 0;
 

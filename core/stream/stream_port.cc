@@ -231,6 +231,7 @@ absl::Status StreamPort::OnWindow(uint64_t bytes) {
 absl::Status StreamPort::OnCloseWrite() {
   MutexLock lock(&mu_);
   if (std::exchange(read_closed_, true)) return absl::DataLossError("a stream closed twice");
+  peer_has_closed_.store(true, std::memory_order_relaxed);
   return absl::OkStatus();
 }
 

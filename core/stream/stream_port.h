@@ -34,6 +34,7 @@ class StreamPort final : public link::Port {
   void SetObserver(std::shared_ptr<StreamObserver> observer);
   absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> buffers);
   absl::Status Read(size_t max_bytes, std::vector<Buffer>& out);
+  bool PeerHasClosed() const { return peer_has_closed_.load(std::memory_order_relaxed); }
   void CloseWrite();
   void Abort(const absl::Status& reason);
   bool Coming();
@@ -86,7 +87,8 @@ class StreamPort final : public link::Port {
   const std::function<void()> on_end_;
   const std::function<void()> on_abandoned_;
 
-  std::atomic<bool> traced_ = false;  // relaxed: whether last_arrival_ says anything
+  std::atomic<bool> traced_ = false;           // relaxed: whether last_arrival_ says anything
+  std::atomic<bool> peer_has_closed_ = false;  // relaxed: a fact, once; says nothing of what has arrived before it
   mutable Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
   Chunks arrived_ ABSL_GUARDED_BY(mu_);  // in full: to be read
@@ -114,6 +116,7 @@ class LinkStream final : public Stream {
   void SetObserver(std::shared_ptr<StreamObserver> observer) override { port_->SetObserver(std::move(observer)); }
   absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> buffers) override { return port_->Write(buffers); }
   absl::Status Read(size_t max_bytes, std::vector<Buffer>& out) override { return port_->Read(max_bytes, out); }
+  bool PeerHasClosed() const override { return port_->PeerHasClosed(); }
   void CloseWrite() override { port_->CloseWrite(); }
   void Abort(const absl::Status& reason) override { port_->Abort(reason); }
   std::string path() const override { return std::string(port_->link()->fabric_name()); }

@@ -163,6 +163,35 @@ TEST_P(BlockingStreamTest, WhoLosesItsTcpConnectionHasGone) {
   reader.join();
 }
 
+// As over TCP: the first write behind a close may be lost, the second one fails. The TCP connection stays open here.
+TEST_P(BlockingStreamTest, TheSecondWriteAfterThePeersCloseFailsAtTheLatest) {
+  Pair pair = Connect();
+  ASSERT_TRUE(pair.client.Write("call").ok());
+  ASSERT_EQ(pair.server.Read().value(), "call");
+  ASSERT_TRUE(pair.server.Write("last").ok());
+  pair.server.stream->Close(After(kSoon));
+  pair.server.stream = nullptr;
+  const absl::Status first = pair.client.Write("x");
+  const absl::Status second = pair.client.Write("x");
+  EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable) << first;
+  const std::string text = "x";
+  const ConstBytes bytes = BytesOf(text);
+  EXPECT_EQ(pair.client.stream->TryWrite({&bytes, 1}).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(pair.client.Read().value(), "last");
+  EXPECT_EQ(pair.client.Read().status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST_P(BlockingStreamTest, WritesFailSoonAfterThePeersDeathThoughNobodyReads) {
+  Pair pair = Connect();
+  ASSERT_TRUE(pair.client.Write("call").ok());
+  ASSERT_EQ(pair.server.Read().value(), "call");
+  pair.server.tcp.Reset();
+  const Deadline end = After(kSoon);
+  absl::Status status;
+  while (status.ok() && Clock::now() < end) status = pair.client.Write("x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+}
+
 // As one-way calls do to a server that is busy with the first: nobody polls at its end.
 TEST_P(BlockingStreamTest, ManySmallWritesDoNotWaitForTheReader) {
   Pair pair = Connect();
