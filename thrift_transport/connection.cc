@@ -42,12 +42,34 @@ uint32_t Connection::Read(uint8_t* to, uint32_t size, int timeout_ms) {
   if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
   if (absl::IsCancelled(status)) Throw(TTransportException::INTERRUPTED, status);
   if (!status.ok()) return 0;
-  return arrived_.Take(to, size);
+  const uint32_t taken = arrived_.Take(to, size);
+  TellReadiness();
+  return taken;
 }
 
-bool Connection::Peek(int timeout_ms) { return Fill(DeadlineOf(timeout_ms)).ok(); }
+bool Connection::Peek(int timeout_ms) {
+  const bool more = Fill(DeadlineOf(timeout_ms)).ok();
+  TellReadiness();
+  return more;
+}
 
-bool Connection::Readable() { return !absl::IsDeadlineExceeded(Fill(Deadline::min())); }
+bool Connection::Readable() {
+  const bool readable = !absl::IsDeadlineExceeded(Fill(Deadline::min()));
+  TellReadiness();
+  return readable;
+}
+
+int Connection::Descriptor() {
+  if (readiness_ == nullptr) readiness_ = stream_->ShowReadiness();
+  if (readiness_ == nullptr) return -1;
+  TellReadiness();
+  return readiness_->fd();
+}
+
+void Connection::Tell() {
+  readiness_->Tell(
+      [this] { return !arrived_.empty() || stream_->TryRead(Arrived::kMostTaken, arrived_.Refill()).has_value(); });
+}
 
 void Connection::Write(const uint8_t* from, uint32_t size, int timeout_ms) {
   if (written_.size() + size <= kMostGathered) {
@@ -70,20 +92,28 @@ void Connection::Flush(int timeout_ms) {
 }
 
 void Connection::Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms) {
+  size_t size = 0;
+  for (const stream::ConstBytes& buffer : buffers) size += buffer.size();
   trace_.Sends();
   const absl::Status status = stream_->Write(buffers, DeadlineOf(timeout_ms));
-  trace_.Sent(written_.size());
+  trace_.Sent(size);
   written_.clear();
   writer_.store(std::thread::id(), std::memory_order_relaxed);
   if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
-  if (!status.ok()) Throw(TTransportException::NOT_OPEN, status);
+  if (!status.ok() && !Taken(status)) Throw(TTransportException::NOT_OPEN, status);
+}
+
+// A write that has failed because nobody reads any more: whether it is as good as sent.
+bool Connection::Taken(const absl::Status& status) {
+  return !client_ && absl::IsUnavailable(status) && after_the_end_.TakesOne();
 }
 
 uint32_t Connection::TryWrite(const uint8_t* from, uint32_t size) {
   const stream::ConstBytes bytes = BytesOf(from, size);
   const absl::StatusOr<size_t> taken = stream_->TryWrite({&bytes, 1});
-  if (!taken.ok()) Throw(TTransportException::NOT_OPEN, taken.status());
-  return static_cast<uint32_t>(*taken);
+  if (taken.ok()) return static_cast<uint32_t>(*taken);
+  if (!Taken(taken.status())) Throw(TTransportException::NOT_OPEN, taken.status());
+  return size;
 }
 
 void Connection::Close() {

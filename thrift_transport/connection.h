@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "core/stream/blocking_stream.h"
+#include "core/stream/readiness.h"
 #include "thrift_transport/arrived.h"
 #include "thrift_transport/call_trace.h"
+#include "thrift_transport/write_after_the_end.h"
 
 namespace skein::thrift_transport {
 
@@ -20,7 +22,7 @@ namespace skein::thrift_transport {
 class Connection {
  public:
   Connection(bool client, std::unique_ptr<stream::BlockingStream> stream)
-      : stream_(std::move(stream)), trace_(client, stream_->path()) {}
+      : stream_(std::move(stream)), client_(client), trace_(client, stream_->path()) {}
 
   // Timeouts are Thrift's: milliseconds, 0 for none. TTransportException: TIMED_OUT, INTERRUPTED.
   // 0 bytes: the peer has closed, or gone.
@@ -31,9 +33,14 @@ class Connection {
   bool Readable();
   // Of what has arrived in one piece: null if it is less than `*size`.
   const uint8_t* Borrow(uint32_t* size) const { return arrived_.Borrow(size); }
-  void Consume(uint32_t size) { arrived_.Consume(size); }
+  void Consume(uint32_t size) {
+    arrived_.Consume(size);
+    TellReadiness();
+  }
+  // Readable from now on while Readable() is true. Made at the first call; -1: there is none to be had.
+  int Descriptor();
 
-  // TTransportException: TIMED_OUT; NOT_OPEN, the peer has gone.
+  // TTransportException: TIMED_OUT; NOT_OPEN, the peer has closed, or gone (at a server see WriteAfterTheEnd).
   void Write(const uint8_t* from, uint32_t size, int timeout_ms);
   void Flush(int timeout_ms);
   // What this thread has written. (What another one does just now is its own to flush.)
@@ -49,15 +56,26 @@ class Connection {
 
  private:
   absl::Status Fill(Deadline deadline);
+  // Whenever what has arrived may have changed.
+  void TellReadiness() {
+    if (readiness_ != nullptr) [[unlikely]]
+      Tell();
+  }
+  void Tell();
   void Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms);
+  bool Taken(const absl::Status& status);
 
   const std::unique_ptr<stream::BlockingStream> stream_;
+  const bool client_;
   CallTrace trace_;
 
-  Arrived arrived_;  // the reader's
+  // The reader's.
+  Arrived arrived_;
+  stream::Readiness* readiness_ = nullptr;  // null: nobody has asked for a descriptor
 
   // The writer's.
   std::vector<std::byte> written_;
+  WriteAfterTheEnd after_the_end_;
   std::atomic<std::thread::id> writer_;  // relaxed: of whoever has something unflushed; only it acts on that
 };
 

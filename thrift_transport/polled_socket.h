@@ -1,9 +1,8 @@
 // A connection of TNonblockingServer's: a TSocket whose descriptor polls truthfully, by libevent or whatever else, also
 // when its bytes come over a stream.
 //
-// Its descriptor is then an eventfd: readable while there is something to read (the end included), not writable while
-// nothing can be written. libevent watches for one of the two at a time, so one counter says both: 0 nothing to read, 1
-// something, its largest value nothing can be written.
+// Its descriptor is then an eventfd (core/stream/readiness.h): readable while there is something to read (the end
+// included), not writable while nothing can be written.
 #ifndef SKEIN_THRIFT_TRANSPORT_POLLED_SOCKET_H_
 #define SKEIN_THRIFT_TRANSPORT_POLLED_SOCKET_H_
 
@@ -11,10 +10,12 @@
 
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "core/link/link_room.h"
 #include "core/stream/stream.h"
 #include "thrift_transport/arrived.h"
 #include "thrift_transport/path_list.h"
+#include "thrift_transport/write_after_the_end.h"
 
 namespace skein::thrift_transport {
 
@@ -35,19 +36,21 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
   void close() override;
 
  private:
-  class Readiness;
+  class Told;
 
   bool Fill();
+  absl::StatusOr<size_t> WriteSome(stream::ConstBytes bytes);
 
   // The owner's, once socket_ is the eventfd.
   int tcp_ = -1;
   std::shared_ptr<stream::Stream> stream_;
-  std::shared_ptr<Readiness> readiness_;
+  std::shared_ptr<Told> told_;
   std::shared_ptr<link::LinkRoom> room_;
   std::shared_ptr<link::Lifeline> lifeline_;
   ListedPath listed_;
   Arrived arrived_;
   bool ended_ = false;
+  WriteAfterTheEnd after_the_end_;
 };
 
 }  // namespace skein::thrift_transport

@@ -245,6 +245,13 @@ void TSkeinSocket::consume(uint32_t len) {
   skein_->connection()->Consume(len);
 }
 
+THRIFT_SOCKET TSkeinSocket::getSocketFD() {
+  if (skein_->connection() == nullptr || InForkedChild()) return socket_;
+  const int descriptor = skein_->connection()->Descriptor();
+  if (descriptor < 0) throw TTransportException(TTransportException::UNKNOWN, "skein: no descriptor to wait on", errno);
+  return descriptor;
+}
+
 std::string TSkeinSocket::getSkeinPath() const { return skein_->path(); }
 std::string TSkeinSocket::getSkeinReason() const { return skein_->reason(); }
 

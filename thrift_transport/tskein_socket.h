@@ -50,6 +50,15 @@ class SKEIN_EXPORT TSkeinSocket
   const uint8_t* borrow(uint8_t* buf, uint32_t* len);
   void consume(uint32_t len);
 
+  // To wait on, by the thread that reads: readable while there is something to read, the end included. Over a stream it
+  // is a descriptor of its own, made at the first call, good for nothing but poll(2) and its kin, and closed with the
+  // socket. TTransportException (UNKNOWN): there is none to be had. At a server, ask after the first read: before that
+  // it is not known how the client's bytes come.
+  //
+  // Thrift's is not virtual: by a pointer to TSocket, or as `TSocket::getSocketFD()`, it is the TCP connection's, which
+  // takes options and tells addresses, but is silent over a stream until the end.
+  THRIFT_SOCKET getSocketFD();
+
   // How this connection runs: "shm", "rdma:...", "tcp"; empty before that is known.
   std::string getSkeinPath() const;
   // Why not by a better one; empty when there is none.

@@ -128,7 +128,7 @@ TEST_F(PolledSocketTest, TheEndIsReadable) {
 TEST_F(PolledSocketTest, ADeadPeerIsTheEnd) {
   const auto client = Connect();
   const std::shared_ptr<TSocket> socket = Accept();
-  shutdown(client->getSocketFD(), SHUT_RDWR);  // as the kernel does for a process that dies
+  shutdown(client->TSocket::getSocketFD(), SHUT_RDWR);  // as the kernel does for a process that dies
   EXPECT_TRUE(Is(POLLIN, socket->getSocketFD(), kSoonMs));
   uint8_t byte = 0;
   EXPECT_EQ(socket->read(&byte, 1), 0);

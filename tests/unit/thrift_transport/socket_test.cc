@@ -28,18 +28,6 @@ using ::testing::HasSubstr;
 
 TSkeinOptions With(const std::string& mode) { return TSkeinOptions().set("mode", mode); }
 
-// What `act` throws.
-template <class Act>
-TTransportException Thrown(Act act) {
-  try {
-    act();
-  } catch (const TTransportException& exception) {
-    return exception;
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return TTransportException();
-}
-
 class TSkeinSocketTest : public testing::Test {
  protected:
   TSkeinSocketTest() {

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "gtest/gtest.h"
+
 namespace skein::thrift_transport {
 
 using apache::thrift::transport::TServerSocket;
@@ -70,6 +72,18 @@ inline std::string ReadText(TTransport& transport, size_t size) {
   std::string text(size, '\0');
   transport.readAll(reinterpret_cast<uint8_t*>(text.data()), static_cast<uint32_t>(size));
   return text;
+}
+
+// What `act` throws.
+template <class Act>
+TTransportException Thrown(Act act) {
+  try {
+    act();
+  } catch (const TTransportException& exception) {
+    return exception;
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return TTransportException();
 }
 
 // Everything comes back as it came, until the client closes.
