@@ -47,6 +47,19 @@ std::unique_ptr<BlockingStream> ThreadStreams::Block(std::shared_ptr<Stream> str
   return std::make_unique<BlockingStream>(std::move(stream), std::move(room), tcp);
 }
 
+std::shared_ptr<progress::Reminders> ThreadStreams::Reminders() {
+  std::shared_ptr<progress::Reminders> made;
+  {
+    MutexLock lock(&mu_);
+    if (reminders_ != nullptr) return reminders_;
+    made = std::make_shared<progress::Reminders>();
+    if (!made->valid()) return nullptr;
+    reminders_ = made;
+  }
+  caretaker_.Add(made);
+  return made;
+}
+
 void ThreadStreams::Watch(std::shared_ptr<progress::Source> source) {
   std::shared_ptr<link::Link> link = std::dynamic_pointer_cast<link::Link>(source);
   if (link == nullptr) return caretaker_.Add(std::move(source));

@@ -4,8 +4,11 @@
 
 #include <memory>
 
+#include "absl/base/thread_annotations.h"
+#include "core/base/mutex.h"
 #include "core/link/link_rooms.h"
 #include "core/progress/caretaker.h"
+#include "core/progress/reminders.h"
 #include "core/stream/blocking_stream.h"
 #include "core/stream/stream.h"
 
@@ -24,11 +27,16 @@ class ThreadStreams final : public progress::Waiter {
   // For who does not block: the caretaker polls for it, and looks at what it adds there.
   std::shared_ptr<link::LinkRoom> RoomOf(const Stream& stream) { return rooms_.Of(stream.link()); }
 
+  // Of whoever uses a stream: the caretaker reminds. Made at the first call; null: there is no timer to be had.
+  std::shared_ptr<progress::Reminders> Reminders() ABSL_LOCKS_EXCLUDED(mu_);
+
   void Watch(std::shared_ptr<progress::Source> source) override;
 
  private:
   progress::Caretaker caretaker_;
   link::LinkRooms rooms_;
+  Mutex mu_;
+  std::shared_ptr<progress::Reminders> reminders_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace skein::stream
