@@ -2,6 +2,7 @@
 
 #include <thrift/transport/TTransportException.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -12,7 +13,6 @@ namespace {
 
 using apache::thrift::transport::TTransportException;
 
-constexpr size_t kMostGathered = 32 << 10;
 constexpr int kPartingMs = 100;
 
 Deadline DeadlineOf(int timeout_ms) {
@@ -28,6 +28,11 @@ stream::ConstBytes BytesOf(const uint8_t* from, size_t size) {
 }
 
 }  // namespace
+
+Connection::~Connection() {
+  const InTurn turn(unflushed_->turn());
+  unflushed_->Close();
+}
 
 absl::Status Connection::Fill(Deadline deadline) {
   if (!arrived_.empty()) return absl::OkStatus();
@@ -72,22 +77,32 @@ void Connection::Tell() {
 }
 
 void Connection::Write(const uint8_t* from, uint32_t size, int timeout_ms) {
-  if (written_.size() + size <= kMostGathered) {
-    const stream::ConstBytes bytes = BytesOf(from, size);
-    if (written_.empty()) {
-      writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-      trace_.Gathers();
-    }
-    written_.insert(written_.end(), bytes.begin(), bytes.end());
-    return;
+  const InTurn turn(unflushed_->turn());
+  const stream::ConstBytes bytes = BytesOf(from, size);
+  if (unflushed_->empty()) {
+    writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    trace_.Gathers();
   }
-  const std::array<stream::ConstBytes, 2> both = {stream::ConstBytes(written_), BytesOf(from, size)};
+  if (unflushed_->Gather(bytes)) return;
+  const std::array<stream::ConstBytes, 2> both = {unflushed_->bytes(), bytes};
   Send(both, timeout_ms);
 }
 
 void Connection::Flush(int timeout_ms) {
-  if (written_.empty()) return;
-  const stream::ConstBytes bytes(written_);
+  const InTurn turn(unflushed_->turn());
+  unflushed_->ProgramFlushes();
+  SendUnflushed(timeout_ms);
+}
+
+void Connection::FlushOwn(int timeout_ms) {
+  if (writer_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return;
+  const InTurn turn(unflushed_->turn());
+  SendUnflushed(timeout_ms);
+}
+
+void Connection::SendUnflushed(int timeout_ms) {
+  if (unflushed_->empty()) return;
+  const stream::ConstBytes bytes = unflushed_->bytes();
   Send({&bytes, 1}, timeout_ms);
 }
 
@@ -97,7 +112,7 @@ void Connection::Send(absl::Span<const stream::ConstBytes> buffers, int timeout_
   trace_.Sends();
   const absl::Status status = stream_->Write(buffers, DeadlineOf(timeout_ms));
   trace_.Sent(size);
-  written_.clear();
+  unflushed_->SentAll();
   writer_.store(std::thread::id(), std::memory_order_relaxed);
   if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
   if (!status.ok() && !Taken(status)) Throw(TTransportException::NOT_OPEN, status);
@@ -109,11 +124,14 @@ bool Connection::Taken(const absl::Status& status) {
 }
 
 uint32_t Connection::TryWrite(const uint8_t* from, uint32_t size) {
-  const stream::ConstBytes bytes = BytesOf(from, size);
-  const absl::StatusOr<size_t> taken = stream_->TryWrite({&bytes, 1});
-  if (taken.ok()) return static_cast<uint32_t>(*taken);
-  if (!Taken(taken.status())) Throw(TTransportException::NOT_OPEN, taken.status());
-  return size;
+  const InTurn turn(unflushed_->turn());
+  const size_t before = unflushed_->bytes().size();
+  const std::array<stream::ConstBytes, 2> both = {unflushed_->bytes(), BytesOf(from, size)};
+  const absl::StatusOr<size_t> taken = stream_->TryWrite(both);
+  if (!taken.ok() && !Taken(taken.status())) Throw(TTransportException::NOT_OPEN, taken.status());
+  const size_t sent = taken.ok() ? *taken : before + size;
+  unflushed_->Sent(std::min(sent, before));
+  return static_cast<uint32_t>(sent - std::min(sent, before));
 }
 
 void Connection::Close() {

@@ -8,12 +8,13 @@
 #include <memory>
 #include <thread>
 #include <utility>
-#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "core/stream/blocking_stream.h"
 #include "core/stream/readiness.h"
 #include "thrift_transport/arrived.h"
 #include "thrift_transport/call_trace.h"
+#include "thrift_transport/unflushed.h"
 #include "thrift_transport/write_after_the_end.h"
 
 namespace skein::thrift_transport {
@@ -21,8 +22,14 @@ namespace skein::thrift_transport {
 // One thread may read while another writes.
 class Connection {
  public:
-  Connection(bool client, std::unique_ptr<stream::BlockingStream> stream)
-      : stream_(std::move(stream)), client_(client), trace_(client, stream_->path()) {}
+  // `reminders`: null where none are to be had; then each write is sent at once.
+  Connection(bool client, std::unique_ptr<stream::BlockingStream> stream,
+             std::shared_ptr<progress::Reminders> reminders)
+      : stream_(std::move(stream)),
+        client_(client),
+        trace_(client, stream_->path()),
+        unflushed_(std::make_shared<Unflushed>(*stream_, std::move(reminders))) {}
+  ~Connection();
 
   // Timeouts are Thrift's: milliseconds, 0 for none. TTransportException: TIMED_OUT, INTERRUPTED.
   // 0 bytes: the peer has closed, or gone.
@@ -44,10 +51,8 @@ class Connection {
   void Write(const uint8_t* from, uint32_t size, int timeout_ms);
   void Flush(int timeout_ms);
   // What this thread has written. (What another one does just now is its own to flush.)
-  void FlushOwn(int timeout_ms) {
-    if (writer_.load(std::memory_order_relaxed) == std::this_thread::get_id()) Flush(timeout_ms);
-  }
-  // What goes at once; nothing may be unflushed.
+  void FlushOwn(int timeout_ms);
+  // What goes at once, behind all that is unflushed.
   uint32_t TryWrite(const uint8_t* from, uint32_t size);
 
   // Waits a little for what was not flushed, and for last words.
@@ -62,7 +67,10 @@ class Connection {
       Tell();
   }
   void Tell();
-  void Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms);
+  // In the writer's turn.
+  void Send(absl::Span<const stream::ConstBytes> buffers, int timeout_ms)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(unflushed_->turn());
+  void SendUnflushed(int timeout_ms) ABSL_EXCLUSIVE_LOCKS_REQUIRED(unflushed_->turn());
   bool Taken(const absl::Status& status);
 
   const std::unique_ptr<stream::BlockingStream> stream_;
@@ -74,7 +82,7 @@ class Connection {
   stream::Readiness* readiness_ = nullptr;  // null: nobody has asked for a descriptor
 
   // The writer's.
-  std::vector<std::byte> written_;
+  const std::shared_ptr<Unflushed> unflushed_;
   WriteAfterTheEnd after_the_end_;
   std::atomic<std::thread::id> writer_;  // relaxed: of whoever has something unflushed; only it acts on that
 };

@@ -42,7 +42,8 @@ class TSkeinSocket::Skein {
     }
     if (greeted.stream == nullptr) return;
     stream::ThreadStreams& threads = Runtime::Get().WaitingAs(options()).threads;
-    connection_ = std::make_unique<Connection>(client_, threads.Block(std::move(greeted.stream), tcp));
+    connection_ =
+        std::make_unique<Connection>(client_, threads.Block(std::move(greeted.stream), tcp), threads.Reminders());
     if (interrupted_) connection_->stream().Interrupt();
   }
   void SettleOnTcp(Fallback why, int tcp) { Settle({nullptr, std::move(why)}, tcp); }

@@ -3,9 +3,10 @@
 //
 //     auto socket = std::make_shared<skein::thrift_transport::TSkeinSocket>("host", 9090);
 //
-// What is written goes out by flush() (all generated code calls it), by the next read() or peek(), or when more than
-// 32 KiB have come together; so a message is one message of Skein's, without a TBufferedTransport on top, which would
-// only copy once more. One thread may read while another writes; at a server, from the first read on.
+// What is written goes out by flush() (all generated code calls it), by the next read() or peek(), when more than 32
+// KiB have come together, or some milliseconds later (for a program that does not flush, later writes at once); so a
+// message is one message of Skein's, without a TBufferedTransport on top, which would only copy once more. One thread
+// may read while another writes; at a server, from the first read on.
 #ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
 #define SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
 

@@ -8,6 +8,7 @@
 
 #include "core/base/unique_fd.h"
 #include "core/link/link_room.h"
+#include "core/progress/reminders.h"
 #include "tests/instructions/hot_path.h"
 #include "tests/unit/stream/two_ends.h"
 #include "thrift_transport/connection.h"
@@ -56,8 +57,9 @@ class OneSocketPair {
   const UniqueFd silent_{eventfd(0, EFD_CLOEXEC)};  // in place of the TCP connection
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm};
   stream::TwoEnds::Pair pair_ = ends_.Connect();
-  Connection client_{true, Block(pair_.client)};
-  Connection server_{false, Block(pair_.server)};
+  const std::shared_ptr<progress::Reminders> reminders_ = std::make_shared<progress::Reminders>();  // nobody reminds
+  Connection client_{true, Block(pair_.client), reminders_};
+  Connection server_{false, Block(pair_.server), reminders_};
 };
 
 Operation RoundTrip() {
