@@ -78,11 +78,10 @@ void CheckAddress(const Options& options, bool is_path) {
                             "skein: required, but there is none over a UNIX socket's path");
 }
 
-Greeted SayHello(int fd, const Options& options) {
+Greeted SayHello(int fd, const Options& options, Deadline deadline) {
   Runtime::Waiting& waiting = Runtime::Get().WaitingAs(options);
   const stream::Streams& streams = waiting.streams.For(options);
   const stream::Route route = stream::RouteOf(fd);
-  const Deadline deadline = After(options.negotiation_timeout);
   const auto attempt = streams.connector->Begin(route);
   if (!attempt.ok()) return No(FallbackOf(attempt.status()), /*goes_on=*/true);
   if (!Send(fd, absl::StrCat(kOpening, stream::Frame((*attempt)->offer())))) {

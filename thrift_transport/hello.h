@@ -34,8 +34,8 @@ struct Greeted {
   bool plain = false;
 };
 
-// The client's end, on a connected socket. Blocks for as long as the negotiation may take.
-Greeted SayHello(int fd, const Options& options);
+// The client's end, on a connected socket. Blocks for as long as the negotiation may take, until `deadline` at most.
+Greeted SayHello(int fd, const Options& options, Deadline deadline);
 
 // The server's end.
 enum class First : uint8_t { kNothing, kEnd, kHello, kOther };

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -54,6 +55,7 @@ class TSkeinSocket::Skein {
     connection_ = nullptr;
     listed_ = nullptr;
     settled_ = false;
+    interrupted_ = false;
   }
 
   // Any thread.
@@ -121,7 +123,7 @@ void TSkeinSocket::open() {
   if (!required && plain_peers.Contains(peer, SteadyNow())) {
     return skein_->SettleOnTcp({FallbackCode::kNegativeCache, {}}, socket_);
   }
-  Greeted greeted = SayHello(socket_, options);
+  Greeted greeted = SayHello(socket_, options, negotiationEnd());
   if (greeted.stream == nullptr && required) refuse(ToString(greeted.why));
   if (greeted.stream == nullptr && !greeted.goes_on) {
     TSocket::close();
@@ -131,6 +133,15 @@ void TSkeinSocket::open() {
     if (greeted.plain) plain_peers.Add(peer, now + options.negative_cache, now);
   }
   skein_->Settle(std::move(greeted), socket_);
+}
+
+// A program that sets limits counts on them: over TCP a server that is slow to accept costs an open() nothing.
+Deadline TSkeinSocket::negotiationEnd() const {
+  absl::Duration longest = skein_->options().negotiation_timeout;
+  for (const int limit_ms : {connTimeout_, recvTimeout_}) {
+    if (limit_ms > 0) longest = std::min(longest, absl::Milliseconds(limit_ms));
+  }
+  return After(longest);
 }
 
 void TSkeinSocket::refuse(const std::string& why) {
@@ -166,7 +177,7 @@ bool TSkeinSocket::decide() {
       if (first == First::kEnd || (first == First::kOther && !required)) break;
       if (first == First::kOther) return decline({FallbackCode::kPeerNotSkein, {}});
       hello = true;
-      deadline = After(skein_->options().negotiation_timeout);
+      deadline = negotiationEnd();
     }
     const absl::StatusOr<bool> whole = reader.Read(socket_);
     if (!whole.ok()) break;

@@ -13,6 +13,7 @@
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TVirtualTransport.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -38,8 +39,9 @@ class SKEIN_EXPORT TSkeinSocket
                const Configuration& config = {});
   ~TSkeinSocket() override;
 
-  // Connects, and asks the server for Skein. With mode require: TTransportException (NOT_OPEN) that says why there is
-  // none.
+  // Connects, and asks the server for Skein: it waits for the answer for as long as the option negotiation_timeout, the
+  // connect timeout and the receive timeout all allow. After that it connects a second time, for TCP. With mode
+  // require: TTransportException (NOT_OPEN) that says why there is none.
   void open() override;
   void close() override;
   bool peek() override;
@@ -65,13 +67,14 @@ class SKEIN_EXPORT TSkeinSocket
   // Why not by a better one; empty when there is none.
   std::string getSkeinReason() const;
 
-  // Any thread: over Skein, reads that wait and all that are to come throw TTransportException (INTERRUPTED). Over TCP
-  // TServerSocket::interruptChildren does that.
+  // Any thread: over Skein, reads that wait and all that are to come, until close(), throw TTransportException
+  // (INTERRUPTED). Over TCP TServerSocket::interruptChildren does that.
   void interrupt();
 
  private:
   class Skein;
 
+  std::chrono::steady_clock::time_point negotiationEnd() const;
   bool overStream();
   bool decide();
   bool decline(Fallback why);

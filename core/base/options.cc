@@ -107,7 +107,7 @@ constexpr OptionSpec kTable[] = {
      }},
     {"negotiation_timeout", "1000", "10 .. 60000", "ms",
      "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP; "
-     "a client connects anew, for TCP.",
+     "a client connects anew, for TCP. Thrift: no longer than the socket's own connect and receive timeouts.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 10, 60000, &options.negotiation_timeout);
      }},

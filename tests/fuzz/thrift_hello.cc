@@ -51,7 +51,7 @@ void BeClient(absl::string_view bytes) {
   const SocketPair pair = MakeSocketPair();
   SendPiece(pair.peers.get(), bytes);
   shutdown(pair.peers.get(), SHUT_WR);
-  CheckGreeted(thrift_transport::SayHello(pair.own.get(), Prefer()));
+  CheckGreeted(thrift_transport::SayHello(pair.own.get(), Prefer(), After(Prefer().negotiation_timeout)));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
@@ -59,6 +60,21 @@ TEST_F(TSkeinSocketTest, TellsTheProgramOfItsCalls) {
   ASSERT_GE(told.size(), 2);
   EXPECT_EQ(told[0].path, "shm");
   EXPECT_THAT(told[0].intervals, testing::Contains(testing::Field(&TracedInterval::work, "wire")));
+}
+
+TEST_F(TSkeinSocketTest, TellsHowLargeACallIsThatIsWrittenInOnePiece) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0, With("require")), Echo);
+  const auto client = Open(server);
+  std::promise<uint32_t> told;  // once
+  const absl::Cleanup none_later = [] { TraceCalls(0, nullptr); };
+  TraceCalls(1, [&, first = true](const TracedCall& call) mutable {
+    if (call.client && std::exchange(first, false)) told.set_value(call.bytes);
+  });
+  const std::string text(100'000, 'x');
+  WriteText(*client, text);
+  client->flush();
+  EXPECT_TRUE(ReadText(*client, text.size()) == text);
+  EXPECT_EQ(told.get_future().get(), text.size());
 }
 
 TEST_F(TSkeinSocketTest, EchoesOverSharedMemory) {
@@ -165,6 +181,18 @@ TEST_F(TSkeinSocketTest, InterruptChildrenEndsReadsThatWait) {
   reading.get_future().wait();
   socket->interruptChildren();
   EXPECT_EQ(type.get_future().get(), TTransportException::INTERRUPTED);
+}
+
+TEST_F(TSkeinSocketTest, AnInterruptEndsWithTheConnectionThatItCameTo) {
+  Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
+  const auto client = Open(server);
+  client->interrupt();
+  EXPECT_EQ(Thrown([&] { ReadText(*client, 1); }).getType(), TTransportException::INTERRUPTED);
+  client->close();
+  client->open();
+  EXPECT_EQ(client->getSkeinPath(), "shm");
+  WriteText(*client, "hello");
+  EXPECT_EQ(ReadText(*client, 5), "hello");
 }
 
 // Before the client has said what it is, and after.
