@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <thrift/Thrift.h>
 #include <unistd.h>
 
@@ -34,18 +35,37 @@ TSkeinNonblockingServerSocket::~TSkeinNonblockingServerSocket() {
   forgetPair();
 }
 
+// A server may have closed it, and something else may have its number since. No two sockets that are open have one
+// inode.
+bool TSkeinNonblockingServerSocket::readyIsOurs() const {
+  struct stat now = {};
+  return ready_ != THRIFT_INVALID_SOCKET && fstat(ready_, &now) == 0 && S_ISSOCK(now.st_mode) &&
+         now.st_ino == readyInode_;
+}
+
+std::string TSkeinNonblockingServerSocket::makePair() {
+  THRIFT_SOCKET pair[2];
+  struct stat made = {};
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
+    return std::string(ErrnoStatus(errno, "make a pair of sockets").message());
+  }
+  tell_ = pair[0];
+  ready_ = pair[1];
+  if (fstat(ready_, &made) != 0) return std::string(ErrnoStatus(errno, "look at a socket").message());
+  readyInode_ = made.st_ino;
+  return "";
+}
+
 void TSkeinNonblockingServerSocket::forgetPair() {
+  if (readyIsOurs()) ::close(ready_);
   if (tell_ != THRIFT_INVALID_SOCKET) ::close(tell_);
-  if (ready_ != THRIFT_INVALID_SOCKET && !given_) ::close(ready_);
   tell_ = ready_ = THRIFT_INVALID_SOCKET;
-  given_ = false;
 }
 
 void TSkeinNonblockingServerSocket::listen() {
   const Options& options = options_.get();
   CheckAddress(options, isUnixDomainSocket());
   if (acceptor_ != nullptr) close();
-  forgetPair();
   TNonblockingServerSocket::listen();
   if (options.mode == Mode::kOff) return;
   const std::string why = startAcceptor();
@@ -60,12 +80,11 @@ void TSkeinNonblockingServerSocket::listen() {
 }
 
 std::string TSkeinNonblockingServerSocket::startAcceptor() {
-  THRIFT_SOCKET pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0) {
-    return std::string(ErrnoStatus(errno, "make a pair of sockets").message());
+  // A pair that a server may still poll, and will close, serves on.
+  if (!readyIsOurs()) {
+    forgetPair();
+    if (std::string why = makePair(); !why.empty()) return why;
   }
-  tell_ = pair[0];
-  ready_ = pair[1];
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor = Acceptor::Start(
       TNonblockingServerSocket::getSocketFD(),
       [this] { return std::static_pointer_cast<PolledSocket>(TNonblockingServerSocket::acceptImpl()); }, options_.get(),
@@ -77,12 +96,14 @@ std::string TSkeinNonblockingServerSocket::startAcceptor() {
 
 void TSkeinNonblockingServerSocket::close() {
   acceptor_ = nullptr;
+  // What was to be accepted is not there any more.
+  for (char byte = 0; readyIsOurs() && recv(ready_, &byte, 1, 0) > 0;) {
+  }
   TNonblockingServerSocket::close();
 }
 
 THRIFT_SOCKET TSkeinNonblockingServerSocket::getSocketFD() {
   if (acceptor_ == nullptr) return TNonblockingServerSocket::getSocketFD();
-  given_ = true;
   return ready_;
 }
 

@@ -10,6 +10,7 @@
 
 #include <thrift/transport/TNonblockingServerSocket.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -31,7 +32,8 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   // TTransportException: NOT_OPEN; BAD_ARGS, an option is wrong.
   void listen() override;
   void close() override;
-  // Readable while a connection can be accepted. The server that asks for it closes it, as TNonblockingServer does.
+  // Readable while a connection can be accepted. Whoever asks may close it, as TNonblockingServer does with what it has
+  // been given, or leave that to this.
   THRIFT_SOCKET getSocketFD() override;
 
  protected:
@@ -39,7 +41,9 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   std::shared_ptr<apache::thrift::transport::TSocket> createSocket(THRIFT_SOCKET client) override;
 
  private:
-  // Why there is none; empty: it runs.
+  bool readyIsOurs() const;
+  // Why not; empty: done.
+  std::string makePair();
   std::string startAcceptor();
   void forgetPair();
 
@@ -48,7 +52,7 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   // it when this is closed: so it stays, and is quiet.
   THRIFT_SOCKET tell_ = THRIFT_INVALID_SOCKET;
   THRIFT_SOCKET ready_ = THRIFT_INVALID_SOCKET;
-  bool given_ = false;  // the server closes `ready_`
+  uint64_t readyInode_ = 0;  // of `ready_`: what has another one there is not ours
   // Null: mode off, not listening, or refused a thread or a descriptor: then connections are Thrift's own.
   std::unique_ptr<Acceptor> acceptor_;
 };

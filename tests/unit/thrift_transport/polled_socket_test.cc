@@ -1,5 +1,7 @@
 // Connections of a nonblocking server: what their descriptors say is true.
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <thrift/Thrift.h>
 
 #include <cerrno>
@@ -8,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/refused_call.h"
@@ -189,6 +192,43 @@ TEST_F(PolledSocketTest, ClosedUnderItsServerItIsQuiet) {
   Accept();
   server_.close();
   EXPECT_FALSE(Is(POLLIN | POLLHUP, fd_, 20));
+}
+
+TEST_F(PolledSocketTest, AskedForItsDescriptorByWhoeverDoesNotCloseItItLeavesNone) {
+  const auto one = [] {
+    TSkeinNonblockingServerSocket server(0);
+    server.listen();
+    EXPECT_GE(server.getSocketFD(), 0);
+  };
+  const auto lowest = [] { return UniqueFd(dup(0)).get(); };
+  const int before = lowest();
+  for (int i = 0; i < 3; ++i) one();
+  EXPECT_EQ(lowest(), before);
+}
+
+TEST_F(PolledSocketTest, WhatHasTheNumberOfItsDescriptorLaterStaysOpen) {
+  auto server = std::make_unique<TSkeinNonblockingServerSocket>(0);
+  server->listen();
+  const int fd = server->getSocketFD();
+  const UniqueFd original(socket(AF_UNIX, SOCK_STREAM, 0));
+  const UniqueFd other(dup2(original.get(), fd));  // closes it first, as ~TNonblockingServer does
+  ASSERT_EQ(other.get(), fd);
+  server = nullptr;
+  EXPECT_NE(fcntl(fd, F_GETFD), -1);
+}
+
+TEST_F(PolledSocketTest, ListensAgainWithTheSameDescriptor) {
+  {
+    const std::unique_ptr<TSkeinSocket> client = Connect();  // whom nobody accepts
+    EXPECT_TRUE(Is(POLLIN, fd_, kSoonMs));
+  }
+  server_.close();
+  EXPECT_FALSE(Is(POLLIN | POLLHUP, fd_, 0));
+  server_.listen();
+  EXPECT_EQ(server_.getSocketFD(), fd_);
+  const std::unique_ptr<TSkeinSocket> client = Connect();
+  EXPECT_NE(Accept(), nullptr);
+  EXPECT_FALSE(Is(POLLIN, fd_, 0));
 }
 
 TEST_F(PolledSocketTest, WhenItsServerHasGoneNobodyCanConnect) {
