@@ -1,10 +1,10 @@
 #include "thrift_transport/tskein_durable_processor.h"
 
+#include <thrift/transport/TSSLSocket.h>
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TTransportException.h>
 
 #include <algorithm>
-#include <typeinfo>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -18,7 +18,6 @@
 #include "thrift_transport/durable_errors.h"
 #include "thrift_transport/durable_execution.h"
 #include "thrift_transport/told_apart.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -27,6 +26,7 @@ using apache::thrift::TProcessor;
 using apache::thrift::protocol::TProtocol;
 using apache::thrift::protocol::TProtocolFactory;
 using apache::thrift::transport::TSocket;
+using apache::thrift::transport::TSSLSocket;
 using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 
@@ -89,10 +89,9 @@ class TSkeinDurableProcessor::Impl {
   const durable::CallService& service() const { return *service_; }
 
   void Serve(const std::shared_ptr<TTransport>& transport) ABSL_LOCKS_EXCLUDED(mu_) {
-    const TTransport& below = *transport;
-    if (typeid(below) != typeid(TSocket) && typeid(below) != typeid(TSkeinSocket)) {
+    if (dynamic_cast<TSocket*>(transport.get()) == nullptr || dynamic_cast<TSSLSocket*>(transport.get()) != nullptr) {
       throw TTransportException(TTransportException::BAD_ARGS,
-                                "skein: durable calls come over TSocket or TSkeinSocket");
+                                "skein: durable calls come over TSocket or TSkeinSocket, and not over TLS");
     }
     DurableConnection connection(transport, service_->largest_request() + durable::kMessageOverhead,
                                  {.unsent = most_unsent_});

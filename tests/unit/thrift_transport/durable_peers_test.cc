@@ -3,9 +3,14 @@
 #include <thrift/protocol/TCompactProtocol.h>
 #include <thrift/protocol/TJSONProtocol.h>
 #include <thrift/transport/TBufferTransports.h>
+#include <thrift/transport/TSSLServerSocket.h>
+#include <thrift/transport/TSSLSocket.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <future>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/unique_fd.h"
@@ -25,6 +30,8 @@ using apache::thrift::transport::TBufferedTransportFactory;
 using apache::thrift::transport::TFramedTransport;
 using apache::thrift::transport::TFramedTransportFactory;
 using apache::thrift::transport::TMemoryBuffer;
+using apache::thrift::transport::TSSLServerSocket;
+using apache::thrift::transport::TSSLSocketFactory;
 using ::testing::HasSubstr;
 
 class DurablePeersTest : public DurableTest {
@@ -138,6 +145,65 @@ TEST_P(DurablePeersTest, AClientThatDoesNotReadHoldsLittleMemory) {
   EXPECT_LT(held, kMost);
   line.Close();
   serving.join();
+}
+
+// As programs have them that count bytes, or know their peers.
+class OwnSocket final : public TSocket {
+ public:
+  using TSocket::TSocket;
+};
+class OwnSkeinSocket final : public TSkeinSocket {
+ public:
+  using TSkeinSocket::TSkeinSocket;
+};
+class OwnServerSocket final : public TServerSocket {
+ public:
+  using TServerSocket::TServerSocket;
+  std::shared_ptr<TSocket> createSocket(THRIFT_SOCKET client) override { return std::make_shared<OwnSocket>(client); }
+};
+class OwnSkeinServerSocket final : public TSkeinServerSocket {
+ public:
+  using TSkeinServerSocket::TSkeinServerSocket;
+  std::shared_ptr<TSocket> createSocket(THRIFT_SOCKET client) override {
+    return std::make_shared<OwnSkeinSocket>(client, nullptr, Mode("prefer"));
+  }
+};
+
+TEST_P(DurablePeersTest, AProgramsOwnKindsOfSocketsAreServed) {
+  Serve();
+  std::shared_ptr<TServerSocket> socket;
+  if (GetParam() == Carrier::kTcp) {
+    socket = std::make_shared<OwnServerSocket>("localhost", 0);
+  } else {
+    socket = std::make_shared<OwnSkeinServerSocket>("localhost", 0, Mode("prefer"));
+  }
+  server_ = std::make_unique<Serving>(processor_, socket, std::make_shared<TSkeinDurableTransportFactory>());
+  port_ = server_->port();
+  Connect();
+  EXPECT_EQ(client_->append("line"), 1);
+  transport_->close();  // nobody interrupts these sockets when the server stops
+}
+
+TEST_P(DurablePeersTest, TlsIsRefusedWithTheReason) {
+  static std::promise<std::string> said;
+  said = {};
+  apache::thrift::GlobalOutput.setOutputFunction([](const char* text) {
+    if (std::string(text).find("skein:") != std::string::npos) said.set_value(text);  // once a connection
+  });
+  std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes raise it
+  const auto tls = std::make_shared<TSSLSocketFactory>();
+  tls->ciphers("AECDH:@SECLEVEL=0");  // no certificates: it is of no interest who speaks
+  const auto server_tls = std::make_shared<TSSLSocketFactory>();
+  server_tls->ciphers("AECDH:@SECLEVEL=0");
+  Serve();
+  server_ = std::make_unique<Serving>(processor_, std::make_shared<TSSLServerSocket>("localhost", 0, server_tls),
+                                      std::make_shared<TSkeinDurableTransportFactory>());
+  const std::shared_ptr<TSocket> client = tls->createSocket("localhost", server_->port());
+  client->open();
+  client->write(reinterpret_cast<const uint8_t*>("\xD5\r\n"), 3);
+  client->flush();
+  EXPECT_THAT(said.get_future().get(), testing::HasSubstr("not over TLS"));
+  client->close();
 }
 
 TEST_P(DurablePeersTest, AClosedTransportSaysSo) {
