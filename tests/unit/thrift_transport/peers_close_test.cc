@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <thrift/Thrift.h>
 
+#include <chrono>
 #include <future>
 #include <memory>
 #include <string>
@@ -93,7 +94,9 @@ TEST_F(PeersCloseTest, AServerGoesOnToTheNextCallOfAClientThatWaitedForNoReply) 
   Send(*client, "2");
   client = nullptr;
   closed.set_value();
-  EXPECT_EQ(third.get_future().get(), TTransportException::NOT_OPEN);
+  std::future<TTransportException::TTransportExceptionType> told = third.get_future();
+  ASSERT_EQ(told.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  EXPECT_EQ(told.get(), TTransportException::NOT_OPEN);
 }
 
 class PolledPeersCloseTest : public PeersCloseTest {
