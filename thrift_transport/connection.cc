@@ -77,14 +77,15 @@ void Connection::Tell() {
 }
 
 void Connection::Write(const uint8_t* from, uint32_t size, int timeout_ms) {
-  const InTurn turn(unflushed_->turn());
+  Unflushed& unflushed = *unflushed_;
+  const InTurn turn(unflushed.turn());
   const stream::ConstBytes bytes = BytesOf(from, size);
-  if (unflushed_->empty()) {
+  if (unflushed.empty()) {
     writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     trace_.Gathers();
   }
-  if (unflushed_->Gather(bytes)) return;
-  const std::array<stream::ConstBytes, 2> both = {unflushed_->bytes(), bytes};
+  if (unflushed.Gather(bytes)) return;
+  const std::array<stream::ConstBytes, 2> both = {unflushed.bytes(), bytes};
   Send(both, timeout_ms);
 }
 

@@ -1,17 +1,10 @@
 #include "thrift_transport/unflushed.h"
 
 namespace skein::thrift_transport {
-namespace {
 
-constexpr size_t kMostGathered = 32 << 10;
-
-}  // namespace
-
-bool Unflushed::Gather(stream::ConstBytes bytes) {
-  if (at_once_ || reminders_ == nullptr || bytes_.size() + bytes.size() > kMostGathered) return false;
-  if (!std::exchange(reminded_, true)) reminders_->Remind(weak_from_this());
-  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  return true;
+void Unflushed::Remind() {
+  reminded_ = true;
+  reminders_->Remind(weak_from_this());
 }
 
 void Unflushed::Sent(size_t size) { bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(size)); }
@@ -30,7 +23,7 @@ bool Unflushed::SendSome() {
   const stream::ConstBytes bytes(bytes_);
   const absl::StatusOr<size_t> taken = stream_->TryWrite({&bytes, 1});
   if (!taken.ok()) return false;
-  at_once_ = true;
+  most_ = 0;
   Sent(*taken);
   return !bytes_.empty();
 }

@@ -24,24 +24,35 @@ class Unflushed final : public progress::Reminder, public std::enable_shared_fro
  public:
   // Null: nothing is gathered, since nobody would send it.
   Unflushed(stream::BlockingStream& stream, std::shared_ptr<progress::Reminders> reminders)
-      : reminders_(std::move(reminders)), stream_(&stream) {}
+      : reminders_(std::move(reminders)), stream_(&stream), most_(reminders_ == nullptr ? 0 : kMostGathered) {}
 
   Turn& turn() ABSL_LOCK_RETURNED(turn_) { return turn_; }
 
   bool empty() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) { return bytes_.empty(); }
   stream::ConstBytes bytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) { return bytes_; }
   // False: they are to be sent now, behind bytes().
-  bool Gather(stream::ConstBytes bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_);
+  bool Gather(stream::ConstBytes bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) {
+    if (bytes_.size() + bytes.size() > most_) return false;
+    if (!reminded_) [[unlikely]]
+      Remind();
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    return true;
+  }
   // The first of bytes() have been sent.
   void Sent(size_t size) ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_);
   void SentAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) { bytes_.clear(); }
-  void ProgramFlushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) { at_once_ = false; }
+  void ProgramFlushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) {
+    if (reminders_ != nullptr) most_ = kMostGathered;
+  }
   // Before the stream goes: nothing is sent any more.
   void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_) { stream_ = nullptr; }
 
   bool Due() override;
 
  private:
+  static constexpr size_t kMostGathered = 32 << 10;
+
+  void Remind() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_);
   bool SendSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_);
 
   const std::shared_ptr<progress::Reminders> reminders_;
@@ -49,7 +60,7 @@ class Unflushed final : public progress::Reminder, public std::enable_shared_fro
   stream::BlockingStream* stream_ ABSL_GUARDED_BY(turn_);
   std::vector<std::byte> bytes_ ABSL_GUARDED_BY(turn_);
   bool reminded_ ABSL_GUARDED_BY(turn_) = false;  // Due is to come
-  bool at_once_ ABSL_GUARDED_BY(turn_) = false;
+  size_t most_ ABSL_GUARDED_BY(turn_);            // that is gathered; 0: each write is sent at once
 };
 
 }  // namespace skein::thrift_transport
