@@ -207,8 +207,10 @@ TEST_F(PolledSocketTest, AskedForItsDescriptorByWhoeverDoesNotCloseItItLeavesNon
     return std::distance(begin(descriptors), end(descriptors));
   };
   const auto before = open();
-  for (int i = 0; i < 3; ++i) one();
-  EXPECT_EQ(open(), before);
+  // The links of tests before this one may end meanwhile: many sockets tell a leak from that.
+  constexpr int kMany = 100;
+  for (int i = 0; i < kMany; ++i) one();
+  EXPECT_LT(open(), before + kMany / 2);
 }
 
 TEST_F(PolledSocketTest, WhatHasTheNumberOfItsDescriptorLaterStaysOpen) {
