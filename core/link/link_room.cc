@@ -60,10 +60,12 @@ void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()
     const absl::Duration budget = Budget();
     if (budget > absl::ZeroDuration()) link_->BeginQuiet();
     if (!std::exchange(sent, true)) send();
-    const bool came = SpinUntil(ticket, deadline, budget);
+    // Sleep polls, when it has armed the link and when it has woken: to poll before that, too, tells it nothing new.
+    const bool sleeps = budget == absl::ZeroDuration() && !WaitAtomics::Over(deadline);
+    const bool came = !sleeps && SpinUntil(ticket, deadline, budget);
     // Before others may have the seat, and before this thread sleeps.
     link_->EndQuiet();
-    if (!came && !WaitAtomics::Over(deadline)) Sleep(ticket, deadline);
+    if (sleeps || (!came && !WaitAtomics::Over(deadline))) Sleep(ticket, deadline);
   } while (!ticket.done() && !WaitAtomics::Over(deadline));
   attended_.store(true, std::memory_order_relaxed);
 }
