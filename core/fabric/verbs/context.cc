@@ -80,14 +80,29 @@ void Context::Dispatch(const ibv_async_event& event) {
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
       // By its number in the map: it may have been destroyed since.
-      if (const auto found = sinks_.find(event.element.qp); found != sinks_.end()) found->second->OnDeviceEvent(why);
+      if (const auto found = sinks_.find(event.element.qp); found != sinks_.end()) {
+        found->second->OnDeviceEvent(why, /*completes=*/true);
+      }
       return;
+    case IBV_EVENT_CQ_ERR:  // it overran: the device reports nothing through it any more
+      return Tell(why, /*completes=*/false, [&event](const ibv_qp& queue_pair) {
+        return queue_pair.send_cq == event.element.cq || queue_pair.recv_cq == event.element.cq;
+      });
+    case IBV_EVENT_SRQ_ERR:  // the device cannot receive through it any more
+      return Tell(why, /*completes=*/true,
+                  [&event](const ibv_qp& queue_pair) { return queue_pair.srq == event.element.srq; });
     case IBV_EVENT_DEVICE_FATAL:
       gone_.store(true, std::memory_order_release);
-      for (const auto& [queue_pair, sink] : sinks_) sink->OnDeviceEvent(why);
-      return;
+      return Tell(why, /*completes=*/false, [](const ibv_qp&) { return true; });
     default:
       return;  // ports come and go: what is under way is retried, and fails by itself if that takes too long
+  }
+}
+
+// Every queue pair in the map exists: its owner calls Forget before it destroys it.
+void Context::Tell(const absl::Status& why, bool completes, absl::FunctionRef<bool(const ibv_qp&)> concerns) {
+  for (const auto& [queue_pair, sink] : sinks_) {
+    if (concerns(*queue_pair)) sink->OnDeviceEvent(why, completes);
   }
 }
 

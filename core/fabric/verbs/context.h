@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/mutex.h"
@@ -17,11 +18,13 @@
 
 namespace skein::fabric::verbs {
 
-// Hears of what the device says about one queue pair, or about itself. Called without locks of the queue pair's.
+// Hears the device's events about one queue pair, about the queues of that queue pair, and about the device itself.
+// Called without locks of the queue pair's.
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  virtual void OnDeviceEvent(const absl::Status& why) = 0;
+  // `completes`: whether the device still reports how outstanding requests end.
+  virtual void OnDeviceEvent(const absl::Status& why, bool completes) = 0;
 };
 
 class Context {
@@ -56,6 +59,8 @@ class Context {
   Context(const Ibverbs& lib, ibv_context* context, std::string name);
   absl::Status Prepare();
   void Dispatch(const ibv_async_event& event);
+  void Tell(const absl::Status& why, bool completes, absl::FunctionRef<bool(const ibv_qp&)> concerns)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Ibverbs& lib_;
   ibv_context* const context_;

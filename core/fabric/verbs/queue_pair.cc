@@ -136,9 +136,9 @@ void VerbsQueuePair::Fail(absl::Status why) {
   if (!flushes || port_->context->gone()) device_will_not_.store(true, std::memory_order_release);
 }
 
-void VerbsQueuePair::OnDeviceEvent(const absl::Status& why) {
+void VerbsQueuePair::OnDeviceEvent(const absl::Status& why, bool completes) {
   Fail(why);
-  if (port_->context->gone()) device_will_not_.store(true, std::memory_order_release);
+  if (!completes) device_will_not_.store(true, std::memory_order_release);
   send_queue_->Wake();
   receive_queue_->Wake();
 }
@@ -156,7 +156,8 @@ QueuePairState VerbsQueuePair::RefreshState() {
   if (!Ask()) {
     OnDeviceEvent(
         absl::UnavailableError(absl::StrCat("the device has told nothing of a request for ",
-                                            absl::FormatDuration(longest_answer_), ", neither end nor error")));
+                                            absl::FormatDuration(longest_answer_), ", neither end nor error")),
+        /*completes=*/true);
   }
   return state();
 }

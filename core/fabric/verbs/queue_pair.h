@@ -75,7 +75,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   Address OwnAddress() const;
   absl::Status Connect(const Address& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_mu_);
   void Fail(absl::Status why);
-  void OnDeviceEvent(const absl::Status& why) override;
+  void OnDeviceEvent(const absl::Status& why, bool completes) override;
 
   absl::Status CheckSend(const SendRequest& request) const;
   bool Ask() ABSL_LOCKS_EXCLUDED(send_mu_);

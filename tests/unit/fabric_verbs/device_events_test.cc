@@ -26,10 +26,11 @@ class DeviceEventsTest : public testing::Test {
     GiveWork(*other_, 20);
   }
 
-  std::unique_ptr<VerbsQueuePair> NewQueuePair() {
+  std::unique_ptr<VerbsQueuePair> NewQueuePair(VerbsCompletionQueue& queue, SharedReceiveQueue* shared = nullptr) {
     QueuePairOptions options;
-    options.send_queue = options.receive_queue = queue_.get();
-    return VerbsQueuePair::Create(device_.port(), options, queue_.get(), queue_.get()).value();
+    options.send_queue = options.receive_queue = &queue;
+    options.shared_receive_queue = shared;
+    return VerbsQueuePair::Create(device_.port(), options, &queue, &queue).value();
   }
 
   // Two requests and a receive, with these ids.
@@ -52,8 +53,8 @@ class DeviceEventsTest : public testing::Test {
 
   FakeDevice device_;
   std::unique_ptr<VerbsCompletionQueue> queue_ = VerbsCompletionQueue::Create(device_.port()->context, 64).value();
-  std::unique_ptr<VerbsQueuePair> one_ = NewQueuePair();
-  std::unique_ptr<VerbsQueuePair> other_ = NewQueuePair();
+  std::unique_ptr<VerbsQueuePair> one_ = NewQueuePair(*queue_);
+  std::unique_ptr<VerbsQueuePair> other_ = NewQueuePair(*queue_);
 };
 
 TEST_F(DeviceEventsTest, OfADeviceThatHasFailedNothingIsAwaited) {
@@ -76,6 +77,39 @@ TEST_F(DeviceEventsTest, AQueuePairThatHasFailedIsFlushedByItsDevice) {
   EXPECT_EQ(other_->state(), QueuePairState::kError);
   EXPECT_EQ(one_->state(), QueuePairState::kReady);
   EXPECT_FALSE(device_.port()->context->gone());
+}
+
+// The device reports neither results nor flushed requests through it.
+TEST_F(DeviceEventsTest, AFailedCompletionQueueEndsItsQueuePairsAndFlushesTheirRequests) {
+  const auto another_queue = VerbsCompletionQueue::Create(device_.port()->context, 64).value();
+  const std::unique_ptr<VerbsQueuePair> third = NewQueuePair(*another_queue);
+  const std::unique_ptr<VerbsQueuePair> fourth = NewQueuePair(*another_queue);
+  ASSERT_EQ(Connect(*third, *fourth), absl::OkStatus());
+  device_.Tell(IBV_EVENT_CQ_ERR, 1);
+  const std::vector<Completion> completions = AwaitCompletions();
+  EXPECT_THAT(Ids(completions), UnorderedElementsAre(10, 11, 12, 20, 21, 22));
+  EXPECT_THAT(Statuses(completions), Each(CompletionStatus::kFlushed));
+  for (VerbsQueuePair* const ended : {one_.get(), other_.get()}) {
+    EXPECT_EQ(ended->state(), QueuePairState::kError);
+    EXPECT_THAT(std::string(ended->error().message()), HasSubstr("a completion queue has failed"));
+  }
+  EXPECT_EQ(third->state(), QueuePairState::kReady);
+  EXPECT_EQ(fourth->state(), QueuePairState::kReady);
+}
+
+// Its queue pairs could still send, and would wait for ever for their peers' messages.
+TEST_F(DeviceEventsTest, AFailedSharedReceiveQueueEndsItsQueuePairs) {
+  const auto shared = VerbsSharedReceiveQueue::Create(device_.port(), 8).value();
+  const std::unique_ptr<VerbsQueuePair> third = NewQueuePair(*queue_, shared.get());
+  const std::unique_ptr<VerbsQueuePair> fourth = NewQueuePair(*queue_);
+  ASSERT_EQ(Connect(*third, *fourth), absl::OkStatus());
+  ASSERT_TRUE(Post(*third, Request(Opcode::kWrite, {}, {}, 30, /*signaled=*/true)).ok());
+  device_.Tell(IBV_EVENT_SRQ_ERR, 2);
+  EXPECT_THAT(Ids(AwaitCompletions()), testing::ElementsAre(30));
+  EXPECT_EQ(third->state(), QueuePairState::kError);
+  EXPECT_THAT(std::string(third->error().message()), HasSubstr("a shared receive queue has failed"));
+  EXPECT_EQ(fourth->state(), QueuePairState::kReady);
+  EXPECT_EQ(one_->state(), QueuePairState::kReady);
 }
 
 TEST_F(DeviceEventsTest, WhatComesOfADestroyedQueuePairIsNobodys) {

@@ -27,21 +27,27 @@ Ibverbs FakeDevice::Functions() {
   lib.ack_async_event = [](ibv_async_event*) {};
   lib.query_device = [](ibv_context*, ibv_device_attr* out) {
     out->max_cqe = 1000;
+    out->max_srq_wr = 1000;
     return 0;
   };
   lib.alloc_pd = [](ibv_context*) { return &The().domain_; };
   lib.dealloc_pd = [](ibv_pd*) { return 0; };
   lib.create_comp_channel = [](ibv_context*) { return &The().channel_; };
   lib.destroy_comp_channel = [](ibv_comp_channel*) { return 0; };
-  lib.create_cq = [](ibv_context*, int, void*, ibv_comp_channel*, int) { return &The().queue_; };
-  lib.destroy_cq = [](ibv_cq*) { return 0; };
+  lib.create_cq = CreateQueue;
+  lib.destroy_cq = DestroyQueue;
+  lib.create_srq = [](ibv_pd*, ibv_srq_init_attr*) { return &The().shared_receives_; };
+  lib.destroy_srq = [](ibv_srq*) { return 0; };
   lib.get_cq_event = [](ibv_comp_channel*, ibv_cq**, void**) { return -1; };
   lib.ack_cq_events = [](ibv_cq*, unsigned) {};
   lib.create_qp = Create;
   lib.modify_qp = Modify;
   lib.destroy_qp = Destroy;
   lib.event_type_str = [](ibv_event_type event) {
-    return event == IBV_EVENT_DEVICE_FATAL ? "it has failed" : "a queue pair has failed";
+    return event == IBV_EVENT_DEVICE_FATAL ? "it has failed"
+           : event == IBV_EVENT_CQ_ERR     ? "a completion queue has failed"
+           : event == IBV_EVENT_SRQ_ERR    ? "a shared receive queue has failed"
+                                           : "a queue pair has failed";
   };
   lib.wc_status_str = [](ibv_wc_status) { return "flushed"; };
   return lib;
@@ -54,7 +60,6 @@ FakeDevice::FakeDevice() : lib_(Functions()) {
   context_.ops.post_send = PostSend;
   context_.ops.post_recv = PostReceive;
   channel_.fd = eventfd(0, EFD_CLOEXEC);
-  queue_.context = &context_;
   Port port;
   port.context = Context::Open(DeviceList(lib_, absl::MakeSpan(list)), &listed).value();
   port.address.link_layer = LinkLayer::kEthernet;
@@ -72,9 +77,24 @@ FakeDevice::~FakeDevice() {
   the = nullptr;
 }
 
-ibv_qp* FakeDevice::Create(ibv_pd* /*domain*/, ibv_qp_init_attr* /*attributes*/) {
+ibv_cq* FakeDevice::CreateQueue(ibv_context* context, int /*entries*/, void* /*of*/, ibv_comp_channel* /*channel*/,
+                                int /*vector*/) {
+  CompletionQueue& made = *The().queues_.emplace_back(std::make_unique<CompletionQueue>());
+  made.context = context;
+  return &made;
+}
+
+int FakeDevice::DestroyQueue(ibv_cq* queue) {
+  std::erase_if(The().queues_, [queue](const auto& one) { return one.get() == queue; });
+  return 0;
+}
+
+ibv_qp* FakeDevice::Create(ibv_pd* /*domain*/, ibv_qp_init_attr* attributes) {
   QueuePair& made = *The().queue_pairs_.emplace_back(std::make_unique<QueuePair>());
   made.context = &The().context_;
+  made.send_cq = attributes->send_cq;
+  made.recv_cq = attributes->recv_cq;
+  made.srq = attributes->srq;
   made.qp_num = 16 + static_cast<uint32_t>(The().queue_pairs_.size());  // the first ones are special
   return &made;
 }
@@ -88,14 +108,16 @@ int FakeDevice::Modify(ibv_qp* queue_pair, ibv_qp_attr* attributes, int /*mask*/
   if (The().dead_) return EIO;
   if (attributes->qp_state != IBV_QPS_ERR) return 0;
   auto& failed = static_cast<QueuePair&>(*queue_pair);
-  The().Flush(failed.sends);
-  The().Flush(failed.receives);
+  Flush(failed.sends, failed.send_cq);
+  Flush(failed.receives, failed.recv_cq);
   return 0;
 }
 
-void FakeDevice::Flush(std::vector<uint64_t>& work) {
+void FakeDevice::Flush(std::vector<uint64_t>& work, ibv_cq* to) {
+  auto& queue = static_cast<CompletionQueue&>(*to);
   for (const uint64_t id : std::exchange(work, {})) {
-    ibv_wc& flushed = completions_.emplace_back();
+    if (queue.failed) continue;
+    ibv_wc& flushed = queue.completions.emplace_back();
     flushed.wr_id = id;
     flushed.status = IBV_WC_WR_FLUSH_ERR;
   }
@@ -111,11 +133,12 @@ int FakeDevice::PostReceive(ibv_qp* queue_pair, ibv_recv_wr* work, ibv_recv_wr**
   return 0;
 }
 
-int FakeDevice::Poll(ibv_cq* /*queue*/, int most, ibv_wc* out) {
+int FakeDevice::Poll(ibv_cq* queue, int most, ibv_wc* out) {
+  std::deque<ibv_wc>& completions = static_cast<CompletionQueue*>(queue)->completions;
   int taken = 0;
-  for (; taken < most && !The().completions_.empty(); ++taken) {
-    out[taken] = The().completions_.front();
-    The().completions_.pop_front();
+  for (; taken < most && !completions.empty(); ++taken) {
+    out[taken] = completions.front();
+    completions.pop_front();
   }
   return taken;
 }
@@ -123,7 +146,15 @@ int FakeDevice::Poll(ibv_cq* /*queue*/, int most, ibv_wc* out) {
 void FakeDevice::Tell(ibv_event_type event, size_t queue_pair) {
   ibv_async_event& told = events_.emplace_back();
   told.event_type = event;
-  told.element.qp = queue_pairs_[queue_pair].get();
+  QueuePair& of = *queue_pairs_[queue_pair];
+  if (event == IBV_EVENT_CQ_ERR) {
+    told.element.cq = of.send_cq;
+    static_cast<CompletionQueue*>(of.send_cq)->failed = true;
+  } else if (event == IBV_EVENT_SRQ_ERR) {
+    told.element.srq = of.srq;
+  } else {
+    told.element.qp = &of;
+  }
   dead_ = dead_ || event == IBV_EVENT_DEVICE_FATAL;
   eventfd_write(context_.async_fd, 1);
 }

@@ -21,11 +21,16 @@ class FakeDevice {
   FakeDevice& operator=(const FakeDevice&) = delete;
 
   const std::shared_ptr<const Port>& port() const { return port_; }
-  // Of the queue pair that was made so many before, or of the device.
+  // Of the queue pair that was made so many before, of a queue of that queue pair, or of the device. A
+  // failed completion queue gives nothing any more.
   void Tell(ibv_event_type event, size_t queue_pair = 0);
   size_t queue_pairs() const { return queue_pairs_.size(); }
 
  private:
+  struct CompletionQueue : ibv_cq {
+    std::deque<ibv_wc> completions;
+    bool failed = false;
+  };
   struct QueuePair : ibv_qp {
     std::vector<uint64_t> sends;
     std::vector<uint64_t> receives;
@@ -38,18 +43,20 @@ class FakeDevice {
   static int PostReceive(ibv_qp* queue_pair, ibv_recv_wr* work, ibv_recv_wr** refused);
   static int Poll(ibv_cq* queue, int most, ibv_wc* out);
   static int NextEvent(ibv_context* context, ibv_async_event* out);
+  static ibv_cq* CreateQueue(ibv_context* context, int entries, void* of, ibv_comp_channel* channel, int vector);
+  static int DestroyQueue(ibv_cq* queue);
   static ibv_qp* Create(ibv_pd* domain, ibv_qp_init_attr* attributes);
   static int Destroy(ibv_qp* queue_pair);
-  void Flush(std::vector<uint64_t>& work);
+  static void Flush(std::vector<uint64_t>& work, ibv_cq* to);
 
   const Ibverbs lib_;
   ibv_context context_ = {};
   ibv_pd domain_ = {};
   ibv_comp_channel channel_ = {};
-  ibv_cq queue_ = {};
+  ibv_srq shared_receives_ = {};
+  std::vector<std::unique_ptr<CompletionQueue>> queues_;
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;
   std::deque<ibv_async_event> events_;
-  std::deque<ibv_wc> completions_;
   bool dead_ = false;
   std::shared_ptr<const Port> port_;
 };
