@@ -37,7 +37,7 @@ ServerPort::ServerPort(stream::Place place, std::shared_ptr<const Handlers> hand
       handlers_(std::move(handlers)),
       max_calls_(options.max_calls),
       max_batch_(options.coalesce ? kMaxOutbox : 1),
-      backlog_(options.coalesce) {}
+      backlog_(options.coalesce, &open_) {}
 
 absl::Status ServerPort::OnOpen(uint64_t window) {
   if (std::exchange(opened_, true) || window != 0)
@@ -59,9 +59,7 @@ absl::Status ServerPort::OnData(absl::Span<const std::byte> payload) {
 
 void ServerPort::Notify() {
   batch_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  if (std::exchange(room_came_, false)) {
-    open_.fetch_sub(static_cast<int32_t>(backlog_.Retry(*link_, *this)), std::memory_order_relaxed);
-  }
+  if (std::exchange(room_came_, false)) backlog_.Retry(*link_, *this);
   for (const Piece& request : inbox_) Handle(request);
   inbox_.clear();
   Clear(inbox_bytes_);
@@ -116,12 +114,7 @@ void ServerPort::FlushOutbox() {
     parts_.push_back(BytesOf(absl::string_view(outbox_bytes_).substr(answer.offset, answer.size)));
   }
   for (const link::ConstBytes& part : parts_) items_.emplace_back(&part, 1);
-  const auto count = static_cast<int32_t>(items_.size());
-  // Before they go: their callers may call again at once.
-  open_.fetch_sub(count, std::memory_order_relaxed);
-  size_t sent = items_.size();
-  backlog_.Send(*link_, *this, items_, &sent).IgnoreError();  // the link is lost: so are the callers
-  open_.fetch_add(count - static_cast<int32_t>(sent), std::memory_order_relaxed);
+  backlog_.Send(*link_, *this, items_).IgnoreError();  // the link is lost: so are the callers
   outbox_.clear();
   Clear(outbox_bytes_);
 }
@@ -129,10 +122,7 @@ void ServerPort::FlushOutbox() {
 void ServerPort::SendNow(const MessageHeader& header, absl::string_view bytes) {
   const link::ConstBytes parts[] = {BytesOf(header), BytesOf(bytes)};
   const link::Gathered item(parts);
-  open_.fetch_sub(1, std::memory_order_relaxed);
-  size_t sent = 1;
-  backlog_.Send(*link_, *this, {&item, 1}, &sent).IgnoreError();
-  open_.fetch_add(1 - static_cast<int32_t>(sent), std::memory_order_relaxed);
+  backlog_.Send(*link_, *this, {&item, 1}).IgnoreError();  // the same
 }
 
 void ServerPort::Close(absl::string_view why) {

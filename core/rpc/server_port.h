@@ -93,11 +93,11 @@ class ServerPort final : public link::Port {
   const std::shared_ptr<const Handlers> handlers_;
   const uint32_t max_calls_;
   const size_t max_batch_;
-  Backlog backlog_;
 
-  // Requests without an answer, those that wait for room included. Relaxed: it bounds memory, and nothing is read by
-  // it.
+  // Requests whose answers have not gone; an answer that waits for room counts. Relaxed: the count bounds memory, and
+  // orders nothing.
   std::atomic<int32_t> open_ = 0;  // below 0 for a moment, when an answer is counted before it is known to wait
+  Backlog backlog_;                // lowers open_
   // Who is in Notify just now. Relaxed: only that thread can find itself there.
   std::atomic<std::thread::id> batch_thread_{};
   std::atomic<size_t> largest_reply_ = 0;  // relaxed: 0, or what it will be for ever
