@@ -53,6 +53,7 @@ class Lane {
     uint16_t number = 0;            // among its link's
     bool may_send = true;           // data, from the beginning
     bool peer_may_send = true;      // the same, of the peer
+    bool combines = true;           // what several threads send
   };
   // Closed. `device`, `queues` and `attention` outlive it.
   Lane(fabric::Device& device, Queues& queues, const Attention& attention, const Options& options);
@@ -87,8 +88,6 @@ class Lane {
   absl::Status Operate(MemoryOperation& operation);
   // Payload bytes that one message can carry; 0 before it knows where to write.
   size_t LargestItem() const;
-  // 1: no combining, to measure what it gives. Before the lane is shared.
-  void set_max_batch(size_t submissions) { max_batch_ = submissions; }
   // Sent now or as soon as there is room, after what the port has sent before.
   static void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload);
   static void ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes);
@@ -246,7 +245,6 @@ class Lane {
   Queues& queues_;
   const Attention& attention_;
   const Options options_;
-  size_t max_batch_ = 32;  // submissions; whoever leads is kept from its own business by no more
   std::unique_ptr<fabric::MemoryRegion> ring_;
   // Null while closed. It comes and goes by the owner of the polling, under mu_ and while the queues do not know it.
   std::unique_ptr<fabric::QueuePair> queue_pair_;

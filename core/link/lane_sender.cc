@@ -20,6 +20,7 @@ constexpr size_t kMaxControlItems = 64;  // per message
 // Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
 constexpr size_t kMostWaiting = 32768;
 // Of a batch; whoever leads is kept from its own business by no more.
+constexpr size_t kMaxBatch = 32;  // submissions
 constexpr size_t kMaxBatchBytes = 32 << 10;
 constexpr size_t kWorthSharing = 1024;  // bytes that a follower copies for its leader; for fewer, telling it costs more
 
@@ -234,7 +235,7 @@ absl::StatusOr<size_t> Lane::Send(Submission submission) {
 
 void Lane::Lead(Submission& own) {
   size_t bytes = own.left();
-  Batch batch = submissions_.Gather(own, max_batch_, [&](const Submission& next) {
+  Batch batch = submissions_.Gather(own, options_.combines ? kMaxBatch : 1, [&](const Submission& next) {
     bytes += next.left();
     return bytes <= kMaxBatchBytes;
   });

@@ -43,6 +43,7 @@ absl::StatusOr<Lane*> Link::AddLane() {
   // All but the first are for the passive side to activate; its own sending needs nobody's word.
   options.may_send = passive_ || number == 0;
   options.peer_may_send = !passive_ || number == 0;
+  options.combines = options_.combines;
   std::unique_ptr<Lane>& lane = lanes_[number];
   if (lane == nullptr) lane = std::make_unique<Lane>(*device_, *queues_, attention_, options);
   if (absl::Status status = lane->Open(); !status.ok()) return status;

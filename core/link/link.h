@@ -47,6 +47,7 @@ struct LinkOptions {
   std::shared_ptr<Shares> shares = nullptr;  // the passive side's; null: every lane is active
   bool takes_blocks = false;                 // of its peer: whether its ports do
   bool shares_memory = false;                // its peer may use the rkeys of what others were given
+  bool combines = true;                      // what several threads send; false only to measure what that gives
 };
 inline constexpr uint16_t kMaxLanes = 16;
 
@@ -89,8 +90,6 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // One-sided; see memory_operation.h.
   absl::Status Operate(MemoryOperation& operation) { return first().Operate(operation); }
   size_t LargestItem() const { return first().LargestItem(); }
-  // To measure what combining gives; before the link is shared.
-  void DisableCombining() { first().set_max_batch(1); }
   // Sent now or as soon as there is room, after what the port has sent before.
   void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload = {});
   void ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes);

@@ -19,7 +19,6 @@ class ClientService final : public stream::Service {
   wire::Service name() const override { return wire::Service::kRpc; }
   uint64_t window() const override { return 0; }
   std::shared_ptr<link::Port> MakePort(stream::Place place) override {
-    if (!options_.coalesce) place.link->DisableCombining();
     std::shared_ptr<link::LinkRoom> room = rooms_.Of(place.link);
     const auto max_calls = static_cast<uint32_t>(std::min<uint64_t>(place.send_window, kMostCalls));
     return std::make_shared<ClientPort>(std::move(place), std::move(room), max_calls, options_.coalesce);

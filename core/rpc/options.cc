@@ -7,6 +7,7 @@ stream::StreamOptions StreamOptionsOf(const Options& options) {
   stream::StreamOptions stream;
   stream.ring_bytes = options.ring_bytes;
   stream.max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory);
+  stream.combines = options.coalesce;
   return stream;
 }
 

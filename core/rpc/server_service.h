@@ -19,7 +19,6 @@ class ServerService final : public stream::Service {
   // Regions are attached by many, and locked once.
   bool shares_memory() const override { return true; }
   std::shared_ptr<link::Port> MakePort(stream::Place place) override {
-    if (!options_.coalesce) place.link->DisableCombining();
     return std::make_shared<ServerPort>(std::move(place), handlers_, options_);
   }
   // Filled before the first port is made.

@@ -137,7 +137,8 @@ class PoolingConnector final : public LinkConnector {
                                         .max_mirror_bytes = options_.max_mirror_bytes,
                                         .max_lanes = options_.queue_pairs,
                                         .pool = options_.pool,
-                                        .takes_blocks = service_->takes_blocks()});
+                                        .takes_blocks = service_->takes_blocks(),
+                                        .combines = options_.combines});
     if (!link.ok()) return link.status();
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();
     if (!queue_pair.ok()) return queue_pair.status();

@@ -34,6 +34,7 @@ struct StreamOptions {
   // As LinkOptions has them: the active side's, and the passive side's (null: its own, by real time).
   std::function<schedule::PoolWish(uint32_t percent, size_t lanes)> pool = schedule::PoolSize();
   std::shared_ptr<link::Shares> shares = nullptr;
+  bool combines = true;  // the same
 };
 
 // Unless asked for, nothing is pulled where posts copy: there the ring is faster, and keeps what a dead process wrote.

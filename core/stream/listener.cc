@@ -220,7 +220,8 @@ class PoolingListener final : public LinkListener {
                                                                        .max_lanes = options_.queue_pairs,
                                                                        .shares = shares_,
                                                                        .takes_blocks = service_->takes_blocks(),
-                                                                       .shares_memory = service_->shares_memory()});
+                                                                       .shares_memory = service_->shares_memory(),
+                                                                       .combines = options_.combines});
     if (!link.ok()) return link.status();
     (*link)->set_check_peer([fabrics = fabrics_, route, kind = offered.kind](absl::string_view queue_pair) {
       return fabrics->CheckPeer(route, kind, queue_pair);

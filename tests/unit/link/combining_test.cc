@@ -24,6 +24,7 @@ constexpr int kThreads = 6;
 struct Setup {
   bool shm;  // there payloads are gathered by the post; on the simulation they are copied, by followers too
   uint16_t lanes;
+  bool combines = true;
 };
 
 class CombiningTest : public testing::TestWithParam<Setup> {
@@ -35,8 +36,10 @@ class CombiningTest : public testing::TestWithParam<Setup> {
       server_device_ = simulation_.CreateDevice("server");
       client_device_ = simulation_.CreateDevice("client");
     }
-    const LinkOptions options = {
-        .ring_bytes = wire::kRingGranule, .max_lanes = GetParam().lanes, .pool = schedule::PoolSize(0)};
+    const LinkOptions options = {.ring_bytes = wire::kRingGranule,
+                                 .max_lanes = GetParam().lanes,
+                                 .pool = schedule::PoolSize(0),
+                                 .combines = GetParam().combines};
     server_ = Link::Create(server_device_, options).value();
     client_ = Link::Create(client_device_, options).value();
     const Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
@@ -88,6 +91,9 @@ TEST_P(CombiningTest, EachThreadsBytesArriveInItsOrder) {
   EXPECT_FALSE(client_->finished());
   EXPECT_EQ(client_->lanes(), GetParam().lanes);
   EXPECT_EQ(server_->lanes(), GetParam().lanes);
+  if (!GetParam().combines) {
+    EXPECT_EQ(client_->traffic().coalesced, 0u) << "on any lane";
+  }
 }
 
 TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
@@ -125,9 +131,11 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, CombiningTest,
-                         testing::Values(Setup{false, 1}, Setup{true, 1}, Setup{false, 4}, Setup{true, 4}),
+                         testing::Values(Setup{false, 1}, Setup{true, 1}, Setup{false, 4}, Setup{true, 4},
+                                         Setup{false, 4, false}, Setup{true, 4, false}),
                          [](const auto& info) {
-                           return absl::StrCat(info.param.shm ? "shm" : "sim", "_", info.param.lanes, "_lanes");
+                           return absl::StrCat(info.param.shm ? "shm" : "sim", "_", info.param.lanes, "_lanes",
+                                               info.param.combines ? "" : "_one_by_one");
                          });
 
 }  // namespace

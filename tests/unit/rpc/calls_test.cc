@@ -110,9 +110,9 @@ TEST_P(CallsTest, ConnectionsOfOneProcessShareALink) {
 }
 
 // Whose first connection was waited for until nothing was under way: the others need not be.
-TEST_P(CallsTest, AConnectionMoreOnABusyLink) {
-  Served served(options_);
-  Client client(options_);
+void ExpectMoreOnABusyLink(const Options& options) {
+  Served served(options);
+  Client client(options);
   const auto connection = client.Connect(served.address(), kSoon).value();
   std::atomic<bool> enough = false;
   std::vector<std::thread> busy;
@@ -129,6 +129,14 @@ TEST_P(CallsTest, AConnectionMoreOnABusyLink) {
   }
   enough = true;
   for (std::thread& thread : busy) thread.join();
+}
+
+TEST_P(CallsTest, AConnectionMoreOnABusyLink) { ExpectMoreOnABusyLink(options_); }
+
+TEST_P(CallsTest, AConnectionMoreOnABusyLinkThatDoesNotCombine) {
+  Options options = options_;
+  options.coalesce = false;
+  ExpectMoreOnABusyLink(options);
 }
 
 TEST_P(CallsTest, ErrorsOfHandlersAreTheCallers) {
