@@ -41,16 +41,21 @@ PolledSocket::~PolledSocket() { close(); }
 bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<link::LinkRoom> room) {
   auto told = std::make_shared<Told>();
   if (told->readiness().fd() < 0) return false;
+  auto lifeline = std::make_shared<link::Lifeline>();
+  lifeline->fd = socket_;
+  lifeline->depends_on_caretaker = true;
+  lifeline->cut = [told] { told->PeerIsGone(); };
+  // The caretaker looks after this socket, and hears of no lifeline that the kernel does not watch.
+  if (!room->Add(lifeline).ok()) {
+    room->Remove(lifeline);
+    return false;
+  }
+  lifeline_ = std::move(lifeline);
   told_ = told;
   room_ = std::move(room);
   stream_ = std::move(stream);
   stream_->SetObserver(told_);
   tcp_ = std::exchange(socket_, told_->readiness().fd());
-  lifeline_ = std::make_shared<link::Lifeline>();
-  lifeline_->fd = tcp_;
-  lifeline_->depends_on_caretaker = true;
-  lifeline_->cut = [told] { told->PeerIsGone(); };
-  room_->Add(lifeline_);
   Fill();
   return true;
 }

@@ -24,7 +24,8 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
   explicit PolledSocket(THRIFT_SOCKET socket) : TSocket(socket) {}
   ~PolledSocket() override;
 
-  // By who has accepted it, before the server hears of it: goes on over `stream`. False: there is no descriptor left.
+  // By who has accepted it, before the server hears of it: goes on over `stream`. False: there is no descriptor left,
+  // or the kernel has no memory to watch it.
   bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<link::LinkRoom> room);
   void List(ListedPath listed) { listed_ = std::move(listed); }
 

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "absl/algorithm/container.h"
@@ -106,9 +107,12 @@ bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin
 void LinkRoom::Sleep(Ticket& ticket, Deadline deadline) {
   if (!room_.BeginSleep(ticket)) return;
   fabric::CompletionQueue::Woken woken;
+  // The caretaker may take the wake-up out of the link's descriptor, and no descriptor tells of an unwatched lifeline.
+  const bool told_of_all = wake_.valid() && !unwatched_.load(std::memory_order_relaxed);
+  const Deadline until = told_of_all ? deadline : std::min(deadline, Clock::now() + progress::kUnwatched);
   if (link_->Arm() && !link_->finished()) {
     asleep_.store(true, std::memory_order_seq_cst);
-    woken = link_->Sleep(wake_.get(), TimeoutOf(deadline));
+    woken = link_->Sleep(wake_.get(), TimeoutOf(until));
     eventfd_t ignored = 0;
     if (woken.by_also) eventfd_read(wake_.get(), &ignored);
     asleep_.store(false, std::memory_order_seq_cst);
@@ -117,14 +121,26 @@ void LinkRoom::Sleep(Ticket& ticket, Deadline deadline) {
   room_.EndSleep(ticket);
   link_->Poll();
   // What it waits for is what has woken it most often.
-  if (woken.by_queue && !ticket.done()) LookAtLifelines();
+  if ((woken.by_queue || !told_of_all) && !ticket.done()) LookAtLifelines();
 }
 
 bool LinkRoom::LookAtLifelines() {
   std::array<epoll_event, 16> events;
   const int ready = epoll_wait(fd(), events.data(), events.size(), 0);
-  bool any = false;
+  bool any = unwatched_.load(std::memory_order_relaxed) && LookAtUnwatched();
   for (int i = 0; i < ready; ++i) any |= Cut(events[i].data.fd);
+  return any;
+}
+
+// Looks at all of them: nobody has noted which ones the kernel refused.
+bool LinkRoom::LookAtUnwatched() {
+  std::vector<int> fds;
+  {
+    MutexLock lock(&mu_);
+    for (const auto& lifeline : lifelines_) fds.push_back(lifeline->fd);
+  }
+  bool any = false;
+  for (const int fd : fds) any |= Cut(fd);
   return any;
 }
 
@@ -177,11 +193,16 @@ void LinkRoom::PollIfLeftAlone() {
   if (!room_.seat_taken() && link_->Glance()) link_->Drain();
 }
 
-void LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
+absl::Status LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {
   MutexLock lock(&mu_);
   lifelines_.push_back(lifeline);
   if (lifeline->depends_on_caretaker) dependents_.fetch_add(1, std::memory_order_relaxed);
-  link_->Watch(lifeline->fd).IgnoreError();  // then its end is noticed by what it was to send
+  absl::Status watched = link_->Watch(lifeline->fd);
+  if (!watched.ok()) {
+    unwatched_.store(true, std::memory_order_relaxed);
+    WakeSleeper();  // that thread sleeps without a time limit
+  }
+  return watched;
 }
 
 void LinkRoom::Remove(const std::shared_ptr<Lifeline>& lifeline) {

@@ -76,7 +76,9 @@ class LinkRoom {
   // True: some have been cut.
   bool LookAtLifelines();
 
-  void Add(const std::shared_ptr<Lifeline>& lifeline);
+  // Not OK: the kernel refuses to watch the lifeline. Threads that wait here look at it every 10 ms; the caretaker does
+  // not.
+  absl::Status Add(const std::shared_ptr<Lifeline>& lifeline);
   void Remove(const std::shared_ptr<Lifeline>& lifeline);
   // Of one that was added: sets depends_on_caretaker.
   void DependOnCaretaker(const std::shared_ptr<Lifeline>& lifeline);
@@ -88,6 +90,7 @@ class LinkRoom {
   bool SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget);
   bool SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin);
   void Sleep(Ticket& ticket, Deadline deadline);
+  bool LookAtUnwatched();
   bool Cut(int fd);
   void NudgeCaretaker() {
     if (caretaker_ != nullptr) caretaker_->Nudge();
@@ -100,13 +103,18 @@ class LinkRoom {
   progress::SpinBudget budget_;        // of who has the seat
   progress::SpinBudget watch_budget_;  // of the others
   progress::Caretaker* const caretaker_;
-  // Only who has the seat takes a wake-up out of it. Out of the link's descriptor the caretaker may, too.
+  // Only who has the seat takes a wake-up out of it. Out of the link's descriptor the caretaker may, too. Invalid when
+  // the process had no descriptor left: then no thread sleeps for longer than 10 ms.
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<bool> reached_ = false;  // relaxed: a fact, once
   // Sequentially consistent: changed, then the caretaker is nudged; it looks at them after it has said that it sleeps.
   std::atomic<bool> asleep_ = false;    // who has the seat
   std::atomic<bool> attended_ = false;  // since the caretaker asked
   std::atomic<int> dependents_ = 0;     // relaxed: of the caretaker; it hears of a new one when something comes
+
+  // The kernel has refused to watch a lifeline. Relaxed: the thread that adds the lifeline wakes the sleeper
+  // afterwards.
+  std::atomic<bool> unwatched_ = false;
 
   Mutex mu_;
   std::vector<std::shared_ptr<Lifeline>> lifelines_ ABSL_GUARDED_BY(mu_);

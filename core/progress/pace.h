@@ -14,6 +14,8 @@ inline constexpr int kThorough = 16;
 inline constexpr std::chrono::microseconds kYieldAfter{2};
 // How often a thread that never sleeps looks at what is not the link: whether peers are still there, and who is new.
 inline constexpr std::chrono::milliseconds kLook{1};
+// How long a thread sleeps at most when the kernel has refused it a descriptor, or the watch on one.
+inline constexpr std::chrono::milliseconds kUnwatched{10};
 
 }  // namespace skein::progress
 

@@ -65,7 +65,8 @@ Connection::Connection(std::shared_ptr<ClientPort> port, std::shared_ptr<link::L
       tcp_(std::move(tcp)),
       memory_(port_->link(), port_->room()),
       on_end_(std::move(on_end)) {
-  if (lifeline_ != nullptr) port_->room()->Add(lifeline_);
+  // If the kernel does not watch it, threads that wait for answers look at it.
+  if (lifeline_ != nullptr) port_->room()->Add(lifeline_).IgnoreError();
 }
 
 Connection::~Connection() {

@@ -91,7 +91,7 @@ BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<l
   stream_->SetObserver(waits_);
   lifeline_->fd = tcp;
   lifeline_->cut = [waits = waits_] { waits->PeerIsGone(); };
-  waits_->room().Add(lifeline_);
+  waits_->room().Add(lifeline_).IgnoreError();  // if the kernel does not watch it, waiting threads look at it
 }
 
 BlockingStream::~BlockingStream() { waits_->room().Remove(lifeline_); }

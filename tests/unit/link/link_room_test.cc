@@ -5,11 +5,18 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "core/fabric/shm/shm_device.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptor_limit.h"
+#include "tests/support/hooked_device.h"
+#include "tests/support/thread_state.h"
 
 namespace skein::link {
 namespace {
@@ -40,7 +47,7 @@ TEST_F(LinkRoomTest, WhoseConnectionEndsIsToldOnce) {
   Connection ended, other;
   for (Connection* each : {&ended, &other}) {
     Connect(*each);
-    room_.Add(each->lifeline);
+    EXPECT_TRUE(room_.Add(each->lifeline).ok());
   }
   EXPECT_FALSE(room_.LookAtLifelines());
   ended.peers.Reset();
@@ -61,7 +68,7 @@ TEST_F(LinkRoomTest, ANewConnectionIsNotTakenForTheOneThatHadItsNumber) {
     ASSERT_EQ(dup3(later[i].own.get(), number, O_CLOEXEC), number);  // closes what had it
     later[i].own = std::move(ended[i].own);
     later[i].lifeline->fd = number;
-    room_.Add(later[i].lifeline);
+    ASSERT_TRUE(room_.Add(later[i].lifeline).ok());
   };
   for (Connection& each : ended) {
     Connect(each);
@@ -69,7 +76,7 @@ TEST_F(LinkRoomTest, ANewConnectionIsNotTakenForTheOneThatHadItsNumber) {
       ++each.cut;
       for (const size_t i : {0, 1}) replace(i);
     };
-    room_.Add(each.lifeline);
+    ASSERT_TRUE(room_.Add(each.lifeline).ok());
   }
   for (Connection& each : ended) each.peers.Reset();
   EXPECT_TRUE(room_.LookAtLifelines());
@@ -78,6 +85,60 @@ TEST_F(LinkRoomTest, ANewConnectionIsNotTakenForTheOneThatHadItsNumber) {
     EXPECT_EQ(each.cut, 0);
     room_.Remove(each.lifeline);
   }
+}
+
+// Nothing can wake a waiting thread, so the thread looks every few milliseconds.
+class UnwatchedTest : public testing::Test {
+ protected:
+  static std::shared_ptr<Link> LinkOf(fabric::Hooks hooks) {
+    return Link::Create(std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)),
+                        {wire::kRingGranule})
+        .value();
+  }
+  // A thread waits for `ticket`; once it sleeps, calls `then`. Whether the thread's wait succeeds.
+  static bool Await(LinkRoom& room, Ticket& ticket, const std::function<void()>& then) {
+    ticket.Begin();
+    std::atomic<pid_t> waiter = 0;
+    bool came = false;
+    std::thread waits([&] {
+      waiter = gettid();
+      const Deadline soon = After(kSoon);
+      came = room.Wait(ticket, soon) && Clock::now() < soon;
+    });
+    while (waiter == 0) std::this_thread::yield();
+    EXPECT_TRUE(ThreadState(waiter).IsFoundAsleep(After(kSoon)));
+    then();
+    waits.join();
+    return came;
+  }
+  static constexpr absl::Duration kSoon = absl::Seconds(20);
+};
+
+TEST_F(UnwatchedTest, AWaitingThreadLooksAtAConnectionThatTheKernelDoesNotWatch) {
+  LinkRoom room(LinkOf({.watches = false}), {WaitMode::kBlock, absl::ZeroDuration(), 1});
+  std::array<int, 2> ends;
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+  const UniqueFd own(ends[0]);
+  UniqueFd peers(ends[1]);
+  Ticket ticket;
+  const auto lifeline = std::make_shared<Lifeline>();
+  lifeline->fd = own.get();
+  lifeline->cut = [&] { room.Bring(ticket); };
+  EXPECT_FALSE(room.Add(lifeline).ok());
+  EXPECT_TRUE(Await(room, ticket, [&] { peers.Reset(); }));
+}
+
+// Another thread polls the link, and has taken the wake-up out of the link's descriptor.
+TEST_F(UnwatchedTest, ARoomWithoutADescriptorOfItsOwnForgetsNoWaitingThread) {
+  if (kSanitizerNeedsDescriptors) GTEST_SKIP();
+  const std::shared_ptr<Link> link = LinkOf({.wakes = false});
+  std::optional<LinkRoom> room;
+  {
+    const DescriptorLimit none(0);
+    room.emplace(link, progress::SpinPolicy{WaitMode::kBlock, absl::ZeroDuration(), 1});
+  }
+  Ticket ticket;
+  EXPECT_TRUE(Await(*room, ticket, [&] { room->Bring(ticket); }));
 }
 
 }  // namespace
