@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,13 @@
 #include "core/stream/route.h"
 
 namespace skein::rpc {
+namespace {
+
+// A server without descriptors tries to accept again after so long: nothing tells it when descriptors are free again.
+constexpr std::chrono::milliseconds kRespite{100};
+
+}  // namespace
+
 class Server::Impl final : public progress::Waiter {
  public:
   explicit Impl(const Options& options)
@@ -93,8 +101,7 @@ class Server::Impl final : public progress::Waiter {
 
   // By the negotiation, which runs in Serve.
   void Watch(std::shared_ptr<progress::Source> source) override {
-    // Who cannot be slept for is polled as long as nothing else fails: there is no better answer.
-    WatchFd(source->fd()).IgnoreError();
+    if (!WatchFd(source->fd()).ok()) unwatched_.push_back(source);
     std::shared_ptr<link::Link> link = std::dynamic_pointer_cast<link::Link>(source);
     if (link == nullptr) return others_.push_back(std::move(source));
     link->Tell(presence_);
@@ -135,6 +142,7 @@ class Server::Impl final : public progress::Waiter {
     if (fd < 0 || epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return absl::OkStatus();
     return ErrnoStatus(errno, "watch a descriptor");
   }
+  void Unwatch(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
   void Tell(link::Presence presence) {
     if (presence_ == presence || presence_ == link::Presence::kSleepless) return;
@@ -151,8 +159,16 @@ class Server::Impl final : public progress::Waiter {
     for (size_t i = 0; i < links_.size(); ++i) any |= (thoroughly || links_[i]->Glance()) && links_[i]->Poll();
     for (size_t i = 0; thoroughly && i < others_.size(); ++i) any |= others_[i]->Poll();
     // Also of links that somebody else has found lost.
-    if ((any || thoroughly) && std::erase_if(links_, [](const auto& link) { return link->finished(); }) > 0) LetGo();
+    if ((any || thoroughly) && std::erase_if(links_, [this](const auto& link) { return Ended(*link); }) > 0) LetGo();
     return any;
+  }
+
+  // The descriptor of a finished link stays readable, and a Reply in a handler's hands keeps it open: epoll would wake
+  // this thread for ever.
+  bool Ended(const link::Link& link) {
+    if (!link.finished()) return false;
+    Unwatch(link.fd());
+    return true;
   }
 
   // Of clients whose link is lost: where the fabric does not tell them, the end of their connection does.
@@ -190,9 +206,19 @@ class Server::Impl final : public progress::Waiter {
     for (const auto& other : others_) {
       if (!other->Arm()) return;
     }
-    Deadline first = Deadline::max();
+    Deadline first =
+        unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + progress::kUnwatched);
     for (const auto& [fd, peer] : peers_) first = std::min(first, peer.deadline);
     LookAtDescriptors(TimeoutOf(first));
+  }
+
+  // Asks the kernel again to watch what it has refused: nothing tells when it would agree.
+  void WatchAgain(Deadline now) {
+    std::erase_if(unwatched_, [this](const std::weak_ptr<progress::Source>& each) {
+      const std::shared_ptr<progress::Source> source = each.lock();
+      return source == nullptr || source->finished() || WatchFd(source->fd()).ok();
+    });
+    if (accepts_again_ <= now) accepts_again_ = WatchFd(listener_.get()).ok() ? Deadline::max() : now + kRespite;
   }
 
   void LookAtDescriptors(int timeout_ms) {
@@ -208,14 +234,19 @@ class Server::Impl final : public progress::Waiter {
     }
     const Deadline now = Clock::now();
     absl::erase_if(peers_, [now](const auto& entry) { return entry.second.deadline <= now; });
+    WatchAgain(now);
   }
 
   void Accept() {
     absl::StatusOr<std::optional<UniqueFd>> accepted = AcceptTcp(listener_.get());
-    // Out of descriptors: those that wait are accepted when some are free; meanwhile this costs a turn of the loop.
-    if (!accepted.ok() || !accepted->has_value()) return;
-    const int fd = (*accepted)->get();
-    if (!WatchFd(fd).ok()) return;
+    if (accepted.ok() && !accepted->has_value()) return;
+    const int fd = accepted.ok() ? (*accepted)->get() : -1;
+    if (!accepted.ok() || !WatchFd(fd).ok()) {
+      // The process is out of descriptors or memory. Waiting clients would wake this thread for ever.
+      Unwatch(listener_.get());
+      accepts_again_ = Clock::now() + kRespite;
+      return;
+    }
     Peer& peer = peers_.try_emplace(fd, **std::move(accepted)).first->second;
     peer.deadline = After(options_.negotiation_timeout);
   }
@@ -248,7 +279,9 @@ class Server::Impl final : public progress::Waiter {
   progress::SpinBudget budget_;
   link::Presence presence_;  // to its links
   std::vector<std::shared_ptr<link::Link>> links_;
-  std::vector<std::shared_ptr<progress::Source>> others_;  // the turns of links
+  std::vector<std::shared_ptr<progress::Source>> others_;   // the turns of links
+  std::vector<std::weak_ptr<progress::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch
+  Deadline accepts_again_ = Deadline::max();                // max(): it accepts
   absl::flat_hash_map<int, Peer> peers_;
   Deadline next_look_ = Deadline::min();
   Regions regions_;
