@@ -1,5 +1,6 @@
 #include "core/rpc/client.h"
 
+#include <poll.h>
 #include <sched.h>
 
 #include <utility>
@@ -7,7 +8,6 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "absl/synchronization/notification.h"
 #include "core/rpc/client_service.h"
 #include "core/rpc/tcp.h"
 #include "core/stream/route.h"
@@ -194,19 +194,21 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   // Once for a link: one that is busy has always something under way.
   static absl::Status Reach(ClientPort& port, Deadline deadline) {
     if (port.room()->reached()) return absl::OkStatus();
-    link::Link& link = port.link();
     struct Reached {
+      link::Ticket ticket;
       absl::Status status;
-      absl::Notification told;  // by whichever thread polls
     };
     const auto reached = std::make_shared<Reached>();
-    link.WhenFlushed([reached](const absl::Status& status) {
+    reached->ticket.Begin();
+    // This call keeps the room while it waits.
+    port.link().WhenFlushed([reached, room = std::weak_ptr(port.room())](const absl::Status& status) {
+      if (reached->ticket.TakeUp() != link::Ticket::Claim::kBring) return;
       reached->status = status;
-      reached->told.Notify();
+      const std::shared_ptr<link::LinkRoom> of = room.lock();
+      if (reached->ticket.Bring() && of != nullptr) of->WakeSleeper();
     });
-    while (!reached->told.HasBeenNotified()) {
-      if (Clock::now() >= deadline) return absl::UnavailableError("both ends agree, but nothing arrives");
-      if (!link.Poll()) sched_yield();
+    if (!port.room()->Wait(reached->ticket, deadline) && reached->ticket.Cancel()) {
+      return absl::UnavailableError("both ends agree, but nothing arrives");
     }
     if (reached->status.ok()) port.room()->set_reached();
     return reached->status;
@@ -221,6 +223,18 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
     return lifeline;
   }
 
+  // Takes what has arrived, and sleeps until more does. A mere poll could take a wake-up from another thread that has
+  // begun to use the link; Drain arms again.
+  static void AwaitMore(link::Link& link, Deadline deadline) {
+    pollfd wakes = {link.fd(), POLLIN, 0};
+    // Another thread polls; or time is simulated, and nobody sleeps.
+    if (!link.Drain() || wakes.fd < 0) {
+      sched_yield();
+    } else if (!link.finished()) {
+      poll(&wakes, 1, TimeoutOf(deadline));
+    }
+  }
+
   // Of links that nobody uses any more.
   void LetGo() {
     std::vector<std::shared_ptr<link::Link>> links;
@@ -231,9 +245,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
     const Deadline end = After(kParting);
     for (const std::shared_ptr<link::Link>& link : links) {
       const bool announces = link->device()->capabilities().announces_close;
-      while (!announces && link->unused() && !link->finished() && Clock::now() < end) {
-        if (!link->Poll()) sched_yield();
-      }
+      while (!announces && link->unused() && !link->finished() && Clock::now() < end) AwaitMore(*link, end);
     }
     links.clear();
     MutexLock lock(&mu_);

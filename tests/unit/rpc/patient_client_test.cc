@@ -1,0 +1,112 @@
+// A client sleeps while it waits for its first message to arrive, and for its last one.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/synchronization/notification.h"
+#include "core/base/tcp_address.h"
+#include "core/fabric/shm/shm_device.h"
+#include "core/rpc/client.h"
+#include "core/rpc/server_service.h"
+#include "core/rpc/tcp.h"
+#include "core/stream/fabrics.h"
+#include "core/stream/route.h"
+#include "gtest/gtest.h"
+#include "tests/support/hooked_device.h"
+
+namespace skein::rpc {
+namespace {
+
+constexpr absl::Duration kSoon = absl::Seconds(20);
+
+// This server accepts, and reads nothing of the link before the test calls Poll.
+class SlowServer final : public progress::Waiter {
+ public:
+  SlowServer() : listener_(ListenTcp("127.0.0.1:0").value()) {}
+  ~SlowServer() override {
+    if (link_ == nullptr) return;
+    link_->Close();
+    link_->Poll();
+  }
+  void Watch(std::shared_ptr<progress::Source> source) override {
+    link_ = std::static_pointer_cast<link::Link>(std::move(source));
+  }
+  std::string address() const { return AddressOf(listener_.get()).value(); }
+  void Accept() {
+    while (!tcp_.valid()) {
+      absl::StatusOr<std::optional<UniqueFd>> accepted = AcceptTcp(listener_.get());
+      ASSERT_TRUE(accepted.ok()) << accepted.status();
+      if (accepted->has_value()) tcp_ = **std::move(accepted);
+    }
+    const std::string offer = ReceiveFrame(tcp_.get(), stream::kMaxOfferBytes, After(kSoon)).value();
+    const stream::LinkListener::Result result = negotiator_->Accept(offer, stream::RouteOf(tcp_.get()));
+    ASSERT_NE(result.placement.port, nullptr) << ToString(result.placement.why);
+    ASSERT_TRUE(SendFrame(tcp_.get(), result.answer).ok());
+  }
+  // Shared memory looks at its sockets in Arm.
+  void Poll() {
+    link_->Arm();
+    link_->Poll();
+  }
+
+ private:
+  const UniqueFd listener_;
+  UniqueFd tcp_;
+  std::shared_ptr<link::Link> link_;
+  const std::unique_ptr<stream::LinkListener> negotiator_ =
+      stream::CreateLinkListener(std::make_shared<stream::OneFabric>(fabric::OpenShmDevice().value()), {}, this,
+                                 std::make_shared<ServerService>(Options()));
+};
+
+class PatientClientTest : public testing::Test {
+ protected:
+  PatientClientTest() {
+    fabric::Hooks hooks;
+    hooks.arming = [this] { ++arms_; };
+    hooks.completes = [this] { return completes_.load(); };
+    hooks.capabilities = [](fabric::DeviceCapabilities& capabilities) { capabilities.announces_close = false; };
+    options_.wait_mode = WaitMode::kBlock;
+    options_.fabrics = std::make_shared<stream::OneFabric>(
+        std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
+    client_ = std::make_unique<Client>(options_);
+  }
+
+  // A thread that arms is about to sleep.
+  bool ArmsSoon(int before) const {
+    for (const Deadline soon = After(kSoon); arms_ == before && Clock::now() < soon;) std::this_thread::yield();
+    return arms_ > before;
+  }
+
+  std::atomic<int> arms_ = 0;
+  std::atomic<bool> completes_ = true;
+  Options options_;
+  SlowServer server_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(PatientClientTest, SleepsUntilItsFirstMessageArrivesAndUntilItsLastOneHas) {
+  std::unique_ptr<Connection> connection;
+  absl::Notification connected;
+  std::thread connects([&] {
+    absl::StatusOr<std::unique_ptr<Connection>> made = client_->Connect(server_.address(), absl::InfiniteDuration());
+    EXPECT_TRUE(made.ok()) << made.status();
+    if (made.ok()) connection = *std::move(made);
+    connected.Notify();
+  });
+  server_.Accept();
+  EXPECT_TRUE(ArmsSoon(0));
+  EXPECT_FALSE(connected.HasBeenNotified());
+  while (!connected.HasBeenNotified()) server_.Poll();
+  connects.join();
+  ASSERT_NE(connection, nullptr);
+  const int before = arms_;
+  completes_ = false;  // nothing tells the client that its good-bye has arrived
+  connection = nullptr;
+  EXPECT_GT(arms_, before);
+}
+
+}  // namespace
+}  // namespace skein::rpc
