@@ -1,14 +1,11 @@
 #include "core/base/closer.h"
 
-#include <pthread.h>
 #include <sys/socket.h>
 
 #include <chrono>
-#include <system_error>
-#include <thread>
 #include <utility>
 
-#include "core/base/signals_blocked.h"
+#include "core/base/detached.h"
 
 namespace skein {
 namespace {
@@ -52,16 +49,10 @@ bool Closer::HasRoom() {
 
 // It ends when nothing waits. Where there can be none, the next Close tries again.
 void Closer::StartThread() {
-  const SignalsBlocked blocked;
-  try {
-    std::thread([this] { Run(); }).detach();
-    ++threads_;
-  } catch (const std::system_error&) {
-  }
+  if (StartDetached("skein-closer", [this] { Run(); })) ++threads_;
 }
 
 void Closer::Run() {
-  pthread_setname_np(pthread_self(), "skein-closer");
   for (Left left = Next(); left.fd.valid(); left = Next()) {
     if (left.shut_down) TakeOut(left.fd.get());
     left.fd.Reset();

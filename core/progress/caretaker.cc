@@ -1,20 +1,17 @@
 #include "core/progress/caretaker.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/base/thread_annotations.h"
 #include "core/base/deadline.h"
+#include "core/base/detached.h"
 #include "core/base/mutex.h"
-#include "core/base/signals_blocked.h"
 #include "core/base/unique_fd.h"
 #include "core/progress/pace.h"
 #include "core/progress/spin.h"
@@ -36,11 +33,15 @@ SpinPolicy Sleepy(SpinPolicy policy) {
 struct Caretaker::Shared {
   explicit Shared(const SpinPolicy& policy) : budget(Sleepy(policy)) {}
 
-  void Start(const std::shared_ptr<Shared>& self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
-  void End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  void Start(const std::shared_ptr<Shared>& self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(changed_mu);
+  // False: a source has come meanwhile.
+  bool End() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void Run();
+  void WaitForTakers() const;
   void Wake() ABSL_LOCKS_EXCLUDED(changed_mu);
-  pollfd Woken() ABSL_LOCKS_EXCLUDED(changed_mu);  // drained, to sleep on; by the thread alone
+  // Takes in the newcomers. Gives the drained descriptor to sleep on: -1 when the process has none left. Only the
+  // thread calls it.
+  pollfd TakeIn() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Polls for a moment what somebody depends on this for. True: something came.
   bool SpinForDependents();
   bool PollDependents() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
@@ -59,32 +60,29 @@ struct Caretaker::Shared {
   // that first and then reads this; the caretaker the other way round: all sequentially consistent, so one sees the
   // other.
   std::atomic<bool> asleep = false;
+  // Threads in TakeAll. While messages come, the caretaker holds `mu` nearly all the time and locks it again at once,
+  // so it lets these threads go first. Acquire and release order that wait alone: `mu` guards everything else.
+  std::atomic<int> takers = 0;
   Mutex mu;
   std::vector<Cared> sources ABSL_GUARDED_BY(mu);
   SpinBudget budget;
-  bool running ABSL_GUARDED_BY(mu) = false;
-  // Wakes the thread, and is there while it is. A lock of its own: who nudges may be an observer under `mu`.
+  // The caretaker polls nothing under this lock: Add waits for no poll, and an observer under `mu` may nudge.
   Mutex changed_mu ABSL_ACQUIRED_AFTER(mu);
-  UniqueFd changed ABSL_GUARDED_BY(changed_mu);
+  std::vector<std::shared_ptr<Source>> newcomers ABSL_GUARDED_BY(changed_mu);
+  bool running ABSL_GUARDED_BY(changed_mu) = false;
+  UniqueFd changed ABSL_GUARDED_BY(changed_mu);  // wakes the thread, and is there while it is
 };
 
 void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
-  MutexLock lock(&changed_mu);
-  changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!changed.valid()) return;
-  const SignalsBlocked blocked;
-  try {
-    std::thread([self] { self->Run(); }).detach();
-    running = true;
-  } catch (const std::system_error&) {
-    changed.Reset();
-  }
+  running = StartDetached("skein-caretaker", [self] { self->Run(); });  // if it fails, the next Add tries again
 }
 
-void Caretaker::Shared::End() {
+bool Caretaker::Shared::End() {
   MutexLock lock(&changed_mu);
+  if (!newcomers.empty()) return false;
   changed.Reset();
   running = false;
+  return true;
 }
 
 void Caretaker::Shared::Wake() {
@@ -92,11 +90,15 @@ void Caretaker::Shared::Wake() {
   if (changed.valid()) eventfd_write(changed.get(), 1);
 }
 
+void Caretaker::Shared::WaitForTakers() const {
+  for (int waiting; (waiting = takers.load(std::memory_order_acquire)) > 0;) takers.wait(waiting);
+}
+
 void Caretaker::Shared::Run() {
-  pthread_setname_np(pthread_self(), "skein-caretaker");
   std::vector<pollfd> descriptors;
   int timeout_ms = 0;
   for (Deadline look = Deadline::min();;) {
+    WaitForTakers();
     const bool came = SpinForDependents();
     if (came && Clock::now() < look) continue;
     if (!Look(descriptors, timeout_ms)) return;
@@ -130,28 +132,30 @@ bool Caretaker::Shared::SpinForDependents() {
   }
 }
 
-pollfd Caretaker::Shared::Woken() {
+pollfd Caretaker::Shared::TakeIn() {
   MutexLock lock(&changed_mu);
+  if (!changed.valid()) changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   eventfd_t ignored = 0;
   eventfd_read(changed.get(), &ignored);
+  for (std::shared_ptr<Source>& source : newcomers) sources.push_back({std::move(source)});
+  newcomers.clear();
   return {changed.get(), POLLIN, 0};
 }
 
 bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) {
   std::vector<std::shared_ptr<Source>> over;  // outlive the lock
   MutexLock lock(&mu);
-  descriptors.assign({Woken()});
+  descriptors.assign({TakeIn()});
   asleep.store(true, std::memory_order_seq_cst);
-  timeout_ms = -1;
+  // Without a descriptor nobody can wake this thread.
+  timeout_ms = descriptors.front().fd < 0 ? static_cast<int>(kUnwatched.count()) : -1;
   for (Cared& cared : sources) {
     LookAt(cared, descriptors, timeout_ms);
     if (cared.source->finished()) over.push_back(std::exchange(cared.source, nullptr));
   }
   std::erase_if(sources, [](const Cared& cared) { return cared.source == nullptr; });
   if (timeout_ms >= 0) asleep.store(false, std::memory_order_relaxed);
-  if (!sources.empty()) return true;
-  End();
-  return false;
+  return !sources.empty() || !End();
 }
 
 void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms) {
@@ -179,21 +183,24 @@ Caretaker::Caretaker(const SpinPolicy& policy) : shared_(std::make_shared<Shared
 Caretaker::~Caretaker() { TakeAll(); }
 
 void Caretaker::Add(std::shared_ptr<Source> source) {
-  MutexLock lock(&shared_->mu);
-  shared_->sources.push_back({std::move(source)});
-  // Without a thread or a descriptor to be had, the next source tries again.
-  if (shared_->running) {
-    shared_->Wake();
-  } else {
-    shared_->Start(shared_);
-  }
+  MutexLock lock(&shared_->changed_mu);
+  shared_->newcomers.push_back(std::move(source));
+  if (!shared_->running) return shared_->Start(shared_);
+  if (shared_->changed.valid()) eventfd_write(shared_->changed.get(), 1);
 }
 
 std::vector<std::shared_ptr<Source>> Caretaker::TakeAll() {
   std::vector<std::shared_ptr<Source>> sources;
-  MutexLock lock(&shared_->mu);
-  for (Shared::Cared& cared : shared_->sources) sources.push_back(std::move(cared.source));
-  shared_->sources.clear();
+  shared_->takers.fetch_add(1, std::memory_order_acq_rel);
+  {
+    MutexLock lock(&shared_->mu);
+    for (Shared::Cared& cared : shared_->sources) sources.push_back(std::move(cared.source));
+    shared_->sources.clear();
+    MutexLock newcomers_lock(&shared_->changed_mu);
+    for (std::shared_ptr<Source>& source : std::exchange(shared_->newcomers, {})) sources.push_back(std::move(source));
+  }
+  shared_->takers.fetch_sub(1, std::memory_order_acq_rel);
+  shared_->takers.notify_all();
   shared_->Wake();
   return sources;
 }

@@ -13,7 +13,7 @@
 
 namespace skein::progress {
 
-// Any thread. Sources are polled under a lock: what their observers call must not come back here.
+// Any thread. The caretaker polls sources under a lock: their observers may call Add and Nudge, and nothing else here.
 class Caretaker {
  public:
   explicit Caretaker(const SpinPolicy& policy = {WaitMode::kBlock, absl::ZeroDuration()});
@@ -21,8 +21,8 @@ class Caretaker {
   Caretaker(const Caretaker&) = delete;
   Caretaker& operator=(const Caretaker&) = delete;
 
-  // `source` is looked after until Retire says that it is finished, then dropped. Without a thread or a descriptor to
-  // be had it rests until the next one comes.
+  // The caretaker looks after `source` until Retire says that it is finished, and then drops it. Add waits for no poll.
+  // Where the process has no thread left, `source` rests until the next Add.
   void Add(std::shared_ptr<Source> source);
   // All that are left, for somebody who polls them all from now on.
   std::vector<std::shared_ptr<Source>> TakeAll();

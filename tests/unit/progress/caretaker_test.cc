@@ -1,19 +1,25 @@
 #include "core/progress/caretaker.h"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <memory>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptor_limit.h"
+#include "tests/support/thread_state.h"
 
 namespace skein::progress {
 namespace {
@@ -213,6 +219,85 @@ TEST(CaretakerTest, SpinsForNobodyElse) {
   caretaker.Add(std::move(other));
   ASSERT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
   EXPECT_FALSE(source->heard().HasBeenNotified());
+}
+
+// Messages come to this source without end. Each poll calls the test.
+class Endless final : public Source {
+ public:
+  explicit Endless(std::function<void()> at_poll) : at_poll_(std::move(at_poll)) {}
+  bool Poll() override {
+    at_poll_();
+    return true;
+  }
+  bool Arm() override { return false; }
+  int fd() const override { return event_.get(); }
+  bool finished() const override { return false; }
+  bool Retire() override { return false; }
+  Attendance TakeAttendance() override { return Attendance::kCaretaker; }
+
+ private:
+  const UniqueFd event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const std::function<void()> at_poll_;
+};
+
+TEST(CaretakerTest, AddWaitsForNoPoll) {
+  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1), 2});
+  absl::Notification polls;
+  absl::Notification added;
+  caretaker.Add(std::make_shared<Endless>([&, told = false]() mutable {
+    if (std::exchange(told, true)) return;
+    polls.Notify();
+    EXPECT_TRUE(added.WaitForNotificationWithTimeout(kSoon));
+  }));
+  ASSERT_TRUE(polls.WaitForNotificationWithTimeout(kSoon));
+  absl::Notification dropped;
+  auto source = std::make_shared<FakeSource>(dropped);
+  source->Arrive();
+  caretaker.Add(std::move(source));
+  added.Notify();
+  EXPECT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
+}
+
+// A mutex alone would go to the caretaker, which locks again long before a sleeping thread is awake.
+TEST(CaretakerTest, TakeAllWaitsForNoMoreThanTheTurnUnderWay) {
+  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1), 2});
+  std::atomic<pid_t> taker = 0;
+  bool waits = false;  // the taker, for the lock. Only the caretaker's thread touches this, and the next.
+  int polls = 0;       // since then
+  const auto endless = std::make_shared<Endless>([&] {
+    if (waits) {
+      ++polls;
+    } else if (taker != 0) {
+      waits = ThreadState(taker).IsFoundAsleep(After(kSoon));
+    }
+  });
+  caretaker.Add(endless);
+  std::vector<std::shared_ptr<Source>> taken;
+  std::thread takes([&] {
+    taker = gettid();
+    taken = caretaker.TakeAll();
+  });
+  takes.join();
+  EXPECT_THAT(taken, ElementsAre(endless));
+  EXPECT_LE(polls, 2) << "of the turn that is under way";
+}
+
+TEST(CaretakerTest, WithoutADescriptorTheCaretakerLooksEveryFewMilliseconds) {
+  if (kSanitizerNeedsDescriptors) GTEST_SKIP();
+  Caretaker caretaker;
+  absl::Notification first_dropped;
+  absl::Notification second_dropped;
+  auto first = std::make_shared<FakeSource>(first_dropped);
+  auto second = std::make_shared<FakeSource>(second_dropped);
+  second->Arrive();
+  const DescriptorLimit none(0);
+  caretaker.Add(first);
+  while (first->polls() == 0) std::this_thread::yield();  // after that, only a wake-up or a time limit helps
+  caretaker.Add(std::move(second));
+  EXPECT_TRUE(second_dropped.WaitForNotificationWithTimeout(kSoon));
+  first->Arrive();
+  first = nullptr;
+  EXPECT_TRUE(first_dropped.WaitForNotificationWithTimeout(kSoon));
 }
 
 }  // namespace
