@@ -6,7 +6,8 @@
 // rkey: a later access fails at the requester with kRemoteAccessError and never touches the memory.
 //
 // Threads. Every method may be called from any thread, except where a class says otherwise; calls on *different*
-// objects never need the caller's locks. None blocks, sleeps or calls back.
+// objects never need the caller's locks. None blocks, sleeps or calls back, with one exception: Accept and Complete of
+// a device with connects_slowly.
 //
 // Ordering (reliable connection). Requests posted to one queue pair execute at the peer in the order posted. Requests
 // on different queue pairs are unordered. Of one WRITE, the bytes land in any order except that the last eight, when
@@ -227,6 +228,8 @@ struct DeviceCapabilities {
   bool copies_on_post = false;    // PostSend has read its source bytes when it returns, registered or not
   bool announces_close = false;   // who ends a connection is seen by the peer, also if silent, before what it does next
   bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
+  // The kernel asks the network where the peer is: Accept and Complete may take a second. A poller must not call them.
+  bool connects_slowly = false;
   bool sleeps_through_unsolicited = false;  // false: Arm(kSolicited) is Arm(kCompletions)
   bool writes_registered_memory = true;     // peers may WRITE what was registered, not only what was allocated
   uint32_t max_inline_bytes = 0;

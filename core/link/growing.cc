@@ -1,7 +1,9 @@
 // How a link grows from one lane to several, and which of them its streams use.
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
+#include "core/base/detached.h"
 #include "core/base/fallback.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
@@ -23,16 +25,20 @@ void Link::Resize() {
 
 // None while the last one is of no use.
 void Link::OpenLane() {
-  const auto now = static_cast<uint16_t>(lanes());
-  if (now >= std::min(options_.max_lanes, most_lanes_) || !last().usable()) return;
-  const absl::StatusOr<Lane*> lane = AddLane();
-  const absl::StatusOr<std::string> queue_pair = lane.ok() ? (*lane)->Offer() : lane.status();
-  if (lane.ok()) last_lane_ = queue_pair.ok() ? LastLane::kOpening : LastLane::kGone;
-  if (!queue_pair.ok()) {
-    most_lanes_ = now;  // what lacks for one lane lacks for the next
-    return;
-  }
-  first().SendControl(wire::ItemKind::kOpenLane, wire::Encode(wire::OpenLane{(*lane)->number(), *queue_pair}));
+  if (lanes() >= std::min(options_.max_lanes, most_lanes_) || !last().usable()) return;
+  Lane& next = NextLane();
+  const absl::Status opened = next.Open();
+  const absl::StatusOr<std::string> queue_pair = opened.ok() ? next.Offer() : opened;
+  if (!queue_pair.ok()) return ForgoNextLane();
+  last_lane_ = LastLane::kOpening;
+  first().SendControl(wire::ItemKind::kOpenLane, wire::Encode(wire::OpenLane{next.number(), *queue_pair}));
+}
+
+// The process lacks something for one more lane, or the peer does. So it would for the lanes after that.
+void Link::ForgoNextLane() {
+  most_lanes_ = static_cast<uint16_t>(lanes());
+  last_lane_ = LastLane::kStays;
+  if (lanes() < options_.max_lanes) NextLane().Release();
 }
 
 absl::Status Link::OnOpenLane(absl::Span<const std::byte> payload) {
@@ -42,46 +48,80 @@ absl::Status Link::OnOpenLane(absl::Span<const std::byte> payload) {
   if (!passive_ || last_lane_ != LastLane::kStays || asked->lane != lanes() || asked->lane >= most_lanes_) {
     return absl::DataLossError("an unexpected request for a lane");
   }
-  if (asked->lane < options_.max_lanes && check_peer_(asked->queue_pair).ok()) {
-    const absl::StatusOr<Lane*> lane = AddLane();
-    if (lane.ok()) {
-      const absl::StatusOr<std::string> answer = (*lane)->Accept(asked->queue_pair);
-      if (answer.ok()) {
-        if (!sender_.has_value() || options_.shares->active(*sender_, asked->lane)) (*lane)->Activate();
-        first().SendControl(wire::ItemKind::kLane,
-                            wire::Encode(wire::GivenLane{asked->lane, (*lane)->OwnRing(), *answer}));
-        return absl::OkStatus();
-      }
-      last_lane_ = LastLane::kGone;
-    }
+  if (asked->lane >= options_.max_lanes || !check_peer_(asked->queue_pair).ok()) {
+    GiveNextLane(absl::ResourceExhaustedError("refused"));
+    return absl::OkStatus();
   }
-  most_lanes_ = asked->lane;
-  first().SendControl(wire::ItemKind::kNoLane, {});
-  return absl::OkStatus();
+  return ConnectNextLane([offer = asked->queue_pair](Lane& next) -> absl::StatusOr<std::string> {
+    if (absl::Status status = next.Open(); !status.ok()) return status;
+    return next.Accept(offer);
+  });
 }
 
 absl::Status Link::OnLane(absl::Span<const std::byte> payload) {
   const absl::StatusOr<wire::GivenLane> given = wire::DecodeGivenLane(wire::CopyOf(payload));
   if (!given.ok()) return given.status();
-  if (last_lane_ != LastLane::kOpening || given->lane != last().number()) {
-    return absl::DataLossError("an unexpected lane");
-  }
-  last_lane_ = LastLane::kStays;
+  if (last_lane_ != LastLane::kOpening || given->lane != lanes()) return absl::DataLossError("an unexpected lane");
   if (absl::Status status = check_peer_(given->queue_pair); !status.ok()) return status;
-  if (absl::Status status = last().Complete(given->queue_pair, given->ring); !status.ok()) {
-    if (FallbackOf(status).code == FallbackCode::kProtocol) return status;  // a lie
-    most_lanes_ = given->lane;
-    CloseLane();  // the others go on
-    return absl::OkStatus();
-  }
-  last().SendControl(wire::ItemKind::kHello, wire::EncodeRingDescriptor(last().OwnRing()));
-  return absl::OkStatus();
+  return ConnectNextLane([given = *given](Lane& next) -> absl::StatusOr<std::string> {
+    if (absl::Status status = next.Complete(given.queue_pair, given.ring); !status.ok()) return status;
+    return std::string();
+  });
 }
 
 absl::Status Link::OnNoLane() {
   if (last_lane_ != LastLane::kOpening) return absl::DataLossError("a lane refused that was not asked for");
-  most_lanes_ = last().number();
-  last_lane_ = LastLane::kGone;
+  ForgoNextLane();
+  return absl::OkStatus();
+}
+
+// The poller connects the lane itself where that is quick. Elsewhere a thread of its own does, and the poller goes on;
+// at its end that thread wakes the link's sleeper, and the next poll finds the result. Nobody else touches the lane
+// meanwhile, because lanes() does not count it yet.
+absl::Status Link::ConnectNextLane(Connect connect) {
+  Lane& next = NextLane();
+  last_lane_ = LastLane::kConnecting;
+  if (!device_->capabilities().connects_slowly) {
+    connection_ = connect(next);
+    return OnConnected();
+  }
+  const bool begun = StartDetached("skein-lane", [self = shared_from_this(), connect = std::move(connect), &next] {
+    self->connection_ = connect(next);
+    self->connected_.store(true, std::memory_order_release);
+    self->queues_->completions().Wake();
+  });
+  if (begun) return absl::OkStatus();
+  connection_ = absl::ResourceExhaustedError("there is no thread to connect a lane");
+  return OnConnected();
+}
+
+absl::Status Link::OnConnected() {
+  connected_.store(false, std::memory_order_relaxed);
+  last_lane_ = LastLane::kStays;
+  if (!passive_) return TakeNextLane(connection_.status());
+  GiveNextLane(connection_);
+  return absl::OkStatus();
+}
+
+void Link::GiveNextLane(const absl::StatusOr<std::string>& answer) {
+  if (!answer.ok()) {
+    ForgoNextLane();
+    return first().SendControl(wire::ItemKind::kNoLane, {});
+  }
+  CountNextLane();
+  if (!sender_.has_value() || options_.shares->active(*sender_, last().number())) last().Activate();
+  first().SendControl(wire::ItemKind::kLane, wire::Encode(wire::GivenLane{last().number(), last().OwnRing(), *answer}));
+}
+
+absl::Status Link::TakeNextLane(const absl::Status& completed) {
+  if (FallbackOf(completed).code == FallbackCode::kProtocol) return completed;  // a lie
+  CountNextLane();
+  if (completed.ok()) {
+    last().SendControl(wire::ItemKind::kHello, wire::EncodeRingDescriptor(last().OwnRing()));
+  } else {
+    most_lanes_ = last().number();
+    CloseLane();  // the others go on
+  }
   return absl::OkStatus();
 }
 

@@ -17,7 +17,8 @@ absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Devic
   absl::StatusOr<std::unique_ptr<Queues>> queues = Queues::Create(*link->device_, link->options_.max_lanes);
   if (!queues.ok()) return queues.status();
   link->queues_ = *std::move(queues);
-  if (absl::StatusOr<Lane*> lane = link->AddLane(); !lane.ok()) return lane.status();
+  if (absl::Status status = link->NextLane().Open(); !status.ok()) return status;
+  link->CountNextLane();
   Census::Get().Add(link.get());
   return link;
 }
@@ -34,8 +35,10 @@ Traffic Link::traffic() const {
   return traffic;
 }
 
-absl::StatusOr<Lane*> Link::AddLane() {
+Lane& Link::NextLane() {
   const auto number = static_cast<uint16_t>(lanes());
+  std::unique_ptr<Lane>& lane = lanes_[number];
+  if (lane != nullptr) return *lane;
   Lane::Options options;
   options.ring_bytes = options_.ring_bytes;
   options.max_mirror_bytes = options_.max_mirror_bytes;
@@ -44,12 +47,14 @@ absl::StatusOr<Lane*> Link::AddLane() {
   options.may_send = passive_ || number == 0;
   options.peer_may_send = !passive_ || number == 0;
   options.combines = options_.combines;
-  std::unique_ptr<Lane>& lane = lanes_[number];
-  if (lane == nullptr) lane = std::make_unique<Lane>(*device_, *queues_, attention_, options);
-  if (absl::Status status = lane->Open(); !status.ok()) return status;
-  lane_count_.store(number + 1, std::memory_order_release);
-  if (number == lanes_made_.load(std::memory_order_relaxed)) lanes_made_.store(number + 1, std::memory_order_release);
-  return lane.get();
+  lane = std::make_unique<Lane>(*device_, *queues_, attention_, options);
+  return *lane;
+}
+
+void Link::CountNextLane() {
+  const uint16_t count = NextLane().number() + 1;
+  lane_count_.store(count, std::memory_order_release);
+  if (count > lanes_made_.load(std::memory_order_relaxed)) lanes_made_.store(count, std::memory_order_release);
 }
 
 absl::Status Link::Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring) {

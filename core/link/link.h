@@ -162,10 +162,13 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   enum class Polling : uint32_t { kFree, kOwned, kOwnedAndArmWanted };
   // What is to become of the last lane. Only of that, and of one at a time.
   //
-  //   kStays --> kOpening   the active side has asked for it: kStays when it is given, kGone when not
+  //   kStays --> kOpening   the active side has asked for one more: kStays when the passive side refuses
+  //   kStays, kOpening --> kConnecting   a thread, perhaps another one, connects one more; then kStays
   //   kStays --> kVacating  is to be closed: its streams leave, and then the active side asks: kClosing
   //   kVacating, kClosing --> kGone   both ends have left it: the lane is dropped
-  enum class LastLane : uint8_t { kStays, kOpening, kVacating, kClosing, kGone };
+  //
+  // The lane that is being opened does not count as the last one before it is connected (CountNextLane).
+  enum class LastLane : uint8_t { kStays, kOpening, kConnecting, kVacating, kClosing, kGone };
 
   Link(std::shared_ptr<fabric::Device> device, LinkOptions options)
       : device_(std::move(device)), options_(std::move(options)) {}
@@ -173,7 +176,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   Lane& first() const { return *lanes_[0]; }
   Lane& last() const { return *lanes_[lanes() - 1]; }
   absl::Span<const std::unique_ptr<Lane>> all_lanes() const { return absl::MakeConstSpan(lanes_).first(lanes()); }
-  absl::StatusOr<Lane*> AddLane();
+  Lane& NextLane();  // closed, or being made
+  void CountNextLane();
   bool Flush(bool tells);  // see Lane
   // Why not all that was sent may ever arrive; OK if it may.
   absl::Status send_error() const;
@@ -188,6 +192,16 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Status OnOpenLane(absl::Span<const std::byte> payload);
   absl::Status OnLane(absl::Span<const std::byte> payload);
   absl::Status OnNoLane();
+  using Connect = std::function<absl::StatusOr<std::string>(Lane&)>;
+  absl::Status ConnectNextLane(Connect connect);
+  absl::Status GoOnConnecting() {
+    const bool done = last_lane_ == LastLane::kConnecting && connected_.load(std::memory_order_acquire);
+    return done ? OnConnected() : absl::OkStatus();
+  }
+  absl::Status OnConnected();
+  void GiveNextLane(const absl::StatusOr<std::string>& answer);
+  absl::Status TakeNextLane(const absl::Status& completed);
+  void ForgoNextLane();
   bool PlaceStreams();
 
   // shrinking.cc: by the owner of the polling
@@ -238,8 +252,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   Attention attention_;
   Blocks blocks_{*device_};
   std::unique_ptr<Pulls> pulls_;  // null: it takes no blocks. Set before the link is shared; outlives the queue pairs
-  // None goes before the link does: those from lane_count_ on are closed. Added by the owner of the polling, or before
-  // the link is shared.
+  // None goes before the link does: those from lane_count_ on are closed. The next one may be about to be
+  // connected. Added by the owner of the polling, or before the link is shared.
   std::array<std::unique_ptr<Lane>, kMaxLanes> lanes_;
   std::atomic<uint16_t> lanes_made_ = 0;  // release after another one was; acquire by who counts their traffic
   std::atomic<uint16_t> lane_count_ = 0;  // release after a lane was opened; acquire by who looks at it
@@ -253,6 +267,11 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   // Release by Woke; acquire by the owner, who then acknowledges the descriptors.
   std::atomic<bool> woken_{false};
+
+  // The result for the next lane. The thread that connects it writes connection_, then connected_ with release. The
+  // owner of the polling reads connected_ with acquire; from then on both are the owner's again.
+  absl::StatusOr<std::string> connection_;
+  std::atomic<bool> connected_{false};
 
   mutable Mutex ports_mu_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<Port>> ports_ ABSL_GUARDED_BY(ports_mu_);

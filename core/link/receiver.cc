@@ -148,6 +148,8 @@ bool Link::PollOwned() {
     status = PollLane(*lanes_[i], sends_completed, messages, looked);
   }
   if (status.ok()) status = Pull(messages);
+  if (status.ok() && last_lane_ == LastLane::kConnecting) [[unlikely]]
+    status = GoOnConnecting();
   // What the peer wrote before the end is still delivered, whichever lane ended first.
   const bool over =
       ends && (messages == 0 || absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->spent(); }));

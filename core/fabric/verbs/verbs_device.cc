@@ -24,6 +24,7 @@ class VerbsDevice final : public Device {
   absl::string_view name() const override { return name_; }
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
+    capabilities.connects_slowly = true;
     capabilities.sleeps_through_unsolicited = port_->context->failures_are_solicited();
     capabilities.max_inline_bytes = port_->max_inline_bytes;
     capabilities.max_message_bytes = port_->max_message_bytes;

@@ -1,5 +1,6 @@
 // One lane becomes several: on demand, as many as both ends allow, and only those that the passive side has activated
 // are used. Hostile words about lanes end the link.
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "core/base/closer.h"
+#include "core/base/deadline.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
@@ -16,6 +19,7 @@
 #include "core/wire/lane_messages.h"
 #include "gtest/gtest.h"
 #include "tests/support/forwarding_device.h"
+#include "tests/support/hooked_device.h"
 #include "tests/support/lingering.h"
 #include "tests/support/refused_queue_pair.h"
 #include "tests/unit/link/hostile_peer.h"
@@ -221,6 +225,68 @@ TEST_F(LonelyGrowingTest, AnAnswerThatNoHonestPeerGivesEndsTheLink) {
   Pair pair = ConnectLonely(FallbackCode::kProtocol, LonelyDevice::PeerSees::kNothing);
   TalkStepByStep(pair);
   EXPECT_TRUE(pair.client->finished());
+}
+
+// The device takes long to connect the second queue pair: the test says how long.
+class SlowGrowingTest : public GrowingTest {
+ protected:
+  std::shared_ptr<fabric::Device> Slow(absl::string_view name) {
+    fabric::Hooks hooks;
+    hooks.capabilities = [](fabric::DeviceCapabilities& capabilities) { capabilities.connects_slowly = true; };
+    hooks.connecting = [this] {
+      if (connections_++ == 0) return;
+      begun_.Notify();
+      go_on_.WaitForNotificationWithTimeout(3 * kSoon);  // a poller that waits here is found out, and not for ever
+    };
+    return std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice(name), std::move(hooks));
+  }
+  // Both ends say and hear everything else meanwhile.
+  void TalkWhileConnecting(Pair& pair) {
+    TalkStepByStep(pair);
+    ASSERT_TRUE(begun_.WaitForNotificationWithTimeout(kSoon));
+    EXPECT_EQ(pair.client->lanes(), 1u);
+    for (size_t i = 0; i < pair.from.size(); ++i) EXPECT_EQ(pair.to[i]->data.size(), said_[pair.from[i].get()]);
+  }
+  void GrowAtLast(Pair& pair) {
+    TalkWhileConnecting(pair);
+    go_on_.Notify();
+    Link* const links[] = {pair.client.get(), pair.server.get()};
+    const auto grown = [&] { return pair.client->lanes() == 2 && pair.server->lanes() == 2; };
+    for (const Deadline soon = After(kSoon); !grown() && Clock::now() < soon;) PollAll(simulation_, links);
+    EXPECT_TRUE(grown());
+    Talk(pair, 300);
+  }
+
+  static constexpr absl::Duration kSoon = absl::Seconds(20);
+  std::atomic<int> connections_ = 0;
+  absl::Notification begun_;
+  absl::Notification go_on_;
+};
+
+TEST_F(SlowGrowingTest, ThePollerOfThePassiveSideDoesNotWait) {
+  Pair pair = ConnectDevices(simulation_.CreateDevice("client"), Slow("server"));
+  GrowAtLast(pair);
+}
+
+TEST_F(SlowGrowingTest, ThePollerOfTheActiveSideDoesNotWait) {
+  Pair pair = ConnectDevices(Slow("client"), simulation_.CreateDevice("server"));
+  GrowAtLast(pair);
+}
+
+// The connecting thread holds the link, and may be the last to do so.
+TEST_F(SlowGrowingTest, ALinkMayEndWhileAThreadConnectsALane) {
+  Pair pair = ConnectDevices(simulation_.CreateDevice("client"), Slow("server"));
+  TalkWhileConnecting(pair);
+  const std::weak_ptr<Link> server = pair.server;
+  pair.server->Close();
+  Link* const links[] = {pair.client.get(), pair.server.get()};
+  PollAll(simulation_, links);
+  EXPECT_TRUE(pair.server->finished());
+  EXPECT_EQ(pair.to[0]->losses, 1);
+  pair.server = nullptr;
+  go_on_.Notify();
+  for (const Deadline soon = After(kSoon); !server.expired() && Clock::now() < soon;) std::this_thread::yield();
+  EXPECT_TRUE(server.expired());
 }
 
 // They came from another user, to be closed by this process, and will not be for an hour.
