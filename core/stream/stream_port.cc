@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/printable.h"
 
@@ -12,6 +13,19 @@ namespace {
 
 constexpr uint64_t kMaxWindow = uint64_t{1} << 40;
 constexpr size_t kSmallestChunk = 256;
+
+using Parts = absl::InlinedVector<ConstBytes, 4>;
+
+// Without the first `size` bytes.
+Parts Behind(absl::Span<const ConstBytes> buffers, size_t size) {
+  while (!buffers.empty() && size >= buffers.front().size()) {
+    size -= buffers.front().size();
+    buffers.remove_prefix(1);
+  }
+  Parts behind(buffers.begin(), buffers.end());
+  if (!behind.empty()) behind.front().remove_prefix(size);
+  return behind;
+}
 
 }  // namespace
 
@@ -32,21 +46,52 @@ void StreamPort::SetObserver(std::shared_ptr<StreamObserver> observer) {
 }
 
 absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
+  const size_t total = link::SizeOf(buffers);
+  size_t sent = 0;
+  for (bool again = true; again;) {
+    uint64_t window = 0;
+    if (absl::Status status = BeginWrite(window); !status.ok()) return status;
+    const uint64_t most = std::min<uint64_t>(window, total - sent);
+    absl::StatusOr<size_t> taken = 0;
+    if (most > 0) taken = sent == 0 ? GiveToLink(buffers, most) : GiveToLink(Behind(buffers, sent), most);
+    again = EndWrite(taken, total - sent);
+    if (!taken.ok()) return taken;
+    sent += *taken;
+  }
+  return sent;
+}
+
+// Gives the bytes that the peer lets this end send.
+absl::Status StreamPort::BeginWrite(uint64_t& window) {
   MutexLock lock(&mu_);
   if (!error_.ok()) return error_;
   if (write_closed_) return absl::FailedPreconditionError("write after CloseWrite");
-  size_t total = 0;
-  for (const ConstBytes& buffer : buffers) total += buffer.size();
+  writing_ = true;
+  wants_to_write_ = false;
   may_write_again_ = false;
-  absl::StatusOr<size_t> taken = 0;
-  if (total > 0 && may_send_ > 0) {
-    const bool large = std::min<uint64_t>(total, may_send_) >= large_payload_;
-    taken = large ? link_->SendBlocks(*this, buffers, may_send_) : link_->Send(*this, buffers, may_send_);
+  window = may_send_;
+  return absl::OkStatus();
+}
+
+// True: the writer must try again. The link took less than `wanted`; meanwhile the poller has heard of more room, or of
+// the stream's end, found nobody who waited for that, and will not tell it again.
+bool StreamPort::EndWrite(const absl::StatusOr<size_t>& taken, size_t wanted) {
+  bool again = false;
+  bool ended = false;
+  {
+    MutexLock lock(&mu_);
+    writing_ = false;
+    if (taken.ok()) {
+      may_send_ -= *taken;
+      const bool all = *taken == wanted;
+      again = !all && (!error_.ok() || (may_write_again_ && may_send_ > 0));
+      wants_to_write_ = !all && !again;
+    }
+    if (write_closed_) TellClosed();
+    ended = EndedLocked();
   }
-  if (!taken.ok()) return taken;
-  may_send_ -= *taken;
-  wants_to_write_ = *taken < total;
-  return taken;
+  if (ended) LeaveIfEnded();
+  return again;
 }
 
 absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
@@ -78,10 +123,16 @@ void StreamPort::CountAsRead(uint64_t bytes) {
 void StreamPort::CloseWrite() {
   {
     MutexLock lock(&mu_);
-    if (std::exchange(write_closed_, true) || !error_.ok()) return;
-    if (opened_) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
+    if (std::exchange(write_closed_, true)) return;
+    TellClosed();
   }
   LeaveIfEnded();
+}
+
+// Tells the peer once, after the last byte. Three actors may come last: the caller of CloseWrite, a writer that was
+// under way then, or the poller with the peer's open.
+void StreamPort::TellClosed() {
+  if (opened_ && !writing_ && error_.ok()) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
 }
 
 void StreamPort::Abort(const absl::Status& reason) {
@@ -120,7 +171,7 @@ void StreamPort::Abandon() {
 void StreamPort::LeaveIfEnded() {
   {
     MutexLock lock(&mu_);
-    if (!EndedLocked() || std::exchange(left_, true)) return;
+    if (writing_ || !EndedLocked() || std::exchange(left_, true)) return;
   }
   link_->RemovePort(stream());
   on_end_();
@@ -219,7 +270,7 @@ absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
 absl::Status StreamPort::OnOpen(uint64_t window) {
   MutexLock lock(&mu_);
   if (std::exchange(opened_, true)) return absl::DataLossError("a stream opened twice");
-  if (write_closed_ && error_.ok()) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
+  if (write_closed_) TellClosed();
   return AddToSendWindow(window);
 }
 

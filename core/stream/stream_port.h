@@ -4,7 +4,10 @@
 //   open  --------------->  half  ------------------->  closed
 //     \______ Abort, peer's abort, link lost ___________^
 //
-// Lock: mu_, taken before the link's sending lock. The observer is called by Notify, with mu_ released.
+// Lock: mu_, taken before the link's sending lock. The observer is called by Notify, with mu_ released. A writer gives
+// its bytes to the link without mu_: the writer may wait there for other writers, and the poller, which needs mu_, must
+// not. While a writer does so (writing_), the port stays on the link, and CloseWrite leaves it to that writer to tell
+// the peer.
 #ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
 #define SKEIN_CORE_STREAM_STREAM_PORT_H_
 
@@ -63,6 +66,12 @@ class StreamPort final : public link::Port {
   // Small items share a chunk, so that many of them cost little more memory than their bytes.
   using Chunks = std::deque<Buffer>;
 
+  absl::Status BeginWrite(uint64_t& window) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::StatusOr<size_t> GiveToLink(absl::Span<const ConstBytes> buffers, uint64_t most) {
+    return most >= large_payload_ ? link_->SendBlocks(*this, buffers, most) : link_->Send(*this, buffers, most);
+  }
+  bool EndWrite(const absl::StatusOr<size_t>& taken, size_t wanted) ABSL_LOCKS_EXCLUDED(mu_);
+  void TellClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   link::Arrival LastArrival() const;
   std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
   void NoteArrival() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -97,7 +106,8 @@ class StreamPort final : public link::Port {
   link::Arrival last_arrival_ ABSL_GUARDED_BY(mu_);
   uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;  // not yet given back to the peer
   uint64_t may_send_ ABSL_GUARDED_BY(mu_);
-  bool opened_ ABSL_GUARDED_BY(mu_);  // the peer knows the stream: before, what is said of it would be lost
+  bool opened_ ABSL_GUARDED_BY(mu_);           // the peer knows the stream: before, what is said of it would be lost
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // a writer gives bytes to the link
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over
