@@ -33,7 +33,7 @@ void ServerHandshaker::OnBytes() {
     case Beginning::kUndecided:
       return Read();
     case Beginning::kOther:
-      return FinishWithTcp({FallbackCode::kPeerNotSkein, {}});
+      return FinishWithTcp({FallbackCode::kNoOffer, {}});
     case Beginning::kMalformed:
       return Fail(Unavailable("skein: the peer's offer is malformed"));
     case Beginning::kWhole:

@@ -151,8 +151,8 @@ bool Acceptor::LookAt(int fd, Connection& connection) {
     if (first == First::kNothing) return true;
     if (first != First::kHello) {
       const bool refused = first == First::kOther && options_.mode == Mode::kRequire;
-      if (refused) Refuse(*connection.socket, ToString(Fallback{FallbackCode::kPeerNotSkein, {}}));
-      if (!refused) HandOutOnTcp(fd, connection, {FallbackCode::kPeerNotSkein, {}});
+      if (refused) Refuse(*connection.socket, ToString(Fallback{FallbackCode::kNoOffer, {}}));
+      if (!refused) HandOutOnTcp(fd, connection, {FallbackCode::kNoOffer, {}});
       return false;
     }
     connection.deadline = After(options_.negotiation_timeout);

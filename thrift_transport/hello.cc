@@ -147,7 +147,7 @@ Greeted HelloReader::Answer(int fd, const Options& options) {
   stream::Listener::Result result = Judge(parsed_.payload, fd, options);
   const bool sent = Send(fd, stream::Frame(result.answer));
   if (result.outcome.stream == nullptr) return No(std::move(result.outcome.why), sent);
-  if (!sent) return No({FallbackCode::kPeerNotSkein, "the client has ended the connection"}, /*goes_on=*/false);
+  if (!sent) return No({FallbackCode::kRendezvous, "the client has ended the connection"}, /*goes_on=*/false);
   return Yes(std::move(result.outcome));
 }
 

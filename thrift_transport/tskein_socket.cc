@@ -175,7 +175,7 @@ bool TSkeinSocket::decide() {
       const First first = LookAtFirst(socket_);
       if (first == First::kNothing) continue;
       if (first == First::kEnd || (first == First::kOther && !required)) break;
-      if (first == First::kOther) return decline({FallbackCode::kPeerNotSkein, {}});
+      if (first == First::kOther) return decline({FallbackCode::kNoOffer, {}});
       hello = true;
       deadline = negotiationEnd();
     }
@@ -187,7 +187,7 @@ bool TSkeinSocket::decide() {
     skein_->Settle(std::move(greeted), socket_);
     return true;
   }
-  skein_->SettleOnTcp({FallbackCode::kPeerNotSkein, {}}, socket_);
+  skein_->SettleOnTcp({FallbackCode::kNoOffer, {}}, socket_);
   return true;
 }
 

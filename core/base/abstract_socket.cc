@@ -47,6 +47,7 @@ absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name) {
   if (!fd.ok()) return fd;
   const AbstractAddress address(name);
   if (connect(fd->get(), address.get(), address.size) != 0) {
+    if (errno == ECONNREFUSED) return absl::NotFoundError("nobody listens at the peer's UNIX socket");
     return absl::UnavailableError(ErrnoStatus(errno, "connect to the peer's UNIX socket").message());
   }
   return fd;

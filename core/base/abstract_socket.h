@@ -13,15 +13,16 @@
 namespace skein {
 
 struct PeerCredentials {
-  pid_t pid = 0;
-  uid_t uid = 0;
+  pid_t pid = 0;  // 0: in a pid namespace that this process does not see
+  uid_t uid = 0;  // as this process's user namespace numbers it: see PeerUsers
 };
 
 // Connections that wait to be accepted, at most; the kernel takes one more, and caps it at net.core.somaxconn.
 inline constexpr int kMostQueued = 4096;
 
 absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name);
-// UNAVAILABLE when nobody listens there (any more) or its queue is full.
+// NOT_FOUND when nobody listens there: the kernel looks for the name in the caller's network namespace alone.
+// UNAVAILABLE when it cannot be reached at the moment, as when its queue is full.
 absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name);
 // The next queued connection, or an invalid descriptor when there is none.
 UniqueFd AcceptQueued(int listening_fd);

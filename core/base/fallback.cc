@@ -28,7 +28,7 @@ absl::string_view KnownName(FallbackCode code) {
     case FallbackCode::kDifferentHost:
       return "different host";
     case FallbackCode::kDifferentNetworkNamespace:
-      return "different network namespace";
+      return "different network namespace or host";
     case FallbackCode::kDifferentPidNamespace:
       return "different pid namespace";
     case FallbackCode::kDifferentUser:
@@ -48,7 +48,7 @@ absl::string_view KnownName(FallbackCode code) {
     case FallbackCode::kProtocol:
       return "malformed negotiation";
     case FallbackCode::kRemotePeer:
-      return "peer is on another host";
+      return "peer's address is not of this host";
     case FallbackCode::kNoRdma:
       return "no RDMA here";
     case FallbackCode::kNoRoute:
@@ -59,6 +59,8 @@ absl::string_view KnownName(FallbackCode code) {
       return "switched off";
     case FallbackCode::kNotPermitted:
       return "not permitted";
+    case FallbackCode::kNoOffer:
+      return "peer made no offer";
   }
   return "";
 }

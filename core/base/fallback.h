@@ -15,10 +15,10 @@ namespace skein {
 enum class FallbackCode : uint8_t {
   kNone = 0,          // the best path both ends know is in use
   kModeOff = 1,       // this end's mode is off
-  kPeerNotSkein = 2,  // the peer answered as an ordinary server or client
+  kPeerNotSkein = 2,  // the peer answered as an ordinary server
   kPeerModeOff = 3,
-  kVersion = 4,  // no common protocol version
-  kDifferentHost = 5,
+  kVersion = 4,        // no common protocol version
+  kDifferentHost = 5,  // said by older peers alone, as is 7
   kDifferentNetworkNamespace = 6,
   kDifferentPidNamespace = 7,
   kDifferentUser = 8,
@@ -29,12 +29,13 @@ enum class FallbackCode : uint8_t {
   kTimeout = 13,        // no answer in time
   kPollingEngine = 14,  // a gRPC polling engine we do not know
   kProtocol = 15,       // malformed negotiation
-  kRemotePeer = 16,     // addresses show that the peer is on another host
+  kRemotePeer = 16,     // the address of the connection's other end is none of this host's
   kNoRdma = 17,         // this end has no RDMA device, port or address for the peer; detail says which
   kNoRoute = 18,        // both have RDMA, but no way to each other
   kSettling = 19,       // RDMA to this peer failed a short while ago
   kFabricOff = 20,      // an option; detail names it
   kNotPermitted = 21,   // a system call was refused; detail names it
+  kNoOffer = 22,        // the peer, a client, made none: it has no Skein, or nothing to offer
 };
 
 struct Fallback {

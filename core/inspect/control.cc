@@ -21,6 +21,7 @@
 #include "core/base/errno_status.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
+#include "core/base/peer_users.h"
 #include "core/base/signals_blocked.h"
 
 namespace skein::inspect {
@@ -52,7 +53,7 @@ std::string Failure(const absl::Status& why) {
 
 bool MayAsk(int fd) {
   const absl::StatusOr<PeerCredentials> peer = CredentialsOf(fd);
-  return peer.ok() && (peer->uid == geteuid() || peer->uid == 0);
+  return peer.ok() && PeerUsers({0}).Check(peer->uid).ok();
 }
 
 // Never destroyed: its thread listens until the process ends.

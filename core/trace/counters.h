@@ -92,7 +92,7 @@ inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
 }};
 
 // Reasons are FallbackCodes; one more is for those of newer peers, which have no number here.
-inline constexpr size_t kReasons = static_cast<size_t>(FallbackCode::kNotPermitted) + 2;
+inline constexpr size_t kReasons = static_cast<size_t>(FallbackCode::kNoOffer) + 2;
 
 constexpr size_t ValuesOf(CounterLabel label) {
   if (label == CounterLabel::kPath) return kPaths;
@@ -156,7 +156,7 @@ CounterSnapshot ReadCounters();
 // By a child made by fork(), while it has one thread.
 void ClearCounters();
 
-// "path", "reason" or "", and "shm", "different host".
+// "path", "reason" or "", and "shm", "different user".
 absl::string_view LabelName(CounterLabel label);
 std::string LabelValue(CounterLabel label, size_t value);
 

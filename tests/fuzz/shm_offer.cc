@@ -1,5 +1,5 @@
 // Any bytes are exactly the encoding of an offer, or a reason to fall back.
-#include <algorithm>
+#include <string>
 
 #include "core/base/fallback.h"
 #include "core/fabric/shm/offer.h"
@@ -9,8 +9,7 @@ namespace skein::fuzz {
 
 std::vector<std::string> Seeds() {
   fabric::shm::Offer offer;
-  offer.place = {{'b', 'o', 'o', 't'}, 4026531840, 4026531836, 1000};
-  offer.meeting_point.fill('a');
+  offer.meeting_point.fill('m');
   offer.token.fill('t');
   return {fabric::shm::EncodeOffer(offer)};
 }
@@ -27,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   Require(skein::fabric::shm::EncodeOffer(*offer) == bytes, "nothing is lost");
-  // It becomes part of a socket's name.
-  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
-  Require(std::all_of(offer->meeting_point.begin(), offer->meeting_point.end(), is_hex), "hexadecimal");
+  const std::string name = skein::fabric::shm::SocketName(offer->meeting_point);
+  Require(name.size() == 6 + 32 && name.find_first_not_of("skein-0123456789abcdef") == std::string::npos,
+          "a name of fixed length, without zeros");
   return 0;
 }

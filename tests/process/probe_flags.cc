@@ -74,13 +74,26 @@ absl::string_view StatusCodeName(grpc::StatusCode code) {
   return index < std::size(kNames) ? kNames[index] : "?";
 }
 
+namespace {
+
+Report Become(const std::string& user) {
+  Report report;
+  uid_t id = 0;
+  if (!absl::SimpleAtoi(user, &id) || setgid(id) != 0 || setuid(id) != 0) report.set_message("cannot become " + user);
+  return report;
+}
+
+}  // namespace
+
 void ServeCommands(const std::function<Report(const std::vector<std::string>& words)>& run) {
   google::protobuf::util::JsonPrintOptions options;
   options.always_print_primitive_fields = true;
   options.preserve_proto_field_names = true;
   for (std::string line; std::getline(std::cin, line);) {
     std::string json;
-    (void)google::protobuf::util::MessageToJsonString(run(absl::StrSplit(line, ' ')), &json, options);
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    const bool becomes = words[0] == "become" && words.size() == 2;
+    (void)google::protobuf::util::MessageToJsonString(becomes ? Become(words[1]) : run(words), &json, options);
     std::cout << json << std::endl;
   }
 }

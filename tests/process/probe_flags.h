@@ -32,7 +32,8 @@ std::vector<std::string> AuthProperties(const grpc::AuthContext* context);
 
 absl::string_view StatusCodeName(grpc::StatusCode code);
 
-// Reads commands, one line of words each, until the end of input; prints what `run` reports as one line of JSON.
+// Reads commands, one line of words each, until the end of input; prints what `run` reports as one line of JSON. One
+// command is of every program's: "become UID" makes it another user's, as daemons do that root has started.
 void ServeCommands(const std::function<Report(const std::vector<std::string>& words)>& run);
 
 // With --forked the process goes on in a child, as daemons and preforked workers do.

@@ -1,10 +1,18 @@
-"""Processes that may not share memory, or cannot: TCP, with the reason."""
+"""Users and namespaces: who shares memory with whom, and the reason where that must not be, which is one at both ends."""
 
 import os
 import subprocess
 import unittest
 
 import harness
+from loads import ThriftLoads, programs
+
+STRANGER = 4321  # a user of whom no namespace below knows
+AS_STRANGER = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", "--"]
+OVER_TCP = "tcp: different user (users 0 and 65534)"
+UNMAPPED = "tcp: different user (65534 is the number of all whom an end's user namespace has none for"
+NETWORK = "tcp: different network namespace or host"
+OWN_PIDS = ["unshare", "--pid", "--fork", "--kill-child", "--"]
 
 
 def permits(*command):
@@ -19,42 +27,147 @@ def with_boundary(*command):
     return unittest.skipUnless(permits(*command), f"not permitted here: {' '.join(command)}")
 
 
-class Users(harness.ProcessTest):
-    def assert_falls_back(self, server_options, client_options):
+def user_namespace(number):
+    """In which the user that makes it has that number, and no other user has any."""
+    return ["unshare", "--user", f"--map-user={number}", "--"]
+
+
+def with_mounts(script):
+    """A mount namespace that `script` has changed."""
+    return ["unshare", "--mount", "--", "sh", "-ec", f'{script}; exec "$@"', "sh"]
+
+
+as_root = unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+
+
+class BoundaryTest(harness.ProcessTest):
+    def everyones(self):
         folder = self.scratch()
         harness.copy_for_everyone(folder)
-        server = self.server(folder=folder, **server_options)
-        client = self.client(server.address, folder=folder, **client_options)
-        self.assert_calls_succeed(client, count=10, size=100_000)
-        self.assert_path(client, "tcp: different user")
-        self.assert_path(server, "tcp: different user")
+        return folder
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
+    def assert_both(self, server, client, path):
+        self.assert_calls_succeed(client, count=10, size=100_000)
+        self.assert_path(client, path)
+        self.assert_path(server, path)
+
+    def assert_uses(self, path, server_prefix, client_prefix, folder=None):
+        """Also the other way round."""
+        for prefixes in ((server_prefix, client_prefix), (client_prefix, server_prefix)):
+            with self.subTest(server=prefixes[0], client=prefixes[1]):
+                server = self.server(prefix=prefixes[0], folder=folder)
+                self.assert_both(server, self.client(server.address, prefix=prefixes[1], folder=folder), path)
+
+
+@as_root
+class Users(BoundaryTest):
+    def assert_falls_back(self, server_options, client_options):
+        folder = self.everyones()
+        server = self.server(folder=folder, **server_options)
+        self.assert_both(server, self.client(server.address, folder=folder, **client_options), OVER_TCP.split(" (")[0])
+
     def test_client_of_another_user(self):
         self.assert_falls_back({}, {"prefix": harness.AS_NOBODY})
 
-    @unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
     def test_server_of_another_user(self):
         self.assert_falls_back({"prefix": harness.AS_NOBODY}, {})
 
+    def test_a_client_that_has_become_another_user_is_met_as_that_user(self):
+        folder = self.everyones()
+        server = self.server(folder=folder, prefix=harness.AS_NOBODY)
+        client = self.client(server.address, folder=folder)
+        self.assert_both(server, client, OVER_TCP)
+        self.assertEqual(client.ask("become", harness.NOBODY)["message"], "")
+        self.assertFalse(client.ask("open", 1, 10000)["timed_out"], client.log())
+        self.assert_both(server, client, "shm")
 
-class Namespaces(harness.ProcessTest):
-    def assert_falls_back(self, server, prefix, why):
-        client = self.client(server.address, prefix=prefix)
-        self.assert_calls_succeed(client, count=10, size=100_000)
-        self.assert_path(client, why)
-        self.assert_path(server, why)
+    def test_a_server_that_has_become_another_user_is_met_as_that_user(self):
+        folder = self.everyones()
+        server = self.server(folder=folder)
+        first = self.client(server.address, folder=folder, prefix=harness.AS_NOBODY)
+        self.assert_both(server, first, OVER_TCP)
+        self.assertEqual(server.ask("become", harness.NOBODY)["message"], "")
+        second = self.client(server.address, folder=folder, prefix=harness.AS_NOBODY)
+        self.assert_both(server, second, "shm")
 
+    def test_connections_stay_though_a_client_has_become_another_user(self):
+        folder = self.everyones()
+        server = self.server(folder=folder)
+        client = self.client(server.address, folder=folder)
+        self.assert_both(server, client, "shm")
+        self.assertEqual(client.ask("become", harness.NOBODY)["message"], "")
+        self.assert_both(server, client, "shm")
+        self.assertEqual(len(client.paths()), 1, client.log())
+
+
+@as_root
+@with_boundary(*user_namespace(1000))
+class UserNamespaces(BoundaryTest):
+    def test_one_user_that_has_two_numbers(self):
+        self.assert_uses("shm", [], user_namespace(1000))
+        self.assert_uses("shm", user_namespace(1000), user_namespace(2000))
+
+    def test_two_users_that_have_one_number(self):
+        folder = self.everyones()
+        one = [*harness.AS_NOBODY, *user_namespace(1000)]
+        other = [*AS_STRANGER, *user_namespace(1000)]
+        self.assert_uses("tcp: different user (users 1000 and 65534)", one, other, folder)
+
+    def test_a_stranger_whose_number_is_that_of_all_who_have_none(self):
+        folder = self.everyones()
+        server = self.server(folder=folder, prefix=[*harness.AS_NOBODY, *user_namespace(harness.NOBODY)])
+        client = self.client(server.address, folder=folder, prefix=AS_STRANGER)
+        self.assert_both(server, client, UNMAPPED)
+
+
+class Namespaces(BoundaryTest):
     # Of a network namespace nothing leads out but a UNIX socket with a path.
     @with_boundary("unshare", "--net", "--")
     def test_network_namespace(self):
         server = self.server([f"--listen=unix:{self.scratch()}/server"])
-        self.assert_falls_back(server, ["unshare", "--net", "--"], "tcp: different network namespace")
+        self.assert_both(server, self.client(server.address, prefix=["unshare", "--net", "--"]), NETWORK)
 
-    @with_boundary("unshare", "--pid", "--fork", "--kill-child", "--")
-    def test_pid_namespace(self):
-        prefix = ["unshare", "--pid", "--fork", "--kill-child", "--"]
-        self.assert_falls_back(self.server(), prefix, "tcp: different pid namespace")
+    @with_boundary(*OWN_PIDS)
+    def test_pid_namespaces(self):
+        self.assert_uses("shm", [], OWN_PIDS)
+        self.assert_uses("shm", OWN_PIDS, OWN_PIDS)
+
+
+@with_boundary("unshare", "--mount", "--")
+class Proc(BoundaryTest):
+    """No word of /proc is needed."""
+
+    def test_with_processes_alone(self):
+        self.assert_uses("shm", [], with_mounts("mount -t proc -o subset=pid proc /proc"))
+
+    def test_without(self):
+        no_proc = with_mounts("mount -t tmpfs none /proc")
+        self.assert_uses("shm", [], no_proc)
+        self.assert_uses("shm", no_proc, no_proc)
+
+    def test_with_another_boot_id(self):
+        file = self.scratch() / "boot_id"
+        file.write_text("01234567-89ab-cdef-0123-456789abcdef\n")
+        self.assert_uses("shm", [], with_mounts(f"mount --bind {file} /proc/sys/kernel/random/boot_id"))
+
+
+class Thrift(ThriftLoads, harness.ProcessTest):
+    def assert_uses(self, path, server_prefix, client_prefix):
+        server = self.start(programs.Server, mode="prefer", prefix=server_prefix)
+        calls = self.served(self.callers(server.address(), mode="prefer", prefix=client_prefix))
+        self.assertEqual(set(calls.paths), {path})
+
+    @with_boundary(*OWN_PIDS)
+    def test_pid_namespaces(self):
+        self.assert_uses("shm", [], OWN_PIDS)
+
+    @with_boundary(*user_namespace(1000))
+    def test_one_user_that_has_two_numbers(self):
+        self.assert_uses("shm", [], user_namespace(1000))
+
+    @with_boundary("unshare", "--mount", "--")
+    def test_without_proc(self):
+        self.assert_uses("shm", [], with_mounts("mount -t tmpfs none /proc"))
 
 
 class NamelessMemory(harness.ProcessTest):

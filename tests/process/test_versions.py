@@ -31,6 +31,19 @@ def refused_by_newer(_):
     return bytes((2, 0, NO_COMMON_VERSION)) + len(detail).to_bytes(2, "little") + detail
 
 
+def with_older_shm(offer):
+    """As of a client whose offers of shared memory are of version 2, which told of the host, its namespaces and the user."""
+    shm = offer.index(b"\x03shm", FABRICS_AT) + 4
+    size = int.from_bytes(offer[shm : shm + 2], "little")
+    older = b"\x02" + bytes(84)
+    return offer[:shm] + len(older).to_bytes(2, "little") + older + offer[shm + 2 + size :]
+
+
+def refused_by_older_shm(_):
+    detail = b"shm offer of version 3"
+    return bytes((1, 0, NO_COMMON_VERSION)) + len(detail).to_bytes(2, "little") + detail
+
+
 class Versions(harness.ProcessTest):
     def through(self, tls, **changes):
         """A server, and a client of it whose negotiation is changed so."""
@@ -65,6 +78,20 @@ class Versions(harness.ProcessTest):
             with self.subTest(tls=tls):
                 _, client = self.through(tls, offer=only_newer, answer=refused_by_newer)
                 self.assert_path(client, "tcp: no common protocol version (offered 1 to 1, this end has 2)")
+
+
+    def test_shared_memory_of_an_older_client(self):
+        for tls in (False, True):
+            with self.subTest(tls=tls):
+                server, client = self.through(tls, offer=with_older_shm)
+                for end in (client, server):
+                    self.assert_path(end, "tcp: no common protocol version (shm offer of version 2)")
+
+    def test_shared_memory_of_an_older_server(self):
+        for tls in (False, True):
+            with self.subTest(tls=tls):
+                _, client = self.through(tls, offer=with_older_shm, answer=refused_by_older_shm)
+                self.assert_path(client, "tcp: no common protocol version (shm offer of version 3)")
 
 
 class ThriftProxy(ThriftLoads, harness.ProcessTest):

@@ -1,39 +1,30 @@
-// What the active side says to the passive one, over whatever channel they negotiate on: where it is, and where to
-// meet. Little-endian, fixed size:
+// What the active side says to the passive one, over whatever channel they negotiate on: where to meet. Fixed size:
 //
-//   u8 version | boot id (16) | u64 network namespace | u64 pid namespace | u32 uid | meeting point (32) | token (16)
+//   u8 version | meeting point (16) | token (16)
+//
+// It tells nothing of the host and the user: that both ends reach one socket, and what the kernel says of who is at its
+// other end, is the proof.
 #ifndef SKEIN_CORE_FABRIC_SHM_OFFER_H_
 #define SKEIN_CORE_FABRIC_SHM_OFFER_H_
 
 #include <array>
-#include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
 namespace skein::fabric::shm {
 
-// Which processes this one can share memory with.
-struct Place {
-  std::array<char, 16> boot_id = {};  // of the kernel's present run: tells hosts and virtual machines apart
-  uint64_t network_namespace = 0;
-  uint64_t pid_namespace = 0;
-  uint32_t uid = 0;
-};
-absl::StatusOr<Place> PlaceOfThisProcess();
-
-// OK, or a FallbackError naming the boundary between the two.
-absl::Status CheckSamePlace(const Place& mine, const Place& theirs);
+using MeetingPoint = std::array<char, 16>;  // random: the name of a socket
+// Abstract, and therefore of one network namespace.
+std::string SocketName(const MeetingPoint& meeting_point);
 
 using Token = std::array<char, 16>;  // random, good for one connection
 // In time that does not depend on where they differ.
 bool SameToken(absl::string_view a, absl::string_view b);
 
 struct Offer {
-  Place place;
-  std::array<char, 32> meeting_point = {};  // hexadecimal
+  MeetingPoint meeting_point = {};
   Token token = {};
 };
 std::string EncodeOffer(const Offer& offer);

@@ -63,14 +63,11 @@ absl::StatusOr<std::string> ShmQueuePair::Offer() {
 absl::StatusOr<std::string> ShmQueuePair::Accept(absl::string_view bytes) {
   const absl::StatusOr<shm::Offer> offer = DecodeOffer(bytes);
   if (!offer.ok()) return offer.status();
-  const absl::StatusOr<Place> place = PlaceOfThisProcess();
-  if (!place.ok()) return place.status();
-  if (absl::Status same = CheckSamePlace(*place, offer->place); !same.ok()) return same;
   absl::StatusOr<UniqueFd> memfd = CreateSealedMemfd("skein-control", kControlBytes);
   if (!memfd.ok()) return memfd.status();
   absl::StatusOr<Mapping> control = Map(memfd->get(), kControlBytes);
   if (!control.ok()) return control.status();
-  absl::StatusOr<Meeting> meeting = Meet(*offer, *std::move(memfd));
+  absl::StatusOr<Meeting> meeting = Meet(*offer, core_->options.peer_users, *std::move(memfd));
   if (!meeting.ok()) return meeting.status();
   if (absl::Status status = Connect(0, *std::move(control), *std::move(meeting)); !status.ok()) return status;
   return std::string(kAnswer);

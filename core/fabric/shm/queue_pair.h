@@ -39,7 +39,7 @@ namespace skein::fabric::shm {
 
 // What all objects of one device share.
 struct DeviceCore {
-  explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options) {}
+  explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options), rendezvous(shm_options.peer_users) {}
   const ShmOptions options;
   Rendezvous rendezvous;
   Refusal refusal;
@@ -151,8 +151,8 @@ class ShmQueuePair final : public QueuePair {
   Side* mine_ = nullptr;
   Side* theirs_ = nullptr;
   UniqueFd socket_;
-  UniqueFd doorbell_;  // the peer rings here, once it has it; invalid: this process had no descriptors for one
-  pid_t peer_pid_ = 0;
+  UniqueFd doorbell_;   // the peer rings here, once it has it; invalid: this process had no descriptors for one
+  pid_t peer_pid_ = 0;  // 0: it is in a pid namespace that this process does not see
 
   std::atomic<QueuePairState> state_ = QueuePairState::kReset;  // release by Connect and Fail; acquire by state()
   std::atomic<bool> peer_gone_ = false;                         // release by who saw it; acquire by Progress

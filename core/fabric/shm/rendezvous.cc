@@ -6,8 +6,6 @@
 #include <cerrno>
 #include <utility>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/closer.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
@@ -18,10 +16,6 @@ namespace {
 
 absl::string_view View(const Token& token) { return {token.data(), token.size()}; }
 
-std::string SocketName(const Offer& offer) {
-  return absl::StrCat("skein-", absl::string_view(offer.meeting_point.data(), offer.meeting_point.size()));
-}
-
 }  // namespace
 
 Meeting::~Meeting() {
@@ -29,29 +23,29 @@ Meeting::~Meeting() {
   if (socket.valid()) Closer::Get().CloseSocket(std::move(socket));
 }
 
-absl::Status Rendezvous::Open() {
-  if (listening_.valid()) return absl::OkStatus();
-  absl::StatusOr<Place> place = PlaceOfThisProcess();
-  if (!place.ok()) return place.status();
-  Offer offer;
-  offer.place = *place;
-  const std::string name = absl::BytesToHexString(View(RandomValue<Token>()));
-  std::copy(name.begin(), name.end(), offer.meeting_point.begin());
-  absl::StatusOr<UniqueFd> listening = ListenAbstract(SocketName(offer));
+Rendezvous::Door::~Door() { Closer::Get().CloseSocket(std::move(listening)); }
+
+absl::StatusOr<std::shared_ptr<Rendezvous::Door>> Rendezvous::Open() {
+  auto door = std::make_shared<Door>();
+  door->meeting_point = RandomValue<MeetingPoint>();
+  door->user = geteuid();
+  absl::StatusOr<UniqueFd> listening = ListenAbstract(SocketName(door->meeting_point));
   if (!listening.ok()) return listening.status();
-  offer_ = offer;
-  listening_ = *std::move(listening);
-  return absl::OkStatus();
+  door->listening = *std::move(listening);
+  return door;
 }
 
 absl::StatusOr<Offer> Rendezvous::Announce() {
   MutexLock lock(&mu_);
-  if (absl::Status status = Open(); !status.ok()) return status;
+  if (door_ == nullptr || door_->user != geteuid()) {
+    absl::StatusOr<std::shared_ptr<Door>> door = Open();
+    if (!door.ok()) return door.status();
+    door_ = *std::move(door);
+  }
   // Whoever has filled the queue keeps nobody out for good: what cannot come there is never collected.
-  AcceptAll();
-  Offer offer = offer_;
-  offer.token = RandomValue<Token>();
-  expected_.insert(std::string(View(offer.token)));
+  AcceptAll(*door_);
+  const Offer offer = {door_->meeting_point, RandomValue<Token>()};
+  expected_.emplace(View(offer.token), door_);
   return offer;
 }
 
@@ -70,7 +64,11 @@ void Rendezvous::ParkOrClose(UniqueFd socket) {
 
 bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket.get());
-  if (!peer.ok() || peer->uid != geteuid()) return false;
+  if (!peer.ok()) return false;
+  if (absl::Status allowed = users_.Check(peer->uid); !allowed.ok()) {
+    refused_ = std::move(allowed);
+    return false;
+  }
   Message hello;
   const ReceiveResult received = ReceiveMessage(socket.get(), hello);
   if (received == ReceiveResult::kEmpty) {
@@ -92,12 +90,12 @@ bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
   return true;
 }
 
-void Rendezvous::AcceptAll() {
+void Rendezvous::AcceptAll(const Door& door) {
   std::deque<UniqueFd> silent;
   silent.swap(silent_);
   for (UniqueFd& socket : silent) ParkOrClose(std::move(socket));
   for (int i = 0; i < kMaxAcceptsAtOnce && Closer::Get().HasRoom(); ++i) {
-    UniqueFd socket = AcceptQueued(listening_.get());
+    UniqueFd socket = AcceptQueued(door.listening.get());
     if (!socket.valid()) return;
     ParkOrClose(std::move(socket));
   }
@@ -105,10 +103,14 @@ void Rendezvous::AcceptAll() {
 
 absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   MutexLock lock(&mu_);
-  if (listening_.valid()) AcceptAll();
-  expected_.erase(View(token));
+  if (const auto expected = expected_.find(View(token)); expected != expected_.end()) {
+    AcceptAll(*expected->second);
+    expected_.erase(expected);
+  }
+  absl::Status refused = std::exchange(refused_, absl::OkStatus());
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
+  if (found == parked_.end() && !refused.ok()) return refused;
   if (found == parked_.end()) {
     return FallbackError(FallbackCode::kRendezvous, "the peer's connection is not there");
   }
@@ -117,14 +119,17 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   return meeting;
 }
 
-absl::StatusOr<Meeting> Meet(const Offer& offer, UniqueFd control) {
-  absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer));
+absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, UniqueFd control) {
+  absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer.meeting_point));
+  if (absl::IsNotFound(socket.status())) {
+    return FallbackError(FallbackCode::kDifferentNetworkNamespace, "the server's has no meeting point of the client's");
+  }
   if (!socket.ok()) return FallbackError(FallbackCode::kRendezvous, socket.status().message());
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket->get());
   if (!peer.ok()) return FallbackError(FallbackCode::kRendezvous, peer.status().message());
-  if (peer->uid != geteuid()) {
+  if (absl::Status allowed = users.Check(peer->uid); !allowed.ok()) {
     Closer::Get().CloseSocket(*std::move(socket));
-    return FallbackError(FallbackCode::kDifferentUser, absl::StrCat("the meeting point is of user ", peer->uid));
+    return allowed;
   }
   const SendResult sent = SendMessage(socket->get(), View(offer.token), control.get());
   if (sent == SendResult::kRefused) return ErrnoStatus(errno, "send to the peer's UNIX socket");

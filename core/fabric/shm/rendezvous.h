@@ -1,19 +1,24 @@
 // Where queue pairs of this process are met: one listening socket, opened at the first offer. The passive side connects
 // and leaves a first message (its token and the control memory's descriptor) without waiting; the active side, told
 // over the other channel that this has happened, picks the connection with its token out of the queue.
+//
+// To its peers the kernel names the user that this process was when the socket began to listen. A process that has
+// become another user since listens at another one; the old one stays for as long as an offer leads there.
 #ifndef SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 #define SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 
 #include <deque>
 #include <list>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/mutex.h"
+#include "core/base/peer_users.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/offer.h"
 #include "core/fabric/shm/socket.h"
@@ -36,9 +41,12 @@ struct Meeting {
 // Any thread.
 class Rendezvous {
  public:
+  explicit Rendezvous(PeerUsers users = {}) : users_(std::move(users)) {}
+
   // A new offer of this process; its token is expected until Collect or Withdraw.
   absl::StatusOr<Offer> Announce();
-  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none.
+  // The connection whose first message carries the token. FallbackError when there is none: kDifferentUser when
+  // somebody has come who may not, else kRendezvous.
   absl::StatusOr<Meeting> Collect(const Token& token);
   void Withdraw(const Token& token);
 
@@ -49,27 +57,38 @@ class Rendezvous {
   // All that a queue can hold, so that who comes next is found.
   static constexpr int kMaxAcceptsAtOnce = kMostQueued + 1;
 
+  // A listening socket. What waits there unaccepted is closed with it, and was in strangers' hands.
+  struct Door {
+    ~Door();
+    UniqueFd listening;
+    MeetingPoint meeting_point = {};
+    uid_t user = 0;  // that the kernel names to who comes
+  };
   struct Parked {
     Meeting meeting;
     std::string token;
   };
 
-  absl::Status Open() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AcceptAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static absl::StatusOr<std::shared_ptr<Door>> Open();
+  void AcceptAll(const Door& door) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // False: `socket`, and what was `passed` with its first message, are to be closed.
   bool Park(UniqueFd& socket, UniqueFd& passed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ParkOrClose(UniqueFd socket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  const PeerUsers users_;
+
   Mutex mu_;
-  UniqueFd listening_ ABSL_GUARDED_BY(mu_);
-  Offer offer_ ABSL_GUARDED_BY(mu_);  // but for the token
-  absl::flat_hash_set<std::string> expected_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<Door> door_ ABSL_GUARDED_BY(mu_);  // of the present user
+  // By the token; each keeps the door that its offer leads to.
+  absl::flat_hash_map<std::string, std::shared_ptr<Door>> expected_ ABSL_GUARDED_BY(mu_);
   std::list<Parked> parked_ ABSL_GUARDED_BY(mu_);
   std::deque<UniqueFd> silent_ ABSL_GUARDED_BY(mu_);  // have connected, but not said anything yet
+  absl::Status refused_ ABSL_GUARDED_BY(mu_);         // why who came last, and may not, may not; until somebody asks
 };
 
-// The passive side: connects to the offer's meeting point and leaves the token and `control` there.
-absl::StatusOr<Meeting> Meet(const Offer& offer, UniqueFd control);
+// The passive side: connects to the offer's meeting point and leaves the token and `control` there. FallbackError:
+// kDifferentNetworkNamespace when nobody listens there, kDifferentUser, kRendezvous.
+absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, UniqueFd control);
 
 }  // namespace skein::fabric::shm
 

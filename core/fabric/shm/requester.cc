@@ -40,6 +40,12 @@ void GatherInto(std::byte* to, absl::Span<const Segment> local, size_t total) {
   std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(end - sizeof(last))).store(last, std::memory_order_release);
 }
 
+absl::Status PeerIsNotSeen() {
+  return absl::FailedPreconditionError(
+      "the peer is in a pid namespace that this process does not see: its registered memory cannot be read, only what "
+      "it has allocated");
+}
+
 }  // namespace
 
 absl::Status ShmQueuePair::PostSend(absl::Span<const SendRequest> batch) {
@@ -178,7 +184,8 @@ ShmQueuePair::Step ShmQueuePair::ExecuteRead(Entry& entry) {
   if (const Step step = Reach(entry, kRemoteRead, total, import); step != Step::kDone) return step;
   entry.bytes = total;
   if (!import->mapped()) {
-    const absl::Status read = import->ReadFrom(peer_pid_, entry.request.remote.address, entry.local);
+    const absl::Status read =
+        peer_pid_ == 0 ? PeerIsNotSeen() : import->ReadFrom(peer_pid_, entry.request.remote.address, entry.local);
     if (read.ok()) return Step::kDone;
     Fail(CompletionStatus::kRemoteAccessError, read);
     return Step::kFailed;

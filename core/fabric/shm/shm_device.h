@@ -1,4 +1,4 @@
-// The shared-memory fabric: two processes of one user on one host, in one network and one pid namespace.
+// The shared-memory fabric: two processes of one user on one host, in one network namespace.
 #ifndef SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
 #define SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
 
@@ -6,14 +6,16 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/base/peer_users.h"
 #include "core/fabric/fabric.h"
 
 namespace skein::fabric {
 
-// What the peer of one queue pair may make this process map; by a link, so much for each of its lanes.
 struct ShmOptions {
+  // What the peer of one queue pair may make this process map; by a link, so much for each of its lanes.
   size_t max_import_bytes = size_t{4} << 30;
   size_t max_imports = 64;
+  PeerUsers peer_users = {};  // whose processes may be peers
 };
 
 // Costs nothing until the first Offer. It is not Usable() any more once the kernel has refused this process something

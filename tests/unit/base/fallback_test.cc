@@ -34,9 +34,9 @@ TEST(FallbackTest, OfSeveralReasonsTheLastGivesTheCodeAndAllAreNamedInOrder) {
   const Fallback no_rdma{FallbackCode::kNoRdma, "no device"};
   const Fallback joined = Join({remote, no_rdma});
   EXPECT_EQ(joined.code, FallbackCode::kNoRdma);
-  EXPECT_EQ(ToString(joined), "no RDMA here (peer is on another host; no device)");
+  EXPECT_EQ(ToString(joined), "no RDMA here (peer's address is not of this host; no device)");
   EXPECT_EQ(ToString(Join({no_rdma, remote, Fallback{FallbackCode::kSettling, ""}})),
-            "RDMA to the peer lately failed (no RDMA here (no device); peer is on another host)");
+            "RDMA to the peer lately failed (no RDMA here (no device); peer's address is not of this host)");
 }
 
 TEST(FallbackTest, AReasonThatIsNoneIsNotJoined) {

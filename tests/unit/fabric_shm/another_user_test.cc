@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/control.h"
@@ -28,12 +27,9 @@ class AnotherUser : public testing::Test {
     offer_ = *offer;
   }
 
-  static std::string NameOf(const Offer& offer) {
-    return absl::StrCat("skein-", absl::string_view(offer.meeting_point.data(), offer.meeting_point.size()));
-  }
   // What Meet says, without its look at who listens. The socket is to stay.
   UniqueFd SayTheToken() const {
-    absl::StatusOr<UniqueFd> socket = ConnectAbstract(NameOf(offer_));
+    absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer_.meeting_point));
     const absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
     if (!socket.ok() || !control.ok()) return UniqueFd();
     const absl::string_view token(offer_.token.data(), offer_.token.size());
@@ -59,7 +55,7 @@ TEST_F(AnotherUser, WhoPassesASocketThatLingersHoldsNobodyUp) {
   Lingering lingering;
   ASSERT_TRUE(lingering.end.valid());
   AsAnotherUser([&] {
-    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(NameOf(offer_));
+    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer_.meeting_point));
     EXPECT_TRUE(socket.ok() && lingering.Pass(socket->get()));
   });
   const UniqueFd own = SayTheToken();
@@ -70,13 +66,13 @@ TEST_F(AnotherUser, WhoPassesASocketThatLingersHoldsNobodyUp) {
 // The owner of a name has ended, its offer is still under way, and somebody has taken the name.
 TEST_F(AnotherUser, WhoSitsAtAnOfferedNameIsToldNoToken) {
   Offer offer = offer_;
-  offer.meeting_point[0] = offer.meeting_point[0] == '0' ? '1' : '0';
+  offer.meeting_point[0] = static_cast<char>(offer.meeting_point[0] ^ 1);
   absl::StatusOr<UniqueFd> squatter = absl::UnknownError("");
-  AsAnotherUser([&] { squatter = ListenAbstract(NameOf(offer)); });
+  AsAnotherUser([&] { squatter = ListenAbstract(SocketName(offer.meeting_point)); });
   ASSERT_TRUE(squatter.ok()) << squatter.status();
   absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
   ASSERT_TRUE(control.ok()) << control.status();
-  const absl::Status status = Meet(offer, *std::move(control)).status();
+  const absl::Status status = Meet(offer, {}, *std::move(control)).status();
   EXPECT_EQ(FallbackOf(status).code, FallbackCode::kDifferentUser) << status;
   const UniqueFd accepted = AcceptQueued(squatter->get());
   Message heard;

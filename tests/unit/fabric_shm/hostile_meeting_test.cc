@@ -2,7 +2,6 @@
 // that does not end has found somebody who waits for that.
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/control.h"
@@ -25,8 +24,7 @@ class HostileMeeting : public testing::Test {
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     const absl::StatusOr<Offer> offer = DecodeOffer(*bytes);
     ASSERT_TRUE(offer.ok()) << offer.status();
-    const absl::string_view name(offer->meeting_point.data(), offer->meeting_point.size());
-    absl::StatusOr<UniqueFd> socket = ConnectAbstract(absl::StrCat("skein-", name));
+    absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer->meeting_point));
     ASSERT_TRUE(socket.ok()) << socket.status();
     socket_ = *std::move(socket);
     token_ = std::string(offer->token.data(), offer->token.size());

@@ -46,7 +46,7 @@ class Prometheus(unittest.TestCase):
         paths = {sample.labels["path"]: sample.value for sample in self.of("skein_bytes_sent_total")}
         self.assertEqual(paths, {"shm": 1, "rdma": 2, "tcp": 3, "sim": 4})
         reasons = {sample.labels["reason"] for sample in self.of("skein_fallbacks_total")}
-        self.assertIn("different network namespace", reasons)
+        self.assertIn("different network namespace or host", reasons)
         self.assertIn("unknown reason", reasons)
 
     def test_every_call_is_counted_and_each_summary_is_whole(self):

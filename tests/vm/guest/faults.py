@@ -98,7 +98,7 @@ class Faults(unittest.TestCase):
 
     def test_rdma_is_used_and_says_why_shared_memory_is_not(self):
         client = self.client()
-        self.assert_path(client, "rdma:rxe0/1: peer is on another host")
+        self.assert_path(client, "rdma:rxe0/1: peer's address is not of this host")
         self.assert_calls_succeed(client)
         self.assert_calls_succeed(client, 2, 3_000_000)
         report = client.ask("whoami")
@@ -156,7 +156,7 @@ class Faults(unittest.TestCase):
             self.assert_path(client, "rdma:")
             return
         self.recover(client)
-        self.assert_path(client, "tcp: RDMA to the peer lately failed (peer is on another host; ")
+        self.assert_path(client, "tcp: RDMA to the peer lately failed (peer's address is not of this host; ")
         self.assert_rdma_again(client)
 
     def test_own_link_down_and_up(self):
@@ -176,7 +176,7 @@ class Faults(unittest.TestCase):
         self.assertEqual(removal.wait(30), 0)
         self.addCleanup(guests.give_device)
         client = self.client()
-        self.assert_path(client, "tcp: no RDMA here (peer is on another host; ")
+        self.assert_path(client, "tcp: no RDMA here (peer's address is not of this host; ")
         self.assert_calls_succeed(client)
         guests.give_device()
         client = self.client()
