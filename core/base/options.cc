@@ -68,6 +68,13 @@ absl::Status ParseAuto(absl::string_view value, bool* out) {
   return absl::OkStatus();
 }
 
+absl::Status SetPeerUsers(Options& options, absl::string_view value) {
+  absl::StatusOr<PeerUsers> users = PeerUsers::Parse(value);
+  if (!users.ok()) return BadValue(value, users.status().message());
+  options.shm.peer_users = *std::move(users);
+  return absl::OkStatus();
+}
+
 absl::Status SetRdmaMtu(Options& options, absl::string_view value) {
   int64_t bytes = 0;
   if (absl::Status status = ParseInteger(value, 0, 4096, 1, &bytes); !status.ok()) return status;
@@ -133,7 +140,12 @@ constexpr OptionSpec kTable[] = {
      "until skein breakdown or the program asks for it.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 1000000, 1, &options.trace); }},
     {"shm", "auto", "auto | off", "", "Whether shared memory is used where both ends are on one host.",
-     [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm); }},
+     [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm.enabled); }},
+    {"peer_users", "", "names or numbers of users, with commas between", "",
+     "Users whose processes may share memory with this one's, besides its own; the other end must allow this one's. "
+     "Root "
+     "is no exception. What that trusts: security.md.",
+     SetPeerUsers},
     {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.rdma.enabled); }},
     {"rdma_device", "", "a device's name, as mlx5_0", "",

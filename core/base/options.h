@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "core/base/peer_users.h"
 #include "core/base/wait_mode.h"
 
 namespace skein {
@@ -38,6 +39,14 @@ struct RdmaOptions {
   friend bool operator==(const RdmaOptions&, const RdmaOptions&) = default;
 };
 
+// With which processes of this host memory is shared.
+struct SharedMemoryOptions {
+  bool enabled = true;
+  PeerUsers peer_users;
+
+  friend bool operator==(const SharedMemoryOptions&, const SharedMemoryOptions&) = default;
+};
+
 struct Options {
   Mode mode = Mode::kOff;
   int64_t ring_bytes = 1 << 20;
@@ -50,7 +59,7 @@ struct Options {
   WaitMode wait_mode = WaitMode::kHybrid;
   absl::Duration spin_time = absl::Microseconds(50);
   int64_t trace = 0;  // one call in so many; 0: none
-  bool shm = true;
+  SharedMemoryOptions shm;
   RdmaOptions rdma;
 
   friend bool operator==(const Options&, const Options&) = default;

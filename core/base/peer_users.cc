@@ -1,8 +1,11 @@
 #include "core/base/peer_users.h"
 
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -40,7 +43,39 @@ bool EveryUserIsMapped() {
          std::vector<std::string>{"0", "0", "4294967295"};
 }
 
+absl::Status NoSuchUser(const std::string& name, absl::string_view why) {
+  return absl::InvalidArgumentError(absl::StrCat("there is no user \"", name, "\" here", why));
+}
+
+absl::StatusOr<uid_t> NumberOf(const std::string& name) {
+  constexpr size_t kMostBytes = size_t{1} << 20;
+  uint32_t number = 0;
+  if (absl::SimpleAtoi(name, &number) && number != static_cast<uid_t>(-1)) return number;
+  passwd entry;
+  passwd* found = nullptr;
+  int error = ERANGE;
+  for (size_t size = 1024; error == ERANGE && size <= kMostBytes; size *= 2) {
+    std::vector<char> buffer(size);
+    do {
+      error = getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    } while (error == EINTR);
+  }
+  if (found == nullptr) return NoSuchUser(name, error == 0 ? "" : absl::StrCat(": ", std::strerror(error)));
+  return found->pw_uid;
+}
+
 }  // namespace
+
+absl::StatusOr<PeerUsers> PeerUsers::Parse(absl::string_view list) {
+  PeerUsers users;
+  if (list.empty()) return users;
+  for (const absl::string_view part : absl::StrSplit(list, ',')) {
+    const absl::StatusOr<uid_t> user = NumberOf(std::string(absl::StripAsciiWhitespace(part)));
+    if (!user.ok()) return user.status();
+    users.others_.push_back(*user);
+  }
+  return users;
+}
 
 absl::Status PeerUsers::Check(uid_t peer) const {
   const uid_t own = geteuid();

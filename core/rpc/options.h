@@ -15,7 +15,7 @@
 namespace skein::rpc {
 
 struct Options {
-  bool shm = true;
+  SharedMemoryOptions shm;
   RdmaOptions rdma;
   // Instead of the host's, which the above select.
   std::shared_ptr<stream::Fabrics> fabrics;

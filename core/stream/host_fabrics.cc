@@ -37,8 +37,8 @@ absl::Status TooFewDescriptors() {
 
 class HostFabrics final : public Fabrics {
  public:
-  HostFabrics(bool shm, const RdmaOptions& rdma)
-      : shm_wanted_(shm),
+  HostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma)
+      : shm_options_(shm),
         options_(rdma),
         ports_(
             rdma, [list = std::make_shared<fabric::verbs::GidList>()] { return list->Read(); },
@@ -77,7 +77,7 @@ class HostFabrics final : public Fabrics {
 
   Candidate Shm(bool same_host, bool prepared) {
     if (!same_host) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
-    if (!shm_wanted_) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
+    if (!shm_options_.enabled) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
     if (!prepared) return {"shm", nullptr, {}};
     MutexLock lock(&mu_);
     const absl::Status status = PrepareShm();
@@ -104,7 +104,7 @@ class HostFabrics final : public Fabrics {
       LeaveShmAlone(status, now);
       return status;
     }
-    absl::StatusOr<std::shared_ptr<fabric::Device>> opened = fabric::OpenShmDevice();
+    absl::StatusOr<std::shared_ptr<fabric::Device>> opened = fabric::OpenShmDevice({.peer_users = shm_options_.peer_users});
     if (opened.ok()) shm_ = *std::move(opened);
     return opened.status();
   }
@@ -141,7 +141,7 @@ class HostFabrics final : public Fabrics {
         absl::StrCat("for ", absl::FormatDuration(absl::Ceil(found->second - now, absl::Milliseconds(1))), " more")};
   }
 
-  const bool shm_wanted_;
+  const SharedMemoryOptions shm_options_;
   const RdmaOptions options_;
   Mutex mu_;
   std::shared_ptr<fabric::Device> shm_ ABSL_GUARDED_BY(mu_);  // once it has been rehearsed
@@ -153,7 +153,7 @@ class HostFabrics final : public Fabrics {
 
 }  // namespace
 
-std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma) {
+std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma) {
   return std::make_shared<HostFabrics>(shm, rdma);
 }
 

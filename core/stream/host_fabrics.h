@@ -14,7 +14,7 @@ namespace skein::stream {
 // found out before anything is offered or accepted. The RDMA port for a peer is the one that has the address
 // by which the connection of the route leaves this host (the kernel has routed it), unless the options name one. After
 // a failure, RDMA to that peer address is left alone for RdmaOptions::settle_time.
-std::shared_ptr<Fabrics> CreateHostFabrics(bool shm, const RdmaOptions& rdma);
+std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma);
 
 // The part of the options that concerns streams.
 StreamOptions StreamOptionsOf(const Options& options);

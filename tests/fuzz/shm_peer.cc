@@ -125,7 +125,10 @@ class Victim {
     message.kind = static_cast<SideMessageKind>(script.Choice(7));
     message.rkey = script.Take<uint8_t>();
     // The victim's own has a number that chance gave it.
-    if (message.kind == SideMessageKind::kWant && message.rkey == 0) message.rkey = end_.memory->remote().rkey;
+    if (message.kind == SideMessageKind::kWant && message.rkey == 0) {
+      message.rkey = end_.memory->remote().rkey;
+      message.base = end_.memory->remote().address;
+    }
     message.access = script.Take<uint8_t>();
     message.size = script.Take<uint32_t>() % (4 * kMemory);
     message.address = script.Take<uint8_t>();

@@ -101,6 +101,59 @@ class Users(BoundaryTest):
 
 
 @as_root
+class AllowedUsers(BoundaryTest):
+    """By skein.peer_users, at both ends."""
+
+    def setUp(self):
+        self.folder = self.everyones()
+
+    def client_of(self, server, allows):
+        return self.client(server.address, folder=self.folder, prefix=harness.AS_NOBODY, arguments=self.naming(allows))
+
+    def pair_of(self, server_allows, client_allows):
+        server = self.server(folder=self.folder, arguments=self.naming(server_allows))
+        return server, self.client_of(server, client_allows)
+
+    @staticmethod
+    def naming(user):
+        return {} if user is None else {"skein.peer_users": user}
+
+    def test_users_that_allow_each_other(self):
+        for server_allows, client_allows in (("nobody", "root"), (harness.NOBODY, 0)):
+            with self.subTest(server_allows=server_allows, client_allows=client_allows):
+                server, client = self.pair_of(server_allows, client_allows)
+                self.assert_both(server, client, "shm")
+                for size in (100, 3_000_000):
+                    self.assert_calls_succeed(client, count=20, size=size)
+                self.assertEqual(client.ask("parallel", 8, 200, 1000)["statuses"], {"OK": 1600}, client.log())
+                pipes = [target for target in harness.descriptors(server.pid) if target.startswith("pipe:")]
+                self.assertFalse(set(pipes) & set(harness.descriptors(client.pid)), "they have no pipe in common")
+
+    def test_who_is_killed_is_noticed(self):
+        server, client = self.pair_of("nobody", "root")
+        self.assert_both(server, client, "shm")
+        before = harness.holdings(server.pid)
+        second = self.client_of(server, "root")
+        self.assert_both(server, second, "shm")
+        second.kill()
+        self.assert_holdings_return_to(before, server, "fds memfds maps")
+        server.kill()
+        self.assertEqual(client.ask("call", 1, 100)["statuses"], {"UNAVAILABLE": 1}, client.log())
+
+    def test_users_of_whom_one_alone_allows_the_other(self):
+        server, client = self.pair_of(None, "root")
+        self.assert_both(server, client, OVER_TCP)
+        server, client = self.pair_of("nobody", None)
+        self.assert_calls_succeed(client, count=10, size=100_000)
+        self.assert_path(client, "tcp: rendezvous failed (the peer's connection is not there, but one was refused: users 0")
+
+    def test_an_unknown_user_is_named(self):
+        client = self.unopened_client(self.server().address, arguments=self.naming("who"))
+        self.assertTrue(client.ask("open", 1, 100)["timed_out"])
+        self.assertIn('there is no user "who" here', client.ask("call", 1, 10)["message"])
+
+
+@as_root
 @with_boundary(*user_namespace(1000))
 class UserNamespaces(BoundaryTest):
     def test_one_user_that_has_two_numbers(self):
@@ -158,15 +211,15 @@ class Thrift(ThriftLoads, harness.ProcessTest):
         self.assertEqual(set(calls.paths), {path})
 
     @with_boundary(*OWN_PIDS)
-    def test_pid_namespaces(self):
+    def test_pid_namespaces_over_thrift(self):
         self.assert_uses("shm", [], OWN_PIDS)
 
     @with_boundary(*user_namespace(1000))
-    def test_one_user_that_has_two_numbers(self):
+    def test_one_user_that_has_two_numbers_over_thrift(self):
         self.assert_uses("shm", [], user_namespace(1000))
 
     @with_boundary("unshare", "--mount", "--")
-    def test_without_proc(self):
+    def test_without_proc_over_thrift(self):
         self.assert_uses("shm", [], with_mounts("mount -t tmpfs none /proc"))
 
 

@@ -69,7 +69,7 @@ class ThisMachine(unittest.TestCase):
 
     def test_a_container_is_told_what_it_needs(self):
         finding = line_with(doctor(env={"KUBERNETES_SERVICE_HOST": "10.0.0.1"}).stdout, "looks like a container")
-        for word in ("--pid", "--network", "/dev/infiniband"):
+        for word in ("--network", "of one user", "/dev/infiniband"):
             self.assertIn(word, finding)
 
     def test_grpc_is_the_one_skein_was_built_for(self):

@@ -44,6 +44,13 @@ class Mixed(MixedTest):
         self.assert_works(client)
         self.assert_path(server, NO_OFFER)
 
+    def test_a_client_with_nothing_to_offer(self):
+        server = self.server()
+        client = self.client(server.address, arguments={"skein.shm": "off", "skein.rdma": "off"})
+        self.assert_works(client)
+        self.assert_path(client, "tcp: switched off")
+        self.assert_path(server, NO_OFFER)
+
     def test_plain_client_over_tls(self):
         server_flags, client_flags = self.tls()
         server = self.server(server_flags)

@@ -5,7 +5,8 @@
 // a reader (SIGPIPE) or a writer (a hang-up). That the peer has died is told by the socket.
 //
 // What is left to a peer: to write from memory whose pages it brings itself, slowly (FUSE), while the kernel holds the
-// pipe's lock. It is a process of the same user, who could stop this one by a signal.
+// pipe's lock. It is a process of the same user, who could stop this one by a signal. Another user's is given no pipe:
+// messages ring.
 //
 // A socket's message would do as well, and does where there is no doorbell, but costs a buffer made and freed: two
 // sleepers that wake each other take 1.6 times as long.

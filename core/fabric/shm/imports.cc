@@ -15,11 +15,12 @@ namespace skein::fabric::shm {
 bool Import::Allows(uint32_t access, uint64_t address, uint64_t size) const {
   const auto* header = reinterpret_cast<const RegionHeader*>(mapping_.data());
   if (header->revoked.load(std::memory_order_acquire) != 0) return false;
-  return (access_ & access) == access && address <= size_ && size <= size_ - address;
+  const uint64_t offset = address - base_;  // beyond the end also for what lies before the base
+  return (access_ & access) == access && offset <= size_ && size <= size_ - offset;
 }
 
 absl::Status Import::ReadFrom(pid_t pid, uint64_t address, absl::Span<const Segment> into) const {
-  uint64_t from = address_ + address;
+  uint64_t from = address_ + (address - base_);
   for (const Segment& segment : into) {
     size_t done = 0;
     while (done < segment.size) {

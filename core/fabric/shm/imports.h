@@ -23,12 +23,16 @@ namespace skein::fabric::shm {
 class Import {
  public:
   Import(Mapping mapping, const SideMessage& grant)
-      : mapping_(std::move(mapping)), access_(grant.access), size_(grant.size), address_(grant.address) {}
+      : mapping_(std::move(mapping)),
+        access_(grant.access),
+        size_(grant.size),
+        base_(grant.base),
+        address_(grant.address) {}
 
   bool mapped() const { return address_ == 0; }
   bool Allows(uint32_t access, uint64_t address, uint64_t size) const;
   // Of mapped regions.
-  std::byte* at(uint64_t address) const { return mapping_.data() + kHeader + address; }
+  std::byte* at(uint64_t address) const { return mapping_.data() + kHeader + (address - base_); }
   // Of registered ones: out of the memory of process `pid`.
   absl::Status ReadFrom(pid_t pid, uint64_t address, absl::Span<const Segment> into) const;
 
@@ -37,6 +41,7 @@ class Import {
   Mapping mapping_;
   uint32_t access_;
   uint64_t size_;
+  uint64_t base_;
   uint64_t address_;
 };
 

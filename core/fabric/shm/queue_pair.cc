@@ -42,6 +42,7 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOpti
 
 ShmQueuePair::~ShmQueuePair() {
   Close();
+  if (of_another_user_) Closer::Get().CloseSocket(std::move(socket_));
   const bool shares = shared_ != nullptr;
   const uint32_t kept = send_queue_->Detach(this, shares) + receive_queue_->Detach(this, shares);
   if (!shares) return;
@@ -98,7 +99,8 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
   NewDoorbell doorbell;
-  if (DescriptorsLeft(kSpareDescriptors)) doorbell = CreateDoorbell().value_or(NewDoorbell{});
+  if (!meeting.of_another_user && DescriptorsLeft(kSpareDescriptors))
+    doorbell = CreateDoorbell().value_or(NewDoorbell{});
   if (doorbell.own.valid() && !WatchAtBoth(doorbell.own.get()).ok()) doorbell = NewDoorbell{};
   absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), std::move(doorbell.own));
   if (!status.ok() || !doorbell.to_pass.valid()) return status;
@@ -128,6 +130,7 @@ absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meetin
   socket_ = std::move(meeting.socket);
   doorbell_ = std::move(doorbell);
   peer_pid_ = meeting.peer.pid;
+  of_another_user_ = meeting.of_another_user;
   producer_.emplace(*mine_, *theirs_);
   consumer_.emplace(*mine_, *theirs_);
   if (shared_ != nullptr) mine_->receives.store(kShared, std::memory_order_release);
@@ -309,7 +312,7 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
   SideMessage parsed;
   const bool whole = SideMessage::Parse(message.view(), parsed);
   // A doorbell that this process has no descriptor for is one that it can do without.
-  if (whole && parsed.kind == SideMessageKind::kRingHere) return HandleDoorbell(message.fd.get());
+  if (whole && parsed.kind == SideMessageKind::kRingHere && !of_another_user_) return HandleDoorbell(message);
   if (message.lost_descriptor) {
     return FailByErrno(
         absl::ResourceExhaustedError("a descriptor from the peer could not be received; raise the limit on open files "
@@ -321,21 +324,20 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
   }
   switch (parsed.kind) {
     case SideMessageKind::kDoorbell:
+    case SideMessageKind::kRingHere:  // of another user
       return;
     case SideMessageKind::kWant:
-      HandleWant(parsed.rkey);
+      HandleWant(parsed);
       return;
     case SideMessageKind::kGrant:
     case SideMessageKind::kRefuse:
-      return HandleGrant(parsed, message.fd.get());
-    case SideMessageKind::kRingHere:
-      break;  // taken above
+      return HandleGrant(parsed, message);
   }
   Fail(CompletionStatus::kFatal, absl::DataLossError("unknown message on the peer's socket"), SideState::kBroken);
 }
 
-void ShmQueuePair::HandleWant(uint32_t rkey) {
-  switch (core_->regions->Grant(rkey, socket_.get(), refusals_)) {
+void ShmQueuePair::HandleWant(const SideMessage& want) {
+  switch (core_->regions->Grant(want, socket_.get(), refusals_)) {
     case SendResult::kFull:
       Fail(CompletionStatus::kFatal, absl::ResourceExhaustedError("the peer does not read its socket"));
       break;
@@ -352,7 +354,9 @@ void ShmQueuePair::HandleWant(uint32_t rkey) {
   mine_->socket_messages.fetch_add(1, std::memory_order_release);
 }
 
-void ShmQueuePair::HandleDoorbell(int pipe) {
+void ShmQueuePair::HandleDoorbell(Message& message) {
+  if (message.truncated || message.lost_descriptor) TakeOut(socket_.get());
+  const int pipe = message.fd.get();
   if (pipe < 0 || !DescriptorsLeft(kSpareDescriptors)) return;
   absl::StatusOr<UniqueFd> doorbell = OpenDoorbell(pipe);
   if (absl::IsInvalidArgument(doorbell.status()) || peers_doorbell_.valid()) {
@@ -360,14 +364,16 @@ void ShmQueuePair::HandleDoorbell(int pipe) {
                 SideState::kBroken);
   }
   if (!doorbell.ok()) return;
+  message.fd.Reset();  // a pipe, which nothing delays
   peers_doorbell_ = *std::move(doorbell);
   rings_at_.store(peers_doorbell_.get(), std::memory_order_release);
 }
 
-void ShmQueuePair::HandleGrant(const SideMessage& message, int memfd) {
+void ShmQueuePair::HandleGrant(const SideMessage& grant, Message& message) {
   MutexLock lock(&send_mu_);
-  absl::Status status =
-      message.kind == SideMessageKind::kGrant ? imports_.Add(message, memfd) : imports_.Refuse(message.rkey);
+  const bool granted = grant.kind == SideMessageKind::kGrant;
+  absl::Status status = granted ? imports_.Add(grant, message.fd.get()) : imports_.Refuse(grant.rkey);
+  if (granted && status.ok()) message.fd.Reset();  // a memfd, likewise
   if (CameOfErrno(status)) return FailByErrno(status);
   if (!status.ok()) Fail(CompletionStatus::kFatal, std::move(status), SideState::kBroken);
 }

@@ -39,7 +39,7 @@ namespace skein::fabric::shm {
 
 // What all objects of one device share.
 struct DeviceCore {
-  explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options), rendezvous(shm_options.peer_users) {}
+  explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options), rendezvous(options.peer_users) {}
   const ShmOptions options;
   Rendezvous rendezvous;
   Refusal refusal;
@@ -105,9 +105,9 @@ class ShmQueuePair final : public QueuePair {
   void Ring();
   void Tell(const SideMessage& message, int fd = -1);
   void HandleSideMessage(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
-  void HandleGrant(const SideMessage& message, int memfd);
-  void HandleWant(uint32_t rkey) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
-  void HandleDoorbell(int pipe) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
+  void HandleGrant(const SideMessage& grant, Message& message);
+  void HandleWant(const SideMessage& want) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
+  void HandleDoorbell(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(socket_mu_);
 
   // requester.cc
   void Start(const SendRequest& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
@@ -153,6 +153,9 @@ class ShmQueuePair final : public QueuePair {
   UniqueFd socket_;
   UniqueFd doorbell_;   // the peer rings here, once it has it; invalid: this process had no descriptors for one
   pid_t peer_pid_ = 0;  // 0: it is in a pid namespace that this process does not see
+  // It is given no pipe, whose lock it could hold, its process's memory is not read, and what it has in its hands is
+  // closed by threads that nobody waits for.
+  bool of_another_user_ = false;
 
   std::atomic<QueuePairState> state_ = QueuePairState::kReset;  // release by Connect and Fail; acquire by state()
   std::atomic<bool> peer_gone_ = false;                         // release by who saw it; acquire by Progress

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/base/random_value.h"
-#include "core/fabric/shm/side_message.h"
 
 namespace skein::fabric::shm {
 namespace {
@@ -11,12 +10,15 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr size_t kMaxRegionBytes = size_t{1} << 40;
 
+// Of whole pages, and so that no address in a region of the largest size is one that overflows.
+uint64_t RandomBase() { return RandomValue<uint64_t>() >> 2 & ~uint64_t{kPage - 1}; }
+
 size_t ToPages(size_t bytes) { return (bytes + kPage - 1) & ~(kPage - 1); }
 
 }  // namespace
 
 ShmMemoryRegion::ShmMemoryRegion(std::shared_ptr<RegionTable> table, Parts parts)
-    : table_(std::move(table)), parts_(std::move(parts)) {
+    : table_(std::move(table)), parts_(std::move(parts)), base_(RandomBase()) {
   rkey_ = table_->Add(this);
 }
 
@@ -41,12 +43,12 @@ void RegionTable::Remove(uint32_t rkey) {
   regions_.erase(rkey);
 }
 
-SendResult RegionTable::Grant(uint32_t rkey, int socket, int& refusals) {
+SendResult RegionTable::Grant(const SideMessage& want, int socket, int& refusals) {
   MutexLock lock(&mu_);  // held over the send: the descriptor must not be closed before
   SideMessage answer;
-  answer.rkey = rkey;
-  const auto found = regions_.find(rkey);
-  if (found == regions_.end() || !found->second->parts().memfd.valid()) {
+  answer.rkey = want.rkey;
+  const auto found = regions_.find(want.rkey);
+  if (found == regions_.end() || !found->second->parts().memfd.valid() || !found->second->Contains(want.base)) {
     answer.kind = SideMessageKind::kRefuse;
     ++refusals;
     return SendMessage(socket, answer.view());
@@ -54,6 +56,7 @@ SendResult RegionTable::Grant(uint32_t rkey, int socket, int& refusals) {
   const ShmMemoryRegion::Parts& parts = found->second->parts();
   answer.kind = SideMessageKind::kGrant;
   answer.access = parts.access;
+  answer.base = found->second->remote().address;
   answer.size = parts.bytes.size();
   answer.address = parts.address;
   return SendMessage(socket, answer.view(), parts.memfd.get());

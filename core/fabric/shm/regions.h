@@ -13,6 +13,7 @@
 #include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/shm/memory.h"
+#include "core/fabric/shm/side_message.h"
 #include "core/fabric/shm/socket.h"
 
 namespace skein::fabric::shm {
@@ -40,12 +41,15 @@ class ShmMemoryRegion final : public MemoryRegion {
 
   absl::Span<std::byte> bytes() const override { return parts_.bytes; }
   uint32_t lkey() const override { return rkey_; }
-  RemoteAddress remote() const override { return {0, rkey_}; }
+  RemoteAddress remote() const override { return {base_, rkey_}; }
   const Parts& parts() const { return parts_; }
+  bool Contains(uint64_t address) const { return address - base_ < parts_.bytes.size(); }
 
  private:
   const std::shared_ptr<RegionTable> table_;
   const Parts parts_;
+  // Where peers say that it begins. Random: a peer can guess neither this nor the rkey of memory that is another one's.
+  const uint64_t base_;
   uint32_t rkey_ = 0;
 };
 
@@ -55,7 +59,7 @@ class RegionTable {
   uint32_t Add(const ShmMemoryRegion* region);
   void Remove(uint32_t rkey);
   // Answers a peer's kWant on its socket; counts a refusal. kFull: ask again later.
-  SendResult Grant(uint32_t rkey, int socket, int& refusals);
+  SendResult Grant(const SideMessage& want, int socket, int& refusals);
 
  private:
   Mutex mu_;

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/closer.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
@@ -110,9 +111,10 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   absl::Status refused = std::exchange(refused_, absl::OkStatus());
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
-  if (found == parked_.end() && !refused.ok()) return refused;
   if (found == parked_.end()) {
-    return FallbackError(FallbackCode::kRendezvous, "the peer's connection is not there");
+    return FallbackError(FallbackCode::kRendezvous,
+                         absl::StrCat("the peer's connection is not there",
+                                      refused.ok() ? "" : ", but one was refused: ", refused.message()));
   }
   Meeting meeting = std::move(found->meeting);
   parked_.erase(found);

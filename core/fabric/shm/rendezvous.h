@@ -7,6 +7,8 @@
 #ifndef SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 #define SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 
+#include <unistd.h>
+
 #include <deque>
 #include <list>
 #include <memory>
@@ -28,7 +30,7 @@ namespace skein::fabric::shm {
 // What becomes of no connection is the Closer's to close: it was in a stranger's hands.
 struct Meeting {
   Meeting(UniqueFd of_peer, UniqueFd passed, const PeerCredentials& who)
-      : socket(std::move(of_peer)), control(std::move(passed)), peer(who) {}
+      : socket(std::move(of_peer)), control(std::move(passed)), peer(who), of_another_user(who.uid != geteuid()) {}
   Meeting(Meeting&&) = default;
   Meeting& operator=(Meeting&&) = delete;
   ~Meeting();
@@ -36,6 +38,7 @@ struct Meeting {
   UniqueFd socket;
   UniqueFd control;  // memfd, not yet checked
   PeerCredentials peer;
+  bool of_another_user;  // whom an option allows: trusted with memory, and not with this process's threads
 };
 
 // Any thread.
@@ -45,8 +48,8 @@ class Rendezvous {
 
   // A new offer of this process; its token is expected until Collect or Withdraw.
   absl::StatusOr<Offer> Announce();
-  // The connection whose first message carries the token. FallbackError when there is none: kDifferentUser when
-  // somebody has come who may not, else kRendezvous.
+  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none: it
+  // also says why somebody was refused who has come instead.
   absl::StatusOr<Meeting> Collect(const Token& token);
   void Withdraw(const Token& token);
 
@@ -83,7 +86,7 @@ class Rendezvous {
   absl::flat_hash_map<std::string, std::shared_ptr<Door>> expected_ ABSL_GUARDED_BY(mu_);
   std::list<Parked> parked_ ABSL_GUARDED_BY(mu_);
   std::deque<UniqueFd> silent_ ABSL_GUARDED_BY(mu_);  // have connected, but not said anything yet
-  absl::Status refused_ ABSL_GUARDED_BY(mu_);         // why who came last, and may not, may not; until somebody asks
+  absl::Status refused_ ABSL_GUARDED_BY(mu_);         // of who came last and may not; until somebody asks
 };
 
 // The passive side: connects to the offer's meeting point and leaves the token and `control` there. FallbackError:

@@ -40,10 +40,10 @@ void GatherInto(std::byte* to, absl::Span<const Segment> local, size_t total) {
   std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(end - sizeof(last))).store(last, std::memory_order_release);
 }
 
-absl::Status PeerIsNotSeen() {
+absl::Status IsNotRead() {
   return absl::FailedPreconditionError(
-      "the peer is in a pid namespace that this process does not see: its registered memory cannot be read, only what "
-      "it has allocated");
+      "the peer is in a pid namespace that this process does not see, or of another user: its registered memory is not "
+      "read, only what it has allocated");
 }
 
 }  // namespace
@@ -138,6 +138,7 @@ ShmQueuePair::Step ShmQueuePair::Reach(const Entry& entry, uint32_t access, uint
       SideMessage want;
       want.kind = SideMessageKind::kWant;
       want.rkey = remote.rkey;
+      want.base = remote.address;
       Tell(want);
     }
     return Step::kWait;
@@ -184,8 +185,9 @@ ShmQueuePair::Step ShmQueuePair::ExecuteRead(Entry& entry) {
   if (const Step step = Reach(entry, kRemoteRead, total, import); step != Step::kDone) return step;
   entry.bytes = total;
   if (!import->mapped()) {
-    const absl::Status read =
-        peer_pid_ == 0 ? PeerIsNotSeen() : import->ReadFrom(peer_pid_, entry.request.remote.address, entry.local);
+    const absl::Status read = of_another_user_ || peer_pid_ == 0
+                                  ? IsNotRead()
+                                  : import->ReadFrom(peer_pid_, entry.request.remote.address, entry.local);
     if (read.ok()) return Step::kDone;
     Fail(CompletionStatus::kRemoteAccessError, read);
     return Step::kFailed;

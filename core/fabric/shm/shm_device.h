@@ -1,4 +1,4 @@
-// The shared-memory fabric: two processes of one user on one host, in one network namespace.
+// The shared-memory fabric: two processes on one host that meet there, of one user or of users that allow each other.
 #ifndef SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
 #define SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
 

@@ -11,7 +11,7 @@ namespace skein::fabric::shm {
 
 enum class SideMessageKind : uint32_t {
   kDoorbell = 1,  // look at the mailbox: the doorbell of those who have none of the peer's
-  kWant = 2,      // "I was told of this rkey: let me have its memory"
+  kWant = 2,      // "I was told of this rkey and address: let me have the memory there"
   kGrant = 3,     // yes, with the region's memfd
   kRefuse = 4,    // no such region (any more)
   kRingHere = 5,  // with a pipe: the sender's doorbell. One at most
@@ -22,6 +22,7 @@ struct SideMessage {
   uint32_t rkey = 0;
   uint32_t access = 0;  // kGrant
   uint32_t reserved = 0;
+  uint64_t base = 0;     // kWant: an address in the region; kGrant: the region's first
   uint64_t size = 0;     // kGrant: of the region, bytes
   uint64_t address = 0;  // kGrant: where it is in the granter's memory; 0 when the memfd itself holds the bytes
 

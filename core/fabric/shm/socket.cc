@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace skein::fabric::shm {
 namespace {
@@ -38,32 +39,55 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
   return full ? SendResult::kFull : PeerIsGone(errno) ? SendResult::kGone : SendResult::kRefused;
 }
 
+namespace {
+
+// Looked at, and not yet taken.
+ssize_t Peek(int socket, msghdr& header) {
+  ssize_t received = 0;
+  do {
+    received = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  return received;
+}
+
+}  // namespace
+
+void TakeOut(int socket) {
+  msghdr header = {};
+  while (recvmsg(socket, &header, MSG_DONTWAIT) < 0 && errno == EINTR) {
+  }
+}
+
 ReceiveResult ReceiveMessage(int socket, Message& message) {
   iovec vector = {message.bytes, sizeof(message.bytes)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+  // Room for two: who passes a second one is found out before it is anybody's to close.
+  alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
   msghdr header = {};
   header.msg_iov = &vector;
   header.msg_iovlen = 1;
   header.msg_control = control;
-  header.msg_controllen = CMSG_LEN(sizeof(int));  // not CMSG_SPACE: its padding would have room for a second one
-  ssize_t received = 0;
-  do {
-    received = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+  header.msg_controllen = CMSG_LEN(2 * sizeof(int));
+  const ssize_t received = Peek(socket, header);
   if (received < 0) {
     const bool empty = errno == EAGAIN || errno == EWOULDBLOCK;
     return empty ? ReceiveResult::kEmpty : PeerIsGone(errno) ? ReceiveResult::kGone : ReceiveResult::kRefused;
   }
-  message.fd.Reset();
+  Closer::Get().Close(std::move(message.fd));
+  size_t passed = 0;
   for (cmsghdr* part = CMSG_FIRSTHDR(&header); part != nullptr; part = CMSG_NXTHDR(&header, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
-    int fd = -1;
-    std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-    message.fd = UniqueFd(fd);
+    for (size_t at = CMSG_LEN(0); at + sizeof(int) <= part->cmsg_len; at += sizeof(int), ++passed) {
+      int fd = -1;
+      std::memcpy(&fd, reinterpret_cast<const char*>(part) + at, sizeof(fd));
+      Closer::Get().Close(std::exchange(message.fd, UniqueFd(fd)));
+    }
   }
   message.size = static_cast<size_t>(received);
-  message.lost_descriptor = (header.msg_flags & MSG_CTRUNC) != 0 && !message.fd.valid();
-  message.truncated = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 && !message.lost_descriptor;
+  message.lost_descriptor = (header.msg_flags & MSG_CTRUNC) != 0 && passed == 0;
+  message.truncated =
+      passed > 1 || ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 && !message.lost_descriptor);
+  // Its descriptor goes, but not for the last time: the one that was peeked at is here.
+  if (!message.truncated && !message.lost_descriptor) TakeOut(socket);
   return message.size == 0 ? ReceiveResult::kGone : ReceiveResult::kMessage;  // we never send empty messages
 }
 

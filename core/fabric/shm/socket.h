@@ -6,9 +6,11 @@
 #define SKEIN_CORE_FABRIC_SHM_SOCKET_H_
 
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "core/base/abstract_socket.h"
+#include "core/base/closer.h"
 #include "core/base/unique_fd.h"
 
 namespace skein::fabric::shm {
@@ -19,7 +21,9 @@ enum class SendResult { kSent, kFull, kGone, kRefused };
 SendResult SendMessage(int socket, absl::string_view bytes, int fd = -1);
 
 enum class ReceiveResult { kMessage, kEmpty, kGone, kRefused };
+// What was passed is the Closer's to close, unless somebody has found it to be harmless: it was in a stranger's hands.
 struct Message {
+  ~Message() { Closer::Get().Close(std::move(fd)); }
   char bytes[256];
   size_t size = 0;
   UniqueFd fd;
@@ -27,7 +31,11 @@ struct Message {
   bool lost_descriptor = false;  // there was one, which this process could not have: its limit, or a security policy
   absl::string_view view() const { return {bytes, size}; }
 };
+// Nothing that was passed is closed here: a message that is truncated or has lost its descriptor stays in the socket,
+// which is to be closed, or to be followed by TakeOut.
 ReceiveResult ReceiveMessage(int socket, Message& message);
+// The message that comes next, with all that is passed with it.
+void TakeOut(int socket);
 
 }  // namespace skein::fabric::shm
 

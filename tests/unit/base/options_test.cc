@@ -23,7 +23,7 @@ TEST(OptionsTest, DefaultsOfTheTableAreThoseOfTheStruct) {
   Options from_table;
   from_table.ring_bytes = from_table.window_bytes = from_table.queue_pairs = 0;
   from_table.negotiation_timeout = from_table.negative_cache = absl::ZeroDuration();
-  from_table.shm = false;
+  from_table.shm.enabled = false;
   from_table.rdma = {false, "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration(), 9, 9};
   for (const OptionSpec& spec : OptionTable()) {
     ASSERT_TRUE(SetOption(from_table, spec.name, spec.default_value).ok()) << spec.name;
@@ -62,6 +62,18 @@ TEST(OptionsTest, BadValuesAreNamedWithWhatIsAllowed) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << value;
     EXPECT_THAT(status.message(), HasSubstr("10 .. 60000 ms"));
   }
+}
+
+TEST(OptionsTest, PeerUsersAreNamesOrNumbers) {
+  Options options;
+  ASSERT_TRUE(SetOption(options, "peer_users", "root, 4321").ok());
+  EXPECT_TRUE(options.shm.peer_users == PeerUsers({0, 4321}));
+  for (const absl::string_view unknown : {"no such user", "4294967295", "-1", ""}) {
+    const absl::Status status = SetOption(options, "peer_users", absl::StrCat("root,", unknown));
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(status.message(), HasSubstr(absl::StrCat("there is no user \"", unknown, "\" here")));
+  }
+  EXPECT_TRUE(options.shm.peer_users == PeerUsers({0, 4321})) << "a refused value must change nothing";
 }
 
 TEST(OptionsTest, UnknownNameSuggestsTheNearest) {

@@ -88,5 +88,33 @@ TEST_F(HostileQuestions, GuessRkeys) {
   EXPECT_TRUE(absl::IsPermissionDenied(end_.queue_pair->error())) << end_.queue_pair->error();
 }
 
+// Keys are short, and a process has thousands of regions: who may not be trusted like an own user tries for days.
+TEST_F(HostileQuestions, NameAKeyWithoutAnAddressOfItsMemory) {
+  Message answer;
+  while (ReceiveMessage(socket_.get(), answer) == ReceiveResult::kMessage) {
+  }
+  SideMessage want;
+  want.kind = SideMessageKind::kWant;
+  want.rkey = end_.memory->remote().rkey;
+  const auto answers = [&](uint64_t address) {
+    want.base = address;
+    EXPECT_EQ(SendMessage(socket_.get(), want.view()), SendResult::kSent);
+    end_.queue_pair->RefreshState();
+    SideMessage parsed;
+    EXPECT_EQ(ReceiveMessage(socket_.get(), answer), ReceiveResult::kMessage);
+    EXPECT_TRUE(SideMessage::Parse(answer.view(), parsed));
+    return parsed.kind;
+  };
+  const uint64_t base = end_.memory->remote().address;
+  const uint64_t size = end_.memory->bytes().size();
+  for (const uint64_t address : {uint64_t{0}, base - 1, base + size, UINT64_MAX}) {
+    EXPECT_EQ(answers(address), SideMessageKind::kRefuse) << address - base;
+    EXPECT_FALSE(answer.fd.valid());
+  }
+  for (const uint64_t address : {base, base + size - 1}) EXPECT_EQ(answers(address), SideMessageKind::kGrant);
+  const std::unique_ptr<MemoryRegion> other = end_.device->Allocate(size, kAllAccess).value();
+  EXPECT_NE(other->remote().address, base);
+}
+
 }  // namespace
 }  // namespace skein::fabric::shm

@@ -87,10 +87,10 @@ TEST_F(RendezvousTest, SaysThatAnotherUserHasCome) {
   ASSERT_TRUE(offer.ok()) << offer.status();
   AsAnotherUser([&] { EXPECT_TRUE(ConnectAbstract(SocketName(offer->meeting_point)).ok()); });
   const absl::Status none = rendezvous_.Collect(offer->token).status();
-  EXPECT_EQ(FallbackOf(none).code, FallbackCode::kDifferentUser) << none;
-  EXPECT_EQ(none.message(), "users 0 and 65534");
+  EXPECT_EQ(FallbackOf(none).code, FallbackCode::kRendezvous) << none;
+  EXPECT_EQ(none.message(), "the peer's connection is not there, but one was refused: users 0 and 65534");
   const absl::Status nobody_since = rendezvous_.Collect(offer->token).status();
-  EXPECT_EQ(FallbackOf(nobody_since).code, FallbackCode::kRendezvous) << nobody_since;
+  EXPECT_EQ(nobody_since.message(), "the peer's connection is not there");
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ TEST(ConnectTest, SaysWhyNot) {
   EXPECT_TRUE(absl::IsUnavailable(client.Connect("127.0.0.1:1", kSoon).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(client.Connect("nowhere", kSoon).status()));
   Options without;
-  without.shm = false;
+  without.shm.enabled = false;
   without.rdma.enabled = false;
   Served served(without);
   const absl::Status refused = client.Connect(served.address(), kSoon).status();

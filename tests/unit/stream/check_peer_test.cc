@@ -76,12 +76,12 @@ TEST_F(CheckPeerTest, RdmaMustComeFromThePeersAddressUnlessThePortIsNamed) {
   offer.address.gid = fabric::verbs::GidOf(route_.peer).value();
   const std::string from_peer = EncodeOffer(fabric::verbs::OfferKind::kAnswer, offer);
   RdmaOptions options;
-  const auto by_address = CreateHostFabrics(/*shm=*/true, options);
+  const auto by_address = CreateHostFabrics({}, options);
   EXPECT_TRUE(by_address->CheckPeer(route_, "rdma", from_peer).ok());
   EXPECT_THAT(by_address->CheckPeer(route_, "rdma", elsewhere).message(), HasSubstr("10.9.0.3"));
   EXPECT_TRUE(by_address->CheckPeer(route_, "shm", "bytes of its own").ok());
   options.device = "mlx5_0";
-  EXPECT_TRUE(CreateHostFabrics(/*shm=*/true, options)->CheckPeer(route_, "rdma", elsewhere).ok());
+  EXPECT_TRUE(CreateHostFabrics({}, options)->CheckPeer(route_, "rdma", elsewhere).ok());
 }
 
 // By a proxy of TCP connections, which sees nothing of what goes past it, and ends what looks idle.

@@ -20,6 +20,12 @@ namespace {
 
 using testing::HasSubstr;
 
+SharedMemoryOptions Off() {
+  SharedMemoryOptions off;
+  off.enabled = false;
+  return off;
+}
+
 class HostFabricsTest : public testing::Test {
  protected:
   const Route route_{Ip("10.9.0.1"), Ip("10.9.0.1")};
@@ -27,7 +33,7 @@ class HostFabricsTest : public testing::Test {
 
 // It was told that shared memory is switched off, and nothing else.
 TEST_F(HostFabricsTest, WhoHasNoSharedMemoryHearsWhatIsWrongWithRdma) {
-  const auto fabrics = CreateHostFabrics(false, {});
+  const auto fabrics = CreateHostFabrics(Off(), {});
   fabrics->Failed(route_, "rdma");
   const std::vector<Candidate> candidates = fabrics->For(route_);
   ASSERT_EQ(candidates.size(), 2U);
@@ -36,7 +42,7 @@ TEST_F(HostFabricsTest, WhoHasNoSharedMemoryHearsWhatIsWrongWithRdma) {
 }
 
 TEST_F(HostFabricsTest, WhoHasSharedMemoryHearsNothingOfRdma) {
-  const auto fabrics = CreateHostFabrics(true, {});
+  const auto fabrics = CreateHostFabrics({}, {});
   fabrics->Failed(route_, "rdma");
   const std::vector<Candidate> candidates = fabrics->For(route_);
   ASSERT_EQ(candidates.size(), 1U);
@@ -60,7 +66,7 @@ RdmaOptions NoRdma(absl::Duration settle_time) {
 
 // It was found out in the midst of each connection.
 TEST_F(HostFabricsTest, ARefusalIsFoundOutBeforeAnythingIsOffered) {
-  const auto fabrics = CreateHostFabrics(true, NoRdma(absl::Hours(1)));
+  const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
   InSandbox([&] {
     const Fallback why = fabrics->For(route_)[0].why_not;
     EXPECT_EQ(why.code, FallbackCode::kNotPermitted);
@@ -73,7 +79,7 @@ TEST_F(HostFabricsTest, ARefusalIsFoundOutBeforeAnythingIsOffered) {
 
 // A sandbox may kill for it.
 TEST_F(HostFabricsTest, AListenerThatWaitsForAnOfferTriesNothingOut) {
-  const auto fabrics = CreateHostFabrics(true, NoRdma(absl::Hours(1)));
+  const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
   InSandbox([&] {
     const Candidate expected = fabrics->Expected(route_)[0];
     EXPECT_EQ(expected.device, nullptr);
@@ -83,14 +89,14 @@ TEST_F(HostFabricsTest, AListenerThatWaitsForAnOfferTriesNothingOut) {
 }
 
 TEST_F(HostFabricsTest, ModeRequireRehearsesEachTime) {
-  const auto fabrics = CreateHostFabrics(true, NoRdma(absl::ZeroDuration()));
+  const auto fabrics = CreateHostFabrics({}, NoRdma(absl::ZeroDuration()));
   InSandbox([&] { EXPECT_EQ(fabrics->For(route_)[0].device, nullptr); });
   EXPECT_NE(fabrics->For(route_)[0].device, nullptr);
 }
 
 // A process may enter its sandbox late. Each connection failed, for ever.
 TEST_F(HostFabricsTest, ARefusalInTheMidstOfAConnectionLeavesSharedMemoryAloneForAWhile) {
-  const auto fabrics = CreateHostFabrics(true, NoRdma(absl::Hours(1)));
+  const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
   fabric::End refused(fabrics->For(route_)[0].device);
   fabric::End peer(fabric::OpenShmDevice().value());
   ASSERT_EQ(Connect(*refused.queue_pair, *peer.queue_pair), absl::OkStatus());
@@ -106,7 +112,7 @@ TEST_F(HostFabricsTest, ARefusalInTheMidstOfAConnectionLeavesSharedMemoryAloneFo
 }
 
 TEST_F(HostFabricsTest, WithFewDescriptorsLeftNothingIsOffered) {
-  const auto fabrics = CreateHostFabrics(true, NoRdma(absl::Hours(1)));
+  const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
   for (const int left : {0, 1, 5, 11}) {
     const DescriptorLimit limit(left);
     const Fallback why = fabrics->For(route_)[0].why_not;
@@ -119,7 +125,7 @@ TEST_F(HostFabricsTest, WithFewDescriptorsLeftNothingIsOffered) {
 TEST_F(HostFabricsTest, NorDoesWhoHasSwitchedBothOff) {
   RdmaOptions rdma;
   rdma.enabled = false;
-  EXPECT_EQ(CreateHostFabrics(false, rdma)->For(route_).size(), 1U);
+  EXPECT_EQ(CreateHostFabrics(Off(), rdma)->For(route_).size(), 1U);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ void CheckPorts(const Options& options, Report& report) {
 }  // namespace
 
 void CheckFabrics(const Options& options, Report& report) {
-  if (options.shm) {
+  if (options.shm.enabled) {
     CheckFabric("shm", "shm", options, report);
   } else {
     report.Warn("shared memory is switched off", "unset SKEIN_SHM");

@@ -1,0 +1,169 @@
+// A peer of another user whom an option allows, and who is hostile: it may end its own connection, and hold nobody up.
+// A test that does not end has found somebody who waits for it.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/fallback.h"
+#include "core/fabric/shm/control.h"
+#include "core/fabric/shm/doorbell.h"
+#include "core/fabric/shm/memory.h"
+#include "core/fabric/shm/offer.h"
+#include "core/fabric/shm/rendezvous.h"
+#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/shm/side_message.h"
+#include "core/fabric/shm/socket.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/support/fabric_end.h"
+#include "tests/support/lingering.h"
+#include "tests/unit/fabric_shm/another_user.h"
+
+namespace skein::fabric::shm {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+ShmOptions Allowing(uid_t user) { return {.peer_users = PeerUsers({user})}; }
+
+// The peer is the test: it accepts the end's offer by hand, as another user.
+class AllowedUser : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+    const Offer offer = DecodeOffer(end_.queue_pair->Offer().value()).value();
+    UniqueFd control = CreateSealedMemfd("skein-control", kControlBytes).value();
+    mapping_ = Map(control.get(), kControlBytes).value();
+    AsAnotherUser([&] {
+      absl::StatusOr<Meeting> meeting = Meet(offer, PeerUsers({0}), std::move(control));
+      ASSERT_TRUE(meeting.ok()) << meeting.status();
+      EXPECT_TRUE(meeting->of_another_user);
+      socket_ = std::move(meeting->socket);
+    });
+    ASSERT_EQ(end_.queue_pair->Complete("\x01met"), absl::OkStatus());
+  }
+
+  Side& mine() const { return reinterpret_cast<Control*>(mapping_.data())->sides[0]; }
+  // What the end says next; kRefuse: nothing.
+  SideMessageKind Heard() const {
+    Message message;
+    SideMessage parsed;
+    parsed.kind = SideMessageKind::kRefuse;
+    if (ReceiveMessage(socket_.get(), message) == ReceiveResult::kMessage) SideMessage::Parse(message.view(), parsed);
+    EXPECT_FALSE(message.fd.valid());
+    return parsed.kind;
+  }
+  // One message, with all of these.
+  void Pass(const SideMessage& message, const std::vector<int>& passed) const {
+    iovec bytes = {const_cast<SideMessage*>(&message), sizeof(message)};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(8 * sizeof(int))> control = {};
+    msghdr header = {};
+    header.msg_iov = &bytes;
+    header.msg_iovlen = 1;
+    header.msg_control = control.data();
+    header.msg_controllen = CMSG_SPACE(passed.size() * sizeof(int));
+    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(passed.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(rights), passed.data(), passed.size() * sizeof(int));
+    ASSERT_GT(sendmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_NOSIGNAL), 0);
+  }
+  QueuePairState StateAfterwards() {
+    end_.queue->AckEvents();
+    return end_.queue_pair->RefreshState();
+  }
+
+  End end_ = End(OpenShmDevice(Allowing(kNobody)).value());
+  Mapping mapping_;
+  UniqueFd socket_;
+};
+
+TEST_F(AllowedUser, IsGivenNoDoorbellAndRungByMessages) {
+  EXPECT_EQ(Heard(), SideMessageKind::kRefuse);
+  const NewDoorbell doorbell = CreateDoorbell().value();
+  SideMessage ring_here;
+  ring_here.kind = SideMessageKind::kRingHere;
+  Pass(ring_here, {doorbell.to_pass.get()});
+  ASSERT_EQ(StateAfterwards(), QueuePairState::kReady);
+  mine().armed = kForRecords;
+  ASSERT_TRUE(Post(*end_.queue_pair, Opcode::kSend, end_.Local(0, 8)).ok());
+  EXPECT_EQ(Heard(), SideMessageKind::kDoorbell);
+  EXPECT_FALSE(ClearDoorbell(doorbell.own.get())) << "a pipe whose lock it could hold";
+}
+
+TEST_F(AllowedUser, WhoPassesWhatLingersHoldsNobodyUp) {
+  Lingering lingering;
+  ASSERT_TRUE(lingering.end.valid());
+  Pass({}, {lingering.end.get()});
+  lingering.end.Reset();
+  EXPECT_EQ(StateAfterwards(), QueuePairState::kReady);
+}
+
+TEST_F(AllowedUser, WhoPassesMoreThanOneThatLingersHoldsNobodyUp) {
+  std::array<Lingering, 3> lingering;
+  Pass({}, {lingering[0].end.get(), lingering[1].end.get(), lingering[2].end.get()});
+  for (Lingering& each : lingering) each.end.Reset();
+  EXPECT_EQ(StateAfterwards(), QueuePairState::kError);
+  end_.queue_pair = nullptr;
+}
+
+TEST_F(AllowedUser, WhoLeavesWhatLingersUnreadHoldsNobodyUp) {
+  Lingering lingering;
+  ASSERT_TRUE(lingering.Pass(socket_.get()));
+  end_.queue_pair = nullptr;
+}
+
+TEST_F(AllowedUser, WhoGrantsWhatLingersHoldsNobodyUp) {
+  Lingering lingering;
+  SideMessage grant;
+  grant.kind = SideMessageKind::kGrant;
+  grant.size = 4096;
+  Pass(grant, {lingering.end.get()});
+  lingering.end.Reset();
+  EXPECT_EQ(StateAfterwards(), QueuePairState::kError) << "nobody had asked";
+}
+
+// A page of that process may be one of FUSE's.
+TEST(AllowedUsersMemory, IsReadWhereItIsAllocatedAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const End reader(OpenShmDevice(Allowing(kNobody)).value());
+  const End owner(OpenShmDevice(Allowing(0)).value());
+  std::string text = "8 bytes.";
+  const auto registered =
+      owner.device->Register({reinterpret_cast<std::byte*>(text.data()), text.size()}, kRemoteRead).value();
+  const std::string offer = reader.queue_pair->Offer().value();
+  absl::StatusOr<std::string> answer = absl::UnknownError("");
+  AsAnotherUser([&] { answer = owner.queue_pair->Accept(offer); });
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  ASSERT_EQ(reader.queue_pair->Complete(*answer), absl::OkStatus());
+  const auto read = [&](RemoteAddress from) {
+    EXPECT_TRUE(Post(*reader.queue_pair, Opcode::kRead, reader.Local(0, 8), from).ok());
+    for (;;) {
+      owner.Poll();  // it is asked for the region
+      if (const std::vector<Completion> completions = reader.Poll(); !completions.empty()) return completions[0].status;
+    }
+  };
+  EXPECT_EQ(read(owner.Remote(0)), CompletionStatus::kSuccess);
+  EXPECT_EQ(read(registered->remote()), CompletionStatus::kRemoteAccessError);
+  EXPECT_THAT(reader.queue_pair->error().message(), testing::HasSubstr("of another user"));
+}
+
+// The active side alone allows the other's user: the passive one says no at once.
+TEST(AllowedUsers, MustAllowEachOther) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const End active(OpenShmDevice(Allowing(kNobody)).value());
+  const End passive(OpenShmDevice().value());
+  const std::string offer = active.queue_pair->Offer().value();
+  absl::Status refused;
+  AsAnotherUser([&] { refused = passive.queue_pair->Accept(offer).status(); });
+  EXPECT_EQ(FallbackOf(refused).code, FallbackCode::kDifferentUser) << refused;
+}
+
+}  // namespace
+}  // namespace skein::fabric::shm
