@@ -12,17 +12,22 @@
 namespace skein {
 namespace {
 
-struct AbstractAddress {
+struct Address {
   sockaddr_un address = {};
   socklen_t size = 0;
 
-  explicit AbstractAddress(absl::string_view name) {
+  static Address Abstract(absl::string_view name) { return {name, 1}; }
+  static Address Path(absl::string_view path) { return {path, 0}; }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+
+ private:
+  // Too long a text is cut, and then is another name.
+  Address(absl::string_view text, size_t zeros_before) {
     address.sun_family = AF_UNIX;
-    const size_t length = std::min(name.size(), sizeof(address.sun_path) - 1);
-    std::memcpy(address.sun_path + 1, name.data(), length);
+    const size_t length = std::min(text.size(), sizeof(address.sun_path) - 1);
+    std::memcpy(address.sun_path + zeros_before, text.data(), length);
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
   }
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
 absl::StatusOr<UniqueFd> NewSocket() {
@@ -31,27 +36,32 @@ absl::StatusOr<UniqueFd> NewSocket() {
   return fd;
 }
 
-}  // namespace
-
-absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name) {
+absl::StatusOr<UniqueFd> Listen(const Address& address) {
   absl::StatusOr<UniqueFd> fd = NewSocket();
   if (!fd.ok()) return fd;
-  const AbstractAddress address(name);
   if (bind(fd->get(), address.get(), address.size) != 0) return ErrnoStatus(errno, "bind a UNIX socket");
   if (listen(fd->get(), kMostQueued) != 0) return ErrnoStatus(errno, "listen on a UNIX socket");
   return fd;
 }
 
-absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name) {
+absl::StatusOr<UniqueFd> Connect(const Address& address) {
   absl::StatusOr<UniqueFd> fd = NewSocket();
   if (!fd.ok()) return fd;
-  const AbstractAddress address(name);
   if (connect(fd->get(), address.get(), address.size) != 0) {
-    if (errno == ECONNREFUSED) return absl::NotFoundError("nobody listens at the peer's UNIX socket");
+    if (errno == ECONNREFUSED || errno == ENOENT) {
+      return absl::NotFoundError("nobody listens at the peer's UNIX socket");
+    }
     return absl::UnavailableError(ErrnoStatus(errno, "connect to the peer's UNIX socket").message());
   }
   return fd;
 }
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name) { return Listen(Address::Abstract(name)); }
+absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name) { return Connect(Address::Abstract(name)); }
+absl::StatusOr<UniqueFd> ListenAtPath(const std::string& path) { return Listen(Address::Path(path)); }
+absl::StatusOr<UniqueFd> ConnectToPath(const std::string& path) { return Connect(Address::Path(path)); }
 
 UniqueFd AcceptQueued(int listening_fd) {
   int fd = -1;

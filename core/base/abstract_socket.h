@@ -1,10 +1,12 @@
-// UNIX sockets on abstract names, which vanish with their process and have no file that another user could open.
+// UNIX sockets, on abstract names, which vanish with their process and have no file that another user could open.
 // Anybody may connect, or take a name first: each end asks the kernel who the other one is. SOCK_SEQPACKET: each
 // message stays whole. No call blocks.
 #ifndef SKEIN_CORE_BASE_ABSTRACT_SOCKET_H_
 #define SKEIN_CORE_BASE_ABSTRACT_SOCKET_H_
 
 #include <sys/types.h>
+
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -24,6 +26,9 @@ absl::StatusOr<UniqueFd> ListenAbstract(absl::string_view name);
 // NOT_FOUND when nobody listens there: the kernel looks for the name in the caller's network namespace alone.
 // UNAVAILABLE when it cannot be reached at the moment, as when its queue is full.
 absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name);
+// The same by a path, which leads out of a network namespace, is there as a file, and at most 107 bytes long.
+absl::StatusOr<UniqueFd> ListenAtPath(const std::string& path);
+absl::StatusOr<UniqueFd> ConnectToPath(const std::string& path);
 // The next queued connection, or an invalid descriptor when there is none.
 UniqueFd AcceptQueued(int listening_fd);
 // Who is at the other end, by the kernel's word, as of listen() or connect().

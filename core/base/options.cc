@@ -75,6 +75,16 @@ absl::Status SetPeerUsers(Options& options, absl::string_view value) {
   return absl::OkStatus();
 }
 
+// What a socket's address has room for, less a name in the directory.
+constexpr size_t kLongestRendezvous = 68;
+
+absl::Status SetRendezvous(Options& options, absl::string_view value) {
+  if (!value.empty() && value[0] != '/') return BadValue(value, "is no absolute path");
+  if (value.size() > kLongestRendezvous) return BadValue(value, "is too long");
+  options.shm.rendezvous = std::string(value);
+  return absl::OkStatus();
+}
+
 absl::Status SetRdmaMtu(Options& options, absl::string_view value) {
   int64_t bytes = 0;
   if (absl::Status status = ParseInteger(value, 0, 4096, 1, &bytes); !status.ok()) return status;
@@ -146,6 +156,12 @@ constexpr OptionSpec kTable[] = {
      "Root "
      "is no exception. What that trusts: security.md.",
      SetPeerUsers},
+    {"rendezvous", "", "an absolute path of at most 68 bytes", "",
+     "A directory that both ends have mounted, where processes in different network namespaces of one host meet to "
+     "share "
+     "memory; root's or the own user's, and sticky if others may write there. A directory that cannot be used keeps "
+     "connections of this process from shared memory.",
+     SetRendezvous},
     {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.rdma.enabled); }},
     {"rdma_device", "", "a device's name, as mlx5_0", "",

@@ -43,6 +43,7 @@ struct RdmaOptions {
 struct SharedMemoryOptions {
   bool enabled = true;
   PeerUsers peer_users;
+  std::string rendezvous;  // a directory; empty: none
 
   friend bool operator==(const SharedMemoryOptions&, const SharedMemoryOptions&) = default;
 };

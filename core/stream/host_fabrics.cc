@@ -76,7 +76,7 @@ class HostFabrics final : public Fabrics {
   }
 
   Candidate Shm(bool same_host, bool prepared) {
-    if (!same_host) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
+    if (!same_host && shm_options_.rendezvous.empty()) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
     if (!shm_options_.enabled) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
     if (!prepared) return {"shm", nullptr, {}};
     MutexLock lock(&mu_);
@@ -104,7 +104,8 @@ class HostFabrics final : public Fabrics {
       LeaveShmAlone(status, now);
       return status;
     }
-    absl::StatusOr<std::shared_ptr<fabric::Device>> opened = fabric::OpenShmDevice({.peer_users = shm_options_.peer_users});
+    absl::StatusOr<std::shared_ptr<fabric::Device>> opened = 
+        fabric::OpenShmDevice({.peer_users = shm_options_.peer_users, .rendezvous = shm_options_.rendezvous});
     if (opened.ok()) shm_ = *std::move(opened);
     return opened.status();
   }

@@ -82,7 +82,7 @@ class Victim {
     UniqueFd control = CreateSealedMemfd("skein-control", kControlBytes).value();
     mapping_ = Map(control.get(), kControlBytes).value();
     control_ = reinterpret_cast<Control*>(mapping_.data());
-    socket_ = std::move(Meet(offer, {}, std::move(control)).value().socket);
+    socket_ = std::move(Meet(offer, {}, {}, std::move(control)).value().socket);
     Require(end_.queue_pair->Complete("\x01met").ok(), "it connects");
     producer_.emplace(mine(), theirs());
   }

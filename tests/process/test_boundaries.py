@@ -37,6 +37,28 @@ def with_mounts(script):
     return ["unshare", "--mount", "--", "sh", "-ec", f'{script}; exec "$@"', "sh"]
 
 
+class Pod:
+    """A network namespace that lives as long as the test."""
+
+    def __init__(self, test):
+        self.process = subprocess.Popen(["unshare", "--net", "--", "sleep", "inf"])
+        test.addCleanup(self.process.wait)
+        test.addCleanup(self.process.kill)
+        own = os.stat("/proc/self/ns/net").st_ino
+        test.assertTrue(harness.await_true(lambda: os.stat(f"/proc/{self.process.pid}/ns/net").st_ino != own, 10))
+        self.prefix = ["nsenter", f"--net=/proc/{self.process.pid}/ns/net", "--"]
+
+    def ip(self, *words):
+        subprocess.run([*self.prefix, "ip", *words], check=True)
+
+
+def link_pods(one, other):
+    one.ip("link", "add", "pods", "type", "veth", "peer", "name", "pods", "netns", str(other.process.pid))
+    for pod, address in ((one, "10.66.0.1/24"), (other, "10.66.0.2/24")):
+        pod.ip("address", "add", address, "dev", "pods")
+        pod.ip("link", "set", "pods", "up")
+
+
 as_root = unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
 
 
@@ -186,6 +208,53 @@ class Namespaces(BoundaryTest):
         self.assert_uses("shm", OWN_PIDS, OWN_PIDS)
 
 
+@as_root
+@with_boundary("unshare", "--net", "--")
+class Rendezvous(BoundaryTest):
+    """By skein.rendezvous, between network namespaces."""
+
+    def setUp(self):
+        self.directory = self.scratch()
+        self.directory.chmod(0o1777)
+
+    def pair_across(self, server_has=True, client_has=True, **client_options):
+        # The server's socket is a file as well: nothing else leads from one namespace to the other.
+        named = {"skein.rendezvous": self.directory}
+        server = self.server([f"--listen=unix:{self.scratch()}/server"], arguments=named if server_has else {})
+        return server, self.client(server.address, prefix=["unshare", "--net", "--"],
+                                   arguments=named if client_has else {}, **client_options)  # fmt: skip
+
+    def test_across_network_namespaces(self):
+        server, client = self.pair_across()
+        self.assert_both(server, client, "shm")
+        self.assertEqual(list(self.directory.iterdir()), [], "files go with their offers")
+
+    def test_one_end_alone_has_it(self):
+        for has in ({"server_has": False}, {"client_has": False}):
+            with self.subTest(**has):
+                self.assert_both(*self.pair_across(**has), NETWORK)
+
+    def test_a_directory_that_others_can_move_files_in(self):
+        self.directory.chmod(0o777)
+        server, client = self.pair_across()
+        self.assert_calls_succeed(client)
+        self.assert_path(client, "tcp: rendezvous failed (the client's skein.rendezvous: ")
+        self.assertIn("(chmod +t)", client.path())
+        server, client = self.pair_across(client_has=False)
+        self.assert_both(server, client, "tcp: rendezvous failed (the server's skein.rendezvous: ")
+
+    def test_addresses_that_are_not_of_one_host(self):
+        """Two pods of a node: namespaces with a pair of network devices between them."""
+        pods = [Pod(self) for _ in range(2)]
+        link_pods(*pods)
+        named = {"skein.rendezvous": self.directory}
+        server = self.server(["--listen=10.66.0.1:50070"], prefix=pods[0].prefix, arguments=named)
+        self.assert_both(server, self.client(server.address, prefix=pods[1].prefix, arguments=named), "shm")
+        remote = self.client(server.address, prefix=pods[1].prefix)
+        self.assert_calls_succeed(remote)
+        self.assertIn("peer's address is not of this host", remote.path())
+
+
 @with_boundary("unshare", "--mount", "--")
 class Proc(BoundaryTest):
     """No word of /proc is needed."""
@@ -217,6 +286,17 @@ class Thrift(ThriftLoads, harness.ProcessTest):
     @with_boundary(*user_namespace(1000))
     def test_one_user_that_has_two_numbers_over_thrift(self):
         self.assert_uses("shm", [], user_namespace(1000))
+
+    @with_boundary("unshare", "--net", "--")
+    def test_addresses_that_are_not_of_one_host_over_thrift(self):
+        directory = self.scratch()
+        named = {"SKEIN_RENDEZVOUS": str(directory)}
+        pods = [Pod(self) for _ in range(2)]
+        link_pods(*pods)
+        server = self.start(programs.Server, "10.66.0.1:9090", mode="prefer", prefix=pods[0].prefix, settings=named)
+        server.address()
+        calls = self.served(self.callers("10.66.0.1:9090", mode="prefer", prefix=pods[1].prefix, settings=named))
+        self.assertEqual(set(calls.paths), {"shm"})
 
     @with_boundary("unshare", "--mount", "--")
     def test_without_proc_over_thrift(self):

@@ -1,7 +1,10 @@
 #include "core/fabric/shm/offer.h"
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "core/base/fallback.h"
 #include "core/wire/bytes.h"
 
@@ -9,11 +12,17 @@ namespace skein::fabric::shm {
 namespace {
 
 constexpr uint8_t kVersion = 3;
+constexpr absl::string_view kPrefix = "skein-";
 
 }  // namespace
 
 std::string SocketName(const MeetingPoint& meeting_point) {
-  return absl::StrCat("skein-", absl::BytesToHexString({meeting_point.data(), meeting_point.size()}));
+  return absl::StrCat(kPrefix, absl::BytesToHexString({meeting_point.data(), meeting_point.size()}));
+}
+
+bool IsSocketName(absl::string_view name) {
+  return absl::ConsumePrefix(&name, kPrefix) && name.size() == 2 * sizeof(MeetingPoint) &&
+         absl::c_all_of(name, [](unsigned char c) { return absl::ascii_isxdigit(c); });
 }
 
 bool SameToken(absl::string_view a, absl::string_view b) {

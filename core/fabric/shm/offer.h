@@ -18,6 +18,7 @@ namespace skein::fabric::shm {
 using MeetingPoint = std::array<char, 16>;  // random: the name of a socket
 // Abstract, and therefore of one network namespace.
 std::string SocketName(const MeetingPoint& meeting_point);
+bool IsSocketName(absl::string_view name);
 
 using Token = std::array<char, 16>;  // random, good for one connection
 // In time that does not depend on where they differ.

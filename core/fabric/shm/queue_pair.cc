@@ -68,7 +68,7 @@ absl::StatusOr<std::string> ShmQueuePair::Accept(absl::string_view bytes) {
   if (!memfd.ok()) return memfd.status();
   absl::StatusOr<Mapping> control = Map(memfd->get(), kControlBytes);
   if (!control.ok()) return control.status();
-  absl::StatusOr<Meeting> meeting = Meet(*offer, core_->options.peer_users, *std::move(memfd));
+  absl::StatusOr<Meeting> meeting = Meet(*offer, core_->options.peer_users, core_->directory, *std::move(memfd));
   if (!meeting.ok()) return meeting.status();
   if (absl::Status status = Connect(0, *std::move(control), *std::move(meeting)); !status.ok()) return status;
   return std::string(kAnswer);

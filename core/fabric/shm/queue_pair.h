@@ -39,8 +39,10 @@ namespace skein::fabric::shm {
 
 // What all objects of one device share.
 struct DeviceCore {
-  explicit DeviceCore(const ShmOptions& shm_options) : options(shm_options), rendezvous(options.peer_users) {}
+  explicit DeviceCore(const ShmOptions& shm_options)
+      : options(shm_options), rendezvous(options.peer_users, directory) {}
   const ShmOptions options;
+  const MeetingDirectory directory{options.rendezvous};
   Rendezvous rendezvous;
   Refusal refusal;
   const std::shared_ptr<RegionTable> regions = std::make_shared<RegionTable>();

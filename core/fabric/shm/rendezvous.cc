@@ -17,6 +17,23 @@ namespace {
 
 absl::string_view View(const Token& token) { return {token.data(), token.size()}; }
 
+absl::Status Unusable(absl::string_view whose, const absl::Status& why) {
+  return FallbackError(FallbackCode::kRendezvous, absl::StrCat("the ", whose, "'s skein.rendezvous: ", why.message()));
+}
+
+absl::StatusOr<UniqueFd> Reach(const std::string& name, const MeetingDirectory& directory) {
+  absl::StatusOr<UniqueFd> socket = ConnectAbstract(name);
+  if (absl::IsNotFound(socket.status()) && directory.named()) {
+    socket = directory.Connect(name);
+    if (!socket.ok() && !absl::IsNotFound(socket.status())) return Unusable("server", socket.status());
+  }
+  if (socket.ok()) return socket;
+  if (!absl::IsNotFound(socket.status())) return FallbackError(FallbackCode::kRendezvous, socket.status().message());
+  return FallbackError(FallbackCode::kDifferentNetworkNamespace,
+                       absl::StrCat("the server's has no meeting point of the client's",
+                                    directory.named() ? ", nor has its skein.rendezvous" : ""));
+}
+
 }  // namespace
 
 Meeting::~Meeting() {
@@ -26,13 +43,14 @@ Meeting::~Meeting() {
 
 Rendezvous::Door::~Door() { Closer::Get().CloseSocket(std::move(listening)); }
 
-absl::StatusOr<std::shared_ptr<Rendezvous::Door>> Rendezvous::Open() {
+absl::StatusOr<std::shared_ptr<Rendezvous::Door>> Rendezvous::Open() const {
   auto door = std::make_shared<Door>();
   door->meeting_point = RandomValue<MeetingPoint>();
   door->user = geteuid();
   absl::StatusOr<UniqueFd> listening = ListenAbstract(SocketName(door->meeting_point));
   if (!listening.ok()) return listening.status();
   door->listening = *std::move(listening);
+  if (directory_.named()) directory_.RemoveStale();
   return door;
 }
 
@@ -43,17 +61,30 @@ absl::StatusOr<Offer> Rendezvous::Announce() {
     if (!door.ok()) return door.status();
     door_ = *std::move(door);
   }
+  if (directory_.named() && door_->file == nullptr) {
+    absl::StatusOr<std::unique_ptr<MeetingFile>> file = directory_.Listen(SocketName(door_->meeting_point));
+    if (!file.ok()) return Unusable("client", file.status());
+    door_->file = *std::move(file);
+  }
   // Whoever has filled the queue keeps nobody out for good: what cannot come there is never collected.
   AcceptAll(*door_);
   const Offer offer = {door_->meeting_point, RandomValue<Token>()};
   expected_.emplace(View(offer.token), door_);
+  ++door_->offers;
   return offer;
 }
 
 void Rendezvous::Withdraw(const Token& token) {
   MutexLock lock(&mu_);
-  expected_.erase(View(token));
+  Forget(token);
   parked_.remove_if([&](const Parked& parked) { return SameToken(parked.token, View(token)); });
+}
+
+void Rendezvous::Forget(const Token& token) {
+  const auto expected = expected_.find(View(token));
+  if (expected == expected_.end()) return;
+  if (Door& door = *expected->second; --door.offers == 0) door.file = nullptr;
+  expected_.erase(expected);
 }
 
 void Rendezvous::ParkOrClose(UniqueFd socket) {
@@ -92,11 +123,16 @@ bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
 }
 
 void Rendezvous::AcceptAll(const Door& door) {
+  AcceptAll(door.listening.get());
+  if (door.file != nullptr) AcceptAll(door.file->listening());
+}
+
+void Rendezvous::AcceptAll(int listening) {
   std::deque<UniqueFd> silent;
   silent.swap(silent_);
   for (UniqueFd& socket : silent) ParkOrClose(std::move(socket));
   for (int i = 0; i < kMaxAcceptsAtOnce && Closer::Get().HasRoom(); ++i) {
-    UniqueFd socket = AcceptQueued(door.listening.get());
+    UniqueFd socket = AcceptQueued(listening);
     if (!socket.valid()) return;
     ParkOrClose(std::move(socket));
   }
@@ -106,8 +142,8 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   MutexLock lock(&mu_);
   if (const auto expected = expected_.find(View(token)); expected != expected_.end()) {
     AcceptAll(*expected->second);
-    expected_.erase(expected);
   }
+  Forget(token);
   absl::Status refused = std::exchange(refused_, absl::OkStatus());
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
@@ -121,12 +157,10 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   return meeting;
 }
 
-absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, UniqueFd control) {
-  absl::StatusOr<UniqueFd> socket = ConnectAbstract(SocketName(offer.meeting_point));
-  if (absl::IsNotFound(socket.status())) {
-    return FallbackError(FallbackCode::kDifferentNetworkNamespace, "the server's has no meeting point of the client's");
-  }
-  if (!socket.ok()) return FallbackError(FallbackCode::kRendezvous, socket.status().message());
+absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, const MeetingDirectory& directory,
+                             UniqueFd control) {
+  absl::StatusOr<UniqueFd> socket = Reach(SocketName(offer.meeting_point), directory);
+  if (!socket.ok()) return socket.status();
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket->get());
   if (!peer.ok()) return FallbackError(FallbackCode::kRendezvous, peer.status().message());
   if (absl::Status allowed = users.Check(peer->uid); !allowed.ok()) {

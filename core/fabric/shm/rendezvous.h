@@ -4,6 +4,8 @@
 //
 // To its peers the kernel names the user that this process was when the socket began to listen. A process that has
 // become another user since listens at another one; the old one stays for as long as an offer leads there.
+//
+// With a meeting directory it listens there as well, by a file of the same name, while an offer is out.
 #ifndef SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 #define SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 
@@ -22,6 +24,7 @@
 #include "core/base/mutex.h"
 #include "core/base/peer_users.h"
 #include "core/base/unique_fd.h"
+#include "core/fabric/shm/meeting_directory.h"
 #include "core/fabric/shm/offer.h"
 #include "core/fabric/shm/socket.h"
 
@@ -44,9 +47,11 @@ struct Meeting {
 // Any thread.
 class Rendezvous {
  public:
-  explicit Rendezvous(PeerUsers users = {}) : users_(std::move(users)) {}
+  explicit Rendezvous(PeerUsers users = {}, MeetingDirectory directory = {})
+      : users_(std::move(users)), directory_(std::move(directory)) {}
 
-  // A new offer of this process; its token is expected until Collect or Withdraw.
+  // A new offer of this process; its token is expected until Collect or Withdraw. FallbackError(kRendezvous): the
+  // directory cannot be used.
   absl::StatusOr<Offer> Announce();
   // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none: it
   // also says why somebody was refused who has come instead.
@@ -66,19 +71,24 @@ class Rendezvous {
     UniqueFd listening;
     MeetingPoint meeting_point = {};
     uid_t user = 0;  // that the kernel names to who comes
+    std::unique_ptr<MeetingFile> file;
+    size_t offers = 0;  // out, that lead here
   };
   struct Parked {
     Meeting meeting;
     std::string token;
   };
 
-  static absl::StatusOr<std::shared_ptr<Door>> Open();
+  absl::StatusOr<std::shared_ptr<Door>> Open() const;
   void AcceptAll(const Door& door) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AcceptAll(int listening) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Forget(const Token& token) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // False: `socket`, and what was `passed` with its first message, are to be closed.
   bool Park(UniqueFd& socket, UniqueFd& passed) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ParkOrClose(UniqueFd socket) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const PeerUsers users_;
+  const MeetingDirectory directory_;
 
   Mutex mu_;
   std::shared_ptr<Door> door_ ABSL_GUARDED_BY(mu_);  // of the present user
@@ -89,9 +99,11 @@ class Rendezvous {
   absl::Status refused_ ABSL_GUARDED_BY(mu_);         // of who came last and may not; until somebody asks
 };
 
-// The passive side: connects to the offer's meeting point and leaves the token and `control` there. FallbackError:
+// The passive side: connects to the offer's meeting point, if not by its name then in the directory, and leaves the
+// token and `control` there. FallbackError:
 // kDifferentNetworkNamespace when nobody listens there, kDifferentUser, kRendezvous.
-absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, UniqueFd control);
+absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, const MeetingDirectory& directory,
+                             UniqueFd control);
 
 }  // namespace skein::fabric::shm
 

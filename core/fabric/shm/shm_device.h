@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/base/peer_users.h"
@@ -15,7 +16,8 @@ struct ShmOptions {
   // What the peer of one queue pair may make this process map; by a link, so much for each of its lanes.
   size_t max_import_bytes = size_t{4} << 30;
   size_t max_imports = 64;
-  PeerUsers peer_users = {};  // whose processes may be peers
+  PeerUsers peer_users = {};    // whose processes may be peers
+  std::string rendezvous = {};  // a directory where peers in other network namespaces are met; empty: they are not
 };
 
 // Costs nothing until the first Offer. It is not Usable() any more once the kernel has refused this process something

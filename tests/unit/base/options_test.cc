@@ -76,6 +76,18 @@ TEST(OptionsTest, PeerUsersAreNamesOrNumbers) {
   EXPECT_TRUE(options.shm.peer_users == PeerUsers({0, 4321})) << "a refused value must change nothing";
 }
 
+TEST(OptionsTest, ARendezvousIsAnAbsolutePathThatASocketsAddressHasRoomFor) {
+  Options options;
+  const std::string longest = "/" + std::string(67, 'd');
+  EXPECT_TRUE(SetOption(options, "rendezvous", longest).ok());
+  for (const std::string& value : {longest + "d", std::string("run/skein")}) {
+    const absl::Status status = SetOption(options, "rendezvous", value);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << value;
+    EXPECT_THAT(status.message(), HasSubstr("an absolute path of at most 68 bytes"));
+  }
+  EXPECT_EQ(options.shm.rendezvous, longest);
+}
+
 TEST(OptionsTest, UnknownNameSuggestsTheNearest) {
   Options options;
   EXPECT_THAT(SetOption(options, "modes", "off").message(), HasSubstr("did you mean mode?"));

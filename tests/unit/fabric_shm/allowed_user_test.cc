@@ -40,7 +40,7 @@ class AllowedUser : public testing::Test {
     UniqueFd control = CreateSealedMemfd("skein-control", kControlBytes).value();
     mapping_ = Map(control.get(), kControlBytes).value();
     AsAnotherUser([&] {
-      absl::StatusOr<Meeting> meeting = Meet(offer, PeerUsers({0}), std::move(control));
+      absl::StatusOr<Meeting> meeting = Meet(offer, PeerUsers({0}), {}, std::move(control));
       ASSERT_TRUE(meeting.ok()) << meeting.status();
       EXPECT_TRUE(meeting->of_another_user);
       socket_ = std::move(meeting->socket);

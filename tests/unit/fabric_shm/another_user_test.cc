@@ -72,7 +72,7 @@ TEST_F(AnotherUser, WhoSitsAtAnOfferedNameIsToldNoToken) {
   ASSERT_TRUE(squatter.ok()) << squatter.status();
   absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
   ASSERT_TRUE(control.ok()) << control.status();
-  const absl::Status status = Meet(offer, {}, *std::move(control)).status();
+  const absl::Status status = Meet(offer, {}, {}, *std::move(control)).status();
   EXPECT_EQ(FallbackOf(status).code, FallbackCode::kDifferentUser) << status;
   const UniqueFd accepted = AcceptQueued(squatter->get());
   Message heard;

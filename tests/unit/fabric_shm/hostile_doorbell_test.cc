@@ -26,7 +26,7 @@ class HostileDoorbell : public testing::Test {
     ASSERT_TRUE(offer.ok()) << offer.status();
     absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
     ASSERT_TRUE(control.ok()) << control.status();
-    absl::StatusOr<Meeting> meeting = Meet(*offer, {}, *std::move(control));
+    absl::StatusOr<Meeting> meeting = Meet(*offer, {}, {}, *std::move(control));
     ASSERT_TRUE(meeting.ok()) << meeting.status();
     socket_ = std::move(meeting->socket);
     ASSERT_TRUE(end_.queue_pair->Complete("\x01met").ok());

@@ -28,7 +28,7 @@ class RendezvousTest : public testing::Test {
   static absl::StatusOr<Meeting> Come(const Offer& offer) {
     absl::StatusOr<UniqueFd> control = CreateSealedMemfd("skein-control", kControlBytes);
     if (!control.ok()) return control.status();
-    return Meet(offer, {}, *std::move(control));
+    return Meet(offer, {}, {}, *std::move(control));
   }
   // The user that the kernel names to who comes.
   static uid_t UserAt(const Offer& offer) {

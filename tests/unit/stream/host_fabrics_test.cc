@@ -26,6 +26,12 @@ SharedMemoryOptions Off() {
   return off;
 }
 
+SharedMemoryOptions MeetingIn(const char* directory) {
+  SharedMemoryOptions options;
+  options.rendezvous = directory;
+  return options;
+}
+
 class HostFabricsTest : public testing::Test {
  protected:
   const Route route_{Ip("10.9.0.1"), Ip("10.9.0.1")};
@@ -126,6 +132,15 @@ TEST_F(HostFabricsTest, NorDoesWhoHasSwitchedBothOff) {
   RdmaOptions rdma;
   rdma.enabled = false;
   EXPECT_EQ(CreateHostFabrics(Off(), rdma)->For(route_).size(), 1U);
+}
+
+// Two pods of one host have addresses of their own: the directory that both have mounted decides.
+TEST_F(HostFabricsTest, WhoHasARendezvousOffersSharedMemoryToOtherAddresses) {
+  const Route elsewhere{Ip("10.9.0.1"), Ip("10.9.0.2")};
+  const Candidate without = CreateHostFabrics({}, {})->For(elsewhere)[0];
+  EXPECT_EQ(without.device, nullptr);
+  EXPECT_EQ(without.why_not.code, FallbackCode::kRemotePeer);
+  EXPECT_NE(CreateHostFabrics(MeetingIn("/run/skein"), {})->For(elsewhere)[0].device, nullptr);
 }
 
 }  // namespace

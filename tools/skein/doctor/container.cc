@@ -48,9 +48,8 @@ void CheckContainer(Report& report) {
     report.Ok("this does not look like a container");
   } else {
     report.Ok(absl::StrCat("this looks like a container: ", absl::StrJoin(signs, ", ")),
-              "for shared memory, both ends in the same --network (as in a pod), and of one user (else "
-              "skein.peer_users); for RDMA, --device /dev/infiniband and the port's network device"); for "
-              "RDMA, --device /dev/infiniband and the port's network device");
+              "for shared memory, both ends in the same --network (as in a pod; else skein.rendezvous), and of one "
+              "user (else skein.peer_users); for RDMA, --device /dev/infiniband and the port's network device");
   }
   const uint64_t network = NamespaceNumber("/proc/self/ns/net");
   report.Ok(absl::StrCat("user ", geteuid(), ", network namespace ",
