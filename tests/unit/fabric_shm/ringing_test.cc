@@ -1,11 +1,16 @@
 // How a sleeper is woken over shared memory: by a doorbell, or by messages where descriptors are few.
 #include <poll.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <string>
+#include <thread>
 
+#include "core/base/closer.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/shm_device.h"
 #include "gtest/gtest.h"
@@ -20,6 +25,18 @@ class Ringing : public testing::Test {
   // How many descriptors that takes of both ends: two sockets and the one to meet at; each end's doorbell at each end.
   static constexpr ptrdiff_t kByMessages = 3;
   static constexpr ptrdiff_t kByDoorbells = kByMessages + 4;
+
+  // Until what earlier tests have left to the Closer is closed. When this pipe has been taken, so has all that came
+  // before it, by threads that have a name by then, and end when they have closed what they took.
+  void SetUp() override {
+    int ends[2];
+    ASSERT_EQ(pipe(ends), 0);
+    const UniqueFd read(ends[0]);
+    Closer::Get().Close(UniqueFd(ends[1]));
+    pollfd closed = {read.get(), 0, 0};
+    ASSERT_EQ(poll(&closed, 1, 10000), 1);
+    while (CloserRuns()) std::this_thread::yield();
+  }
 
   void Connect(ptrdiff_t descriptors) {
     const ptrdiff_t before = OpenDescriptors();
@@ -61,6 +78,14 @@ class Ringing : public testing::Test {
     }
   }
 
+  static bool CloserRuns() {
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+      std::string name;
+      std::ifstream(thread.path() / "comm") >> name;
+      if (name == "skein-closer") return true;
+    }
+    return false;
+  }
   static ptrdiff_t OpenDescriptors() {
     return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), std::filesystem::directory_iterator());
   }
