@@ -31,11 +31,12 @@ void Contention::Away(Clock::duration time, Deadline now, int turns) {
   rest_until_.store(ToRep(now) + rest, std::memory_order_relaxed);
 }
 
-void Contention::SpinEnded(Deadline now, int yields) {
+void Contention::CountYield() {
+  if (yields_.fetch_add(1, std::memory_order_relaxed) + 1 >= kEnough) free_.store(true, std::memory_order_relaxed);
+}
+
+void Contention::SpinEnded(Deadline now) {
   if (free_.load(std::memory_order_relaxed) || resting(now)) return;
-  if (yields_.fetch_add(yields, std::memory_order_relaxed) + yields >= kEnough) {
-    free_.store(true, std::memory_order_relaxed);
-  }
   probe_until_.store(0, std::memory_order_relaxed);
 }
 

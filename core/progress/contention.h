@@ -34,7 +34,7 @@ class Contention {
   static constexpr std::chrono::milliseconds kFirstRest{10};
   static constexpr std::chrono::milliseconds kLongestRest{2000};
   static constexpr int kGrowth = 4;
-  // Yields of a probe, in one spin or in several.
+  // Yields of a probe that end the contention, in one spin or in several.
   static constexpr int kEnough = 100;
   // A thread that probes for longer does so no longer alone: the kernel may keep it from its processor.
   static constexpr std::chrono::milliseconds kProbe{20};
@@ -43,11 +43,15 @@ class Contention {
   bool MaySpin(Deadline now);
   // By a spinner that has been away for `time` until now. `turns`: of other spinners on its processor.
   void Away(Clock::duration time, Deadline now, int turns);
-  // `yields`: how often the spinner has let others run.
-  void SpinEnded(Deadline now, int yields);
+  // By a spinner that has let others run, and was not away for long.
+  void Yielded() {
+    if (!free_.load(std::memory_order_relaxed)) CountYield();
+  }
+  void SpinEnded(Deadline now);
   bool resting(Deadline now) const { return ToRep(now) < rest_until_.load(std::memory_order_relaxed); }
 
  private:
+  void CountYield();
   static Clock::rep ToRep(Deadline time) { return time.time_since_epoch().count(); }
 
   // All relaxed: nothing else is read by their order.

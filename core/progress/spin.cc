@@ -31,7 +31,7 @@ Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer
 
 Spin::~Spin() {
   spinning.fetch_sub(1, std::memory_order_relaxed);
-  contention.SpinEnded(pacer_.now(), yields_);
+  contention.SpinEnded(pacer_.now());
 }
 
 void Spin::Away(Deadline since) const {
@@ -50,11 +50,11 @@ bool Spin::Pass() {
   const Deadline before = pacer_.now();
   const Pacer::Then then = pacer_.Next(Clock::now());
   if (then == Pacer::Then::kYield) {
-    ++yields_;
     sched_yield();
     pacer_.Yielded(Clock::now());
   }
   if (pacer_.sleepless()) return true;
+  if (then == Pacer::Then::kYield) contention.Yielded();
   Away(before);
   return then != Pacer::Then::kOver && !contention.resting(pacer_.now());
 }

@@ -98,7 +98,6 @@ class Spin {
   void Away(Deadline since) const;
 
   Pacer pacer_;
-  int yields_ = 0;
 };
 
 }  // namespace skein::progress

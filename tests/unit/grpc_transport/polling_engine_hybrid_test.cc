@@ -18,7 +18,7 @@ constexpr size_t kSpin = 4;  // of one processor's waiters
 
 class PollingEngineHybridTest : public PollsetTest {
  protected:
-  PollingEngineHybridTest() : PollsetTest({WaitMode::kHybrid, absl::Hours(1), /*processors=*/1}) {}
+  PollingEngineHybridTest() : PollsetTest({WaitMode::kHybrid, absl::Hours(1)}) {}
 
   // A thread that waits again and again, as gRPC's do, until the pollset is shut down.
   std::thread Waiter() {
@@ -67,6 +67,7 @@ void PinToOneProcessor() {
 }
 
 TEST_F(PollingEngineHybridTest, OneMoreThanTheProcessorsCanServeSleepsAtOnce) {
+  PinToOneProcessor();
   set_.SleepUnlessBusy();  // as if another thread looked at descriptors
   set_.Use(busy_);
   // On a busy machine waiters may lose their processor, and rightly end their spins: then there is room for one more.

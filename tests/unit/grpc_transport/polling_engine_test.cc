@@ -12,7 +12,7 @@ using grpc_core::Timestamp;
 // Nobody sleeps: a wait that ends has been ended.
 class PollingEngineTest : public PollsetTest {
  protected:
-  PollingEngineTest() : PollsetTest({WaitMode::kPoll, absl::ZeroDuration(), 64}) {
+  PollingEngineTest() : PollsetTest({WaitMode::kPoll, absl::ZeroDuration()}) {
     set_.SleepUnlessBusy();  // so that nobody looks at descriptors now and then, and returns
     set_.Use(busy_);
   }

@@ -140,6 +140,7 @@ class ContendedStream final : public stream::Stream {
     return !polled_elsewhere && stream_->Drain();
   }
   bool Coming() override { return stream_->Coming(); }
+  bool PeerHasClosed() const override { return stream_->PeerHasClosed(); }
   link::Arrival last_arrival() override { return stream_->last_arrival(); }
 
   std::atomic<bool> polled_elsewhere = false;

@@ -115,7 +115,7 @@ class UnwatchedTest : public testing::Test {
 };
 
 TEST_F(UnwatchedTest, AWaitingThreadLooksAtAConnectionThatTheKernelDoesNotWatch) {
-  LinkRoom room(LinkOf({.watches = false}), {WaitMode::kBlock, absl::ZeroDuration(), 1});
+  LinkRoom room(LinkOf({.watches = false}), {WaitMode::kBlock, absl::ZeroDuration()});
   std::array<int, 2> ends;
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
   const UniqueFd own(ends[0]);
@@ -135,7 +135,7 @@ TEST_F(UnwatchedTest, ARoomWithoutADescriptorOfItsOwnForgetsNoWaitingThread) {
   std::optional<LinkRoom> room;
   {
     const DescriptorLimit none(0);
-    room.emplace(link, progress::SpinPolicy{WaitMode::kBlock, absl::ZeroDuration(), 1});
+    room.emplace(link, progress::SpinPolicy{WaitMode::kBlock, absl::ZeroDuration()});
   }
   Ticket ticket;
   EXPECT_TRUE(Await(*room, ticket, [&] { room->Bring(ticket); }));

@@ -241,7 +241,7 @@ class Endless final : public Source {
 };
 
 TEST(CaretakerTest, AddWaitsForNoPoll) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1), 2});
+  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
   absl::Notification polls;
   absl::Notification added;
   caretaker.Add(std::make_shared<Endless>([&, told = false]() mutable {
@@ -260,7 +260,7 @@ TEST(CaretakerTest, AddWaitsForNoPoll) {
 
 // A mutex alone would go to the caretaker, which locks again long before a sleeping thread is awake.
 TEST(CaretakerTest, TakeAllWaitsForNoMoreThanTheTurnUnderWay) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1), 2});
+  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
   std::atomic<pid_t> taker = 0;
   bool waits = false;  // the taker, for the lock. Only the caretaker's thread touches this, and the next.
   int polls = 0;       // since then

@@ -19,22 +19,23 @@ class ContentionTest : public ::testing::Test {
     if (!contention_.MaySpin(now_)) return false;
     for (int i = 0; i < yields; ++i) {
       now_ += absence;
+      contention_.Yielded();
       contention_.Away(absence, now_, turns);
     }
-    contention_.SpinEnded(now_, yields);
+    contention_.SpinEnded(now_);
     return true;
   }
   // When the next spin may begin.
   Clock::duration TimeToNextSpin() {
     const Deadline begin = now_;
     while (!contention_.MaySpin(now_)) now_ += milliseconds(1);
-    contention_.SpinEnded(now_, 0);
+    contention_.SpinEnded(now_);
     return now_ - begin;
   }
   // Whether any number of threads may.
   bool IsFree() {
     const bool is_free = contention_.MaySpin(now_) && contention_.MaySpin(now_);
-    contention_.SpinEnded(now_, 0);
+    contention_.SpinEnded(now_);
     return is_free;
   }
 
@@ -115,7 +116,7 @@ TEST_F(ContentionTest, AfterARestOneThreadAtATimeProbes) {
   now_ += Contention::kFirstRest;
   EXPECT_TRUE(contention_.MaySpin(now_));
   EXPECT_FALSE(contention_.MaySpin(now_));
-  contention_.SpinEnded(now_, 0);
+  contention_.SpinEnded(now_);
   EXPECT_TRUE(contention_.MaySpin(now_)) << "the first has ended its spin";
   EXPECT_FALSE(contention_.MaySpin(now_ + Contention::kProbe - microseconds(1)));
   EXPECT_TRUE(contention_.MaySpin(now_ + Contention::kProbe)) << "the kernel keeps the second from its processor";
