@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -36,10 +37,26 @@ absl::StatusOr<uid_t> UserOf(pid_t process) {
   return about.st_uid;
 }
 
-// Anybody could have taken the name.
-absl::Status CheckListener(int socket, pid_t process, uid_t user) {
+// The number that the process has of itself, which is another one than here if it is in a pid namespace below this one:
+// "NSpid:", and its numbers from the outermost namespace to its own (proc(5)).
+pid_t OwnNumberOf(pid_t process) {
+  std::ifstream status(absl::StrCat("/proc/", process, "/status"));
+  for (std::string line; std::getline(status, line);) {
+    if (!absl::StartsWith(line, "NSpid:")) continue;
+    const std::vector<absl::string_view> numbers = absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
+    pid_t own = 0;
+    if (absl::SimpleAtoi(numbers.back(), &own)) return own;
+  }
+  return process;
+}
+
+// Anybody could have taken the name. And processes of several pid namespaces that share a network namespace, as the
+// containers of a pod do, have the same numbers: NOT_FOUND, somebody else's.
+absl::Status CheckListener(int socket, pid_t process, pid_t own_number, uid_t user) {
   const absl::StatusOr<PeerCredentials> listener = CredentialsOf(socket);
   if (!listener.ok()) return listener.status();
+  const bool is_outside = listener->pid == 0;
+  if (is_outside || (own_number != process && listener->pid != process)) return absl::NotFoundError("another process");
   if (listener->uid == user) return absl::OkStatus();
   return absl::PermissionDeniedError(
       absl::StrCat("user ", listener->uid, " listens in the name of process ", process, ", which is not theirs"));
@@ -108,12 +125,13 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
   std::vector<LibraryAnswer> answers;
   AnswerLimits left = limits;
   absl::Status squatted;
-  for (int library = 0; library < kMaxLibraries; ++library) {
+  const pid_t own_number = OwnNumberOf(process);
+  for (int name = 0; name < kControlNames; ++name) {
     if (Clock::now() >= left.end) return DoesNotAnswer(process);  // nor is it made to compose an answer
-    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(process, library));
+    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(own_number, name));
     if (!socket.ok()) continue;
-    if (absl::Status status = CheckListener(socket->get(), process, *user); !status.ok()) {
-      squatted = status;  // which hides no library that is
+    if (absl::Status status = CheckListener(socket->get(), process, own_number, *user); !status.ok()) {
+      if (!absl::IsNotFound(status)) squatted = status;  // which hides no library that is
       continue;
     }
     // An answer comes even if the question cannot be sent: that it is not allowed.
@@ -122,7 +140,7 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
     if (!text.ok()) return text.status();
     absl::StatusOr<std::string> answer = Understand(*text, process);
     if (!answer.ok()) return answer.status();
-    answers.push_back({library, *std::move(answer)});
+    answers.push_back({static_cast<int>(answers.size()), *std::move(answer)});
   }
   if (!answers.empty()) return answers;
   if (!squatted.ok()) return squatted;
@@ -149,8 +167,17 @@ std::vector<pid_t> ProcessesToAsk() {
     if (name == std::string::npos) continue;
     const std::vector<absl::string_view> numbers =
         absl::StrSplit(absl::string_view(line).substr(name + 1 + kControlPrefix.size()), '-');
-    pid_t process = 0;
-    if (numbers.size() == 2 && absl::SimpleAtoi(numbers[0], &process) && process > 0) processes.insert(process);
+    // The kernel knows the number that the process has here, which need not be the one that it has of itself. An end
+    // without a question ends the connection there.
+    int number = 0;
+    pid_t own_number = 0;
+    if (numbers.size() != 2 || !absl::SimpleAtoi(numbers[0], &own_number) || !absl::SimpleAtoi(numbers[1], &number)) {
+      continue;
+    }
+    const absl::StatusOr<UniqueFd> socket = ConnectAbstract(ControlName(own_number, number));
+    const absl::StatusOr<PeerCredentials> listener =
+        socket.ok() ? CredentialsOf(socket->get()) : absl::StatusOr<PeerCredentials>(socket.status());
+    if (listener.ok() && listener->pid != 0) processes.insert(listener->pid);
   }
   return {processes.begin(), processes.end()};
 }

@@ -17,7 +17,7 @@ namespace skein::inspect {
 
 // What one library of a process has answered.
 struct LibraryAnswer {
-  int library = 0;  // as in ControlName
+  int library = 0;  // counted within the process
   std::string text;
 };
 

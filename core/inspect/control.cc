@@ -86,8 +86,8 @@ class Control {
     if (!DescriptorsLeft(kSpareDescriptors))
       return absl::ResourceExhaustedError("the process has few descriptors left");
     absl::StatusOr<UniqueFd> socket = absl::InternalError("none tried");
-    for (int library = 0; !socket.ok() && library < kMaxLibraries; ++library) {
-      socket = ListenAbstract(ControlName(getpid(), library));
+    for (int name = 0; !socket.ok() && name < kControlNames; ++name) {
+      socket = ListenAbstract(ControlName(getpid(), name));
     }
     if (!socket.ok()) return socket.status();
     socket_ = *std::move(socket);
@@ -171,7 +171,7 @@ class Control {
 
 }  // namespace
 
-std::string ControlName(pid_t process, int library) { return absl::StrCat(kControlPrefix, process, "-", library); }
+std::string ControlName(pid_t process, int name) { return absl::StrCat(kControlPrefix, process, "-", name); }
 
 absl::string_view Version() { return SKEIN_VERSION; }
 

@@ -1,9 +1,9 @@
 // What a process tells the skein command, and lets it do: questions, one for each connection to a UNIX socket of the
 // process's, by who runs as the same user.
 //
-// On an abstract name with the process's number in it (in its network namespace). A question is one message, a verb and
-// perhaps an argument behind a space; the answer is messages until the socket's end, which follow each other as one
-// text:
+// On an abstract name with the process's number in it (in its network and its pid namespace). A question is one
+// message, a verb and perhaps an argument behind a space; the answer is messages until the socket's end, which follow
+// each other as one text:
 //
 //     skein VERSION ok SIZE\n   or       skein VERSION CODE WHY\n
 //     whatever the verb gives            (absl::StatusCode's name)
@@ -27,10 +27,13 @@ namespace skein::inspect {
 inline constexpr size_t kMaxQuestionBytes = 256;
 inline constexpr absl::string_view kProtocol = "skein";
 
-// A process may have several libraries with Skein in them, for gRPC and for Thrift: each answers for itself.
-inline constexpr int kMaxLibraries = 4;
+// A process may have several libraries with Skein in them, for gRPC and for Thrift: each answers for itself. And the
+// containers of a pod, which have one network namespace, may all have a process 1. So there are several names for a
+// number, and each library takes the first that is free.
+inline constexpr int kControlNames = 32;
 inline constexpr absl::string_view kControlPrefix = "skein-control-";
-std::string ControlName(pid_t process, int library);
+// `process`: the number that the process has of itself.
+std::string ControlName(pid_t process, int name);
 // That both ends must be of.
 absl::string_view Version();
 

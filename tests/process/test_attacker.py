@@ -173,6 +173,8 @@ class OnTheMeetingPoint(AttackTest):
 class OnTheNames(AttackTest):
     """Another user has taken a name before the process that wants it."""
 
+    NAMES = 32  # of each process
+
     def sitter(self, *names):
         """What is heard at the names, line by line."""
         lines = Lines(self.attacker("sit", *names, prefix=harness.AS_NOBODY).stdout)
@@ -191,17 +193,17 @@ class OnTheNames(AttackTest):
         return client, heard
 
     def test_a_process_listens_at_its_next_name(self):
-        client, heard = self.client_without(3)
+        client, heard = self.client_without(self.NAMES - 1)
         result = paths(client.pid)
         self.assertEqual((result.returncode, len(result.stdout.splitlines())), (0, 2), result.stderr)
-        self.assertEqual([heard.next(10) for _ in range(3)], ["nothing"] * 3)
+        self.assertEqual([heard.next(10) for _ in range(self.NAMES - 1)], ["nothing"] * (self.NAMES - 1))
 
     def test_a_process_without_a_name_is_not_asked(self):
-        client, heard = self.client_without(4)
+        client, heard = self.client_without(self.NAMES)
         result = paths(client.pid)
         self.assertEqual((result.returncode, result.stdout), (1, ""))
         self.assertIn(f"user {harness.NOBODY} listens in the name of process {client.pid}", result.stderr)
-        self.assertEqual([heard.next(10) for _ in range(4)], ["nothing"] * 4)
+        self.assertEqual([heard.next(10) for _ in range(self.NAMES)], ["nothing"] * self.NAMES)
 
     def test_a_meeting_point_whose_owner_has_died(self):
         server = self.server()
