@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +22,6 @@
 namespace skein::progress {
 namespace {
 
-constexpr double kNoQuota = std::numeric_limits<double>::infinity();
 constexpr std::chrono::seconds kAskAgain{1};
 
 using Words = std::vector<std::string>;
@@ -35,25 +33,27 @@ Words WordsOfFile(const std::string& path) {
   return words;
 }
 
-double Share(const std::string& quota, const std::string& period) {
+Quota Share(const std::string& quota, const std::string& period, std::string file) {
   int64_t time = 0;
   int64_t of = 0;
   // "max" and -1 are no quota.
-  if (!absl::SimpleAtoi(quota, &time) || !absl::SimpleAtoi(period, &of) || time <= 0 || of <= 0) return kNoQuota;
-  return static_cast<double>(time) / static_cast<double>(of);
+  if (!absl::SimpleAtoi(quota, &time) || !absl::SimpleAtoi(period, &of) || time <= 0 || of <= 0) return {};
+  return {static_cast<double>(time) / static_cast<double>(of), std::move(file)};
 }
 
 // Of one group, whichever version its hierarchy is of.
-double QuotaOfGroup(const std::string& folder) {
-  if (const Words max = WordsOfFile(folder + "/cpu.max"); max.size() == 2) return Share(max[0], max[1]);
-  const Words quota = WordsOfFile(folder + "/cpu.cfs_quota_us");
+Quota QuotaOfGroup(const std::string& folder) {
+  std::string file = folder + "/cpu.max";
+  if (const Words max = WordsOfFile(file); max.size() == 2) return Share(max[0], max[1], std::move(file));
+  file = folder + "/cpu.cfs_quota_us";
+  const Words quota = WordsOfFile(file);
   const Words period = WordsOfFile(folder + "/cpu.cfs_period_us");
-  return quota.size() == 1 && period.size() == 1 ? Share(quota[0], period[0]) : kNoQuota;
+  return quota.size() == 1 && period.size() == 1 ? Share(quota[0], period[0], std::move(file)) : Quota{};
 }
 
 // Of the group `path` below `mounted`, and of all groups above it that can be seen.
-double QuotaOfLevels(const std::string& mounted, absl::string_view path) {
-  double least = QuotaOfGroup(mounted);
+Quota QuotaOfLevels(const std::string& mounted, absl::string_view path) {
+  Quota least = QuotaOfGroup(mounted);
   std::string folder = mounted;
   for (absl::string_view name : absl::StrSplit(path, '/', absl::SkipEmpty())) {
     absl::StrAppend(&folder, "/", name);
@@ -90,9 +90,9 @@ absl::string_view Below(absl::string_view group, absl::string_view root) {
   return group.substr(root.size());
 }
 
-double QuotaOfHierarchy(const CgroupFiles& files, absl::string_view group, bool version2) {
+Quota QuotaOfHierarchy(const CgroupFiles& files, absl::string_view group, bool version2) {
   std::ifstream mounts(files.process + "/mountinfo");
-  double least = kNoQuota;
+  Quota least;
   for (std::string line; std::getline(mounts, line);) {
     Mount mount;
     if (!Parse(line, version2, mount)) continue;
@@ -101,6 +101,8 @@ double QuotaOfHierarchy(const CgroupFiles& files, absl::string_view group, bool 
   return least;
 }
 
+}  // namespace
+
 int InAffinity() {
   cpu_set_t mine;
   CPU_ZERO(&mine);
@@ -108,12 +110,10 @@ int InAffinity() {
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));  // the machine has more processors than a cpu_set_t
 }
 
-}  // namespace
-
-double CgroupQuota(const CgroupFiles& files) {
+Quota CgroupQuota(const CgroupFiles& files) {
   std::ifstream groups(files.process + "/cgroup");
   if (!groups.is_open()) return QuotaOfGroup(files.fallback);
-  double least = kNoQuota;
+  Quota least;
   // "hierarchy:controllers:path" (cgroups(7)); version 2's hierarchy is 0, and has no list of controllers.
   for (std::string line; std::getline(groups, line);) {
     const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
@@ -135,7 +135,7 @@ int Processors() {
     return processors.load(std::memory_order_relaxed);
   }
   ask_at.store((now + kAskAgain).time_since_epoch().count(), std::memory_order_relaxed);
-  const double left = std::min<double>(InAffinity(), CgroupQuota());
+  const double left = std::min<double>(InAffinity(), CgroupQuota().processors);
   const int found = std::max(1, static_cast<int>(left));
   processors.store(found, std::memory_order_relaxed);
   return found;

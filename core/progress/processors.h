@@ -2,6 +2,7 @@
 #ifndef SKEIN_CORE_PROGRESS_PROCESSORS_H_
 #define SKEIN_CORE_PROGRESS_PROCESSORS_H_
 
+#include <limits>
 #include <string>
 
 namespace skein::progress {
@@ -12,10 +13,20 @@ struct CgroupFiles {
   std::string fallback = "/sys/fs/cgroup";  // where containers mount their own group, for a process without /proc
 };
 
-// Processor time that the process's cgroups leave for each second of real time; infinite where none has a quota. The
-// least of all levels counts, of version 1 (cpu.cfs_quota_us) and of version 2 (cpu.max).
+struct Quota {
+  double processors = std::numeric_limits<double>::infinity();  // processor time for each second of real time
+  std::string file;                                             // that says so; empty: there is no quota
+
+  friend bool operator<(const Quota& a, const Quota& b) { return a.processors < b.processors; }
+};
+
+// What the process's cgroups leave. The least of all levels counts, of version 1 (cpu.cfs_quota_us) and of version 2
+// (cpu.max).
 // (Documentation/scheduler/sched-bwc.rst and Documentation/admin-guide/cgroup-v2.rst of the Linux kernel.)
-double CgroupQuota(const CgroupFiles& files = {});
+Quota CgroupQuota(const CgroupFiles& files = {});
+
+// The processors on which the calling thread may run.
+int InAffinity();
 
 // The processors that affinity and cgroup quotas leave, in whole ones, at least one. Any thread. An administrator may
 // change both at any time: this asks anew, at most once in a second.

@@ -42,7 +42,8 @@ class CgroupQuotaTest : public ::testing::Test {
     Write(absl::StrCat("cpu", group, "/cpu.cfs_quota_us"), quota + "\n");
     Write(absl::StrCat("cpu", group, "/cpu.cfs_period_us"), "100000\n");
   }
-  double Quota() { return CgroupQuota({(folder_ / "proc").string(), (folder_ / "alone").string()}); }
+  double Quota() { return Found().processors; }
+  progress::Quota Found() { return CgroupQuota({(folder_ / "proc").string(), (folder_ / "alone").string()}); }
 
   std::filesystem::path folder_;
 };
@@ -54,6 +55,7 @@ TEST_F(CgroupQuotaTest, OfVersion1IsQuotaByPeriod) {
   Quota1("/pod", "-1");
   Quota1("/pod/server", "30000");
   EXPECT_DOUBLE_EQ(Quota(), 0.3);
+  EXPECT_EQ(Found().file, (folder_ / "cpu/pod/server/cpu.cfs_quota_us").string());
 }
 
 TEST_F(CgroupQuotaTest, TheLeastOfAllLevelsCounts) {
@@ -69,8 +71,10 @@ TEST_F(CgroupQuotaTest, OfVersion2IsCpuMax) {
   Write("proc/cgroup", "0::/pod/server\n");
   Write("unified/pod/server/cpu.max", "max 100000\n");
   EXPECT_TRUE(std::isinf(Quota()));
+  EXPECT_EQ(Found().file, "");
   Write("unified/pod/cpu.max", "250000 100000\n");
   EXPECT_DOUBLE_EQ(Quota(), 2.5);
+  EXPECT_EQ(Found().file, (folder_ / "unified/pod/cpu.max").string());
 }
 
 TEST_F(CgroupQuotaTest, AContainerSeesItsOwnGroupWhereTheHostsPathDoesNotExist) {

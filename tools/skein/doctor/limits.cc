@@ -1,4 +1,3 @@
-#include <sched.h>
 #include <sys/resource.h>
 
 #include <string>
@@ -7,7 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "core/progress/processors.h"
 #include "tools/skein/doctor/checks.h"
+#include "tools/skein/doctor/processors_finding.h"
 #include "tools/skein/doctor/text_file.h"
 
 namespace skein::doctor {
@@ -42,12 +43,8 @@ void CheckLockedMemory(Report& report) {
 }
 
 void CheckProcessors(Report& report) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  const int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 0;
-  if (count == 0) return report.Ok("processors: more than 1024");  // than the set has room for
-  if (count > 1) return report.Ok(absl::StrCat("processors: ", count));
-  report.Warn("processors: 1", "two processes cannot run at once here: messages wait for the scheduler");
+  const ProcessorsFinding finding = FindProcessors(progress::InAffinity(), progress::CgroupQuota());
+  finding.warns ? report.Warn(finding.fact, finding.advice) : report.Ok(finding.fact, finding.advice);
 }
 
 // The value of "HugePages_Free:       3" and the like; 0 if there is none.
