@@ -10,16 +10,12 @@ namespace skein::grpc_transport {
 
 void ServerHandshaker::Begin() {
   if (const Fallback why = Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
-  // Whom no fabric reaches has nothing to offer: such connections are not held up.
-  if (const Fallback why = Deaf(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
   StartTimer();
   if (received_bytes() > 0) return OnBytes();  // a connection handed in from outside, already read from
   Read();
 }
 
 // A thread of a forked child's parent may have held the listener's locks. The answer tells the client.
-Fallback ServerHandshaker::Deaf() { return InForkedChild() ? Fallback() : streams().listener->Deaf(route()); }
-
 stream::Listener::Result ServerHandshaker::Accept(absl::string_view offer) {
   if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
   return streams().listener->Accept(offer, route());

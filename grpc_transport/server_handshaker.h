@@ -19,7 +19,6 @@ class ServerHandshaker final : public Handshaker {
   void OnBytes() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLost(const grpc_error_handle& error) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { Fail(error); }
   void OnTimeout() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Fallback Deaf() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   stream::Listener::Result Accept(absl::string_view offer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   stream::Outcome outcome_ ABSL_GUARDED_BY(mu_);  // while the answer is being written

@@ -76,11 +76,9 @@ class Listener {
     Outcome outcome;
   };
   virtual ~Listener() = default;
-  // Why nobody can offer anything along this route that would be accepted; kNone if somebody might.
-  virtual Fallback Deaf(const Route& route) = 0;
-  // Judges an offer. When the outcome has a stream, all memory is mapped already and the stream may be written to as
-  // soon as the peer has attached (its window opens then); if the peer never attaches, Abort it when the other channel
-  // closes.
+  // Judges an offer. A peer may have a way that this end does not: it is told why that is none. When the outcome has a
+  // stream, all memory is mapped already and the stream may be written to as soon as the peer has attached (its window
+  // opens then); if the peer never attaches, Abort it when the other channel closes.
   virtual Result Accept(absl::string_view offer, const Route& route) = 0;
 };
 

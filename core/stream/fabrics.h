@@ -15,7 +15,7 @@
 
 namespace skein::stream {
 
-// Either a device, or why there is none; but see Expected.
+// Either a device, or why there is none.
 struct Candidate {
   std::string kind;  // "shm", "rdma"
   std::shared_ptr<fabric::Device> device;
@@ -29,9 +29,6 @@ class Fabrics {
   virtual ~Fabrics() = default;
   // Best first, each kind once.
   virtual std::vector<Candidate> For(const Route& route) = 0;
-  // The same for a listener that waits for an offer: nothing is tried out, for most peers offer nothing. A candidate
-  // that would have to be has neither a device nor a reason.
-  virtual std::vector<Candidate> Expected(const Route& route) { return For(route); }
   // Judges what a peer of that route says of its end of a queue pair, before it is connected. FallbackError.
   virtual absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) = 0;
   // A link of that kind failed, or never came to be, while the connection of `route` was well: it is left alone for a

@@ -46,8 +46,16 @@ class HostFabrics final : public Fabrics {
               return fabric::OpenVerbsDevice(through, verbs);
             }) {}
 
-  std::vector<Candidate> For(const Route& route) override { return Candidates(route, /*prepared=*/true); }
-  std::vector<Candidate> Expected(const Route& route) override { return Candidates(route, /*prepared=*/false); }
+  std::vector<Candidate> For(const Route& route) override {
+    const bool same_host = MayBeSameHost(route);
+    std::vector<Candidate> candidates;
+    candidates.push_back(Shm(same_host));
+    Candidate rdma = Rdma(route);
+    // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
+    const bool expected = !same_host || (candidates[0].why_not.code != FallbackCode::kNone && MayHaveRdma());
+    if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
+    return candidates;
+  }
 
   absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) override {
     if (kind != "rdma" || NamesPort(options_)) return absl::OkStatus();
@@ -64,21 +72,9 @@ class HostFabrics final : public Fabrics {
   }
 
  private:
-  std::vector<Candidate> Candidates(const Route& route, bool prepared) {
-    const bool same_host = MayBeSameHost(route);
-    std::vector<Candidate> candidates;
-    candidates.push_back(Shm(same_host, prepared));
-    Candidate rdma = Rdma(route);
-    // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
-    const bool expected = !same_host || (candidates[0].why_not.code != FallbackCode::kNone && MayHaveRdma());
-    if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
-    return candidates;
-  }
-
-  Candidate Shm(bool same_host, bool prepared) {
+  Candidate Shm(bool same_host) {
     if (!same_host && shm_options_.rendezvous.empty()) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
     if (!shm_options_.enabled) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
-    if (!prepared) return {"shm", nullptr, {}};
     MutexLock lock(&mu_);
     const absl::Status status = PrepareShm();
     if (!status.ok()) return {"shm", nullptr, FallbackOf(status)};
@@ -104,7 +100,7 @@ class HostFabrics final : public Fabrics {
       LeaveShmAlone(status, now);
       return status;
     }
-    absl::StatusOr<std::shared_ptr<fabric::Device>> opened = 
+    absl::StatusOr<std::shared_ptr<fabric::Device>> opened =
         fabric::OpenShmDevice({.peer_users = shm_options_.peer_users, .rendezvous = shm_options_.rendezvous});
     if (opened.ok()) shm_ = *std::move(opened);
     return opened.status();

@@ -64,9 +64,11 @@ bool PassedOn(const wire::Offer& offer, const Route& route) {
   return offer.from != kNotKnown && route.peer.ss_family != 0 && offer.from != EndOf(route.peer);
 }
 
-// A refusal of this process's kernel.
+// Of this process alone: what its kernel, its options, its devices do not give.
 bool IsOwn(const Fallback& why) {
-  return why.code == FallbackCode::kResources || why.code == FallbackCode::kNotPermitted;
+  return why.code == FallbackCode::kResources || why.code == FallbackCode::kNotPermitted ||
+         why.code == FallbackCode::kNoRdma || why.code == FallbackCode::kFabricOff ||
+         why.code == FallbackCode::kSettling;
 }
 
 // The client would take it for its own.
@@ -81,17 +83,6 @@ class PoolingListener final : public LinkListener {
                   std::shared_ptr<Service> service)
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
   ~PoolingListener() override { shares_->Close(); }
-
-  Fallback Deaf(const Route& route) override {
-    if (!process_.CheckNotForked().ok()) return {};  // the client is told
-    std::vector<Fallback> reasons;
-    for (Candidate& candidate : fabrics_->Expected(route)) {
-      if (candidate.device != nullptr || candidate.why_not.code == FallbackCode::kNone) return {};
-      if (IsOwn(candidate.why_not)) return {};  // the client is told: nothing else would tell it
-      reasons.push_back(std::move(candidate.why_not));
-    }
-    return Join(reasons);
-  }
 
   Result Accept(absl::string_view bytes, const Route& route) override {
     absl::StatusOr<Result> result = TryAccept(bytes, route);

@@ -74,7 +74,6 @@ class LinkListener {
     Placement placement;
   };
   virtual ~LinkListener() = default;
-  virtual Fallback Deaf(const Route& route) = 0;
   virtual Result Accept(absl::string_view offer, const Route& route) = 0;
 };
 

@@ -69,7 +69,6 @@ class StreamConnector final : public Connector {
 class StreamListener final : public Listener {
  public:
   explicit StreamListener(std::unique_ptr<LinkListener> listener) : listener_(std::move(listener)) {}
-  Fallback Deaf(const Route& route) override { return listener_->Deaf(route); }
   Result Accept(absl::string_view offer, const Route& route) override {
     LinkListener::Result result = listener_->Accept(offer, route);
     return {std::move(result.answer), OutcomeOf(std::move(result.placement))};

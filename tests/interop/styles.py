@@ -45,7 +45,7 @@ def pairings_over(fast):
         "skein/stock": Pairing("skein", "stock", NOT_SKEIN, None),
         "stock/skein": Pairing("stock", "skein", "tcp: stock", NO_OFFER),
         "skein/skein": Pairing("skein", "skein", fast, fast),
-        "skein/skein, tcp": Pairing("skein, tcp", "skein, tcp", SWITCHED_OFF, SWITCHED_OFF),
+        "skein/skein, tcp": Pairing("skein, tcp", "skein, tcp", SWITCHED_OFF, NO_OFFER),
     }
 
 

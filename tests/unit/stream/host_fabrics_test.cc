@@ -83,17 +83,6 @@ TEST_F(HostFabricsTest, ARefusalIsFoundOutBeforeAnythingIsOffered) {
   EXPECT_THAT(later.why_not.detail, HasSubstr("lately: "));
 }
 
-// A sandbox may kill for it.
-TEST_F(HostFabricsTest, AListenerThatWaitsForAnOfferTriesNothingOut) {
-  const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
-  InSandbox([&] {
-    const Candidate expected = fabrics->Expected(route_)[0];
-    EXPECT_EQ(expected.device, nullptr);
-    EXPECT_EQ(expected.why_not.code, FallbackCode::kNone);
-  });
-  EXPECT_NE(fabrics->For(route_)[0].device, nullptr) << "no rehearsal has failed";
-}
-
 TEST_F(HostFabricsTest, ModeRequireRehearsesEachTime) {
   const auto fabrics = CreateHostFabrics({}, NoRdma(absl::ZeroDuration()));
   InSandbox([&] { EXPECT_EQ(fabrics->For(route_)[0].device, nullptr); });

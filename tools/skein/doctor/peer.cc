@@ -27,8 +27,7 @@ constexpr absl::Duration kParting = absl::Seconds(1);  // what the peer gets to 
 
 constexpr absl::string_view kTlsServer = "a TLS server cannot be asked so: add --tls";
 constexpr absl::string_view kSwitchServer =
-    "switch the server to Skein (SKEIN_GRPC=prefer and the preload library, or the server's argument skein.mode); one "
-    "that no fabric reaches from here looks the same";
+    "switch the server to Skein (SKEIN_GRPC=prefer and the preload library, or the server's argument skein.mode)";
 
 // What a connection would use.
 struct Path {
