@@ -37,28 +37,6 @@ def with_mounts(script):
     return ["unshare", "--mount", "--", "sh", "-ec", f'{script}; exec "$@"', "sh"]
 
 
-class Pod:
-    """A network namespace that lives as long as the test."""
-
-    def __init__(self, test):
-        self.process = subprocess.Popen(["unshare", "--net", "--", "sleep", "inf"])
-        test.addCleanup(self.process.wait)
-        test.addCleanup(self.process.kill)
-        own = os.stat("/proc/self/ns/net").st_ino
-        test.assertTrue(harness.await_true(lambda: os.stat(f"/proc/{self.process.pid}/ns/net").st_ino != own, 10))
-        self.prefix = ["nsenter", f"--net=/proc/{self.process.pid}/ns/net", "--"]
-
-    def ip(self, *words):
-        subprocess.run([*self.prefix, "ip", *words], check=True)
-
-
-def link_pods(one, other):
-    one.ip("link", "add", "pods", "type", "veth", "peer", "name", "pods", "netns", str(other.process.pid))
-    for pod, address in ((one, "10.66.0.1/24"), (other, "10.66.0.2/24")):
-        pod.ip("address", "add", address, "dev", "pods")
-        pod.ip("link", "set", "pods", "up")
-
-
 as_root = unittest.skipUnless(os.geteuid() == 0, "only root can become another user")
 
 
@@ -243,17 +221,6 @@ class Rendezvous(BoundaryTest):
         server, client = self.pair_across(client_has=False)
         self.assert_both(server, client, "tcp: rendezvous failed (the server's skein.rendezvous: ")
 
-    def test_addresses_that_are_not_of_one_host(self):
-        """Two pods of a node: namespaces with a pair of network devices between them."""
-        pods = [Pod(self) for _ in range(2)]
-        link_pods(*pods)
-        named = {"skein.rendezvous": self.directory}
-        server = self.server(["--listen=10.66.0.1:50070"], prefix=pods[0].prefix, arguments=named)
-        self.assert_both(server, self.client(server.address, prefix=pods[1].prefix, arguments=named), "shm")
-        remote = self.client(server.address, prefix=pods[1].prefix)
-        self.assert_calls_succeed(remote)
-        self.assertIn("peer's address is not of this host", remote.path())
-
 
 @with_boundary("unshare", "--mount", "--")
 class Proc(BoundaryTest):
@@ -286,17 +253,6 @@ class Thrift(ThriftLoads, harness.ProcessTest):
     @with_boundary(*user_namespace(1000))
     def test_one_user_that_has_two_numbers_over_thrift(self):
         self.assert_uses("shm", [], user_namespace(1000))
-
-    @with_boundary("unshare", "--net", "--")
-    def test_addresses_that_are_not_of_one_host_over_thrift(self):
-        directory = self.scratch()
-        named = {"SKEIN_RENDEZVOUS": str(directory)}
-        pods = [Pod(self) for _ in range(2)]
-        link_pods(*pods)
-        server = self.start(programs.Server, "10.66.0.1:9090", mode="prefer", prefix=pods[0].prefix, settings=named)
-        server.address()
-        calls = self.served(self.callers("10.66.0.1:9090", mode="prefer", prefix=pods[1].prefix, settings=named))
-        self.assertEqual(set(calls.paths), {"shm"})
 
     @with_boundary("unshare", "--mount", "--")
     def test_without_proc_over_thrift(self):

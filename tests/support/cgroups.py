@@ -1,11 +1,15 @@
 """Groups of processes that the kernel limits, of cgroups version 1 or 2, whichever this machine has. Needs root."""
 
 import contextlib
+import errno
 import itertools
 import os
 import pathlib
 
+from processes import await_true
+
 PERIOD_MS = 100
+PATIENCE = 10  # seconds, for processes that have been killed
 _numbers = itertools.count()
 
 
@@ -47,6 +51,21 @@ def _version2_folder():
     return folder
 
 
+def _removed(group):
+    try:
+        group.rmdir()
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        return False
+    return True
+
+
+def controllers_of_processor_time():
+    """Those of the hierarchy of version 1 that limits it, as mount(8) names them; "" where that is version 2's."""
+    return next((controllers for controllers in _own_paths() if "cpu" in controllers.split(",")), "")
+
+
 @contextlib.contextmanager
 def cpu_quota(milliseconds):
     """A new group whose processes together have so much processor time in every 100 ms. Yields the words that, before a
@@ -69,4 +88,5 @@ def cpu_quota(milliseconds):
             (group / "cpu.max").write_text(f"{quota} {period}")
         yield ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group / "cgroup.procs")]
     finally:
-        group.rmdir()
+        if not await_true(lambda: _removed(group), PATIENCE):
+            raise RuntimeError(f"processes stay in {group}")
