@@ -2,18 +2,16 @@
 
 #include <grpcpp/client_context.h>
 #include <grpcpp/support/client_callback.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 
-#include "core/base/signals_blocked.h"
+#include "core/base/detached.h"
 #include "grpc_transport/durable/durable_call.h"
 #include "grpc_transport/durable/write_queue.h"
 
@@ -106,16 +104,11 @@ void DurableClient::Open() {
 void DurableClient::CloseElsewhere(std::shared_ptr<DurableClient> client) {
   AwaitClosedAtExit();
   closing.fetch_add(1, std::memory_order_relaxed);
-  const auto close = [](const std::shared_ptr<DurableClient>& closed) {
-    closed->Close();
+  const auto close = [client = std::move(client)] {
+    client->Close();
     closing.fetch_sub(1, std::memory_order_release);
   };
-  const SignalsBlocked blocked;
-  try {
-    std::thread(close, client).detach();
-  } catch (const std::system_error&) {
-    close(client);  // the system has no thread left
-  }
+  if (!StartDetached("skein-durable", close)) close();
 }
 
 void DurableClient::Close() {
