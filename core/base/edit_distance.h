@@ -1,14 +1,16 @@
-// Levenshtein's distance, for "did you mean".
+// Levenshtein's distance, and the nearest name by it, for "did you mean".
 #ifndef SKEIN_CORE_BASE_EDIT_DISTANCE_H_
 #define SKEIN_CORE_BASE_EDIT_DISTANCE_H_
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace skein {
 
@@ -23,6 +25,21 @@ inline size_t EditDistance(absl::string_view a, absl::string_view b) {
     }
   }
   return row.back();
+}
+
+// The known name that `name` is a slip of; empty where `name` is like none of them. The function looks only at the
+// beginning of a long name: nobody mistypes a known name that much.
+inline absl::string_view NearestName(absl::string_view name, absl::Span<const absl::string_view> known) {
+  name = name.substr(0, 32);
+  absl::string_view nearest;
+  size_t least = SIZE_MAX;
+  for (const absl::string_view each : known) {
+    const size_t distance = EditDistance(name, each);
+    if (distance >= least || 2 * distance > std::max(name.size(), each.size())) continue;
+    nearest = each;
+    least = distance;
+  }
+  return nearest;
 }
 
 }  // namespace skein

@@ -215,26 +215,18 @@ constexpr OptionSpec kTable[] = {
 
 std::string EnvironmentName(absl::string_view option) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(option)); }
 
-// The option that `name` is a slip of; null where it is like none. Only the beginning of a long name is looked at:
-// nobody mistypes an option that much.
-const OptionSpec* Nearest(absl::string_view name) {
-  name = name.substr(0, 32);
-  const OptionSpec* nearest = nullptr;
-  size_t least = SIZE_MAX;
-  for (const OptionSpec& spec : kTable) {
-    const size_t distance = EditDistance(name, spec.name);
-    if (distance >= least || 2 * distance > std::max(name.size(), spec.name.size())) continue;
-    nearest = &spec;
-    least = distance;
-  }
-  return nearest;
-}
-
 const OptionSpec* Find(absl::string_view name) {
   for (const OptionSpec& spec : kTable) {
     if (spec.name == name) return &spec;
   }
   return nullptr;
+}
+
+// The option that `name` is a slip of; null where it is like none.
+const OptionSpec* Nearest(absl::string_view name) {
+  std::vector<absl::string_view> names;
+  for (const OptionSpec& spec : kTable) names.push_back(spec.name);
+  return Find(NearestName(name, names));
 }
 
 // Sets an option that the user knows as `shown_name`.

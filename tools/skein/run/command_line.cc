@@ -1,6 +1,6 @@
 #include "tools/skein/run/command_line.h"
 
-#include <optional>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -39,13 +39,11 @@ bool IsOption(absl::string_view name) {
 }
 
 absl::Status UnknownName(absl::string_view word, absl::string_view name) {
-  absl::string_view nearest = kFlags[0];
-  const auto consider = [&](absl::string_view known) {
-    if (EditDistance(name.substr(0, 32), known) < EditDistance(name.substr(0, 32), nearest)) nearest = known;
-  };
-  for (absl::string_view flag : kFlags) consider(flag);
-  for (const OptionSpec& option : OptionTable()) consider(option.name);
-  return absl::InvalidArgumentError(absl::StrCat("no option '", word, "'; did you mean --", nearest, "?"));
+  std::vector<absl::string_view> known(std::begin(kFlags), std::end(kFlags));
+  for (const OptionSpec& option : OptionTable()) known.push_back(option.name);
+  const absl::string_view nearest = NearestName(name, known);
+  return absl::InvalidArgumentError(
+      absl::StrCat("no option '", word, nearest.empty() ? "'" : absl::StrCat("'; did you mean --", nearest, "?")));
 }
 
 // "--NAME=VALUE", or "--NAME" and the word behind it, if there is one.
