@@ -85,6 +85,27 @@ absl::StatusOr<Outlook> OutlookOfElf(const std::string& file, const Executor& ex
 
 }  // namespace
 
+std::string AdviceFor(Outlook::Kind kind) {
+  switch (kind) {
+    case Kind::kServed:
+      return "skein run, or the preload library and SKEIN_GRPC, put it onto Skein";
+    case Kind::kNoGrpc:
+      return "";
+    case Kind::kOtherGrpc:
+    case Kind::kOwnGrpc:
+      return "link it to the distribution's libgrpc";
+    case Kind::kStatic:
+      return "link it dynamically, to the distribution's libgrpc";
+    case Kind::kPrivileged:
+      return "call skein::grpc_transport::Init() in its code, or give it what it needs otherwise, as "
+             "AmbientCapabilities= of systemd does";
+    case Kind::kOtherMachine:
+    case Kind::kOtherLinker:
+      return "build it for this machine's system";
+  }
+  return "";
+}
+
 absl::StatusOr<Outlook> OutlookOf(const std::string& path, const Executor& executor) {
   const absl::StatusOr<std::string> file = InterpreterOf(path);
   if (!file.ok()) return file.status();

@@ -30,6 +30,9 @@ struct Outlook {
   bool keeps_require() const { return kind == Kind::kServed || kind == Kind::kNoGrpc; }
 };
 
+// What the user can do about such a program; empty if nothing.
+std::string AdviceFor(Outlook::Kind kind);
+
 // `path` can be executed. An error: it cannot be told, and why.
 absl::StatusOr<Outlook> OutlookOf(const std::string& path, const Executor& executor);
 

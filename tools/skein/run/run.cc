@@ -46,6 +46,7 @@ constexpr int kMissing = 127;
 struct Plan {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string sentence;  // what will happen
+  std::string remedy;    // what the user can do if mode require cannot be kept
   bool in_the_way = false;
   bool keeps_require = true;
 };
@@ -63,8 +64,7 @@ void Foresee(const std::string& path, bool require, Plan& plan) {
   // Only a user who requires Skein needs to know that more cannot be seen.
   plan.in_the_way = outlook->kind != Outlook::Kind::kServed && (require || outlook->kind != Outlook::Kind::kNoGrpc);
   plan.sentence = outlook->why;
-  if (!plan.keeps_require)
-    absl::StrAppend(&plan.sentence, require ? "; mode require cannot be kept" : "; it stays on TCP");
+  plan.remedy = program::AdviceFor(outlook->kind);
 }
 
 Plan MakePlan(const run::CommandLine& line, const std::string& path) {
@@ -85,12 +85,16 @@ Plan MakePlan(const run::CommandLine& line, const std::string& path) {
     plan.sentence = std::string(library.status().message());
     plan.in_the_way = true;
     plan.keeps_require = false;
+    plan.remedy = "install Skein, or start the command where it is installed";
   } else {
     const char* const before = std::getenv("LD_PRELOAD");
     plan.environment.emplace_back("LD_PRELOAD", run::WithLibrary(*library, before == nullptr ? "" : before));
     Foresee(path, require, plan);
   }
-  if (require && !plan.keeps_require) plan.sentence = absl::StrCat("refused: ", plan.sentence);
+  if (!plan.keeps_require) {
+    plan.sentence = require ? absl::StrCat("refused: ", plan.sentence, "; mode require cannot be kept; ", plan.remedy)
+                            : absl::StrCat(plan.sentence, "; it stays on TCP");
+  }
   return plan;
 }
 
