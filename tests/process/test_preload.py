@@ -181,6 +181,15 @@ class NoGrpc(Preload):
         ).stdout
         self.assertEqual([line.split("[")[1] for line in dynamic.splitlines() if "(NEEDED)" in line], ["libc.so.6]"])
 
+    def test_the_stub_asks_for_functions_that_each_c_library_has(self):
+        """Else a child with another C library than glibc does not start."""
+        symbols = subprocess.run(
+            ["readelf", "-W", "--dyn-syms", harness.preload_library()], capture_output=True, text=True, check=True
+        ).stdout
+        asked_for = [line.split()[7] for line in symbols.splitlines() if " GLOBAL " in line and " UND " in line]
+        self.assertIn("dlsym", " ".join(asked_for))
+        self.assertEqual([name for name in asked_for if name.split("@")[0].endswith("_chk")], [])
+
     def test_a_static_program_is_unharmed(self):
         done = run([program_of("static_program")], "require")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "static\n", ""))
