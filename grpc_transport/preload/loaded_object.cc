@@ -1,6 +1,7 @@
 #include "grpc_transport/preload/loaded_object.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
 
@@ -52,12 +53,36 @@ int Look(dl_phdr_info* info, size_t /*size*/, void* search_pointer) {
 
 bool IsOwn(const void* address) { return ObjectOf(address).Has(reinterpret_cast<uintptr_t>(&Look)); }
 
-// What the object behind the handle reaches: itself and what it needs.
+// Searches the object behind the handle and the libraries that it needs, and lets go of the handle.
 void* FunctionOf(void* handle, const char* name) {
   if (handle == nullptr) return nullptr;
   void* const function = dlsym(handle, name);
   dlclose(handle);
   return function == nullptr || IsOwn(function) ? nullptr : function;
+}
+
+struct Numbered {
+  size_t left;  // objects that come before
+  char* path;   // PATH_MAX bytes
+};
+
+int CopyPath(dl_phdr_info* info, size_t /*size*/, void* numbered_pointer) {
+  auto& numbered = *static_cast<Numbered*>(numbered_pointer);
+  if (numbered.left-- > 0) return 0;
+  const size_t length = strnlen(info->dlpi_name, PATH_MAX - 1);
+  memcpy(numbered.path, info->dlpi_name, length);
+  numbered.path[length] = '\0';
+  return 1;
+}
+
+// Searches each object. One at a time: a thread that is in dl_iterate_phdr must not open any.
+void* FunctionOfAny(const char* name) {
+  char path[PATH_MAX];
+  for (size_t index = 0;; ++index) {
+    Numbered numbered = {index, path};
+    if (dl_iterate_phdr(&CopyPath, &numbered) == 0) return nullptr;
+    if (void* const function = FunctionOf(HandleOf(path), name); function != nullptr) return function;
+  }
 }
 
 }  // namespace
@@ -78,7 +103,9 @@ void* RealFunction(const char* name, const void* caller) {
     if (void* const own = FunctionOf(HandleOf(object.path), name); own != nullptr) return own;
   }
   // A plug-in that leaves it to its host to load gRPC.
-  return FunctionOf(HandleOf(kServedName), name);
+  if (void* const served = FunctionOf(HandleOf(kServedName), name); served != nullptr) return served;
+  // The plug-in's last instruction was a jump to the stub: the caller seems to be the host, which has no gRPC.
+  return FunctionOfAny(name);
 }
 
 bool ProgramHas(const char* name) {

@@ -148,6 +148,24 @@ class AnotherGrpc(Preload):
                 self.assertRegex(errors, r"^skein: libgrpc_unsecure.so.29 makes no channel and no port[^\n]*\n$")
                 self.assertEqual(self.peer.paths(), [])
 
+    def test_of_a_plug_in_that_jumps_to_it_is_found(self):
+        script = (
+            "import ctypes\n"
+            f"plugin = ctypes.CDLL('{program_of('libjumping_plugin.so')}')\n"
+            "grpc = ctypes.CDLL('libgrpc_unsecure.so.29')\n"
+            "grpc.grpc_init()\n"
+            "for function in (grpc.grpc_insecure_credentials_create, plugin.plugin_channel):\n"
+            "    function.restype = ctypes.c_void_p\n"
+            "plugin.plugin_channel.argtypes = [ctypes.c_char_p, ctypes.c_void_p]\n"
+            "channel = plugin.plugin_channel(b'127.0.0.1:1', grpc.grpc_insecure_credentials_create())\n"
+            "print('a channel' if channel else 'none')\n"
+        )
+        for mode in (None, "prefer", "require"):
+            with self.subTest(mode):
+                done = run(["python3", "-c", script], mode)
+                self.assertEqual((done.returncode, done.stdout), (0, "a channel\n"), done.stderr)
+                self.assertEqual("makes no channel" in done.stderr, mode == "require", done.stderr)
+
     def test_an_argument_of_the_channel_wins_over_require(self):
         said, _ = self.core_client("require", "prefer", program="core_client_unsecure")
         self.assertEqual(said[0], "ready")
