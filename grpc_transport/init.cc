@@ -65,10 +65,10 @@ class ServerFactory final : public Factory {
   }
 };
 
-// What a client's last handshaker is.
+// Gives each client channel FirstBytes as its last handshaker.
 class FirstBytesFactory final : public grpc_core::HandshakerFactory {
  public:
-  // Behind all that gRPC names.
+  // gRPC names no priority behind TLS.
   HandshakerPriority Priority() override {
     return static_cast<HandshakerPriority>(static_cast<int>(HandshakerPriority::kSecurityHandshakers) + 1);
   }

@@ -136,7 +136,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     CountKept();
   }
 
-  // Where memory is short, the connections go whose peers do not read what is kept for them.
+  // If memory is short, gRPC's quota ends connections whose peers do not read the bytes that are kept for them.
   void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     unsent_.CountKept(/*write_under_way=*/write_done_ != nullptr, quota_);
     if (unsent_.kept() == 0 || std::exchange(reclaimable_, true)) return;
@@ -305,7 +305,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     EndTcp(Unavailable(why));
   }
 
-  // Nothing of what gRPC still does with the endpoint needs these.
+  // gRPC may still call an endpoint that is shut down; such calls need none of these.
   struct Holdings {
     std::shared_ptr<stream::Stream> stream;
     std::unique_ptr<Waiter::User> user;
@@ -341,8 +341,9 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     Of(endpoint)->Unref();
   }
 
-  // Of epoll1, the one engine with which there are streams, every pollset has every descriptor: the TCP connection's
-  // and the link's, which the Waiter watches. (For each call gRPC asks; the lock would be a writer's to wait for.)
+  // There are streams with the engine epoll1 alone. Every pollset of epoll1 has every descriptor: the TCP connection's,
+  // and the link's, which the Waiter watches. gRPC comes here for each call, so these must not wait for a writer's
+  // lock.
   static void AddToPollset(grpc_endpoint* /*e*/, grpc_pollset* /*p*/) {}
   static void AddToPollsetSet(grpc_endpoint* /*e*/, grpc_pollset_set* /*p*/) {}
   static void DeleteFromPollsetSet(grpc_endpoint* /*e*/, grpc_pollset_set* /*p*/) {}

@@ -14,8 +14,8 @@ using grpc::internal::CallOpGenericRecvMessage;
 using grpc::internal::InterceptorBatchMethodsImpl;
 using CallOpRecvMessage = grpc::internal::CallOpRecvMessage<grpc::protobuf::MessageLite>;
 
-// Private members of gRPC's public headers, which the language lets an explicit instantiation name. Another gRPC that
-// has them not does not compile here.
+// Private members of classes in gRPC's public headers. The language lets an explicit instantiation name them. Against a
+// gRPC that lacks one of them, this file does not compile.
 template <class Tag, typename Tag::Member kMember>
 struct Reached {
   friend typename Tag::Member MemberOf(Tag /*tag*/) { return kMember; }

@@ -1,8 +1,8 @@
 // A reply's bytes for a call that an interceptor has taken off its channel.
 //
-// gRPC's interface wants the reply as a message, by a `void*` behind which a stub of protobuf has a MessageLite, a
-// GenericStub a ByteBuffer, and another stub what it likes; and says nowhere which. gRPC itself knows: it decodes what
-// lies in the buffer of the call's receive operation. So the bytes are put there.
+// gRPC's interface wants the reply as a message and gives a `void*` for that. Behind the pointer a stub of protobuf has
+// a MessageLite, a GenericStub a ByteBuffer, and another stub a type of its own; nothing in the interface tells which.
+// gRPC itself knows: it decodes the buffer of the call's receive operation. So the reply's bytes go into that buffer.
 #ifndef SKEIN_GRPC_TRANSPORT_DURABLE_UNDECODED_REPLY_H_
 #define SKEIN_GRPC_TRANSPORT_DURABLE_UNDECODED_REPLY_H_
 

@@ -17,8 +17,9 @@ inline constexpr char kWhyOthersAreNot[] = "Skein serves " SKEIN_SERVED_NAME " o
 // after Init(). `inside` is an address in it. Any thread, also one that holds the dynamic linker's lock.
 const char* Serve(const LoadedObject& grpc, const void* inside);
 
-// While this thread is in Init(): the real gpr_once_init, which gRPC calls there; else null. For Init() runs under a
-// lock that a thread may wait for while it holds the dynamic linker's, of which nothing must be asked then.
+// The real gpr_once_init while this thread is in Init(), else null. gRPC calls gpr_once_init there, and the stub must
+// ask nothing of the dynamic linker then: Init() runs under a lock, and another thread may wait for that lock while it
+// holds the dynamic linker's.
 void* OnceInitWhileServing();
 
 // One line for the process, the first time that something is not served; nothing in mode off.

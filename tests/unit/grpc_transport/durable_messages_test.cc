@@ -143,7 +143,7 @@ TEST_P(DurableMessagesTest, ACallWithoutAMessageIsRefused) {
   EXPECT_TRUE(Call(kAdd, AnAdd(1), &reply).ok());
 }
 
-// Whose handlers would see it.
+// A server's handlers would see the mark.
 TEST_P(DurableMessagesTest, AStreamsMarkStaysHere) {
   class Handlers final : public grpc::CallbackGenericService {
    public:

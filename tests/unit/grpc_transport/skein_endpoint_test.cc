@@ -118,7 +118,7 @@ class Reading {
   absl::Notification done_;
 };
 
-// Whose link another thread is polling, as long as the test says so.
+// Another thread is polling the link of this stream, as long as the test says so.
 class ContendedStream final : public stream::Stream {
  public:
   explicit ContendedStream(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
@@ -297,7 +297,7 @@ TEST_F(SkeinEndpointTest, ItsShutdownGivesLinkAndConnectionBack) {
   EXPECT_FALSE(late.error().ok());
 }
 
-// Which its owner need not have told of the end.
+// The endpoint tells the owner of the read, although the owner itself shut the endpoint down.
 TEST_F(SkeinEndpointTest, AReadUnderWayAtTheShutdownFails) {
   const grpc_core::ExecCtx exec_ctx;
   const Reading read(endpoint_);

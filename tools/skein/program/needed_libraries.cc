@@ -19,7 +19,7 @@
 namespace skein::program {
 namespace {
 
-// Without what would add libraries or output.
+// The environment without variables that make the dynamic linker add libraries or output.
 std::vector<char*> PlainEnvironment() {
   std::vector<char*> kept;
   for (char** entry = environ; *entry != nullptr; ++entry) {

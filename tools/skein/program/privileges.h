@@ -9,7 +9,7 @@
 
 namespace skein::program {
 
-// Who executes it.
+// The process that executes a program.
 struct Executor {
   uid_t user = 0;
   gid_t group = 0;
