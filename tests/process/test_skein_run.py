@@ -67,7 +67,7 @@ class Starting(harness.ProcessTest):
         self.assertEqual(run("sh", "-c", "exit 7").returncode, 7)
 
 
-class InTheWay(unittest.TestCase):
+class InTheWay(harness.ProcessTest):
     def assert_refused(self, done, words):
         self.assertEqual((done.returncode, done.stdout), (126, ""))
         self.assertRegex(done.stderr, rf"^skein run: refused: [^\n]*{words}[^\n]*cannot be kept; \w[^\n]*\n$")
@@ -83,6 +83,16 @@ class InTheWay(unittest.TestCase):
                 self.assert_warned(run(program_of(program)), words)
                 self.assert_refused(run("--require", program_of(program)), words)
                 self.assert_refused(run(program_of(program), SKEIN_GRPC="require"), words)
+
+    def test_nothing_is_preloaded_into_a_program_for_another_c_library_which_might_not_start_then(self):
+        other = self.scratch() / "program"
+        other.write_bytes(program_of("core_client").read_bytes().replace(b"/ld-linux", b"/xd-linux", 1))
+        other.chmod(0o755)
+        done = run("-n", other)
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("for another C library", done.stdout)
+        self.assertIn("SKEIN_GRPC=prefer\n", done.stdout)
+        self.assertNotIn("LD_PRELOAD", done.stdout)
 
     def test_unsecure_is_refused(self):
         self.assert_refused(run("--require", program_of("core_client_unsecure"), "127.0.0.1:1"), "libgrpc_unsecure")

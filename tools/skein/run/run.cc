@@ -49,6 +49,7 @@ struct Plan {
   std::string remedy;    // what the user can do if mode require cannot be kept
   bool in_the_way = false;
   bool keeps_require = true;
+  bool preloads = true;
 };
 
 int StatusFor(const absl::Status& status) { return absl::IsNotFound(status) ? kMissing : kCannot; }
@@ -65,6 +66,8 @@ void Foresee(const std::string& path, bool require, Plan& plan) {
   plan.in_the_way = outlook->kind != Outlook::Kind::kServed && (require || outlook->kind != Outlook::Kind::kNoGrpc);
   plan.sentence = outlook->why;
   plan.remedy = program::AdviceFor(outlook->kind);
+  // An older glibc than this system's may lack functions that the library needs; then the program does not start.
+  plan.preloads = outlook->kind != Outlook::Kind::kOtherLinker;
 }
 
 Plan MakePlan(const run::CommandLine& line, const std::string& path) {
@@ -87,9 +90,11 @@ Plan MakePlan(const run::CommandLine& line, const std::string& path) {
     plan.keeps_require = false;
     plan.remedy = "install Skein, or start the command where it is installed";
   } else {
-    const char* const before = std::getenv("LD_PRELOAD");
-    plan.environment.emplace_back("LD_PRELOAD", run::WithLibrary(*library, before == nullptr ? "" : before));
     Foresee(path, require, plan);
+    const char* const before = std::getenv("LD_PRELOAD");
+    if (plan.preloads) {
+      plan.environment.emplace_back("LD_PRELOAD", run::WithLibrary(*library, before == nullptr ? "" : before));
+    }
   }
   if (!plan.keeps_require) {
     plan.sentence = require ? absl::StrCat("refused: ", plan.sentence, "; mode require cannot be kept; ", plan.remedy)
