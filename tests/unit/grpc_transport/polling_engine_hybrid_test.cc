@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/progress/processors.h"
 #include "tests/unit/grpc_transport/pollset_test.h"
 
 namespace skein::grpc_transport {
@@ -14,7 +15,7 @@ namespace {
 using grpc_core::ExecCtx;
 using grpc_core::Timestamp;
 
-constexpr size_t kSpin = 4;  // of one processor's waiters
+constexpr size_t kPerProcessor = 4;  // waiters that may spin
 
 class PollingEngineHybridTest : public PollsetTest {
  protected:
@@ -26,17 +27,18 @@ class PollingEngineHybridTest : public PollsetTest {
       while (!down_.HasBeenNotified()) Work(Timestamp::InfFuture());
     });
   }
-  // Whether, while kSpin waiters span, this thread did not.
+  // Whether this thread slept while as many spun as the processors can serve.
   bool OneMoreSleptAtOnce() {
     constexpr int kMostMs = 500;
+    const size_t spinners = kPerProcessor * progress::Processors();
     source_->Forget();
     const absl::Time end = absl::Now() + absl::Milliseconds(kMostMs);
     std::vector<std::thread> waiters;
-    for (size_t i = 0; i < kSpin; ++i) {
+    for (size_t i = 0; i < spinners; ++i) {
       waiters.emplace_back([this] { WorkFor(kMostMs); });
       while (source_->pollers().size() <= i && absl::Now() < end) std::this_thread::yield();
     }
-    const bool all_spin = source_->pollers().size() == kSpin;
+    const bool all_spin = source_->pollers().size() == spinners;
     if (all_spin) WorkFor(20);
     const bool slept = !source_->pollers().contains(std::this_thread::get_id());
     for (std::thread& waiter : waiters) waiter.join();
