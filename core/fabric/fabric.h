@@ -143,7 +143,7 @@ class CompletionQueue {
   // Makes fd() readable, armed or not: for what its sleeper must hear of from elsewhere. Any thread, at any time.
   virtual void Wake() = 0;
   // Makes fd() readable, too, whenever `fd` is or hangs up: its event's data (epoll_ctl(2)) is that number. Until
-  // Forget, or until `fd` is closed everywhere. Any thread. Nothing where time is simulated.
+  // Forget, which comes before `fd` is closed. Any thread. Nothing where time is simulated.
   virtual absl::Status Watch(int fd) = 0;
   virtual void Forget(int fd) = 0;
   // Makes fd() unreadable again. Call after waking, before Poll.

@@ -29,14 +29,20 @@ absl::Status SleepDescriptor::Watch(int fd) {
   MutexLock lock(&mu_);
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus(errno, "watch a descriptor");
   watched_.push_back(fd);
-  if (sleepers_ > 0) WakeLocked();
+  WakeStaleLocked();
   return absl::OkStatus();
 }
 
 void SleepDescriptor::Forget(int fd) {
   MutexLock lock(&mu_);
   epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
-  std::erase(watched_, fd);
+  if (std::erase(watched_, fd) > 0) WakeStaleLocked();
+}
+
+void SleepDescriptor::WakeStaleLocked() {
+  if (sleepers_ == 0) return;
+  stale_ = true;
+  WakeLocked();
 }
 
 void SleepDescriptor::Wake() {
@@ -53,12 +59,13 @@ void SleepDescriptor::WakeLocked() {
 
 void SleepDescriptor::Acknowledge() {
   MutexLock lock(&mu_);
+  if (stale_) return;  // a sleeper must see the event first: with its old copy it would sleep on
   uint64_t count = 0;
   if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
 }
 
-// A descriptor that another thread forgets and closes meanwhile may get a new meaning: at worst the sleeper wakes once
-// for nothing, and the next sleep begins with a new copy.
+// Whoever changes the list wakes the sleepers, and the next sleep begins with a new copy. What has been forgotten must
+// not be waited for any longer: poll(2) keeps a file open that is closed meanwhile, so its peer would not see the end.
 CompletionQueue::Woken SleepDescriptor::Sleep(int also, int timeout_ms) {
   absl::InlinedVector<pollfd, kMostWaitedFor + 1> waits = {{also, POLLIN, 0}};
   {
@@ -72,7 +79,7 @@ CompletionQueue::Woken SleepDescriptor::Sleep(int also, int timeout_ms) {
   }
   const int ready = poll(waits.data(), waits.size(), timeout_ms);
   MutexLock lock(&mu_);
-  --sleepers_;
+  if (--sleepers_ == 0) stale_ = false;
   if (ready <= 0) return {};
   const bool by_also = waits[0].revents != 0;
   return {ready > (by_also ? 1 : 0), by_also};

@@ -37,13 +37,15 @@ class SleepDescriptor {
   static constexpr size_t kMostWaitedFor = 16;
 
   void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WakeStaleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   UniqueFd epoll_;
   UniqueFd event_;
   Mutex mu_;
   bool signaled_ ABSL_GUARDED_BY(mu_) = false;  // the eventfd: only then it is worth a read
   std::vector<int> watched_ ABSL_GUARDED_BY(mu_);
-  int sleepers_ ABSL_GUARDED_BY(mu_) = 0;  // have taken their copy of `watched_`: what is added must wake them
+  int sleepers_ ABSL_GUARDED_BY(mu_) = 0;    // have a copy of `watched_`
+  bool stale_ ABSL_GUARDED_BY(mu_) = false;  // `watched_` has changed since one of these copies was made
 };
 
 }  // namespace skein::fabric
