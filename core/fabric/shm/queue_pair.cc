@@ -10,7 +10,6 @@
 #include "core/base/descriptors_left.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
-#include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/fence.h"
 
 namespace skein::fabric::shm {
@@ -101,8 +100,7 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
   NewDoorbell doorbell;
   if (!meeting.of_another_user && DescriptorsLeft(kSpareDescriptors))
     doorbell = CreateDoorbell().value_or(NewDoorbell{});
-  if (doorbell.own.valid() && !WatchAtBoth(doorbell.own.get()).ok()) doorbell = NewDoorbell{};
-  absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), std::move(doorbell.own));
+  absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), doorbell);
   if (!status.ok() || !doorbell.to_pass.valid()) return status;
   SideMessage message;
   message.kind = SideMessageKind::kRingHere;
@@ -111,11 +109,15 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
 }
 
 absl::Status ShmQueuePair::WatchAtBoth(int fd) {
-  if (absl::Status status = send_queue_->Watch(fd); !status.ok()) return status;
-  return receive_queue_ == send_queue_ ? absl::OkStatus() : receive_queue_->Watch(fd);
+  absl::Status status = send_queue_->Watch(fd);
+  if (!status.ok() || receive_queue_ == send_queue_) return status;
+  status = receive_queue_->Watch(fd);
+  if (!status.ok()) send_queue_->Forget(fd);
+  return status;
 }
 
-absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell) {
+// Both queues watch its descriptors only if it succeeds: whatever fails is closed by the caller.
+absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meeting, NewDoorbell& doorbell) {
   MutexLock receive(&receive_mu_);
   MutexLock send(&send_mu_);
   MutexLock lock(&error_mu_);
@@ -123,12 +125,13 @@ absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meetin
     return absl::FailedPreconditionError("the queue pair has made an offer, is connected or closed");
   }
   if (absl::Status status = WatchAtBoth(meeting.socket.get()); !status.ok()) return status;
+  if (doorbell.own.valid() && !WatchAtBoth(doorbell.own.get()).ok()) doorbell = NewDoorbell{};
   control_ = std::move(control);
   auto* shared = reinterpret_cast<Control*>(control_.data());
   mine_ = &shared->sides[side];
   theirs_ = &shared->sides[1 - side];
   socket_ = std::move(meeting.socket);
-  doorbell_ = std::move(doorbell);
+  doorbell_ = std::move(doorbell.own);
   peer_pid_ = meeting.peer.pid;
   of_another_user_ = meeting.of_another_user;
   producer_.emplace(*mine_, *theirs_);

@@ -27,6 +27,7 @@
 #include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/shm/completion_queue.h"
+#include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/imports.h"
 #include "core/fabric/shm/mailbox.h"
 #include "core/fabric/shm/refusal.h"
@@ -96,7 +97,7 @@ class ShmQueuePair final : public QueuePair {
   // queue_pair.cc
   absl::Status Connect(int side, Mapping control, Meeting meeting);
   absl::Status WatchAtBoth(int fd);
-  absl::Status BecomeReady(int side, Mapping control, Meeting meeting, UniqueFd doorbell);
+  absl::Status BecomeReady(int side, Mapping control, Meeting meeting, NewDoorbell& doorbell);
   void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
   // The kernel has refused this process a call or a descriptor, and would do so again at the next connection.
   void FailByErrno(const absl::Status& error);

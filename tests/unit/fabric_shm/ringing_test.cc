@@ -1,5 +1,6 @@
 // How a sleeper is woken over shared memory: by a doorbell, or by messages where descriptors are few.
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -108,6 +109,15 @@ TEST_F(Ringing, ByMessagesWhereDescriptorsAreFew) {
   const DescriptorLimit few(100);
   Connect(kByMessages);
   ExpectSleeperIsRung();
+}
+
+TEST_F(Ringing, NobodyWhereNoConnectionCameAbout) {
+  ASSERT_TRUE(b_.queue_pair->Offer().ok());  // so it cannot accept
+  const absl::StatusOr<std::string> offer = a_.queue_pair->Offer();
+  ASSERT_TRUE(offer.ok()) << offer.status();
+  ASSERT_FALSE(b_.queue_pair->Accept(*offer).ok());
+  const UniqueFd also(eventfd(0, EFD_CLOEXEC));
+  EXPECT_FALSE(b_.queue->Sleep(also.get(), 0).by_queue) << "it still waits for what was closed";
 }
 
 TEST_F(Ringing, NotWhoPollsAgain) {
