@@ -146,8 +146,11 @@ class CompletionQueue {
   // Forget, which comes before `fd` is closed. Any thread. Nothing where time is simulated.
   virtual absl::Status Watch(int fd) = 0;
   virtual void Forget(int fd) = 0;
-  // Makes fd() unreadable again. Call after waking, before Poll.
+  // Makes fd() unreadable again. Call after waking, before Poll. The queue may leave something that it need not have
+  // looked at: then the next sleep is over at once.
   virtual void AckEvents() = 0;
+  // The same for a sleeper that only a change wakes (edge-triggered epoll): the queue leaves nothing.
+  virtual void AckAllEvents() { AckEvents(); }
   // Sleeps until fd() is readable, or `also` is, or `timeout_ms` are over (poll(2); -1: for ever). Any thread, after
   // Arm. A queue that knows what fd() stands for may wait for that directly: then the kernel can let the sleeper run at
   // once, where the thread that wakes it has run.

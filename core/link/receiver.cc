@@ -128,8 +128,10 @@ bool Link::SendsCompletedForSomebody() {
 bool Link::PollOwned() {
   if (finished()) return false;
   const bool woken = woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_acquire);
-  if (std::exchange(armed_, false) || woken) queues_->completions().AckEvents();
+  const bool armed = std::exchange(armed_, false);
+  if (armed && !woken) queues_->completions().AckEvents();
   if (woken) {
+    queues_->completions().AckAllEvents();
     trace::Count(trace::Counter::kWakeUps);
     trace::probes::Woken(this);
   }

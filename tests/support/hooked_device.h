@@ -82,6 +82,7 @@ class HookedDevice final : public ForwardingDevice {
     }
     void Forget(int fd) override { queue_->Forget(fd); }
     void AckEvents() override { queue_->AckEvents(); }
+    void AckAllEvents() override { queue_->AckAllEvents(); }
 
     CompletionQueue* inner() const { return queue_.get(); }
     void Know(QueuePair* inner, QueuePair* outer) {

@@ -53,10 +53,10 @@ bool ShmCompletionQueue::Disarm() {
   return !rung;
 }
 
-void ShmCompletionQueue::AckEvents() {
+void ShmCompletionQueue::Acknowledge(bool all) {
   MutexLock members(&members_mu_);
   sleep_.Acknowledge();
-  for (ShmQueuePair* member : members_) member->DrainSocket(this);
+  for (ShmQueuePair* member : members_) member->DrainSocket(this, all);
 }
 
 void ShmCompletionQueue::SignalIfArmed() {

@@ -30,7 +30,8 @@ class ShmCompletionQueue final : public CompletionQueue {
   absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
   void Forget(int fd) override { sleep_.Forget(fd); }
   Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
-  void AckEvents() override;
+  void AckEvents() override { Acknowledge(/*all=*/false); }
+  void AckAllEvents() override { Acknowledge(/*all=*/true); }
 
   // From queue pairs. A send's completion frees the send queue up to `sequence`; receives have 0.
   void Push(const Completion& completion, uint64_t sequence, bool solicited = false);
@@ -48,6 +49,7 @@ class ShmCompletionQueue final : public CompletionQueue {
   };
 
   ShmCompletionQueue() = default;
+  void Acknowledge(bool all);
   void SignalIfArmed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(ready_mu_);
 
   SleepDescriptor sleep_;

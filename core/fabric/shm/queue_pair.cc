@@ -116,7 +116,7 @@ absl::Status ShmQueuePair::WatchAtBoth(int fd) {
   return status;
 }
 
-// Both queues watch its descriptors only if it succeeds: whatever fails is closed by the caller.
+// Both queues watch the descriptors if it succeeds, and none if it fails: then the caller closes them.
 absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meeting, NewDoorbell& doorbell) {
   MutexLock receive(&receive_mu_);
   MutexLock send(&send_mu_);
@@ -198,7 +198,7 @@ absl::Status ShmQueuePair::NotReady() const {
 }
 
 QueuePairState ShmQueuePair::RefreshState() {
-  DrainSocket(nullptr);
+  DrainSocket(nullptr, /*all=*/true);
   Progress();
   return state();
 }
@@ -220,7 +220,7 @@ void ShmQueuePair::Progress() {
                       theirs_->state.load(std::memory_order_acquire) != static_cast<uint32_t>(SideState::kOpen);
     if (theirs_->socket_messages.load(std::memory_order_acquire) !=
         seen_socket_messages_.load(std::memory_order_relaxed)) {
-      DrainSocket(nullptr);
+      DrainSocket(nullptr, /*all=*/true);
     }
     ProgressReceives();
     if (unfinished_sends_.load(std::memory_order_relaxed)) ProgressSends();
@@ -284,7 +284,7 @@ void ShmQueuePair::Tell(const SideMessage& message, int fd) {
   if (message.kind != SideMessageKind::kDoorbell) mine_->socket_messages.fetch_add(1, std::memory_order_release);
 }
 
-void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
+void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger, bool all) {
   MutexLock lock(&socket_mu_);
   if (!ready()) return;
   const uint64_t messages = theirs_->socket_messages.load(std::memory_order_acquire);
@@ -292,7 +292,7 @@ void ShmQueuePair::DrainSocket(ShmCompletionQueue* acknowledger) {
   bool news = doorbell_.valid() && ClearDoorbell(doorbell_.get());
   // The doorbell explains why a sleeper is awake, and peers count what they send by the socket. If the socket has
   // ended, too, the next sleep is over at once.
-  const bool explained = news && !more && acknowledger != nullptr;
+  const bool explained = news && !more && !all;
   for (int taken = 0; taken < kMaxMessagesPerDrain && ready() && !explained; ++taken) {
     Message message;
     const ReceiveResult result = ReceiveMessage(socket_.get(), message);

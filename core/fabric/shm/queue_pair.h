@@ -73,9 +73,10 @@ class ShmQueuePair final : public QueuePair {
   void Arm(const ShmCompletionQueue* queue, WakeFor what);
   // True: the peer has rung since, or is about to.
   bool Disarm(const ShmCompletionQueue* queue);
-  // Reads what is in the socket. `acknowledger` is the queue whose sleeper is awake already; every other sleeper that a
-  // doorbell taken out here was meant for is woken.
-  void DrainSocket(ShmCompletionQueue* acknowledger);
+  // Reads what is in the doorbell and in the socket. `acknowledger` is the queue whose sleeper is awake already; every
+  // other sleeper that a doorbell taken out here was meant for is woken. Not `all`: the socket may be left for later,
+  // if it is known to have no message.
+  void DrainSocket(ShmCompletionQueue* acknowledger, bool all);
   void Reaped(uint64_t sequence);
   // For the shared receive queue: there is something for what waits in the mailbox.
   void SharedReceiveCame() { receive_queue_->WakeIfArmed(); }

@@ -71,6 +71,19 @@ TEST_F(HostileDoorbell, IsFlooded) {
   EXPECT_FALSE(ClearDoorbell(bell->get())) << "all of it was taken";
 }
 
+// A killed process says nothing in shared memory: only its socket tells.
+TEST_F(HostileDoorbell, IsRungByAPeerThatHasGoneSince) {
+  Message message;
+  ASSERT_EQ(ReceiveMessage(socket_.get(), message), ReceiveResult::kMessage);
+  const absl::StatusOr<UniqueFd> bell = OpenDoorbell(message.fd.get());
+  ASSERT_TRUE(bell.ok()) << bell.status();
+  RingDoorbell(bell->get());
+  socket_.Reset();
+  end_.queue->AckAllEvents();
+  end_.Poll();
+  EXPECT_EQ(end_.queue_pair->state(), QueuePairState::kError) << "no other change would wake the sleeper";
+}
+
 // It is the only way of a peer to try out many.
 using HostileQuestions = HostileDoorbell;
 
