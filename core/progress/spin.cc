@@ -21,7 +21,8 @@ int TurnsOfOthers() { return spinning.load(std::memory_order_relaxed) / Processo
 absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
   const absl::Duration longest = budget.Begin();
   if (longest == absl::ZeroDuration() || longest == absl::InfiniteDuration()) return longest;
-  const bool may = spinners <= Processors() && contention.MaySpin(Clock::now());
+  // One spinner needs no count of the processors, which may have to read files.
+  const bool may = (spinners == 1 || spinners <= Processors()) && contention.MaySpin(Clock::now());
   return may ? longest : absl::ZeroDuration();
 }
 
@@ -31,7 +32,7 @@ Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer
 
 Spin::~Spin() {
   spinning.fetch_sub(1, std::memory_order_relaxed);
-  contention.SpinEnded(pacer_.now());
+  if (pacer_.limited()) contention.SpinEnded(pacer_.now());
 }
 
 void Spin::Away(Deadline since) const {

@@ -55,6 +55,8 @@ class Pacer {
   // How long the last yield took: others had the processor meanwhile.
   Clock::duration given() const { return given_; }
   bool sleepless() const { return budget_ == Clock::duration::max(); }
+  // Whether there is a budget that Contention has been asked for.
+  bool limited() const { return budget_ > Clock::duration::zero() && !sleepless(); }
 
  private:
   void Look(Deadline now) {
