@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -78,8 +79,8 @@ bool Parse(absl::string_view line, bool version2, Mount& mount) {
   const std::vector<absl::string_view> controllers = absl::StrSplit(after[2], ',');
   const bool fits =
       version2 ? after[0] == "cgroup2" : after[0] == "cgroup" && absl::c_linear_search(controllers, "cpu");
-  mount = {std::string(before[3]), std::string(before[4])};
-  return fits;
+  // Blanks and backslashes are escaped: \040, \134.
+  return fits && absl::CUnescape(before[3], &mount.root) && absl::CUnescape(before[4], &mount.mounted);
 }
 
 // What of `group` lies below the group that is mounted. A container may see its group's path as the host has it, while

@@ -89,6 +89,15 @@ TEST_F(CgroupQuotaTest, AContainerSeesItsOwnGroupWhereTheHostsPathDoesNotExist) 
   EXPECT_DOUBLE_EQ(Quota(), 0.5);
 }
 
+// The kernel escapes blanks and backslashes in one of its two files (systemd has backslashes in names).
+TEST_F(CgroupQuotaTest, NamesMayHaveBlanksAndBackslashes) {
+  Write("proc/mountinfo", absl::StrCat(R"(30 25 0:26 /machine-a\134x2db )", folder_.string(),
+                                       R"(/a\040mount rw - cgroup2 cgroup2 rw)", "\n"));
+  Write("proc/cgroup", "0::/machine-a\\x2db/worker\n");
+  Write("a mount/worker/cpu.max", "20000 100000\n");
+  EXPECT_DOUBLE_EQ(Quota(), 0.2);
+}
+
 TEST_F(CgroupQuotaTest, WithoutProcTheGroupThatIsMountedCounts) {
   EXPECT_TRUE(std::isinf(Quota()));
   Write("alone/cpu.max", "10000 100000\n");
