@@ -92,7 +92,7 @@ class Load:
     callers: int = 1
     channels: int = 1
     rate: int = 0  # calls a second, made when they are due; 0: each caller calls again when it has its reply
-    beside: str = ""  # what else runs on the machine: one of neighbours.NEIGHBOURS
+    beside: str = ""  # what else runs on the machine, as neighbours.beside() calls it
     quota: int = 0  # processor time that each end may have, in ms of every 100; 0: as much as there is
 
     @property
