@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-constexpr absl::string_view kPayload = "skein/errno";
+constexpr absl::string_view kErrnoPayload = "skein/errno";
 
 absl::string_view Advice(int error) {
   switch (error) {
@@ -40,10 +40,10 @@ absl::StatusCode CodeOf(int error) {
 absl::Status ErrnoStatus(int error, absl::string_view what) {
   const absl::Status words = absl::ErrnoToStatus(error, absl::StrCat("cannot ", what));
   absl::Status status(CodeOf(error), absl::StrCat(words.message(), Advice(error)));
-  status.SetPayload(kPayload, absl::Cord(absl::StrCat(error)));
+  status.SetPayload(kErrnoPayload, absl::Cord(absl::StrCat(error)));
   return status;
 }
 
-bool CameOfErrno(const absl::Status& status) { return status.GetPayload(kPayload).has_value(); }
+bool CameOfErrno(const absl::Status& status) { return status.GetPayload(kErrnoPayload).has_value(); }
 
 }  // namespace skein
