@@ -13,7 +13,7 @@
 namespace skein::progress {
 namespace {
 
-constexpr absl::Duration kSoon = absl::Seconds(20);
+constexpr absl::Duration kPatience = absl::Seconds(20);
 
 class Counted final : public Reminder {
  public:
@@ -50,7 +50,7 @@ TEST_F(RemindersTest, ACaretakerRemindsAsOftenAsIsAskedFor) {
   for (const int times : {1, 3}) {
     const auto counted = std::make_shared<Counted>(times);
     reminders_->Remind(counted);
-    EXPECT_TRUE(counted->over.WaitForNotificationWithTimeout(kSoon)) << times;
+    EXPECT_TRUE(counted->over.WaitForNotificationWithTimeout(kPatience)) << times;
   }
 }
 
