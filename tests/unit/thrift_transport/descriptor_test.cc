@@ -20,7 +20,7 @@
 namespace skein::thrift_transport {
 namespace {
 
-constexpr int kSoonMs = 20'000;
+constexpr int kPatienceMs = 20'000;
 
 bool IsReadable(int fd, int timeout_ms) {
   pollfd waits{fd, POLLIN, 0};
@@ -53,7 +53,7 @@ TEST_F(DescriptorTest, IsReadableWhileThereIsAReplyToRead) {
     for (int i = 0; i < 20; ++i) {
       EXPECT_FALSE(IsReadable(fd, 0)) << mode;
       Ask(*client, "hello");
-      ASSERT_TRUE(IsReadable(fd, kSoonMs)) << mode;
+      ASSERT_TRUE(IsReadable(fd, kPatienceMs)) << mode;
       EXPECT_EQ(ReadText(*client, 2), "he");
       EXPECT_TRUE(IsReadable(fd, 0)) << mode;
       EXPECT_EQ(ReadText(*client, 3), "llo");
@@ -82,7 +82,7 @@ TEST_F(DescriptorTest, ServesEpollThatIsToldOfEdges) {
   ASSERT_EQ(epoll_ctl(epoll.get(), EPOLL_CTL_ADD, client->getSocketFD(), &event), 0);
   for (int i = 0; i < 200; ++i) {
     Ask(*client, "hello");
-    ASSERT_EQ(epoll_wait(epoll.get(), &event, 1, kSoonMs), 1) << i;
+    ASSERT_EQ(epoll_wait(epoll.get(), &event, 1, kPatienceMs), 1) << i;
     EXPECT_EQ(ReadText(*client, 5), "hello");
   }
 }
@@ -98,7 +98,7 @@ TEST_F(DescriptorTest, TellsOfTheEndAndOfADeadPeer) {
     const int fd = client->getSocketFD();
     Ask(*client, "x");
     if (dies) shutdown(client->TSocket::getSocketFD(), SHUT_RDWR);  // as the kernel does for a process that dies
-    EXPECT_TRUE(IsReadable(fd, kSoonMs)) << dies;
+    EXPECT_TRUE(IsReadable(fd, kPatienceMs)) << dies;
     uint8_t byte = 0;
     EXPECT_EQ(client->read(&byte, 1), 0) << dies;
     EXPECT_TRUE(IsReadable(fd, 0)) << dies;
@@ -125,7 +125,7 @@ TEST_F(DescriptorTest, AReadThatWaitsMeanwhileLeavesItTrue) {
     EXPECT_FALSE(client->hasPendingDataToRead());
     EXPECT_FALSE(IsReadable(fd, 0));
     Ask(*client, "b");
-    ASSERT_TRUE(IsReadable(fd, kSoonMs)) << i;
+    ASSERT_TRUE(IsReadable(fd, kPatienceMs)) << i;
     EXPECT_EQ(ReadText(*client, 1), "b");
   }
 }
@@ -142,7 +142,7 @@ TEST_F(DescriptorTest, ThriftsOwnKnowsTheTcpConnection) {
   EXPECT_FALSE(client->isOpen());
   client->open();
   Ask(*client, "hello");
-  EXPECT_TRUE(IsReadable(client->getSocketFD(), kSoonMs));
+  EXPECT_TRUE(IsReadable(client->getSocketFD(), kPatienceMs));
   EXPECT_EQ(ReadText(*client, 5), "hello");
 }
 
@@ -157,7 +157,7 @@ TEST_F(DescriptorTest, WhereThereIsNoneToBeHadItSaysSo) {
     EXPECT_THAT(thrown.what(), testing::HasSubstr("Too many open files"));
   }
   Ask(*client, "hello");
-  EXPECT_TRUE(IsReadable(client->getSocketFD(), kSoonMs));
+  EXPECT_TRUE(IsReadable(client->getSocketFD(), kPatienceMs));
 }
 
 }  // namespace
