@@ -315,7 +315,8 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
   SideMessage parsed;
   const bool whole = SideMessage::Parse(message.view(), parsed);
   // A doorbell that this process has no descriptor for is one that it can do without.
-  if (whole && parsed.kind == SideMessageKind::kRingHere && !of_another_user_) return HandleDoorbell(message);
+  const bool is_doorbell = whole && parsed.kind == SideMessageKind::kRingHere;
+  if (is_doorbell && !message.truncated && !of_another_user_) return HandleDoorbell(message);
   if (message.lost_descriptor) {
     return FailByErrno(
         absl::ResourceExhaustedError("a descriptor from the peer could not be received; raise the limit on open files "
@@ -358,7 +359,7 @@ void ShmQueuePair::HandleWant(const SideMessage& want) {
 }
 
 void ShmQueuePair::HandleDoorbell(Message& message) {
-  if (message.truncated || message.lost_descriptor) TakeOut(socket_.get());
+  if (message.lost_descriptor) TakeOut(socket_.get());
   const int pipe = message.fd.get();
   if (pipe < 0 || !DescriptorsLeft(kSpareDescriptors)) return;
   absl::StatusOr<UniqueFd> doorbell = OpenDoorbell(pipe);

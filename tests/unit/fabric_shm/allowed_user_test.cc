@@ -1,10 +1,8 @@
 // A peer of another user whom an option allows, and who is hostile: it may end its own connection, and hold nobody up.
 // A test that does not end has found somebody who waits for it.
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "tests/support/fabric_end.h"
 #include "tests/support/lingering.h"
 #include "tests/unit/fabric_shm/another_user.h"
+#include "tests/unit/fabric_shm/pass_descriptors.h"
 
 namespace skein::fabric::shm {
 namespace {
@@ -60,19 +59,7 @@ class AllowedUser : public testing::Test {
   }
   // One message, with all of these.
   void Pass(const SideMessage& message, const std::vector<int>& passed) const {
-    iovec bytes = {const_cast<SideMessage*>(&message), sizeof(message)};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(8 * sizeof(int))> control = {};
-    msghdr header = {};
-    header.msg_iov = &bytes;
-    header.msg_iovlen = 1;
-    header.msg_control = control.data();
-    header.msg_controllen = CMSG_SPACE(passed.size() * sizeof(int));
-    cmsghdr* const rights = CMSG_FIRSTHDR(&header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(passed.size() * sizeof(int));
-    std::memcpy(CMSG_DATA(rights), passed.data(), passed.size() * sizeof(int));
-    ASSERT_GT(sendmsg(socket_.get(), &header, MSG_DONTWAIT | MSG_NOSIGNAL), 0);
+    PassDescriptors(socket_.get(), message, passed);
   }
   QueuePairState StateAfterwards() {
     end_.queue->AckEvents();

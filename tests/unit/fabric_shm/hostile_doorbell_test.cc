@@ -12,6 +12,7 @@
 #include "core/fabric/shm/socket.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
+#include "tests/unit/fabric_shm/pass_descriptors.h"
 
 namespace skein::fabric::shm {
 namespace {
@@ -58,6 +59,16 @@ TEST_F(HostileDoorbell, ComesTwice) {
   ASSERT_TRUE(doorbell.ok()) << doorbell.status();
   ASSERT_EQ(Pass(doorbell->to_pass.get()), QueuePairState::kReady);
   EXPECT_EQ(Pass(doorbell->to_pass.get()), QueuePairState::kError);
+}
+
+TEST_F(HostileDoorbell, ComesWithASecondDescriptor) {
+  const NewDoorbell doorbell = CreateDoorbell().value();
+  SideMessage message;
+  message.kind = SideMessageKind::kRingHere;
+  PassDescriptors(socket_.get(), message, {doorbell.own.get(), doorbell.to_pass.get()});
+  end_.queue->AckEvents();
+  EXPECT_EQ(end_.queue_pair->RefreshState(), QueuePairState::kError);
+  EXPECT_TRUE(absl::IsDataLoss(end_.queue_pair->error())) << end_.queue_pair->error();
 }
 
 TEST_F(HostileDoorbell, IsFlooded) {
