@@ -71,10 +71,12 @@ bool IsOwn(const Fallback& why) {
          why.code == FallbackCode::kSettling;
 }
 
-// The client would take it for its own.
-Fallback ToldToClient(Fallback why) {
-  if (IsOwn(why)) why.detail = absl::StrCat("the server's: ", why.detail);
-  return why;
+// The client would take this end's own for its own.
+Fallback ToldToClient(std::vector<Fallback> reasons) {
+  for (Fallback& why : reasons) {
+    if (IsOwn(why)) why.detail = absl::StrCat("the server's: ", why.detail);
+  }
+  return Join(reasons);
 }
 
 class PoolingListener final : public LinkListener {
@@ -85,13 +87,16 @@ class PoolingListener final : public LinkListener {
   ~PoolingListener() override { shares_->Close(); }
 
   Result Accept(absl::string_view bytes, const Route& route) override {
-    absl::StatusOr<Result> result = TryAccept(bytes, route);
-    if (result.ok()) return *std::move(result);
-    Result no;
-    no.placement.why = FallbackOf(result.status());
-    no.placement.both_know = true;
-    no.answer = wire::EncodeAnswer(ToldToClient(no.placement.why));
-    return no;
+    std::vector<Fallback> reasons;
+    absl::StatusOr<Result> result = TryAccept(bytes, route, reasons);
+    if (!result.ok()) {
+      if (reasons.empty()) reasons.push_back(FallbackOf(result.status()));  // no fabric was looked at
+      result = Result();
+      result->placement.both_know = true;
+      result->answer = wire::EncodeAnswer(ToldToClient(reasons));
+    }
+    result->placement.why = Join(reasons);
+    return *std::move(result);
   }
 
  private:
@@ -103,8 +108,8 @@ class PoolingListener final : public LinkListener {
   };
   using Links = std::vector<Numbered>;  // oldest first
 
-  // The best of what is offered that this end has, too.
-  absl::StatusOr<Result> TryAccept(absl::string_view bytes, const Route& route) {
+  // The best of what is offered that this end has, too, and the reasons against what is better.
+  absl::StatusOr<Result> TryAccept(absl::string_view bytes, const Route& route, std::vector<Fallback>& reasons) {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     const absl::StatusOr<wire::Offer> offer = wire::DecodeOffer(bytes);
     if (!offer.ok()) return offer.status();
@@ -113,7 +118,6 @@ class PoolingListener final : public LinkListener {
                            absl::StrCat("service ", static_cast<int>(offer->service), " is not served here"));
     }
     std::vector<Candidate> candidates = fabrics_->For(route);
-    std::vector<Fallback> reasons;
     if (PassedOn(*offer, route)) {
       const Fallback why = {FallbackCode::kProxy, "the connection comes from another address than its client's"};
       if (absl::c_none_of(candidates, [](const Candidate& c) { return c.named; })) {
@@ -136,7 +140,7 @@ class PoolingListener final : public LinkListener {
       }
       wire::Yes yes;
       yes.fabric = static_cast<uint8_t>(i);
-      yes.passed_over = Join(reasons);
+      yes.passed_over = ToldToClient(reasons);
       absl::StatusOr<Result> result = AcceptFabric(*offer, route, own->device, std::move(yes));
       if (result.ok()) return result;
       reasons.push_back(FallbackOf(result.status()));
@@ -160,7 +164,6 @@ class PoolingListener final : public LinkListener {
     result.answer = wire::EncodeAnswer(yes);
     if (result.answer.size() > kMaxAnswerBytes) return absl::InternalError("an answer that is too long");
     result.placement.port = *std::move(port);
-    result.placement.why = yes.passed_over;
     result.placement.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
     return result;

@@ -67,6 +67,35 @@ TEST_F(CheckPeerTest, TheConnectorGivesUp) {
   EXPECT_EQ(ToString(outcome.why), "no RDMA route to the peer (not this one)");
 }
 
+// By one whose kernel refuses shared memory, and who has no RDMA either, or who has it.
+TEST_F(CheckPeerTest, TheClientIsToldWhoseKernelRefusesWhateverElseIsSaid) {
+  class Several final : public Fabrics {
+   public:
+    explicit Several(std::vector<Candidate> all) : all_(std::move(all)) {}
+    std::vector<Candidate> For(const Route&) override { return all_; }
+    absl::Status CheckPeer(const Route&, absl::string_view, absl::string_view) override { return absl::OkStatus(); }
+    void Failed(const Route&, absl::string_view) override {}
+
+   private:
+    const std::vector<Candidate> all_;
+  };
+  const auto connector = CreateConnector(
+      std::make_shared<Several>(std::vector<Candidate>{{"shm", here_, {}}, {"sim", here_, {}}}), {}, &waiter_);
+  const auto why_at_both = [&](const Candidate& other) {
+    const Candidate refused = {"shm", nullptr, {FallbackCode::kNotPermitted, "fstatfs"}};
+    const auto listener =
+        CreateListener(std::make_shared<Several>(std::vector<Candidate>{refused, other}), {}, &waiter_);
+    const auto attempt = connector->Begin(route_).value();
+    const Listener::Result result = listener->Accept(attempt->offer(), way_back_);
+    return std::pair(ToString(result.outcome.why), ToString(attempt->Complete(result.answer).why));
+  };
+  EXPECT_THAT(why_at_both({"sim", nullptr, {FallbackCode::kNoRdma, "no port"}}),
+              testing::Pair("no RDMA here (not permitted (fstatfs); no port)",
+                            "no RDMA here (not permitted (the server's: fstatfs); no port)"));
+  EXPECT_THAT(why_at_both({"sim", there_, {}}),
+              testing::Pair("not permitted (fstatfs)", "not permitted (the server's: fstatfs)"));
+}
+
 TEST_F(CheckPeerTest, RdmaMustComeFromThePeersAddressUnlessThePortIsNamed) {
   fabric::verbs::Offer offer;
   offer.address.mtu = 3;
