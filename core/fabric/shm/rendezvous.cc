@@ -161,18 +161,16 @@ absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, const M
                              UniqueFd control) {
   absl::StatusOr<UniqueFd> socket = Reach(SocketName(offer.meeting_point), directory);
   if (!socket.ok()) return socket.status();
-  absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket->get());
+  const absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket->get());
+  Meeting meeting(*std::move(socket), {}, peer.value_or(PeerCredentials()));
   if (!peer.ok()) return FallbackError(FallbackCode::kRendezvous, peer.status().message());
-  if (absl::Status allowed = users.Check(peer->uid); !allowed.ok()) {
-    Closer::Get().CloseSocket(*std::move(socket));
-    return allowed;
-  }
-  const SendResult sent = SendMessage(socket->get(), View(offer.token), control.get());
+  if (absl::Status allowed = users.Check(peer->uid); !allowed.ok()) return allowed;
+  const SendResult sent = SendMessage(meeting.socket.get(), View(offer.token), control.get());
   if (sent == SendResult::kRefused) return ErrnoStatus(errno, "send to the peer's UNIX socket");
   if (sent != SendResult::kSent) {
     return FallbackError(FallbackCode::kRendezvous, "the peer's socket takes no message");
   }
-  return Meeting{*std::move(socket), {}, *peer};
+  return meeting;
 }
 
 }  // namespace skein::fabric::shm
