@@ -81,7 +81,8 @@ absl::Status PeerUsers::Check(uid_t peer) const {
   const uid_t own = geteuid();
   if (peer != own && !absl::c_linear_search(others_, peer)) {
     return FallbackError(FallbackCode::kDifferentUser,
-                         absl::StrCat("users ", std::min(own, peer), " and ", std::max(own, peer)));
+                         absl::StrCat("users ", std::min(own, peer), " and ", std::max(own, peer),
+                                      "; skein.peer_users at both ends may allow it"));
   }
   if (peer == NumberOfTheUnmapped() && !EveryUserIsMapped()) {
     return FallbackError(FallbackCode::kDifferentUser,

@@ -213,7 +213,7 @@ class OnTheNames(AttackTest):
             connection.sendall(offer)
             self.assertEqual(heard.next(10), "nothing")
             self.assertTrue(harness.await_true(server.paths, 10), server.log())
-        self.assert_path(server, f"tcp: different user (users 0 and {harness.NOBODY})")
+        self.assert_path(server, f"tcp: different user (users 0 and {harness.NOBODY}; ")
 
 
 class InBetween(AttackTest):

@@ -9,7 +9,7 @@ from loads import ThriftLoads, programs
 
 STRANGER = 4321  # a user of whom no namespace below knows
 AS_STRANGER = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups", "--"]
-OVER_TCP = "tcp: different user (users 0 and 65534)"
+OVER_TCP = "tcp: different user (users 0 and 65534; skein.peer_users at both ends may allow it)"
 UNMAPPED = "tcp: different user (65534 is the number of all whom an end's user namespace has none for"
 NETWORK = "tcp: different network namespace or host"
 OWN_PIDS = ["unshare", "--pid", "--fork", "--kill-child", "--"]
@@ -164,7 +164,7 @@ class UserNamespaces(BoundaryTest):
         folder = self.everyones()
         one = [*harness.AS_NOBODY, *user_namespace(1000)]
         other = [*AS_STRANGER, *user_namespace(1000)]
-        self.assert_uses("tcp: different user (users 1000 and 65534)", one, other, folder)
+        self.assert_uses("tcp: different user (users 1000 and 65534; ", one, other, folder)
 
     def test_a_stranger_whose_number_is_that_of_all_who_have_none(self):
         folder = self.everyones()

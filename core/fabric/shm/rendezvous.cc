@@ -30,8 +30,9 @@ absl::StatusOr<UniqueFd> Reach(const std::string& name, const MeetingDirectory& 
   if (socket.ok()) return socket;
   if (!absl::IsNotFound(socket.status())) return FallbackError(FallbackCode::kRendezvous, socket.status().message());
   return FallbackError(FallbackCode::kDifferentNetworkNamespace,
-                       absl::StrCat("the server's has no meeting point of the client's",
-                                    directory.named() ? ", nor has its skein.rendezvous" : ""));
+                       absl::StrCat("the client's socket is not in the server's",
+                                    directory.named() ? ", nor in the directory of the server's skein.rendezvous"
+                                                      : "; skein.rendezvous at both ends may name a common directory"));
 }
 
 }  // namespace

@@ -33,7 +33,8 @@ TEST(PeerUsersTest, ByDefaultTheOwnUserAlone) {
   for (const uid_t other : {own + 1, own == 0 ? 1000U : 0U}) {
     EXPECT_EQ(CodeOf({}, other), FallbackCode::kDifferentUser) << other;
     EXPECT_EQ(PeerUsers().Check(other).message(),
-              absl::StrCat("users ", std::min(own, other), " and ", std::max(own, other)));
+              absl::StrCat("users ", std::min(own, other), " and ", std::max(own, other),
+                           "; skein.peer_users at both ends may allow it"));
   }
 }
 
