@@ -8,7 +8,7 @@
 namespace skein {
 namespace {
 
-constexpr int kLastCode = static_cast<int>(FallbackCode::kNotPermitted);
+constexpr int kLastCode = static_cast<int>(FallbackCode::kNoOffer);
 
 TEST(FallbackTest, EveryCodeHasANameOfItsOwn) {
   std::set<std::string> names;
@@ -17,6 +17,7 @@ TEST(FallbackTest, EveryCodeHasANameOfItsOwn) {
     EXPECT_THAT(name, testing::Not(testing::HasSubstr("unknown reason"))) << code;
     EXPECT_TRUE(names.insert(name).second) << name;
   }
+  EXPECT_THAT(FallbackCodeName(static_cast<FallbackCode>(kLastCode + 1)), testing::HasSubstr("unknown reason"));
 }
 
 TEST(FallbackTest, CodeOfANewerPeerHasAName) {
