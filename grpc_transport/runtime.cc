@@ -11,9 +11,7 @@ namespace skein::grpc_transport {
 namespace {
 
 // Of the process: its threads wait for all of its channels.
-progress::SpinPolicy SpinPolicyOf(const Options& options) {
-  return {options.wait_mode, options.spin_time};
-}
+progress::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
 
 // Null: the process's.
 std::atomic<const char* const*> environment_used{nullptr};

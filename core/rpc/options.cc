@@ -15,8 +15,6 @@ std::shared_ptr<stream::Fabrics> FabricsOf(const Options& options) {
   return options.fabrics != nullptr ? options.fabrics : stream::CreateHostFabrics(options.shm, options.rdma);
 }
 
-progress::SpinPolicy SpinPolicyOf(const Options& options) {
-  return {options.wait_mode, options.spin_time};
-}
+progress::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
 
 }  // namespace skein::rpc

@@ -13,6 +13,15 @@ bool PeerIsGone(int error) {
   return error == EPIPE || error == ECONNRESET || error == ECONNREFUSED || error == ENOTCONN;
 }
 
+// Looked at, and not yet taken.
+ssize_t Peek(int socket, msghdr& header) {
+  ssize_t received = 0;
+  do {
+    received = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  return received;
+}
+
 }  // namespace
 
 SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
@@ -38,19 +47,6 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
   const bool full = errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
   return full ? SendResult::kFull : PeerIsGone(errno) ? SendResult::kGone : SendResult::kRefused;
 }
-
-namespace {
-
-// Looked at, and not yet taken.
-ssize_t Peek(int socket, msghdr& header) {
-  ssize_t received = 0;
-  do {
-    received = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
-  return received;
-}
-
-}  // namespace
 
 void TakeOut(int socket) {
   msghdr header = {};
@@ -84,8 +80,7 @@ ReceiveResult ReceiveMessage(int socket, Message& message) {
   }
   message.size = static_cast<size_t>(received);
   message.lost_descriptor = (header.msg_flags & MSG_CTRUNC) != 0 && passed == 0;
-  message.truncated =
-      passed > 1 || ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 && !message.lost_descriptor);
+  message.truncated = passed > 1 || ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0 && !message.lost_descriptor);
   // Its descriptor goes, but not for the last time: the one that was peeked at is here.
   if (!message.truncated && !message.lost_descriptor) TakeOut(socket);
   return message.size == 0 ? ReceiveResult::kGone : ReceiveResult::kMessage;  // we never send empty messages
