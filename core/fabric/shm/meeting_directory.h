@@ -1,10 +1,10 @@
 // A directory that processes of different network namespaces have mounted, where they meet by a socket's file. Abstract
 // names do not lead out of a network namespace.
 //
-// Only root or this process's own user may own it, and who else writes there must not be able to move files that are
-// not his (the sticky bit): he could put a link in the place of a socket whose mode is about to be set. So a user of
-// peer_users may write there, but not own it. Who comes to a socket, or listens at one, is judged by the kernel's word
-// all the same.
+// Only root or this process's own user may own it. Another user who writes there must not be able to move files that
+// are not his (the sticky bit): he could put a link in the place of a socket whose mode is about to be set. So a user
+// of peer_users may write there, but not own it. The kernel's word decides all the same on each peer that comes to a
+// socket, or listens at one.
 #ifndef SKEIN_CORE_FABRIC_SHM_MEETING_DIRECTORY_H_
 #define SKEIN_CORE_FABRIC_SHM_MEETING_DIRECTORY_H_
 

@@ -65,12 +65,12 @@ class Rendezvous {
   // All that a queue can hold, so that who comes next is found.
   static constexpr int kMaxAcceptsAtOnce = kMostQueued + 1;
 
-  // A listening socket. What waits there unaccepted is closed with it, and was in strangers' hands.
+  // A listening socket. Its end closes the connections that wait there, which were in strangers' hands.
   struct Door {
     ~Door();
     UniqueFd listening;
     MeetingPoint meeting_point = {};
-    uid_t user = 0;  // that the kernel names to who comes
+    uid_t user = 0;  // that the kernel names to peers
     std::unique_ptr<MeetingFile> file;
     size_t offers = 0;  // out, that lead here
   };

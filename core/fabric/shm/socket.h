@@ -21,7 +21,7 @@ enum class SendResult { kSent, kFull, kGone, kRefused };
 SendResult SendMessage(int socket, absl::string_view bytes, int fd = -1);
 
 enum class ReceiveResult { kMessage, kEmpty, kGone, kRefused };
-// What was passed is the Closer's to close, unless somebody has found it to be harmless: it was in a stranger's hands.
+// The Closer closes the descriptor, which was in a stranger's hands, unless the receiver has found it to be harmless.
 struct Message {
   ~Message() { Closer::Get().Close(std::move(fd)); }
   char bytes[256];
