@@ -32,7 +32,8 @@ absl::StatusOr<UniqueFd> OpenDirectory(const std::string& path) {
 }  // namespace
 
 MeetingFile::~MeetingFile() {
-  if (getpid() == process_) unlink(path_.c_str());
+  if (getpid() != process_) return;  // the parent listens on
+  unlink(path_.c_str());
   Closer::Get().CloseSocket(std::move(listening_));
 }
 
@@ -71,6 +72,7 @@ absl::StatusOr<UniqueFd> MeetingDirectory::Connect(absl::string_view name) const
 }
 
 void MeetingDirectory::RemoveStale() const {
+  if (!Check().ok()) return;
   DIR* const directory = opendir(path_.c_str());
   if (directory == nullptr) return;
   const int fd = dirfd(directory);

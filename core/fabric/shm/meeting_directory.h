@@ -21,8 +21,8 @@
 
 namespace skein::fabric::shm {
 
-// A listening socket whose file goes with it, but not in a child made by fork(). A process that is killed leaves the
-// file.
+// A listening socket whose file goes with it. In a child made by fork() both stay as they are, for the parent. A
+// process that is killed leaves the file.
 class MeetingFile {
  public:
   MeetingFile(UniqueFd listening, std::string path) : listening_(std::move(listening)), path_(std::move(path)) {}
@@ -44,7 +44,7 @@ class MeetingDirectory {
   explicit MeetingDirectory(std::string path) : path_(std::move(path)) {}
 
   bool named() const { return !path_.empty(); }
-  // Both check the directory first. FAILED_PRECONDITION: it is not to be trusted, with what to do.
+  // All three check the directory first. FAILED_PRECONDITION: it is not to be trusted, with what to do.
   // UNAVAILABLE: it is none.
   // Anybody who may look into the directory can connect.
   absl::StatusOr<std::unique_ptr<MeetingFile>> Listen(absl::string_view name) const;

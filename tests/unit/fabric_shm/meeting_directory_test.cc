@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -106,6 +107,27 @@ TEST_F(MeetingDirectoryTest, WhatKilledProcessesHaveLeftIsTakenAway) {
   ASSERT_EQ(utimensat(AT_FDCWD, absl::StrCat(path_, "/", used).c_str(), then, 0), 0);
   directory.RemoveStale();
   EXPECT_THAT(Files(), testing::UnorderedElementsAre(young, used, "somebody-elses"));
+}
+
+TEST_F(MeetingDirectoryTest, InADirectoryThatIsNotToBeTrustedNothingIsTakenAway) {
+  LeaveFile(kName, 100);
+  ASSERT_EQ(chmod(path_.c_str(), 0777), 0);
+  MeetingDirectory(path_).RemoveStale();
+  EXPECT_THAT(Files(), testing::ElementsAre(kName));
+}
+
+// The child shut down the socket that both have open.
+TEST_F(MeetingDirectoryTest, AChildMadeByForkLeavesTheListenerToItsParent) {
+  const MeetingDirectory directory(path_);
+  auto listening = directory.Listen(kName);
+  ASSERT_TRUE(listening.ok()) << listening.status();
+  const pid_t child = fork();
+  if (child == 0) {
+    listening->reset();
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_EQ(directory.Connect(kName).status(), absl::OkStatus());
 }
 
 // By threads in network namespaces of their own.
