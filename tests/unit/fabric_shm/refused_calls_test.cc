@@ -1,8 +1,11 @@
 // The kernel refuses this process something that a connection takes. A filter of seccomp is its thread's alone: one
 // end, on a thread of its own, is refused a call, and the other end is not.
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -58,6 +61,20 @@ TEST_P(DispensableCallTest, IsNotMissed) {
   for (const int error : {EPERM, ENOSYS}) {
     Refused(GetParam().call, error, [] { EXPECT_EQ(RehearseShm(), absl::OkStatus()); });
   }
+}
+
+// Each peer heard of a system call that was not permitted.
+TEST(RehearsalTest, AUserWithoutANumberIsNoRefusalOfTheKernels) {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    if (unshare(CLONE_NEWUSER) != 0) _exit(2);
+    _exit(RehearseShm().ok() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "no user namespaces here";
+  EXPECT_EQ(status, 0);
 }
 
 std::string NameOf(const testing::TestParamInfo<Named>& info) { return info.param.name; }
