@@ -29,7 +29,7 @@ absl::StatusOr<UniqueFd> ConnectAbstract(absl::string_view name);
 // The same by a path, which leads out of a network namespace, is there as a file, and at most 107 bytes long.
 absl::StatusOr<UniqueFd> ListenAtPath(const std::string& path);
 absl::StatusOr<UniqueFd> ConnectToPath(const std::string& path);
-// The next queued connection, or an invalid descriptor when there is none.
+// The next queued connection, or an invalid descriptor when there is none; errno says why.
 UniqueFd AcceptQueued(int listening_fd);
 // Who is at the other end, by the kernel's word, as of listen() or connect().
 absl::StatusOr<PeerCredentials> CredentialsOf(int fd);

@@ -82,18 +82,21 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
   if (!token.has_value()) return absl::FailedPreconditionError("the queue pair has no offer out");
   absl::StatusOr<Meeting> meeting = core_->rendezvous.Collect(*token);
   if (answer != kAnswer) return FallbackError(FallbackCode::kProtocol, "malformed shm answer");
-  if (!meeting.ok()) return meeting.status();
+  if (!meeting.ok()) return Noted(meeting.status());
   absl::StatusOr<Mapping> control = MapSealed(meeting->control.get(), kControlBytes);
-  if (CameOfErrno(control.status())) {
-    core_->refusal.Note(control.status());
-    return control.status();
-  }
+  if (CameOfErrno(control.status())) return Noted(control.status());
   if (!control.ok()) return FallbackError(FallbackCode::kRendezvous, control.status().message());
   meeting->control.Reset();  // a memfd, which nothing delays
   if (absl::Status status = Connect(1, *std::move(control), *std::move(meeting)); !status.ok()) return status;
   // What the passive side has posted already may wait to hear that receives are shared.
   RingIfWaitsForHead();
   return absl::OkStatus();
+}
+
+// The kernel would refuse it at the next connection, too.
+absl::Status ShmQueuePair::Noted(const absl::Status& error) {
+  if (CameOfErrno(error)) core_->refusal.Note(error);
+  return error;
 }
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {

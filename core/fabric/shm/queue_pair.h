@@ -96,6 +96,7 @@ class ShmQueuePair final : public QueuePair {
   };
 
   // queue_pair.cc
+  absl::Status Noted(const absl::Status& error);
   absl::Status Connect(int side, Mapping control, Meeting meeting);
   absl::Status WatchAtBoth(int fd);
   absl::Status BecomeReady(int side, Mapping control, Meeting meeting, NewDoorbell& doorbell);

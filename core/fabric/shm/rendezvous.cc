@@ -97,7 +97,10 @@ void Rendezvous::ParkOrClose(UniqueFd socket) {
 
 bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
   absl::StatusOr<PeerCredentials> peer = CredentialsOf(socket.get());
-  if (!peer.ok()) return false;
+  if (!peer.ok()) {
+    refused_ = peer.status();
+    return false;
+  }
   if (absl::Status allowed = users_.Check(peer->uid); !allowed.ok()) {
     refused_ = std::move(allowed);
     return false;
@@ -112,6 +115,7 @@ bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
     silent_.pop_front();
     return false;
   }
+  if (received == ReceiveResult::kRefused) refused_ = ErrnoStatus(errno, "receive from the peer's UNIX socket");
   passed = std::move(hello.fd);
   if (received != ReceiveResult::kMessage || hello.truncated || !passed.valid()) return false;
   // The set is keyed by tokens that only their owners know; SameToken guards the final choice.
@@ -134,7 +138,10 @@ void Rendezvous::AcceptAll(int listening) {
   for (UniqueFd& socket : silent) ParkOrClose(std::move(socket));
   for (int i = 0; i < kMaxAcceptsAtOnce && Closer::Get().HasRoom(); ++i) {
     UniqueFd socket = AcceptQueued(listening);
-    if (!socket.valid()) return;
+    if (!socket.valid()) {
+      if (errno != EAGAIN && errno != EWOULDBLOCK) refused_ = ErrnoStatus(errno, "accept at a UNIX socket");
+      return;
+    }
     ParkOrClose(std::move(socket));
   }
 }
@@ -149,6 +156,7 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
   if (found == parked_.end()) {
+    if (CameOfErrno(refused)) return refused;
     return FallbackError(FallbackCode::kRendezvous,
                          absl::StrCat("the peer's connection is not there",
                                       refused.ok() ? "" : ", but one was refused: ", refused.message()));

@@ -53,8 +53,8 @@ class Rendezvous {
   // A new offer of this process; its token is expected until Collect or Withdraw. FallbackError(kRendezvous): the
   // directory cannot be used.
   absl::StatusOr<Offer> Announce();
-  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none: it
-  // also says why somebody was refused who has come instead.
+  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none: it also says
+  // why somebody was refused who has come instead. An ErrnoStatus where the kernel has refused this process a call.
   absl::StatusOr<Meeting> Collect(const Token& token);
   void Withdraw(const Token& token);
 
@@ -96,7 +96,8 @@ class Rendezvous {
   absl::flat_hash_map<std::string, std::shared_ptr<Door>> expected_ ABSL_GUARDED_BY(mu_);
   std::list<Parked> parked_ ABSL_GUARDED_BY(mu_);
   std::deque<UniqueFd> silent_ ABSL_GUARDED_BY(mu_);  // have connected, but not said anything yet
-  absl::Status refused_ ABSL_GUARDED_BY(mu_);         // of who came last and may not; until somebody asks
+  // Why the last one that could not come could not: its user, or the kernel. Until somebody asks.
+  absl::Status refused_ ABSL_GUARDED_BY(mu_);
 };
 
 // The passive side: connects to the offer's meeting point, if not by its name then in the directory, and leaves the
