@@ -8,7 +8,7 @@
 // link. A child has a copy of its parent's memory. That copy breaks no thread's order of stores: while the kernel
 // copies the page tables, a store either still reaches the page that parent and child will share, or waits in its page
 // fault until the copy is complete. So if the child sees a lock taken, or anything else of Skein's changed, it sees the
-// mark, too, as long as the mark was stored first. The release fence keeps compiler and processor to that order. A
+// mark, too, as long as the mark was stored first. The fence keeps compiler and processor to that order. A
 // thread that finds the mark set by another thread stores its own changes after that for the same reason.
 //
 // The thread that sets the mark installs the handler first: a child that is made between the two steps has no mark.
@@ -18,6 +18,8 @@
 #include <pthread.h>
 
 #include <atomic>
+
+#include "core/base/fence.h"
 
 namespace skein {
 
@@ -31,7 +33,7 @@ inline void BeginUse() {
     in_forked_child.store(skein_is_used.load(std::memory_order_relaxed), std::memory_order_relaxed);
   });
   skein_is_used.store(true, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
+  FullFence();
 }
 
 // Whether an ancestor of this process used Skein when this process, or one between them, was forked.

@@ -10,7 +10,7 @@
 #include "core/base/descriptors_left.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
-#include "core/fabric/shm/fence.h"
+#include "core/base/fence.h"
 
 namespace skein::fabric::shm {
 namespace {

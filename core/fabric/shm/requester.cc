@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/fence.h"
 #include "core/fabric/requests.h"
-#include "core/fabric/shm/fence.h"
 #include "core/fabric/shm/queue_pair.h"
 
 namespace skein::fabric::shm {
