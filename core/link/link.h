@@ -97,6 +97,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void Woke() override { woken_.store(true, std::memory_order_release); }
   bool Poll() override;
   bool Glance() override;
+  // Whether a thread polls just now: a hint.
+  bool polled() const { return polling_.load(std::memory_order_relaxed) != Polling::kFree; }
   bool Arm() override;
   void Disarm() override;
   int fd() const override { return queues_->completions().fd(); }

@@ -190,7 +190,13 @@ void LinkRoom::Drain() {
 
 // Draining arms the link again: the poll may have acknowledged what another thread sleeps for.
 void LinkRoom::PollIfLeftAlone() {
-  if (!room_.seat_taken() && link_->Glance()) link_->Drain();
+  if (room_.seat_taken()) return;
+  // What the caretaker takes out just now is this thread's to hear of, too.
+  if (link_->polled()) {
+    const Deadline end = Clock::now() + progress::kUnwatched;
+    while (link_->polled() && Clock::now() < end) sched_yield();
+  }
+  if (link_->Glance()) link_->Drain();
 }
 
 absl::Status LinkRoom::Add(const std::shared_ptr<Lifeline>& lifeline) {

@@ -91,7 +91,7 @@ TEST_F(CheckPeerTest, TheClientIsToldWhoseKernelRefusesWhateverElseIsSaid) {
   };
   EXPECT_THAT(why_at_both({"sim", nullptr, {FallbackCode::kNoRdma, "no port"}}),
               testing::Pair("no RDMA here (not permitted (fstatfs); no port)",
-                            "no RDMA here (not permitted (the server's: fstatfs); no port)"));
+                            "no RDMA here (not permitted (the server's: fstatfs); the server's: no port)"));
   EXPECT_THAT(why_at_both({"sim", there_, {}}),
               testing::Pair("not permitted (fstatfs)", "not permitted (the server's: fstatfs)"));
 }

@@ -36,7 +36,7 @@ class PeersCloseTest : public testing::Test {
   }
 };
 
-TEST_F(PeersCloseTest, AClientThatOnlyWritesHearsOfItWithinARoundTrip) {
+TEST_F(PeersCloseTest, AClientThatOnlyWritesHearsOfItSoon) {
   std::promise<void> closed;
   Accepting server(std::make_shared<TSkeinServerSocket>(0), [&](const std::shared_ptr<TTransport>& connection) {
     ReadText(*connection, 1);
@@ -47,8 +47,10 @@ TEST_F(PeersCloseTest, AClientThatOnlyWritesHearsOfItWithinARoundTrip) {
   Send(*client, "x");
   closed.get_future().wait();
   EXPECT_EQ(Thrown([&] {
-              Send(*client, "lost, as over TCP");
-              Send(*client, "told");
+              // The first is lost, as over TCP. So may be some more while the caretaker, in the midst of a poll, has no
+              // processor.
+              const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+              while (std::chrono::steady_clock::now() < end) Send(*client, "told");
             }).getType(),
             TTransportException::NOT_OPEN);
   EXPECT_EQ(Thrown([&] { Send(*client, std::string(100'000, 'x')); }).getType(), TTransportException::NOT_OPEN);
