@@ -98,7 +98,7 @@ class OnePod(PodTest):
     def test_users(self):
         folder = self.programs_for_everyone()
         words = [self.container(self.pod, user=user) for user in (1001, 1002)]
-        self.assert_grpc(r"tcp: different user \(users 1001 and 1002\)", *words, folder=folder)
+        self.assert_grpc(r"tcp: different user \(users 1001 and 1002; skein.peer_users at both ends", *words, folder=folder)
         server = self.server(prefix=words[0], folder=folder, arguments={"skein.peer_users": 1002})
         client = self.client(server.address, prefix=words[1], folder=folder, arguments={"skein.peer_users": 1001})
         self.assert_both(server, client, "shm$")
