@@ -23,6 +23,8 @@ class OneChannel {
  public:
   explicit OneChannel(Over over) {
     setenv("SKEIN_GRPC", "require", 1);
+    // Under valgrind threads lose their processor for long, which would make them sleep at once for a while.
+    setenv("SKEIN_WAIT_MODE", "poll", 1);
     Require(grpc_transport::Init().ok(), "Init");
     if (over == Over::kSkeinTraced) Require(grpc_transport::TraceCalls(1, nullptr).ok(), "tracing");
     int port = 0;
