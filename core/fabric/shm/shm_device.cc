@@ -72,7 +72,7 @@ absl::Status RehearseShm() {
   constexpr size_t kBytes[] = {64};
   const auto active = std::make_shared<ShmDevice>(ShmOptions());
   const auto passive = std::make_shared<ShmDevice>(ShmOptions());
-  const absl::Status status = TryFabric(active, passive, kBytes).status();
+  absl::Status status = TryFabric(active, passive, kBytes).status();
   if (status.ok()) return status;
   const Fallback why = FallbackOf(status);
   // Whatever step it was, no peer had a part in it.
