@@ -57,6 +57,10 @@ TEST_P(RefusedCallTest, IsFoundOutByTheRehearsalWhichNamesTheReason) {
 }
 
 TEST_P(DispensableCallTest, IsNotMissed) {
+#ifdef __SANITIZE_ADDRESS__
+  // UndefinedBehaviorSanitizer itself asks by a pipe whether memory may be read, and takes a refusal for a no.
+  if (GetParam().name == "pipe2") GTEST_SKIP() << "a sanitizer needs this call";
+#endif
   for (const int error : {EPERM, ENOSYS}) {
     Refused(GetParam().call, error, [] { EXPECT_EQ(RehearseShm(), absl::OkStatus()); });
   }
