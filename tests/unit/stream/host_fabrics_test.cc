@@ -109,8 +109,11 @@ TEST_F(HostFabricsTest, ARefusalInTheMidstOfAConnectionLeavesSharedMemoryAloneFo
 TEST_F(HostFabricsTest, WithFewDescriptorsLeftNothingIsOffered) {
   const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
   for (const int left : {0, 1, 5, 11}) {
-    const DescriptorLimit limit(left);
-    const Fallback why = fabrics->For(route_)[0].why_not;
+    Fallback why;
+    {
+      const DescriptorLimit limit(left);
+      why = fabrics->For(route_)[0].why_not;
+    }
     EXPECT_EQ(why.code, FallbackCode::kResources);
     EXPECT_THAT(why.detail, HasSubstr("ulimit -n"));
   }
