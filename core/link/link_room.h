@@ -62,7 +62,8 @@ class LinkRoom {
   void WakeSleeper();
   // Polls what has arrived, unless somebody does.
   void Drain();
-  // The same, where anything has arrived, and without waiting for another thread that polls.
+  // The same, where anything has arrived. Where a thread waits here, that thread polls; the caretaker's poll is waited
+  // for, for 10 ms at most.
   void PollIfLeftAlone();
 
   // Whether it is known that what is sent by this link gets there.
