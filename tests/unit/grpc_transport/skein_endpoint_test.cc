@@ -63,59 +63,50 @@ class FakeTcp {
   absl::Notification destroyed_;
 };
 
-// One write of the endpoint's owner.
-class Writing {
+// Something that the endpoint's owner asks for, with its slices: it ends once.
+class Operation {
  public:
-  Writing(grpc_endpoint* endpoint, const std::string& bytes) {
+  Operation() {
     grpc_slice_buffer_init(&slices_);
-    grpc_slice_buffer_add(&slices_, grpc_slice_from_copied_buffer(bytes.data(), bytes.size()));
     GRPC_CLOSURE_INIT(&closure_, Done, this, nullptr);
-    grpc_endpoint_write(endpoint, &slices_, &closure_, nullptr, INT_MAX);
-    grpc_core::ExecCtx::Get()->Flush();
   }
-  ~Writing() { grpc_slice_buffer_destroy(&slices_); }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  ~Operation() { grpc_slice_buffer_destroy(&slices_); }
 
   bool IsDone(absl::Duration within) const { return done_.WaitForNotificationWithTimeout(within); }
   const grpc_error_handle& error() const { return error_; }
 
+ protected:
+  grpc_slice_buffer slices_;
+  grpc_closure closure_;
+
  private:
   static void Done(void* arg, grpc_error_handle error) {
-    auto* self = static_cast<Writing*>(arg);
+    auto* self = static_cast<Operation*>(arg);
     self->error_ = std::move(error);
     self->done_.Notify();
   }
 
-  grpc_slice_buffer slices_;
-  grpc_closure closure_;
   grpc_error_handle error_;
   absl::Notification done_;
 };
 
-// One read of the endpoint's owner.
-class Reading {
+class Writing : public Operation {
+ public:
+  Writing(grpc_endpoint* endpoint, const std::string& bytes) {
+    grpc_slice_buffer_add(&slices_, grpc_slice_from_copied_buffer(bytes.data(), bytes.size()));
+    grpc_endpoint_write(endpoint, &slices_, &closure_, nullptr, INT_MAX);
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+};
+
+class Reading : public Operation {
  public:
   explicit Reading(grpc_endpoint* endpoint) {
-    grpc_slice_buffer_init(&slices_);
-    GRPC_CLOSURE_INIT(&closure_, Done, this, nullptr);
     grpc_endpoint_read(endpoint, &slices_, &closure_, /*urgent=*/false, /*min_progress_size=*/1);
     grpc_core::ExecCtx::Get()->Flush();
   }
-  ~Reading() { grpc_slice_buffer_destroy(&slices_); }
-
-  bool IsDone(absl::Duration within) const { return done_.WaitForNotificationWithTimeout(within); }
-  const grpc_error_handle& error() const { return error_; }
-
- private:
-  static void Done(void* arg, grpc_error_handle error) {
-    auto* self = static_cast<Reading*>(arg);
-    self->error_ = std::move(error);
-    self->done_.Notify();
-  }
-
-  grpc_slice_buffer slices_;
-  grpc_closure closure_;
-  grpc_error_handle error_;
-  absl::Notification done_;
 };
 
 // Another thread is polling the link of this stream, as long as the test says so.
