@@ -4,18 +4,18 @@
 // leaves nothing of the kind to its child (daemon() after start-up, a worker of a server that forks before it accepts):
 // the child begins afresh.
 //
-// Why a mark is enough. A thread sets the mark before it uses Skein: before it takes a lock, starts a thread, makes a
-// link. A child has a copy of its parent's memory. That copy breaks no thread's order of stores: while the kernel
-// copies the page tables, a store either still reaches the page that parent and child will share, or waits in its page
-// fault until the copy is complete. So if the child sees a lock taken, or anything else of Skein's changed, it sees the
-// mark, too, as long as the mark was stored first. The fence keeps compiler and processor to that order. A
-// thread that finds the mark set by another thread stores its own changes after that for the same reason.
+// Two marks tell the child. A thread sets both before it uses Skein: before it takes a lock, starts a thread, makes a
+// link. The child inherits one of them, and the kernel clears the other (madvise, MADV_WIPEONFORK). So a process that
+// finds only the first mark set has a parent that used Skein. A handler of pthread_atfork could not tell: a fork that
+// had begun when the parent registered the handler does not run it, and neither does a child made by clone().
 //
-// The thread that sets the mark installs the handler first: a child that is made between the two steps has no mark.
+// Why marks are enough. A child has a copy of its parent's memory. That copy breaks no thread's order of stores: while
+// the kernel copies the page tables, a store either still reaches the page that parent and child will share, or waits
+// in its page fault until the copy is complete. So if the child sees a lock taken, or anything else of Skein's changed,
+// it sees the mark, too, as long as the mark was stored first. The fence keeps compiler and processor to that order. A
+// thread that finds the mark set by another thread stores its own changes after that for the same reason.
 #ifndef SKEIN_CORE_BASE_FORKED_H_
 #define SKEIN_CORE_BASE_FORKED_H_
-
-#include <pthread.h>
 
 #include <atomic>
 
@@ -23,21 +23,26 @@
 
 namespace skein {
 
-inline std::atomic<bool> skein_is_used{false};    // relaxed, with the fence below
-inline std::atomic<bool> in_forked_child{false};  // relaxed: stored while the child has one thread
+// Stored with release order after used_by_this_process, so that no thread sees the first mark alone. Whoever reads this
+// one with acquire order sees the other.
+inline std::atomic<bool> used_by_this_process_or_parent{false};
+
+// In memory that a child finds cleared. Set up before main, or when the library is loaded.
+extern std::atomic<bool>* used_by_this_process;
 
 // A caller is about to use Skein in a way that a child must not find half done. Costs a load; any thread.
 inline void BeginUse() {
-  if (skein_is_used.load(std::memory_order_relaxed)) return;
-  pthread_atfork(nullptr, nullptr, [] {
-    in_forked_child.store(skein_is_used.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  });
-  skein_is_used.store(true, std::memory_order_relaxed);
+  if (used_by_this_process_or_parent.load(std::memory_order_relaxed)) return;
+  used_by_this_process->store(true, std::memory_order_relaxed);
+  used_by_this_process_or_parent.store(true, std::memory_order_release);
   FullFence();
 }
 
-// Whether an ancestor of this process used Skein when this process, or one between them, was forked.
-inline bool InForkedChild() { return in_forked_child.load(std::memory_order_relaxed); }
+// Whether an ancestor of this process used Skein when this process, or one between them, was forked. Any thread.
+inline bool InForkedChild() {
+  return used_by_this_process_or_parent.load(std::memory_order_acquire) &&
+         !used_by_this_process->load(std::memory_order_relaxed);
+}
 
 }  // namespace skein
 
