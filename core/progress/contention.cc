@@ -3,41 +3,56 @@
 #include <algorithm>
 
 namespace skein::progress {
-namespace {
-
-constexpr Clock::rep kFirst = Clock::duration(Contention::kFirstRest).count();
-constexpr Clock::rep kLongest = Clock::duration(Contention::kLongestRest).count();
-
-}  // namespace
 
 bool Contention::MaySpin(Deadline now) {
-  if (free_.load(std::memory_order_relaxed)) return true;
-  if (resting(now)) return false;
-  Clock::rep probe = probe_until_.load(std::memory_order_relaxed);
-  return ToRep(now) >= probe &&
-         probe_until_.compare_exchange_strong(probe, ToRep(now + kProbe), std::memory_order_relaxed);
+  if (!spins_freely() && over(now) && mu_.TryLock()) {
+    if (over(now)) NextState(now);
+    mu_.Unlock();
+  }
+  const State state = state_.load(std::memory_order_relaxed);
+  return state == State::kSpins || state == State::kTriesToSpin;
 }
 
-void Contention::Away(Clock::duration time, Deadline now, int turns) {
-  if (time < kLongAbsence + kTurn * turns) return;
-  if (resting(now)) return;  // many spinners tell of the same absence
-  const Clock::rep since = ToRep(now) - rest_until_.load(std::memory_order_relaxed);
-  const Clock::rep grown = rest_.load(std::memory_order_relaxed) * kGrowth;
-  const Clock::rep rest = std::clamp(grown - since, kFirst, kLongest);
-  rest_.store(rest, std::memory_order_relaxed);
-  yields_.store(0, std::memory_order_relaxed);
-  probe_until_.store(0, std::memory_order_relaxed);
-  free_.store(false, std::memory_order_relaxed);
-  rest_until_.store(ToRep(now) + rest, std::memory_order_relaxed);
+void Contention::Away(Clock::duration time, Deadline now) {
+  if (time < kLongAbsence) return;
+  was_away_.store(true, std::memory_order_relaxed);
+  if (!spins_freely() || !over(now) || !mu_.TryLock()) return;
+  if (spins_freely() && over(now)) NextState(now);
+  mu_.Unlock();
 }
 
-void Contention::CountYield() {
-  if (yields_.fetch_add(1, std::memory_order_relaxed) + 1 >= kEnough) free_.store(true, std::memory_order_relaxed);
+void Contention::NextState(Deadline now) {
+  switch (state_.load(std::memory_order_relaxed)) {
+    case State::kSpins:
+      if (now - since_ > 2 * hold_) hold_ = kFirstHold;  // the last choice is old
+      [[fallthrough]];
+    case State::kSleeps:
+      was_away_.store(false, std::memory_order_relaxed);
+      return Enter(State::kTriesToSpin, kTrial, now);
+    case State::kTriesToSpin:
+      if (!was_away_.load(std::memory_order_relaxed)) return Choose(State::kSpins, now);
+      spinning_ = Rate(now);
+      return Enter(State::kTriesToSleep, kTrial, now);
+    case State::kTriesToSleep:
+      return Choose(Rate(now) < spinning_ ? State::kSpins : State::kSleeps, now);
+  }
 }
 
-void Contention::SpinEnded(Deadline now) {
-  if (free_.load(std::memory_order_relaxed) || resting(now)) return;
-  probe_until_.store(0, std::memory_order_relaxed);
+void Contention::Choose(State choice, Deadline now) {
+  hold_ = choice == choice_ ? std::min<Clock::duration>(hold_ * kGrowth, kLongestHold) : kFirstHold;
+  choice_ = choice;
+  Enter(choice, hold_, now);
+}
+
+void Contention::Enter(State state, Clock::duration time, Deadline now) {
+  since_ = now;
+  arrived_before_ = arrived_();
+  until_.store(ToRep(now + time), std::memory_order_relaxed);
+  state_.store(state, std::memory_order_relaxed);
+}
+
+double Contention::Rate(Deadline now) const {
+  return static_cast<double>(arrived_() - arrived_before_) / std::chrono::duration<double>(now - since_).count();
 }
 
 }  // namespace skein::progress

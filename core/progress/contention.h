@@ -1,65 +1,81 @@
-// Whether others want the processors that this process would spin on: pure, so that a test can set its clock.
+// Whether this process does better by spinning or by sleeping while others want the processors, too. Pure, so that a
+// test can set its clock.
 //
-// A thread that spins lets others run by sched_yield. Where those are threads like itself, the processor is back within
-// microseconds. A program that computes without end keeps it for a whole slice of the scheduler's, milliseconds; so
-// does a cgroup that is out of quota, or a virtual machine's host. The kernel lets a sleeper that is woken go before a
-// program that computes, so beside such programs a thread should sleep and not spin.
+// A thread that spins lets others run by sched_yield. A program that computes without end keeps the processor for a
+// whole slice of the scheduler's, milliseconds; so does a cgroup that is out of quota, or a virtual machine's host. The
+// kernel lets a sleeper that is woken go before such a program. But the peer's busy threads, and this process's own,
+// take slices as long, and beside them spinning pays: a call between spinners costs a fraction of two wake-ups. The
+// absence looks the same from inside. So the process tries both, one after the other, and goes on with what brought
+// more bytes to it.
 //
-//            a long absence                  time is up          enough yields without a long absence
-//   free ---------------------> resting ------------------> probing --------------------------------> free
-//                                  ^                            |
-//                                  +----------------------------+
-//                                        a long absence
+//             a long absence                 kTrial is over, with an absence
+//   spinning ----------------> trying to spin -------------------------------> trying to sleep
+//      ^  ^                      |        ^                                       |       |
+//      |  +-- kTrial is over, ---+        |                                       |       |
+//      |      without an absence          +--- the rest is over --- sleeping <----+       |
+//      |                                                         not fewer bytes          |
+//      +----------------------------- fewer bytes arrived while sleeping -----------------+
 //
-// Beside a program that computes most yields are short all the same: the kernel lets a thread that has slept go first
-// for a while. So a probe needs many. One thread at a time probes, and pays for what it finds with one long absence.
+// Each choice that confirms the last one holds for longer.
 #ifndef SKEIN_CORE_PROGRESS_CONTENTION_H_
 #define SKEIN_CORE_PROGRESS_CONTENTION_H_
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 
+#include "absl/base/thread_annotations.h"
 #include "core/base/deadline.h"
+#include "core/base/mutex.h"
 
 namespace skein::progress {
 
-// Any thread. Its numbers are hints: two threads that come at once may both probe.
+// Any thread. Threads read the state without a lock; the thread that finds the state's time over changes it, and all
+// others go on meanwhile.
 class Contention {
  public:
-  // A spinner that was away from its processor for so long has met a program that computes. Where others spin, too,
-  // each may have had its turn meanwhile, and a turn takes so long.
+  // A spinner was away from its processor for so long: perhaps for a program that computes.
   static constexpr std::chrono::microseconds kLongAbsence{1000};
-  static constexpr std::chrono::microseconds kTurn{50};
-  // How long nobody spins. Each rest is so many times as long as the last one, less the time since that ended.
-  static constexpr std::chrono::milliseconds kFirstRest{10};
-  static constexpr std::chrono::milliseconds kLongestRest{2000};
+  // How long each way is tried: some slices of the scheduler's.
+  static constexpr std::chrono::milliseconds kTrial{20};
+  // How long a choice holds, and so many times as long if it is the same again.
+  static constexpr std::chrono::milliseconds kFirstHold{100};
+  static constexpr std::chrono::milliseconds kLongestHold{2000};
   static constexpr int kGrowth = 4;
-  // Yields of a probe that end the contention, in one spin or in several.
-  static constexpr int kEnough = 100;
-  // A thread that probes for longer does so no longer alone: the kernel may keep it from its processor.
-  static constexpr std::chrono::milliseconds kProbe{20};
 
-  // Whether a spin may begin. True is to be followed by SpinEnded.
+  // `arrived` tells how many bytes have come to this process so far.
+  explicit constexpr Contention(uint64_t (*arrived)()) : arrived_(arrived) {}
+
+  // Whether all threads may spin, and nobody needs to ask again: so a thread need not look at the clock.
+  bool spins_freely() const { return state_.load(std::memory_order_relaxed) == State::kSpins; }
+  // Whether a thread may begin to spin, or go on.
   bool MaySpin(Deadline now);
-  // By a spinner that has been away for `time` until now. `turns`: of other spinners on its processor.
-  void Away(Clock::duration time, Deadline now, int turns);
-  // By a spinner that has let others run, and was not away for long.
-  void Yielded() {
-    if (!free_.load(std::memory_order_relaxed)) CountYield();
-  }
-  void SpinEnded(Deadline now);
-  bool resting(Deadline now) const { return ToRep(now) < rest_until_.load(std::memory_order_relaxed); }
+  // By a spinner that has been away for `time` until now.
+  void Away(Clock::duration time, Deadline now);
 
  private:
-  void CountYield();
+  enum class State : uint8_t { kSpins, kTriesToSpin, kTriesToSleep, kSleeps };
+
+  bool over(Deadline now) const { return ToRep(now) >= until_.load(std::memory_order_relaxed); }
+  void NextState(Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Enter(State state, Clock::duration time, Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Choose(State choice, Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  double Rate(Deadline now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static Clock::rep ToRep(Deadline time) { return time.time_since_epoch().count(); }
 
-  // All relaxed: nothing else is read by their order.
-  std::atomic<bool> free_{true};
-  std::atomic<Clock::rep> rest_{0};         // how long the present or last rest is
-  std::atomic<Clock::rep> rest_until_{0};   // when it ends or has ended
-  std::atomic<Clock::rep> probe_until_{0};  // until then the thread that probes does so alone
-  std::atomic<int> yields_{0};              // of the probe
+  uint64_t (*const arrived_)();
+
+  // Written under mu_, and read without it: hints, so relaxed.
+  std::atomic<State> state_{State::kSpins};
+  std::atomic<Clock::rep> until_{0};  // of kSpins: until then absences do not count
+  std::atomic<bool> was_away_{false};  // a spinner on trial, for long
+
+  Mutex mu_;
+  Deadline since_ ABSL_GUARDED_BY(mu_);                     // when the state began
+  uint64_t arrived_before_ ABSL_GUARDED_BY(mu_) = 0;        // the state began
+  State choice_ ABSL_GUARDED_BY(mu_) = State::kSpins;       // the last one
+  Clock::duration hold_ ABSL_GUARDED_BY(mu_) = kFirstHold;  // of the last choice
+  double spinning_ ABSL_GUARDED_BY(mu_) = 0;                // bytes a second while this trial spun
 };
 
 }  // namespace skein::progress

@@ -2,19 +2,22 @@
 
 #include <sched.h>
 
-#include <atomic>
-
 #include "core/progress/contention.h"
 #include "core/progress/processors.h"
+#include "core/trace/counters.h"
 
 namespace skein::progress {
 namespace {
 
-// Of this process, whatever its threads spin for.
-Contention contention;
-std::atomic<int> spinning = 0;  // relaxed: a hint
+uint64_t BytesReceived() {
+  const trace::CounterSnapshot counters = trace::ReadCounters();
+  uint64_t sum = 0;
+  for (size_t path = 0; path < trace::kPaths; ++path) sum += counters.Value(trace::Counter::kBytesReceived, path);
+  return sum;
+}
 
-int TurnsOfOthers() { return spinning.load(std::memory_order_relaxed) / Processors(); }
+// Of this process, whatever its threads spin for.
+constinit Contention contention(BytesReceived);
 
 }  // namespace
 
@@ -22,23 +25,11 @@ absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
   const absl::Duration longest = budget.Begin();
   if (longest == absl::ZeroDuration() || longest == absl::InfiniteDuration()) return longest;
   // One spinner needs no count of the processors, which may have to read files.
-  const bool may = (spinners == 1 || spinners <= Processors()) && contention.MaySpin(Clock::now());
-  return may ? longest : absl::ZeroDuration();
+  if (spinners > 1 && spinners > Processors()) return absl::ZeroDuration();
+  return contention.spins_freely() || contention.MaySpin(Clock::now()) ? longest : absl::ZeroDuration();
 }
 
-Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer_(budget, yield_after, Clock::now()) {
-  spinning.fetch_add(1, std::memory_order_relaxed);
-}
-
-Spin::~Spin() {
-  spinning.fetch_sub(1, std::memory_order_relaxed);
-  if (pacer_.limited()) contention.SpinEnded(pacer_.now());
-}
-
-void Spin::Away(Deadline since) const {
-  const Clock::duration time = pacer_.now() - since;
-  if (time >= Contention::kLongAbsence) contention.Away(time, pacer_.now(), TurnsOfOthers());
-}
+void Spin::Away(Deadline since) const { contention.Away(pacer_.now() - since, pacer_.now()); }
 
 bool Spin::Paid() {
   const Deadline before = pacer_.now();
@@ -55,9 +46,8 @@ bool Spin::Pass() {
     pacer_.Yielded(Clock::now());
   }
   if (pacer_.sleepless()) return true;
-  if (then == Pacer::Then::kYield) contention.Yielded();
   Away(before);
-  return then != Pacer::Then::kOver && !contention.resting(pacer_.now());
+  return then != Pacer::Then::kOver && (contention.spins_freely() || contention.MaySpin(pacer_.now()));
 }
 
 }  // namespace skein::progress

@@ -3,7 +3,7 @@
 // Where more threads wait than there are processors, the thread that they wait for needs one of theirs. sched_yield
 // costs less than a microsecond, and to sleep and be woken costs twenty: so a spin yields, and only the time in which
 // it has had a processor itself counts against its budget. Beside programs that compute without end a yield costs
-// milliseconds: Contention finds that out, and then nobody spins but threads that never sleep.
+// milliseconds: Contention finds out whether sleeping does better then.
 #ifndef SKEIN_CORE_PROGRESS_SPIN_H_
 #define SKEIN_CORE_PROGRESS_SPIN_H_
 
@@ -55,8 +55,6 @@ class Pacer {
   // How long the last yield took: others had the processor meanwhile.
   Clock::duration given() const { return given_; }
   bool sleepless() const { return budget_ == Clock::duration::max(); }
-  // Whether there is a budget that Contention has been asked for.
-  bool limited() const { return budget_ > Clock::duration::zero() && !sleepless(); }
 
  private:
   void Look(Deadline now) {
@@ -80,10 +78,9 @@ absl::Duration BeginSpin(SpinBudget& budget, int spinners = 1);
 // A spin of this thread's, by the machine's clock and scheduler; after BeginSpin has given it a budget.
 class Spin {
  public:
-  Spin(absl::Duration budget, std::chrono::microseconds yield_after);
+  Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer_(budget, yield_after, Clock::now()) {}
   Spin(const Spin&) = delete;
   Spin& operator=(const Spin&) = delete;
-  ~Spin();
 
   // Now and then. False: it is over.
   bool Pass();

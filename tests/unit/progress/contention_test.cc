@@ -1,7 +1,9 @@
-// Who may spin beside programs that want the processors: by a clock that the test sets.
+// Whether a process spins or sleeps beside others that want the processors: by a clock and a flow of bytes that the test
+// sets.
 #include "core/progress/contention.h"
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -12,126 +14,121 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+uint64_t arrived = 0;
+
 class ContentionTest : public ::testing::Test {
  protected:
-  // A spin that yields `yields` times and is away from its processor for `absence` each time. False: it may not begin.
-  bool SpinWith(Clock::duration absence, int yields = 1, int turns = 0) {
-    if (!contention_.MaySpin(now_)) return false;
-    for (int i = 0; i < yields; ++i) {
-      now_ += absence;
-      contention_.Yielded();
-      contention_.Away(absence, now_, turns);
+  // A process beside others. While it spins, its threads are away from their processor for `absence` every 4 ms.
+  struct World {
+    Clock::duration absence;
+    int spinning;  // bytes that arrive in a millisecond
+    int sleeping;
+  };
+  static constexpr World kIdleMachine{microseconds(20), 1000, 250};
+  static constexpr World kBusyKin{milliseconds(3), 1000, 400};  // the process's own threads, and the peer's
+  static constexpr World kBesideLoops{milliseconds(3), 300, 450};
+
+  // A thread looks each millisecond. Returns how long it could spin.
+  Clock::duration Live(Clock::duration time, const World& world) {
+    Clock::duration spun{};
+    for (const Deadline end = now_ + time; now_ < end; now_ += milliseconds(1)) {
+      const bool spins = contention_.MaySpin(now_);
+      arrived += static_cast<uint64_t>(spins ? world.spinning : world.sleeping);
+      if (!spins) continue;
+      spun += milliseconds(1);
+      if (now_.time_since_epoch() % milliseconds(4) == milliseconds(0)) contention_.Away(world.absence, now_);
     }
-    contention_.SpinEnded(now_);
-    return true;
+    return spun;
   }
-  // When the next spin may begin.
-  Clock::duration TimeToNextSpin() {
+  // For which time the process then goes on as it is, of `most`.
+  Clock::duration UntilItChanges(const World& world, Clock::duration most = std::chrono::minutes(1)) {
     const Deadline begin = now_;
-    while (!contention_.MaySpin(now_)) now_ += milliseconds(1);
-    contention_.SpinEnded(now_);
+    const bool spins = contention_.MaySpin(now_);
+    while (contention_.MaySpin(now_) == spins && now_ - begin < most) Live(milliseconds(1), world);
     return now_ - begin;
   }
-  // Whether any number of threads may.
-  bool IsFree() {
-    const bool is_free = contention_.MaySpin(now_) && contention_.MaySpin(now_);
-    contention_.SpinEnded(now_);
-    return is_free;
-  }
 
-  static constexpr milliseconds kSlice{4};  // of a program that computes
-  static constexpr microseconds kShort{20};
+  static constexpr Clock::duration kTrials = 2 * Contention::kTrial + milliseconds(4);
 
   Deadline now_{std::chrono::hours(1)};
-  Contention contention_;
+  Contention contention_{[] { return arrived; }};
 };
 
-TEST_F(ContentionTest, ThreadsSpinFreelyWhileAbsencesAreShort) {
-  for (int i = 0; i < 1000; ++i) ASSERT_TRUE(SpinWith(kShort)) << i;
-  EXPECT_TRUE(IsFree());
+TEST_F(ContentionTest, WhileAbsencesAreShortAProcessSpinsAndLooksAtNoClock) {
+  EXPECT_EQ(Live(std::chrono::seconds(10), kIdleMachine), std::chrono::seconds(10));
+  EXPECT_TRUE(contention_.spins_freely());
 }
 
-TEST_F(ContentionTest, AfterOneLongAbsenceNobodySpinsForAWhile) {
-  ASSERT_TRUE(SpinWith(kSlice));
+TEST_F(ContentionTest, BesideProgramsThatComputeAProcessSleeps) {
+  Live(kTrials, kBesideLoops);
   EXPECT_FALSE(contention_.MaySpin(now_));
-  EXPECT_EQ(TimeToNextSpin(), Contention::kFirstRest);
+  const auto time = std::chrono::minutes(1);
+  EXPECT_LT(Live(time, kBesideLoops) * 50, time) << "and tries to spin for less than a fiftieth of its time";
 }
 
-TEST_F(ContentionTest, RestsGrowWhileProbesFailUpToALimit) {
+TEST_F(ContentionTest, BesideItsOwnBusyThreadsAProcessSpins) {
+  Live(kTrials, kBusyKin);
+  EXPECT_TRUE(contention_.spins_freely());
+  const auto time = std::chrono::minutes(1);
+  EXPECT_LT((time - Live(time, kBusyKin)) * 50, time) << "and tries to sleep for less than a fiftieth of its time";
+}
+
+TEST_F(ContentionTest, WhereNeitherBringsMoreTheProcessSleeps) {
+  Live(kTrials, {milliseconds(3), 10, 10});
+  EXPECT_FALSE(contention_.MaySpin(now_));
+  Live(std::chrono::seconds(10), {milliseconds(3), 0, 0});
+  EXPECT_FALSE(contention_.spins_freely());
+}
+
+TEST_F(ContentionTest, OneAbsenceByChanceCostsNoSleep) {
+  contention_.Away(milliseconds(3), now_);
+  EXPECT_FALSE(contention_.spins_freely()) << "the process tries to spin";
+  EXPECT_EQ(Live(std::chrono::seconds(10), kIdleMachine), std::chrono::seconds(10));
+  EXPECT_TRUE(contention_.spins_freely());
+}
+
+TEST_F(ContentionTest, WhenTheProgramsHaveEndedTheProcessSpinsAfterItsRest) {
+  Live(std::chrono::minutes(1), kBesideLoops);
+  EXPECT_LE(UntilItChanges(kIdleMachine), Contention::kLongestHold + Contention::kTrial);
+  EXPECT_EQ(Live(std::chrono::seconds(10), kIdleMachine), std::chrono::seconds(10));
+}
+
+TEST_F(ContentionTest, WhenProgramsBeginToComputeTheProcessSleepsSoon) {
+  Live(std::chrono::minutes(1), kBusyKin);
+  const Clock::duration spun = Live(std::chrono::seconds(20), kBesideLoops);
+  EXPECT_LT(spun, Contention::kLongestHold + milliseconds(500));
+}
+
+TEST_F(ContentionTest, AChoiceThatIsConfirmedHoldsForLonger) {
   std::vector<Clock::duration> rests;
-  for (int i = 0; i < 8; ++i) {
-    ASSERT_TRUE(SpinWith(kSlice));
-    rests.push_back(TimeToNextSpin());
+  for (int i = 0; i < 6; ++i) {
+    while (contention_.MaySpin(now_)) Live(milliseconds(1), kBesideLoops);
+    rests.push_back(UntilItChanges(kBesideLoops));
   }
-  EXPECT_EQ(rests.front(), Contention::kFirstRest);
-  EXPECT_EQ(rests.back(), Contention::kLongestRest);
+  EXPECT_EQ(rests.front(), Contention::kTrial + Contention::kFirstHold);
+  EXPECT_EQ(rests.back(), Contention::kTrial + Contention::kLongestHold);
   EXPECT_TRUE(std::is_sorted(rests.begin(), rests.end()));
 }
 
-TEST_F(ContentionTest, BesideAProgramThatComputesForeverProbesTakeLessThanAHundredthOfTheTime) {
-  Clock::duration probing{};
-  const Deadline begin = now_;
-  while (now_ - begin < std::chrono::minutes(1)) {
-    // Most yields of a probe are short.
-    if (SpinWith(kShort, 10)) {
-      SpinWith(kSlice);
-      probing += kSlice;
-    }
-    now_ += milliseconds(1);
-  }
-  EXPECT_LT(probing * 100, now_ - begin);
-}
-
-TEST_F(ContentionTest, AFewShortYieldsProveNothing) {
-  ASSERT_TRUE(SpinWith(kSlice));
-  now_ += Contention::kFirstRest;
-  ASSERT_TRUE(SpinWith(kShort, Contention::kEnough - 1));
-  EXPECT_FALSE(IsFree());
-  ASSERT_TRUE(SpinWith(kSlice));
+TEST_F(ContentionTest, LongAfterTheLastTrialTheProcessJudgesAfresh) {
+  Live(std::chrono::minutes(1), kBusyKin);
+  Live(std::chrono::hours(1), kIdleMachine);
+  Live(kTrials, kBesideLoops);
   EXPECT_FALSE(contention_.MaySpin(now_));
+  EXPECT_LE(UntilItChanges(kBesideLoops), Contention::kFirstHold);
 }
 
-TEST_F(ContentionTest, WhenTheProgramHasEndedAllSpinAgainAfterOneProbe) {
-  for (int i = 0; i < 8; ++i) {
-    SpinWith(kSlice);
-    TimeToNextSpin();
+TEST_F(ContentionTest, AnyNumberOfThreadsMayAskAtOnce) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this, now = now_]() mutable {
+      for (int step = 0; step < 20'000; ++step, now += microseconds(500)) {
+        if (contention_.MaySpin(now)) contention_.Away(milliseconds(3), now);
+      }
+    });
   }
-  for (int i = 0; i < Contention::kEnough / 10; ++i) ASSERT_TRUE(SpinWith(kShort, 10));
-  EXPECT_TRUE(IsFree());
-}
-
-TEST_F(ContentionTest, LongAfterItThereIsAFirstRestAgain) {
-  for (int i = 0; i < 8; ++i) {
-    SpinWith(kSlice);
-    TimeToNextSpin();
-  }
-  ASSERT_TRUE(SpinWith(kShort, Contention::kEnough));
-  now_ += Contention::kGrowth * Contention::kLongestRest;
-  ASSERT_TRUE(SpinWith(kSlice));
-  EXPECT_EQ(TimeToNextSpin(), Contention::kFirstRest);
-}
-
-TEST_F(ContentionTest, AfterARestOneThreadAtATimeProbes) {
-  ASSERT_TRUE(SpinWith(kSlice));
-  now_ += Contention::kFirstRest;
-  EXPECT_TRUE(contention_.MaySpin(now_));
-  EXPECT_FALSE(contention_.MaySpin(now_));
-  contention_.SpinEnded(now_);
-  EXPECT_TRUE(contention_.MaySpin(now_)) << "the first has ended its spin";
-  EXPECT_FALSE(contention_.MaySpin(now_ + Contention::kProbe - microseconds(1)));
-  EXPECT_TRUE(contention_.MaySpin(now_ + Contention::kProbe)) << "the kernel keeps the second from its processor";
-}
-
-TEST_F(ContentionTest, TheSameAbsenceToldOfByManyThreadsCountsOnce) {
-  for (int i = 0; i < 16; ++i) contention_.Away(kSlice, now_ + microseconds(i), 0);
-  EXPECT_EQ(TimeToNextSpin(), Contention::kFirstRest);
-}
-
-TEST_F(ContentionTest, AmongManySpinnersATurnTakesLonger) {
-  ASSERT_TRUE(SpinWith(milliseconds(2), 1, /*turns=*/64));
-  EXPECT_TRUE(IsFree());
-  ASSERT_TRUE(SpinWith(milliseconds(2), 1, /*turns=*/8));
-  EXPECT_FALSE(contention_.MaySpin(now_));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(contention_.spins_freely()) << "no byte has arrived either way";
 }
 
 }  // namespace
