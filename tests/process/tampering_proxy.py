@@ -77,7 +77,8 @@ class PlainProxy(NegotiationProxy):
 
 
 class TamperingProxy(NegotiationProxy):
-    """Flips bits of either the offer or the answer."""
+    """Flips bits of either the offer or the answer. Spares the lengths of HTTP/2 frames: gRPC would wait for the rest of
+    a frame, and the call for its deadline, as over TCP."""
 
     def __init__(self, server_port, seed):
         self._rng = random.Random(seed)
@@ -89,8 +90,21 @@ class TamperingProxy(NegotiationProxy):
     def _flip(self, data):
         data = bytearray(data)
         for _ in range(self._rng.choice((1, 1, 2, 8))):
-            data[self._rng.randrange(len(data))] ^= 1 << self._rng.randrange(8)
+            data[self._rng.choice(_changeable(data))] ^= 1 << self._rng.randrange(8)
         return bytes(data)
+
+
+def _changeable(data):
+    """The places of the bytes that a flip may change."""
+    places = list(range(len(data)))
+    if data[0] == MAGIC:
+        return places
+    at = 0
+    while at < len(data):
+        end = at + HTTP2_HEADER + int.from_bytes(data[at : at + 3], "big")
+        del places[places.index(at) : places.index(at) + 3]
+        at = end
+    return places
 
 
 class VersionProxy(NegotiationProxy):
