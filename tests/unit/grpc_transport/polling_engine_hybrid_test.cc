@@ -28,34 +28,26 @@ class PollingEngineHybridTest : public PollsetTest {
     });
   }
   enum class OneMore { kSlept, kSpun, kOthersDidNotSpin };
-  // What this thread does when it waits while as many spin as the processors can serve. On a busy machine the others
-  // rightly end their spins, and nothing is learnt.
+  // What this thread does when it waits while so many wait that the processors can serve no more spinners. On a busy
+  // machine the others rightly do not spin, and nothing is learnt.
   OneMore WaitWithTheOthers() {
     constexpr int kMostMs = 500;
-    std::vector<std::thread> waiters;
-    for (size_t i = 0; i < kPerProcessor * progress::Processors(); ++i) {
-      waiters.emplace_back([this] { WorkFor(kMostMs); });
-    }
+    const size_t others = kPerProcessor * progress::Processors();
+    source_->Forget();
     const absl::Time end = absl::Now() + absl::Milliseconds(kMostMs);
+    std::vector<std::thread> waiters;
+    for (size_t i = 0; i < others; ++i) {
+      waiters.emplace_back([this] { WorkFor(kMostMs); });
+      while (source_->pollers().size() <= i && absl::Now() < end) std::this_thread::yield();
+    }
     OneMore result = OneMore::kOthersDidNotSpin;
-    if (AllSpin(waiters.size(), end)) {
-      source_->Forget();
+    if (source_->pollers().size() == others) {
       WorkFor(20);
       const bool slept = !source_->pollers().contains(std::this_thread::get_id());
-      // Nobody has ended its spin meanwhile, and so made room for this thread.
-      if (AllSpin(waiters.size(), end)) result = slept ? OneMore::kSlept : OneMore::kSpun;
+      if (absl::Now() < end) result = slept ? OneMore::kSlept : OneMore::kSpun;  // the others still wait
     }
     for (std::thread& waiter : waiters) waiter.join();
     return result;
-  }
-  // Forgets who has polled, and waits until so many threads do.
-  bool AllSpin(size_t threads, absl::Time end) {
-    source_->Forget();
-    while (source_->pollers().size() < threads) {
-      if (absl::Now() >= end) return false;
-      std::this_thread::yield();
-    }
-    return true;
   }
   void WorkFor(int ms) {
     ExecCtx exec_ctx;
@@ -88,7 +80,7 @@ TEST_F(PollingEngineHybridTest, OneMoreThanTheProcessorsCanServeSleepsAtOnce) {
   OneMore result = OneMore::kOthersDidNotSpin;
   for (int attempts = 0; attempts < 20 && result == OneMore::kOthersDidNotSpin; ++attempts) result = WaitWithTheOthers();
   set_.EndSleep();
-  if (result == OneMore::kOthersDidNotSpin) GTEST_SKIP() << "others want the processors: nobody spins for long";
+  if (result == OneMore::kOthersDidNotSpin) GTEST_SKIP() << "others want the processors";
   EXPECT_EQ(result, OneMore::kSlept);
 }
 
