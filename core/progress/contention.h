@@ -67,7 +67,7 @@ class Contention {
 
   // Written under mu_, and read without it: hints, so relaxed.
   std::atomic<State> state_{State::kSpins};
-  std::atomic<Clock::rep> until_{0};  // of kSpins: until then absences do not count
+  std::atomic<Clock::rep> until_{0};   // of kSpins: until then absences do not count
   std::atomic<bool> was_away_{false};  // a spinner on trial, for long
 
   Mutex mu_;

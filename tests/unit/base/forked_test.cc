@@ -61,8 +61,8 @@ TEST(ForkedTest, AChildThatUsesSkeinItselfMarksItsOwnChildrenOnly) {
   EXPECT_EQ(InChild(use), 1);
 }
 
-// The first use of Skein falls between a fork's beginning and the copy of the memory. glibc runs no handler for the child
-// that was registered so late.
+// The first use of Skein falls between a fork's beginning and the copy of the memory. glibc runs no handler for the
+// child that was registered so late.
 TEST(ForkedTest, AUseThatBeginsDuringAForkMarksTheChild) {
   const auto use = [] {
     pthread_atfork(BeginUse, nullptr, nullptr);

@@ -1,5 +1,5 @@
-// Whether a process spins or sleeps beside others that want the processors: by a clock and a flow of bytes that the test
-// sets.
+// Whether a process spins or sleeps beside others that want the processors: by a clock and a flow of bytes that the
+// test sets.
 #include "core/progress/contention.h"
 
 #include <algorithm>
