@@ -36,8 +36,11 @@ class Contention {
  public:
   // A spinner was away from its processor for so long: perhaps for a program that computes.
   static constexpr std::chrono::microseconds kLongAbsence{1000};
-  // How long each way is tried: some slices of the scheduler's.
+  // How long each way is tried: some slices of the scheduler's. Longer where spinners are away for longer, so that
+  // neither trial falls between two absences: a cgroup that is out of quota stands still for most of 100 ms.
   static constexpr std::chrono::milliseconds kTrial{20};
+  static constexpr std::chrono::milliseconds kLongestTrial{400};
+  static constexpr int kAbsences = 4;
   // How long a choice holds, and so many times as long if it is the same again.
   static constexpr std::chrono::milliseconds kFirstHold{100};
   static constexpr std::chrono::milliseconds kLongestHold{2000};
@@ -58,6 +61,8 @@ class Contention {
 
   bool over(Deadline now) const { return ToRep(now) >= until_.load(std::memory_order_relaxed); }
   void NextState(Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Clock::duration TimeToTry() const;
+  void EndSpinning(Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Enter(State state, Clock::duration time, Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Choose(State choice, Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   double Rate(Deadline now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -67,15 +72,16 @@ class Contention {
 
   // Written under mu_, and read without it: hints, so relaxed.
   std::atomic<State> state_{State::kSpins};
-  std::atomic<Clock::rep> until_{0};   // of kSpins: until then absences do not count
-  std::atomic<bool> was_away_{false};  // a spinner on trial, for long
+  std::atomic<Clock::rep> until_{0};    // of kSpins: until then absences do not count
+  std::atomic<Clock::rep> longest_{0};  // absence since the last trial began; of two at once one may not count
 
   Mutex mu_;
   Deadline since_ ABSL_GUARDED_BY(mu_);                     // when the state began
   uint64_t arrived_before_ ABSL_GUARDED_BY(mu_) = 0;        // the state began
   State choice_ ABSL_GUARDED_BY(mu_) = State::kSpins;       // the last one
   Clock::duration hold_ ABSL_GUARDED_BY(mu_) = kFirstHold;  // of the last choice
-  double spinning_ ABSL_GUARDED_BY(mu_) = 0;                // bytes a second while this trial spun
+  Clock::duration trial_ ABSL_GUARDED_BY(mu_) = kTrial;     // how long the last one was to take, either way
+  double spinning_ ABSL_GUARDED_BY(mu_) = 0;                // bytes a second while it spun
 };
 
 }  // namespace skein::progress

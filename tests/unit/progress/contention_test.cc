@@ -118,6 +118,41 @@ TEST_F(ContentionTest, LongAfterTheLastTrialTheProcessJudgesAfresh) {
   EXPECT_LE(UntilItChanges(kBesideLoops), Contention::kFirstHold);
 }
 
+// A cgroup runs for 30 ms of each 100. What it moves in that time depends on how it waits.
+TEST_F(ContentionTest, InAGroupWithAQuotaATrialCoversWholePeriods) {
+  const auto live = [this](Clock::duration time, int spinning, int sleeping) {
+    Clock::duration spun{};
+    for (const Deadline end = now_ + time; now_ < end; now_ += milliseconds(1)) {
+      if (now_.time_since_epoch() % milliseconds(100) >= milliseconds(30)) continue;
+      const bool spins = contention_.MaySpin(now_);
+      if (spins && now_.time_since_epoch() % milliseconds(100) == milliseconds(0))
+        contention_.Away(milliseconds(70), now_);
+      arrived += static_cast<uint64_t>(spins ? spinning : sleeping);
+      if (spins) spun += milliseconds(1);
+    }
+    return spun;
+  };
+  const auto time = std::chrono::minutes(1);
+  EXPECT_GT(live(time, 1000, 700) * 100, time * 30 * 75 / 100) << "spinning moves more";
+  live(std::chrono::seconds(10), 700, 1000);
+  EXPECT_LT(live(time, 700, 1000) * 100, time * 30 * 25 / 100) << "sleeping moves more";
+}
+
+TEST_F(ContentionTest, APauseOfAMinuteMakesNoTrialLong) {
+  contention_.Away(std::chrono::minutes(1), now_);
+  contention_.Away(std::chrono::minutes(1), now_);
+  Live(2 * Contention::kLongestTrial + milliseconds(10), kBusyKin);
+  EXPECT_TRUE(contention_.spins_freely());
+}
+
+TEST_F(ContentionTest, ATrialThatNobodyEndedMakesTheNextNoLonger) {
+  contention_.Away(milliseconds(3), now_);
+  contention_.Away(milliseconds(3), now_);
+  now_ += std::chrono::hours(1);
+  EXPECT_FALSE(contention_.MaySpin(now_)) << "the process tries to sleep";
+  EXPECT_LE(UntilItChanges(kBusyKin), Contention::kTrial + Contention::kFirstHold);
+}
+
 TEST_F(ContentionTest, AnyNumberOfThreadsMayAskAtOnce) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
