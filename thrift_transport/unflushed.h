@@ -1,7 +1,8 @@
-// What has been written to a connection and not flushed: a message is many small writes, and then a flush.
+// The bytes that a program has written to a connection and not flushed: a message is many small writes, and then a
+// flush.
 //
-// A program that does not flush, as over TCP it need not, is found out by the caretaker: what has lain for a moment is
-// sent, and from then on each write at once, until the program flushes again.
+// Over TCP a program need not flush. The caretaker finds such a program out: it sends bytes that have lain for a
+// moment. From then on each write goes at once, until the program flushes again.
 #ifndef SKEIN_THRIFT_TRANSPORT_UNFLUSHED_H_
 #define SKEIN_THRIFT_TRANSPORT_UNFLUSHED_H_
 

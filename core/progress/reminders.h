@@ -1,5 +1,5 @@
-// What is to be done a moment later, unless it has become needless by then. A caretaker's thread does it: a timer is
-// one more source of its.
+// Work for a moment later, unless it has become needless by then. A caretaker's thread does it: the timer is one more
+// of the caretaker's sources.
 #ifndef SKEIN_CORE_PROGRESS_REMINDERS_H_
 #define SKEIN_CORE_PROGRESS_REMINDERS_H_
 
@@ -25,7 +25,7 @@ class Reminder {
 // Any thread. Lock: mu_, a leaf, held over the timer's system call.
 class Reminders final : public Source {
  public:
-  // Each moment in which anybody is to be reminded costs a system call and a wake-up.
+  // A moment with a reminder costs one system call and one wake-up, however many reminders it has.
   static constexpr std::chrono::milliseconds kMoment{5};
 
   Reminders();
