@@ -9,16 +9,21 @@
 namespace skein {
 namespace {
 
-// For a kernel, or a sandbox, that does not clear memory in children: the child clears this one itself.
+// Some kernels and sandboxes do not clear memory in children. There a handler in the child clears this mark.
 constinit std::atomic<bool> cleared_by_handler{false};
 
-// Before main, or in dlopen: the caller has one thread, or none that uses Skein. The memory stays for ever.
-__attribute__((constructor)) void SetUp() {
+// QEMU's user mode takes any advice and follows none: the kernel refuses one that does not exist.
+bool IsClearedInChildren(void* page, size_t size) {
+  constexpr int kNoAdvice = -1;
+  return madvise(page, size, MADV_WIPEONFORK) == 0 && madvise(page, size, kNoAdvice) != 0;
+}
+
+// Ahead of all other constructors, or in dlopen: no other thread uses Skein yet. The memory stays for ever.
+__attribute__((constructor(101))) void SetUp() {
   const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (page != MAP_FAILED && madvise(page, size, MADV_WIPEONFORK) == 0) {
-    // Another constructor may have begun to use Skein.
-    used_by_this_process = new (page) std::atomic<bool>(cleared_by_handler.load(std::memory_order_relaxed));
+  if (page != MAP_FAILED && IsClearedInChildren(page, size)) {
+    used_by_this_process = new (page) std::atomic<bool>(false);
     return;
   }
   if (page != MAP_FAILED) munmap(page, size);

@@ -6,7 +6,7 @@
 //
 // Two marks tell the child. A thread sets both before it uses Skein: before it takes a lock, starts a thread, makes a
 // link. The child inherits one of them, and the kernel clears the other (madvise, MADV_WIPEONFORK). So a process that
-// finds only the first mark set has a parent that used Skein. A handler of pthread_atfork could not tell: a fork that
+// finds the inherited mark alone has a parent that used Skein. A handler of pthread_atfork could not tell: a fork that
 // had begun when the parent registered the handler does not run it, and neither does a child made by clone().
 //
 // Why marks are enough. A child has a copy of its parent's memory. That copy breaks no thread's order of stores: while
@@ -23,8 +23,9 @@
 
 namespace skein {
 
-// Stored with release order after used_by_this_process, so that no thread sees the first mark alone. Whoever reads this
-// one with acquire order sees the other.
+// Stored with release order after used_by_this_process. A thread that reads this mark with acquire order sees the other
+// one, too: no thread of this process sees this mark alone. Both marks have one visibility, hidden: a second copy of
+// this library in the process has marks of its own.
 inline std::atomic<bool> used_by_this_process_or_parent{false};
 
 // In memory that a child finds cleared. Set up before main, or when the library is loaded.

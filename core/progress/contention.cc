@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace skein::progress {
+namespace {
+
+Clock::duration TrialFor(Clock::duration longest_absence) {
+  return std::clamp<Clock::duration>(Contention::kAbsences * longest_absence, Contention::kTrial,
+                                     Contention::kLongestTrial);
+}
+
+}  // namespace
 
 bool Contention::MaySpin(Deadline now) {
   if (!spins_freely() && over(now) && mu_.TryLock()) {
@@ -14,9 +22,9 @@ bool Contention::MaySpin(Deadline now) {
 }
 
 void Contention::Away(Clock::duration time, Deadline now) {
-  if (time < kLongAbsence) return;
+  if (time < kLongAbsence || (spins_freely() && !over(now))) return;
   if (time.count() > longest_.load(std::memory_order_relaxed)) longest_.store(time.count(), std::memory_order_relaxed);
-  if (!spins_freely() || !over(now) || !mu_.TryLock()) return;
+  if (!spins_freely() || !mu_.TryLock()) return;
   if (spins_freely() && over(now)) NextState(now);
   mu_.Unlock();
 }
@@ -25,30 +33,32 @@ void Contention::NextState(Deadline now) {
   switch (state_.load(std::memory_order_relaxed)) {
     case State::kSpins:
       if (now - since_ > 2 * hold_) hold_ = kFirstHold;  // the last choice is old
-      trial_ = TimeToTry();
+      trial_ = TrialFor(longest());
       [[fallthrough]];
     case State::kSleeps:
-      longest_.store(0, std::memory_order_relaxed);
       return Enter(State::kTriesToSpin, trial_, now);
     case State::kTriesToSpin:
       return EndSpinning(now);
     case State::kTriesToSleep:
-      return Choose(Rate(now) < spinning_ ? State::kSpins : State::kSleeps, now);
+      return Choose(Better(Rate(now)), now);
   }
 }
 
-// By the longest absence of late.
-Clock::duration Contention::TimeToTry() const {
-  const Clock::duration longest(longest_.load(std::memory_order_relaxed));
-  return std::clamp<Clock::duration>(kAbsences * longest, kTrial, kLongestTrial);
-}
-
 void Contention::EndSpinning(Deadline now) {
-  if (longest_.load(std::memory_order_relaxed) == 0) return Choose(State::kSpins, now);
-  trial_ = TimeToTry();
-  if (now < since_ + trial_) return until_.store(ToRep(since_ + trial_), std::memory_order_relaxed);
+  const Clock::duration tried = now - since_;
+  const bool was_away = longest() > Clock::duration::zero();
+  trial_ = std::max(TrialFor(longest()), std::min<Clock::duration>(tried, kPeriod));
+  const Clock::duration wanted = was_away ? trial_ : kPeriod;
+  if (tried < wanted) return until_.store(ToRep(since_ + wanted), std::memory_order_relaxed);
+  if (!was_away) return Enter(State::kSpins, kFirstHold, now);  // there was nothing to compare
   spinning_ = Rate(now);
   Enter(State::kTriesToSleep, trial_, now);
+}
+
+// Nothing has arrived either way where a process only reads and writes its peer's memory: then the last choice stands.
+Contention::State Contention::Better(double sleeping) const {
+  if (spinning_ == 0 && sleeping == 0) return choice_;
+  return spinning_ > kClearly * sleeping ? State::kSpins : State::kSleeps;
 }
 
 void Contention::Choose(State choice, Deadline now) {
@@ -60,6 +70,7 @@ void Contention::Choose(State choice, Deadline now) {
 void Contention::Enter(State state, Clock::duration time, Deadline now) {
   since_ = now;
   arrived_before_ = arrived_();
+  longest_.store(0, std::memory_order_relaxed);
   until_.store(ToRep(now + time), std::memory_order_relaxed);
   state_.store(state, std::memory_order_relaxed);
 }

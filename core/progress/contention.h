@@ -8,15 +8,16 @@
 // absence looks the same from inside. So the process tries both, one after the other, and goes on with what brought
 // more bytes to it.
 //
-//             a long absence                 kTrial is over, with an absence
-//   spinning ----------------> trying to spin -------------------------------> trying to sleep
-//      ^  ^                      |        ^                                       |       |
-//      |  +-- kTrial is over, ---+        |                                       |       |
-//      |      without an absence          +--- the rest is over --- sleeping <----+       |
-//      |                                                         not fewer bytes          |
-//      +----------------------------- fewer bytes arrived while sleeping -----------------+
+//             a long absence                 time is up, with an absence
+//   spinning ----------------> trying to spin ----------------------------> trying to sleep
+//      ^  ^                      |        ^                                    |       |
+//      |  +---- time is up, -----+        |                                    |       |
+//      |      without an absence          +--- time is up --- sleeping <-------+       |
+//      |                                                    no clear difference        |
+//      +------------------------- clearly more bytes arrived while spinning -----------+
 //
-// Each choice that confirms the last one holds for longer.
+// A choice that confirms the last one holds for longer. The process sees bytes, not latency: where traffic comes at a
+// pace of its own, either way brings as much, and the process sleeps.
 #ifndef SKEIN_CORE_PROGRESS_CONTENTION_H_
 #define SKEIN_CORE_PROGRESS_CONTENTION_H_
 
@@ -30,17 +31,20 @@
 
 namespace skein::progress {
 
-// Any thread. Threads read the state without a lock; the thread that finds the state's time over changes it, and all
-// others go on meanwhile.
+// Any thread. Threads read the state without a lock. A thread that finds the state's time over changes the state; the
+// others go on meanwhile. Lock: mu_, never waited for; `arrived` is called with it.
 class Contention {
  public:
   // A spinner was away from its processor for so long: perhaps for a program that computes.
   static constexpr std::chrono::microseconds kLongAbsence{1000};
-  // How long each way is tried: some slices of the scheduler's. Longer where spinners are away for longer, so that
-  // neither trial falls between two absences: a cgroup that is out of quota stands still for most of 100 ms.
+  // How long each way is tried: some slices of the scheduler's, and several of the longest absences. Without an absence
+  // the process goes on trying to spin for a period of cgroups' quotas, in each of which a group stands still once.
   static constexpr std::chrono::milliseconds kTrial{20};
+  static constexpr std::chrono::milliseconds kPeriod{100};
   static constexpr std::chrono::milliseconds kLongestTrial{400};
   static constexpr int kAbsences = 4;
+  // Spinning is worth its processor time only if it brings so many times as many bytes.
+  static constexpr double kClearly = 1.1;
   // How long a choice holds, and so many times as long if it is the same again.
   static constexpr std::chrono::milliseconds kFirstHold{100};
   static constexpr std::chrono::milliseconds kLongestHold{2000};
@@ -49,7 +53,7 @@ class Contention {
   // `arrived` tells how many bytes have come to this process so far.
   explicit constexpr Contention(uint64_t (*arrived)()) : arrived_(arrived) {}
 
-  // Whether all threads may spin, and nobody needs to ask again: so a thread need not look at the clock.
+  // All threads may spin, and none has to look at the clock to ask.
   bool spins_freely() const { return state_.load(std::memory_order_relaxed) == State::kSpins; }
   // Whether a thread may begin to spin, or go on.
   bool MaySpin(Deadline now);
@@ -59,10 +63,11 @@ class Contention {
  private:
   enum class State : uint8_t { kSpins, kTriesToSpin, kTriesToSleep, kSleeps };
 
+  Clock::duration longest() const { return Clock::duration(longest_.load(std::memory_order_relaxed)); }
   bool over(Deadline now) const { return ToRep(now) >= until_.load(std::memory_order_relaxed); }
   void NextState(Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Clock::duration TimeToTry() const;
   void EndSpinning(Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  State Better(double sleeping) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Enter(State state, Clock::duration time, Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Choose(State choice, Deadline now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   double Rate(Deadline now) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -70,10 +75,10 @@ class Contention {
 
   uint64_t (*const arrived_)();
 
-  // Written under mu_, and read without it: hints, so relaxed.
+  // Read without a lock: hints, so relaxed. Written under mu_, but for longest_.
   std::atomic<State> state_{State::kSpins};
   std::atomic<Clock::rep> until_{0};    // of kSpins: until then absences do not count
-  std::atomic<Clock::rep> longest_{0};  // absence since the last trial began; of two at once one may not count
+  std::atomic<Clock::rep> longest_{0};  // absence in this state; if two threads store at once, the shorter may win
 
   Mutex mu_;
   Deadline since_ ABSL_GUARDED_BY(mu_);                     // when the state began

@@ -3,6 +3,8 @@
 #include "core/progress/contention.h"
 
 #include <algorithm>
+#include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -14,7 +16,7 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-uint64_t arrived = 0;
+std::atomic<uint64_t> arrived = 0;
 
 class ContentionTest : public ::testing::Test {
  protected:
@@ -51,7 +53,7 @@ class ContentionTest : public ::testing::Test {
   static constexpr Clock::duration kTrials = 2 * Contention::kTrial + milliseconds(4);
 
   Deadline now_{std::chrono::hours(1)};
-  Contention contention_{[] { return arrived; }};
+  Contention contention_{[] { return arrived.load(); }};
 };
 
 TEST_F(ContentionTest, WhileAbsencesAreShortAProcessSpinsAndLooksAtNoClock) {
@@ -118,25 +120,60 @@ TEST_F(ContentionTest, LongAfterTheLastTrialTheProcessJudgesAfresh) {
   EXPECT_LE(UntilItChanges(kBesideLoops), Contention::kFirstHold);
 }
 
-// A cgroup runs for 30 ms of each 100. What it moves in that time depends on how it waits.
-TEST_F(ContentionTest, InAGroupWithAQuotaATrialCoversWholePeriods) {
-  const auto live = [this](Clock::duration time, int spinning, int sleeping) {
+TEST_F(ContentionTest, AnAbsenceOfAMillisecondIsLong) {
+  contention_.Away(Contention::kLongAbsence - microseconds(1), now_);
+  EXPECT_TRUE(contention_.spins_freely());
+  contention_.Away(Contention::kLongAbsence, now_);
+  EXPECT_FALSE(contention_.spins_freely());
+}
+
+TEST_F(ContentionTest, ALongAbsenceDuringATrialMakesTheTrialLonger) {
+  contention_.Away(milliseconds(3), now_);
+  contention_.Away(milliseconds(70), now_);
+  contention_.Away(milliseconds(3), now_);
+  EXPECT_EQ(UntilItChanges({microseconds(20), 10, 10}), Contention::kAbsences * milliseconds(70));
+}
+
+TEST_F(ContentionTest, WhereNoByteArrivesTheLastChoiceStands) {
+  contention_.Away(milliseconds(3), now_);
+  Live(2 * kTrials, {milliseconds(3), 0, 0});
+  EXPECT_TRUE(contention_.spins_freely());
+  Live(Contention::kLongestHold, kBesideLoops);
+  while (contention_.MaySpin(now_)) Live(milliseconds(1), kBesideLoops);
+  Live(std::chrono::minutes(1), {milliseconds(3), 0, 0});
+  EXPECT_FALSE(contention_.spins_freely());
+}
+
+// A cgroup runs for a part of each 100 ms. What it moves in that time depends on how it waits.
+class ContentionQuotaTest : public ContentionTest, public ::testing::WithParamInterface<milliseconds> {
+ protected:
+  // Returns the share of its running time in which the process spins.
+  double LiveInGroup(Clock::duration time, int spinning, int sleeping) {
     Clock::duration spun{};
+    bool spins = false;
     for (const Deadline end = now_ + time; now_ < end; now_ += milliseconds(1)) {
-      if (now_.time_since_epoch() % milliseconds(100) >= milliseconds(30)) continue;
-      const bool spins = contention_.MaySpin(now_);
-      if (spins && now_.time_since_epoch() % milliseconds(100) == milliseconds(0))
-        contention_.Away(milliseconds(70), now_);
+      const auto in_period = now_.time_since_epoch() % kPeriod;
+      if (in_period >= GetParam()) continue;
+      if (spins && in_period == milliseconds(0)) contention_.Away(kPeriod - GetParam(), now_);
+      spins = contention_.MaySpin(now_);
       arrived += static_cast<uint64_t>(spins ? spinning : sleeping);
       if (spins) spun += milliseconds(1);
     }
-    return spun;
-  };
+    return std::chrono::duration<double>(spun) / (std::chrono::duration<double>(GetParam()) * (time / kPeriod));
+  }
+  static constexpr milliseconds kPeriod{100};
+};
+
+TEST_P(ContentionQuotaTest, ATrialCoversWholePeriods) {
   const auto time = std::chrono::minutes(1);
-  EXPECT_GT(live(time, 1000, 700) * 100, time * 30 * 75 / 100) << "spinning moves more";
-  live(std::chrono::seconds(10), 700, 1000);
-  EXPECT_LT(live(time, 700, 1000) * 100, time * 30 * 25 / 100) << "sleeping moves more";
+  EXPECT_GT(LiveInGroup(time, 1000, 700), 0.7) << "spinning moves more";
+  LiveInGroup(std::chrono::seconds(10), 700, 1000);
+  EXPECT_LT(LiveInGroup(time, 700, 1000), 0.3) << "sleeping moves more";
 }
+
+INSTANTIATE_TEST_SUITE_P(RunningTimes, ContentionQuotaTest,
+                         ::testing::Values(milliseconds(10), milliseconds(30), milliseconds(78), milliseconds(85)),
+                         [](const auto& tested) { return std::to_string(tested.param.count()) + "_of_100_ms"; });
 
 TEST_F(ContentionTest, APauseOfAMinuteMakesNoTrialLong) {
   contention_.Away(std::chrono::minutes(1), now_);
@@ -150,7 +187,7 @@ TEST_F(ContentionTest, ATrialThatNobodyEndedMakesTheNextNoLonger) {
   contention_.Away(milliseconds(3), now_);
   now_ += std::chrono::hours(1);
   EXPECT_FALSE(contention_.MaySpin(now_)) << "the process tries to sleep";
-  EXPECT_LE(UntilItChanges(kBusyKin), Contention::kTrial + Contention::kFirstHold);
+  EXPECT_LE(UntilItChanges(kBusyKin), Contention::kPeriod * (1 + Contention::kGrowth));
 }
 
 TEST_F(ContentionTest, AnyNumberOfThreadsMayAskAtOnce) {
@@ -158,12 +195,12 @@ TEST_F(ContentionTest, AnyNumberOfThreadsMayAskAtOnce) {
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([this, now = now_]() mutable {
       for (int step = 0; step < 20'000; ++step, now += microseconds(500)) {
-        if (contention_.MaySpin(now)) contention_.Away(milliseconds(3), now);
+        contention_.MaySpin(now) ? contention_.Away(milliseconds(3), now) : void(++arrived);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_FALSE(contention_.spins_freely()) << "no byte has arrived either way";
+  EXPECT_FALSE(contention_.spins_freely()) << "no byte has arrived while the process spun";
 }
 
 }  // namespace
