@@ -29,10 +29,10 @@ grpc_error_handle ErrorOf(const absl::Status& status) {
 
 grpc_error_handle MadeBeforeFork() { return Unavailable("skein: the channel was made before fork()"); }
 
-// Lock: mu_, under which the stream is called (it calls back only from polling). Callbacks of gRPC are scheduled, never
-// run inline. Kept alive by the owner, by the stream's observer, by the read that watches TCP and by what it has
-// scheduled. Shut down with nothing to send, it gives stream and connection back at once: gRPC 1.51 never destroys some
-// of the endpoints that it has shut down.
+// Lock: mu_, under which the stream is called (it calls back only from polling), but for Write. Callbacks of gRPC are
+// scheduled, never run inline. Kept alive by the owner, by the stream's observer, by the read that watches TCP and by
+// what it has scheduled. Shut down with nothing to send, it gives stream and connection back at once: gRPC 1.51 never
+// destroys some of the endpoints that it has shut down.
 class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
  public:
   SkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_endpoint* tcp, grpc_core::RefCountedPtr<TcpReader> reader,
@@ -73,7 +73,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       EnsureExecCtx exec_ctx;
       MutexLock lock(&endpoint_->mu_);
       endpoint_->unsent_.RoomAgain();
-      endpoint_->TryWrite();
+      endpoint_->TryWriteSoon();
     }
 
    private:
@@ -126,7 +126,49 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     FinishRead(absl::OkStatus());
   }
 
+  // One thread at a time writes to the stream, without mu_: in Write it may wait for the link's other writers, one of
+  // which the kernel may have preempted. The poller needs mu_, and must not wait for such writers.
+  //
+  //                   TryWrite                    back, and no mark: it goes
+  //     kNobody  ---------------->  kWrites  ------------------------------------>  kNobody
+  //                                  |   ^
+  //      TryWrite of other threads,  |   |  back: it writes again, after a look at
+  //      TryWriteSoon, Shutdown      v   |  all that may have changed
+  //                                 kMarked
+  //
+  // Other threads change what they have to change under mu_, then leave the mark: gRPC's next write, RoomAgain(),
+  // shutdown_, tcp_error_, a silence. The writer sees the mark under mu_ before it goes, so it misses nothing. Only the
+  // writer takes bytes out of unsent_, ends the write and lets go of the stream: a shutdown meanwhile sets leaving_.
+  //
+  // A forked child has no writer, whatever the state says: the writer is a thread of the parent.
+  enum class Writer { kNobody, kWrites, kMarked };
+
+  // True: another thread writes, and will see the mark.
+  bool MarkWriter() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (writer_ == Writer::kNobody || InForkedChild()) return false;
+    writer_ = Writer::kMarked;
+    return true;
+  }
+
   void TryWrite() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (MarkWriter()) return;
+    do {
+      writer_ = Writer::kWrites;
+      WriteOnce();
+    } while (writer_ == Writer::kMarked);
+    writer_ = Writer::kNobody;
+  }
+  // By the poller, which must not wait in Write either: a closure writes, after the poll.
+  void TryWriteSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (MarkWriter()) return;
+    grpc_closure* write = grpc_core::NewClosure([self = Ref()](grpc_error_handle /*error*/) {
+      MutexLock lock(&self->mu_);
+      self->TryWrite();
+    });
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, write, absl::OkStatus());
+  }
+
+  void WriteOnce() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     if (write_done_ == nullptr && unsent_.empty()) return;
     grpc_error_handle error = Send();
     if (!error.ok()) unsent_.Clear();
@@ -151,14 +193,18 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (unsent_.kept() > 0) LoseConnection("memory is short, and the peer does not read what is kept for it");
   }
 
-  // What there is room for.
+  // What there is room for. Lets go of mu_ while it writes. The stream stays: a shutdown leaves it to the writer.
   grpc_error_handle Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (!shutdown_.ok() && !leaving_) return shutdown_;
+    if (!shutdown_.ok() && write_done_ != nullptr) return shutdown_;
     if (InForkedChild()) return MadeBeforeFork();
     if (!tcp_error_.ok()) return tcp_error_;
     if (unsent_.no_room()) return absl::OkStatus();
     const bool traced = trace_->Writing();
-    const absl::StatusOr<size_t> taken = stream_->Write(unsent_.Parts());
+    const std::vector<stream::ConstBytes> parts = unsent_.BeginWrite();
+    stream::Stream& stream = *stream_;
+    mu_.Unlock();
+    const absl::StatusOr<size_t> taken = stream.Write(parts);
+    mu_.Lock();
     if (traced) [[unlikely]]
       trace_->Wrote(trace::Enabled() && taken.ok() && *taken > 0 ? link::last_departure : link::Departure{});
     if (busy_ != nullptr) user_->Use(busy_);  // an answer may come
@@ -276,7 +322,7 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
       if (!self->shutdown_.ok()) return;
       self->shutdown_ = std::move(why);
       if (self->shutdown_.ok()) self->shutdown_ = Unavailable("endpoint shut down");
-      self->leaving_ = !self->unsent_.empty() && self->write_done_ == nullptr;
+      self->leaving_ = self->MarkWriter() || (!self->unsent_.empty() && self->write_done_ == nullptr);
       self->TryRead();
       self->TryWrite();
       if (self->leaving_) return self->AwaitSilence();
@@ -285,8 +331,8 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     self->End();
   }
 
-  // After its shutdown, and perhaps its destruction, an endpoint goes on until what it has kept is sent, or cannot be,
-  // or the peer has not read for long. (gRPC's shutdown ends its timer.)
+  // After its shutdown, and perhaps its destruction, an endpoint goes on until its writer is back and what it has kept
+  // is sent, or cannot be, or the peer has not read for long. (gRPC's shutdown ends its timer.)
   void LeaveSoon() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     grpc_closure* leave = grpc_core::NewClosure([self = Ref()](grpc_error_handle /*error*/) {
       {
@@ -382,9 +428,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
   grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;
   UnsentBytes unsent_ ABSL_GUARDED_BY(mu_);
   grpc_closure* write_done_ ABSL_GUARDED_BY(mu_) = nullptr;
+  Writer writer_ ABSL_GUARDED_BY(mu_) = Writer::kNobody;
   bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
   bool reclaimable_ ABSL_GUARDED_BY(mu_) = false;  // the quota may ask for what is kept
-  bool leaving_ ABSL_GUARDED_BY(mu_) = false;      // shut down with something kept
+  bool leaving_ ABSL_GUARDED_BY(mu_) = false;      // shut down with something kept, or while a thread wrote
   grpc_timer timer_;
   grpc_timer drain_timer_;
   grpc_closure on_silence_;

@@ -13,7 +13,25 @@ constexpr int kGivenUp = 600;
 
 }  // namespace
 
-std::vector<stream::ConstBytes> UnsentBytes::Parts() const {
+void UnsentBytes::Add(grpc_slice_buffer* written) {
+  if (writing_) {
+    behind_ = written;
+  } else {
+    grpc_slice_buffer_move_into(written, &slices_);
+  }
+}
+
+void UnsentBytes::Clear() {
+  grpc_slice_buffer_reset_and_unref(&slices_);
+  writing_ = false;
+  behind_ = nullptr;
+  no_room_ = false;
+}
+
+// RoomAgain() may come before Taken: so there is no room from now on, and not from Taken on.
+std::vector<stream::ConstBytes> UnsentBytes::BeginWrite() {
+  writing_ = true;
+  no_room_ = true;
   std::vector<stream::ConstBytes> parts;
   parts.reserve(slices_.count);
   for (size_t i = 0; i < slices_.count; ++i) {
@@ -32,7 +50,9 @@ void UnsentBytes::Taken(size_t bytes) {
     moved_ = true;
     silences_ = 0;
   }
-  no_room_ = !empty();
+  if (empty()) no_room_ = false;
+  writing_ = false;
+  if (behind_ != nullptr) Add(std::exchange(behind_, nullptr));
 }
 
 bool UnsentBytes::CountsAsDone() const { return slices_.length <= (silences_ > 0 ? kMostKept : 0); }

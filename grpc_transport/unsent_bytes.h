@@ -17,7 +17,8 @@ namespace skein::grpc_transport {
 // something to write while a write is under way, at its deadline neither.
 constexpr grpc_core::Duration kSilence = grpc_core::Duration::Milliseconds(100);
 
-// Under its endpoint's lock.
+// Under its endpoint's lock. A writer gives the bytes to the stream without that lock (BeginWrite): meanwhile no slice
+// moves, and the next write's slices stay in gRPC's buffer, which is there until that write is done.
 class UnsentBytes {
  public:
   UnsentBytes() { grpc_slice_buffer_init(&slices_); }
@@ -26,13 +27,15 @@ class UnsentBytes {
   UnsentBytes& operator=(const UnsentBytes&) = delete;
 
   bool empty() const { return slices_.length == 0; }
-  // Takes the references to what `written` holds.
-  void Add(grpc_slice_buffer* written) { grpc_slice_buffer_move_into(written, &slices_); }
-  void Clear() { grpc_slice_buffer_reset_and_unref(&slices_); }
+  // Takes the references to what `written` holds, now or when the writer is back.
+  void Add(grpc_slice_buffer* written);
+  // As Taken, this says that the writer is back.
+  void Clear();
 
-  // Valid until the next call that is not const.
-  std::vector<stream::ConstBytes> Parts() const;
-  // The stream has taken the first `bytes` of Parts(): if that is not all, it has no room until RoomAgain().
+  // All bytes; valid until the writer is back.
+  std::vector<stream::ConstBytes> BeginWrite();
+  // The writer is back: the stream has taken the first `bytes`. If those are not all, the stream has no room until
+  // RoomAgain(), which may have come while the writer was away.
   void Taken(size_t bytes);
   bool no_room() const { return no_room_; }
   void RoomAgain() { no_room_ = false; }
@@ -51,7 +54,9 @@ class UnsentBytes {
 
  private:
   grpc_slice_buffer slices_;
-  size_t kept_ = 0;  // of it, as counted; while there is some, with the write that follows
+  bool writing_ = false;                 // the writer is away
+  grpc_slice_buffer* behind_ = nullptr;  // written meanwhile
+  size_t kept_ = 0;                      // of it, as counted; while there is some, with the write that follows
   std::optional<Quota::Reservation> counted_;
   bool no_room_ = false;
   bool moved_ = false;  // in this watch
