@@ -23,7 +23,7 @@ __attribute__((constructor(101))) void SetUp() {
   const auto size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED && IsClearedInChildren(page, size)) {
-    used_by_this_process = new (page) std::atomic<bool>(false);
+    used_by_this_process = new (page) std::atomic<bool>(used_by_this_process->load(std::memory_order_relaxed));
     return;
   }
   if (page != MAP_FAILED) munmap(page, size);

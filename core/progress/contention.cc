@@ -47,12 +47,12 @@ void Contention::NextState(Deadline now) {
 void Contention::EndSpinning(Deadline now) {
   const Clock::duration tried = now - since_;
   const bool was_away = longest() > Clock::duration::zero();
-  trial_ = std::max(TrialFor(longest()), std::min<Clock::duration>(tried, kPeriod));
+  trial_ = TrialFor(longest());
   const Clock::duration wanted = was_away ? trial_ : kPeriod;
   if (tried < wanted) return until_.store(ToRep(since_ + wanted), std::memory_order_relaxed);
   if (!was_away) return Enter(State::kSpins, kFirstHold, now);  // there was nothing to compare
   spinning_ = Rate(now);
-  Enter(State::kTriesToSleep, trial_, now);
+  Enter(State::kTriesToSleep, std::max(trial_, std::min<Clock::duration>(tried, kPeriod)), now);
 }
 
 // Nothing has arrived either way where a process only reads and writes its peer's memory: then the last choice stands.

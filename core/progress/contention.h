@@ -82,10 +82,10 @@ class Contention {
 
   Mutex mu_;
   Deadline since_ ABSL_GUARDED_BY(mu_);                     // when the state began
-  uint64_t arrived_before_ ABSL_GUARDED_BY(mu_) = 0;        // the state began
+  uint64_t arrived_before_ ABSL_GUARDED_BY(mu_) = 0;        // `arrived` at that time
   State choice_ ABSL_GUARDED_BY(mu_) = State::kSpins;       // the last one
   Clock::duration hold_ ABSL_GUARDED_BY(mu_) = kFirstHold;  // of the last choice
-  Clock::duration trial_ ABSL_GUARDED_BY(mu_) = kTrial;     // how long the last one was to take, either way
+  Clock::duration trial_ ABSL_GUARDED_BY(mu_) = kTrial;     // how long the next one is to take, by the last absences
   double spinning_ ABSL_GUARDED_BY(mu_) = 0;                // bytes a second while it spun
 };
 

@@ -71,8 +71,9 @@ class Pacer {
   Deadline last_;
 };
 
-// How long a wait that begins now is to spin: what `budget` gives, or nothing where others want the processors.
-// `spinners`: threads that would spin for the same, this one included; more of them than processors only look in vain.
+// How long a wait that begins now is to spin: what `budget` gives, or nothing where Contention has found that sleeping
+// does better, or where spinners outnumber processors. `spinners`: threads that would spin for the same, this one
+// included; more of them than processors only look in vain.
 absl::Duration BeginSpin(SpinBudget& budget, int spinners = 1);
 
 // A spin of this thread's, by the machine's clock and scheduler; after BeginSpin has given it a budget.
