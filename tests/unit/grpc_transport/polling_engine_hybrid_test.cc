@@ -78,7 +78,8 @@ TEST_F(PollingEngineHybridTest, OneMoreThanTheProcessorsCanServeSleepsAtOnce) {
   set_.SleepUnlessBusy();  // as if another thread looked at descriptors
   set_.Use(busy_);
   OneMore result = OneMore::kOthersDidNotSpin;
-  for (int attempts = 0; attempts < 20 && result == OneMore::kOthersDidNotSpin; ++attempts) result = WaitWithTheOthers();
+  for (int attempts = 0; attempts < 20 && result == OneMore::kOthersDidNotSpin; ++attempts)
+    result = WaitWithTheOthers();
   set_.EndSleep();
   if (result == OneMore::kOthersDidNotSpin) GTEST_SKIP() << "others want the processors";
   EXPECT_EQ(result, OneMore::kSlept);
