@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,7 +15,7 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 
 namespace skein::fabric {
@@ -79,10 +80,10 @@ class Trial {
     const std::string step = absl::StrCat("WRITE of ", size, " bytes");
     std::byte* const source = from_.memory->bytes().data();
     for (size_t i = 0; i < size; ++i) source[i] = static_cast<std::byte>(i * 31 + (i >> 8) + seed);
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyNow();
     if (absl::Status status = Post(size, seed); !status.ok()) return At(step, status);
     if (absl::Status status = AwaitCompletion(seed, start + kPatience); !status.ok()) return At(step, status);
-    const absl::Duration took = absl::Now() - start;
+    const absl::Duration took = SteadyNow() - start;
     if (absl::Status status = AwaitBytes(size, start + kPatience); !status.ok()) return At(step, status);
     return took;
   }
@@ -146,10 +147,11 @@ class Trial {
 
   absl::Status Sleep(absl::Time deadline) {
     pollfd entries[] = {{from_.queue->fd(), POLLIN, 0}, {to_.queue->fd(), POLLIN, 0}};
-    const absl::Duration left = absl::Ceil(deadline - absl::Now(), absl::Milliseconds(1));
+    const absl::Duration left = absl::Ceil(deadline - SteadyNow(), absl::Milliseconds(1));
     const int ready =
         left <= absl::ZeroDuration() ? 0 : poll(entries, 2, static_cast<int>(left / absl::Milliseconds(1)));
     if (ready == 0) return TooLate("no completion");
+    if (ready < 0 && errno != EINTR) return ErrnoStatus(errno, "wait for a completion (poll)");
     from_.queue->AckEvents();
     to_.queue->AckEvents();
     return absl::OkStatus();
@@ -164,7 +166,7 @@ class Trial {
     std::memcpy(&last, sent + size - sizeof(last), sizeof(last));
     std::atomic_ref<uint64_t> canary(*reinterpret_cast<uint64_t*>(arrived + size - sizeof(last)));
     while (canary.load(std::memory_order_acquire) != last) {
-      if (absl::Now() >= deadline) return TooLate("completed, but the bytes did not arrive");
+      if (SteadyNow() >= deadline) return TooLate("completed, but the bytes did not arrive");
       std::this_thread::yield();
     }
     if (std::memcmp(sent, arrived, size) != 0) return absl::DataLossError("other bytes arrived than were sent");

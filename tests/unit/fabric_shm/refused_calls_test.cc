@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,9 +18,11 @@
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/shm_device.h"
+#include "core/fabric/trial.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
+#include "tests/support/hooked_device.h"
 #include "tests/support/refused_call.h"
 
 namespace skein::fabric {
@@ -64,6 +67,26 @@ TEST_P(DispensableCallTest, IsNotMissed) {
   for (const int error : {EPERM, ENOSYS}) {
     Refused(GetParam().call, error, [] { EXPECT_EQ(RehearseShm(), absl::OkStatus()); });
   }
+}
+
+#ifdef SYS_poll
+constexpr int kPoll = SYS_poll;
+#else
+constexpr int kPoll = SYS_ppoll;
+#endif
+
+// The trial span for 5 s, and then said that it had waited. Where a completion is late, poll() is a step of the trial.
+TEST(RehearsalTest, ARefusedPollEndsTheTrialAndIsNamed) {
+  Hooks silent;
+  silent.completes = [] { return false; };
+  const auto device = std::make_shared<HookedDevice>(OpenShmDevice().value(), silent);
+  absl::Status status;
+  Refused({kPoll}, EPERM, [&] {
+    constexpr size_t kBytes[] = {64};
+    status = TryFabric(device, device, kBytes).status();
+  });
+  EXPECT_THAT(status.message(), HasSubstr("WRITE of 64 bytes: cannot wait for a completion (poll)"));
+  EXPECT_EQ(FallbackOf(status).code, FallbackCode::kNotPermitted) << status;
 }
 
 // Each peer heard of a system call that was not permitted.
