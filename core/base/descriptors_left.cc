@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include "core/base/fallback.h"
 #include "core/base/unique_fd.h"
 
 namespace skein {
@@ -23,6 +24,11 @@ bool DescriptorsLeft(int wanted) {
   int free = 1;  // the lowest
   for (int fd = lowest.get() + 1; fd < end; ++fd) free += fcntl(fd, F_GETFD) < 0 ? 1 : 0;
   return free >= wanted;
+}
+
+absl::Status CheckDescriptorsLeft(int wanted) {
+  if (DescriptorsLeft(wanted)) return absl::OkStatus();
+  return FallbackError(FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)");
 }
 
 }  // namespace skein

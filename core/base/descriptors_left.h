@@ -2,11 +2,15 @@
 #ifndef SKEIN_CORE_BASE_DESCRIPTORS_LEFT_H_
 #define SKEIN_CORE_BASE_DESCRIPTORS_LEFT_H_
 
+#include "absl/status/status.h"
+
 namespace skein {
 
 // Whether `wanted` more descriptors can be had: if nobody else takes one, and, where twice as many are free above the
 // lowest free one, if there are no more gaps than open ones above that.
 bool DescriptorsLeft(int wanted);
+// The same. FallbackError: kResources, and what to raise.
+absl::Status CheckDescriptorsLeft(int wanted);
 
 }  // namespace skein
 

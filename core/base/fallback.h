@@ -26,7 +26,7 @@ enum class FallbackCode : uint8_t {
   kResources = 10,      // memory, descriptors or a limit; detail names it
   kProxy = 11,          // behind a proxy, of HTTP CONNECT or of TCP connections
   kNegativeCache = 12,  // this peer was found plain a short while ago
-  kTimeout = 13,        // no answer in time
+  kTimeout = 13,        // no answer in time: of the peer, or of a rehearsal within a process
   kPollingEngine = 14,  // a gRPC polling engine we do not know
   kProtocol = 15,       // malformed negotiation
   kRemotePeer = 16,     // the address of the connection's other end is none of this host's

@@ -15,6 +15,7 @@
 #include "core/fabric/verbs/offer.h"
 #include "core/fabric/verbs/verbs_device.h"
 #include "core/stream/rdma_ports.h"
+#include "core/stream/rehearsed_shm.h"
 
 namespace skein::stream {
 namespace {
@@ -31,15 +32,12 @@ fabric::VerbsOptions VerbsOptionsOf(const RdmaOptions& options) {
   return verbs;
 }
 
-absl::Status TooFewDescriptors() {
-  return FallbackError(FallbackCode::kResources, "few descriptors are left; raise the limit (ulimit -n)");
-}
-
 class HostFabrics final : public Fabrics {
  public:
   HostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma)
       : shm_options_(shm),
         options_(rdma),
+        shm_(shm, rdma.settle_time),
         ports_(
             rdma, [list = std::make_shared<fabric::verbs::GidList>()] { return list->Read(); },
             [verbs = VerbsOptionsOf(rdma)](const fabric::verbs::GidEntry& through) {
@@ -75,41 +73,15 @@ class HostFabrics final : public Fabrics {
   Candidate Shm(bool same_host) {
     if (!same_host && shm_options_.rendezvous.empty()) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
     if (!shm_options_.enabled) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
-    MutexLock lock(&mu_);
-    const absl::Status status = PrepareShm();
-    if (!status.ok()) return {"shm", nullptr, FallbackOf(status)};
-    return {"shm", shm_, {}};
+    RehearsedShm::Result device = shm_.Get();
+    if (!device.ok()) return {"shm", nullptr, FallbackOf(device.status())};
+    return IfDescriptorsAreLeft({"shm", *std::move(device), {}});
   }
 
-  // A refusal of the kernel's is found out before anything is offered or accepted: at the first connection,
-  // by a rehearsal, and again when a connection has met a refusal since. After either shared memory is left alone for a
-  // while, lest each connection ended by the same refusal.
-  absl::Status PrepareShm() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const absl::Time now = SteadyNow();
-    if (shm_ != nullptr && !shm_->Usable().ok()) {
-      LeaveShmAlone(shm_->Usable(), now);
-      shm_ = nullptr;
-    }
-    if (shm_ == nullptr && now < shm_again_) return shm_refused_;
-    if (!DescriptorsLeft(shm_ == nullptr ? fabric::kShmRehearsalDescriptors : fabric::kShmDescriptors)) {
-      return TooFewDescriptors();
-    }
-    if (shm_ != nullptr) return absl::OkStatus();
-    absl::Status status = fabric::RehearseShm();
-    if (!status.ok()) {
-      LeaveShmAlone(status, now);
-      return status;
-    }
-    absl::StatusOr<std::shared_ptr<fabric::Device>> opened =
-        fabric::OpenShmDevice({.peer_users = shm_options_.peer_users, .rendezvous = shm_options_.rendezvous});
-    if (opened.ok()) shm_ = *std::move(opened);
-    return opened.status();
-  }
-
-  void LeaveShmAlone(const absl::Status& why, absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const Fallback lately = FallbackOf(why);
-    shm_refused_ = FallbackError(lately.code, absl::StrCat("lately: ", lately.detail));
-    shm_again_ = now + options_.settle_time;
+  static Candidate IfDescriptorsAreLeft(Candidate candidate) {
+    const absl::Status status = CheckDescriptorsLeft(fabric::kShmDescriptors);
+    if (!status.ok()) candidate = {candidate.kind, nullptr, FallbackOf(status)};
+    return candidate;
   }
 
   Candidate Rdma(const Route& route) {
@@ -118,8 +90,7 @@ class HostFabrics final : public Fabrics {
     if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
-    if (!DescriptorsLeft(fabric::kShmDescriptors)) return {"rdma", nullptr, FallbackOf(TooFewDescriptors())};
-    return {"rdma", *std::move(device), {}, NamesPort(options_)};
+    return IfDescriptorsAreLeft({"rdma", *std::move(device), {}, NamesPort(options_)});
   }
 
   bool MayHaveRdma() {
@@ -140,10 +111,8 @@ class HostFabrics final : public Fabrics {
 
   const SharedMemoryOptions shm_options_;
   const RdmaOptions options_;
+  RehearsedShm shm_;
   Mutex mu_;
-  std::shared_ptr<fabric::Device> shm_ ABSL_GUARDED_BY(mu_);  // once it has been rehearsed
-  absl::Status shm_refused_ ABSL_GUARDED_BY(mu_);             // why not before shm_again_
-  absl::Time shm_again_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   RdmaPorts ports_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<fabric::verbs::Gid, absl::Time> settling_ ABSL_GUARDED_BY(mu_);  // by the peer's address, until
 };

@@ -68,7 +68,7 @@ bool PassedOn(const wire::Offer& offer, const Route& route) {
 bool IsOwn(const Fallback& why) {
   return why.code == FallbackCode::kResources || why.code == FallbackCode::kNotPermitted ||
          why.code == FallbackCode::kNoRdma || why.code == FallbackCode::kFabricOff ||
-         why.code == FallbackCode::kSettling;
+         why.code == FallbackCode::kSettling || why.code == FallbackCode::kTimeout;
 }
 
 // The client would take this end's own for its own.

@@ -3,17 +3,22 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <thread>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/fabric/shm/shm_device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/fabric_end.h"
+#include "tests/support/held_call.h"
 #include "tests/support/ip_address.h"
 #include "tests/support/refused_call.h"
+#include "tests/support/thread_state.h"
 
 namespace skein::stream {
 namespace {
@@ -87,6 +92,72 @@ TEST_F(HostFabricsTest, ModeRequireRehearsesEachTime) {
   const auto fabrics = CreateHostFabrics({}, NoRdma(absl::ZeroDuration()));
   InSandbox([&] { EXPECT_EQ(fabrics->For(route_)[0].device, nullptr); });
   EXPECT_NE(fabrics->For(route_)[0].device, nullptr);
+}
+
+// A thread that rehearses and stops in the midst of it, at a call that each rehearsal makes once.
+class HeldRehearsal {
+ public:
+  HeldRehearsal(Fabrics& fabrics, const Route& route)
+      : thread_([this, &fabrics, &route] {
+          if (held_.HoldThisThread(SYS_listen)) candidate_ = fabrics.For(route)[0];
+        }) {
+    EXPECT_TRUE(held_.Await());
+  }
+  ~HeldRehearsal() { GoOn(); }
+
+  Candidate GoOn() {
+    held_.LetGo();
+    if (thread_.joinable()) thread_.join();
+    return candidate_;
+  }
+
+ private:
+  HeldCall held_;
+  Candidate candidate_;
+  std::thread thread_;
+};
+
+// They waited for as long as it took, those to other hosts, too.
+TEST_F(HostFabricsTest, WhileARehearsalDoesNotEndOthersAreToldSo) {
+  const auto fabrics = CreateHostFabrics({}, {});
+  HeldRehearsal rehearsal(*fabrics, route_);
+  const Route elsewhere{Ip("10.9.0.1"), Ip("10.9.0.2")};
+  std::future<Fallback> here = std::async(std::launch::async, [&] { return fabrics->For(route_)[0].why_not; });
+  std::future<Fallback> there = std::async(std::launch::async, [&] { return fabrics->For(elsewhere)[0].why_not; });
+  const Deadline deadline = After(absl::Seconds(10));
+  const bool here_is_told = here.wait_until(deadline) == std::future_status::ready;
+  const bool there_is_told = there.wait_until(deadline) == std::future_status::ready;
+  EXPECT_NE(rehearsal.GoOn().device, nullptr);
+  EXPECT_TRUE(here_is_told);
+  EXPECT_TRUE(there_is_told);
+  const Fallback why = here.get();
+  EXPECT_EQ(why.code, FallbackCode::kTimeout);
+  EXPECT_THAT(why.detail, HasSubstr("a rehearsal of shared memory"));
+  EXPECT_NE(fabrics->For(route_)[0].device, nullptr) << "the rehearsal has ended since";
+}
+
+// A caller that comes a moment too early is not on TCP for that.
+TEST_F(HostFabricsTest, OfARehearsalThatEndsInTimeAllCallersHaveTheResult) {
+  Candidate first;
+  Candidate second;
+  // A machine that stands still lets the second caller wait in vain: another try tells.
+  for (int tries = 0; tries < 20 && second.device == nullptr; ++tries) {
+    const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
+    HeldRehearsal rehearsal(*fabrics, route_);
+    std::promise<pid_t> thread;
+    std::future<Candidate> waiting = std::async(std::launch::async, [&] {
+      thread.set_value(gettid());
+      return fabrics->For(route_)[0];
+    });
+    const ThreadState state(thread.get_future().get());
+    while (!state.IsFoundAsleep(After(absl::Milliseconds(1))) &&
+           waiting.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    }
+    first = rehearsal.GoOn();
+    second = waiting.get();
+  }
+  EXPECT_NE(second.device, nullptr) << ToString(second.why_not);
+  EXPECT_EQ(second.device, first.device) << "one rehearsal is enough";
 }
 
 // A process may enter its sandbox late. Each connection failed, for ever.

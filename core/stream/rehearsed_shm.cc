@@ -1,0 +1,64 @@
+#include "core/stream/rehearsed_shm.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
+#include "core/base/descriptors_left.h"
+#include "core/base/fallback.h"
+#include "core/fabric/shm/shm_device.h"
+
+namespace skein::stream {
+
+RehearsedShm::Result RehearsedShm::Get() {
+  std::promise<Result> own;
+  std::shared_future<Result> others;
+  absl::Time until;
+  {
+    MutexLock lock(&mu_);
+    if (device_ != nullptr && !device_->Usable().ok()) LeaveAlone(std::exchange(device_, nullptr)->Usable());
+    if (device_ != nullptr) return device_;
+    const absl::Time now = SteadyNow();
+    if (now < again_) return refused_;
+    others = under_way_;
+    if (!others.valid()) {
+      if (absl::Status few = CheckDescriptorsLeft(fabric::kShmRehearsalDescriptors); !few.ok()) return few;
+      under_way_ = own.get_future().share();
+      began_ = now;
+    }
+    until = began_ + kPatience;
+  }
+  if (others.valid()) return Await(others, until);
+  Result result = Rehearse();
+  Keep(result);
+  own.set_value(result);
+  return result;
+}
+
+RehearsedShm::Result RehearsedShm::Rehearse() const {
+  if (absl::Status status = fabric::RehearseShm(); !status.ok()) return status;
+  return fabric::OpenShmDevice({.peer_users = options_.peer_users, .rendezvous = options_.rendezvous});
+}
+
+RehearsedShm::Result RehearsedShm::Await(const std::shared_future<Result>& result, absl::Time until) {
+  if (result.wait_for(absl::ToChronoNanoseconds(until - SteadyNow())) == std::future_status::ready) return result.get();
+  const std::string patience = absl::FormatDuration(kPatience);
+  return FallbackError(FallbackCode::kTimeout,
+                       absl::StrCat("a rehearsal of shared memory within one process has not ended in ", patience));
+}
+
+void RehearsedShm::Keep(const Result& result) {
+  MutexLock lock(&mu_);
+  under_way_ = {};
+  if (!result.ok()) return LeaveAlone(result.status());
+  device_ = *result;
+}
+
+void RehearsedShm::LeaveAlone(const absl::Status& why) {
+  const Fallback lately = FallbackOf(why);
+  refused_ = FallbackError(lately.code, absl::StrCat("lately: ", lately.detail));
+  again_ = SteadyNow() + settle_time_;
+}
+
+}  // namespace skein::stream

@@ -1,0 +1,58 @@
+// Shared memory of this process, which nobody is given before a rehearsal of it has succeeded.
+#ifndef SKEIN_CORE_STREAM_REHEARSED_SHM_H_
+#define SKEIN_CORE_STREAM_REHEARSED_SHM_H_
+
+#include <future>
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/mutex.h"
+#include "core/base/options.h"
+#include "core/fabric/fabric.h"
+
+namespace skein::stream {
+
+// A rehearsal finds out what the kernel refuses before anything is offered or accepted: at the first connection, and
+// again when a connection has met a refusal since. After either, shared memory is left alone for the settle time, lest
+// each connection ended by the same refusal.
+//
+// Any thread. The caller that finds no device rehearses, and holds no lock meanwhile. Other callers wait for the result
+// of that one rehearsal, and no longer than until kPatience after its beginning. A child made by fork() in between
+// never has the result, and waits no longer either. mu_ is held over Device::Usable(), whose lock is a leaf.
+class RehearsedShm {
+ public:
+  using Result = absl::StatusOr<std::shared_ptr<fabric::Device>>;
+
+  // A rehearsal takes some 0.2 ms. A refused caller is on TCP for as long as its connection lasts, so this outlasts a
+  // rehearsal on a busy machine; and a gRPC thread that waits so long serves no other connection meanwhile, so it is
+  // no more than a busy machine costs such a thread anyway.
+  static constexpr absl::Duration kPatience = absl::Milliseconds(100);
+
+  RehearsedShm(const SharedMemoryOptions& options, absl::Duration settle_time)
+      : options_(options), settle_time_(settle_time) {}
+
+  // The device, or why there is none now.
+  Result Get();
+
+ private:
+  Result Rehearse() const;
+  static Result Await(const std::shared_future<Result>& result, absl::Time until);
+  void Keep(const Result& result);
+  void LeaveAlone(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const SharedMemoryOptions options_;
+  const absl::Duration settle_time_;
+  Mutex mu_;
+  std::shared_ptr<fabric::Device> device_ ABSL_GUARDED_BY(mu_);
+  absl::Status refused_ ABSL_GUARDED_BY(mu_);  // why not before again_
+  absl::Time again_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  std::shared_future<Result> under_way_ ABSL_GUARDED_BY(mu_);  // valid while a caller rehearses
+  absl::Time began_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::stream
+
+#endif  // SKEIN_CORE_STREAM_REHEARSED_SHM_H_
