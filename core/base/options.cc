@@ -207,7 +207,8 @@ constexpr OptionSpec kTable[] = {
      }},
     {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
      "How long RDMA to a peer is left alone after it failed while TCP was well, and shared memory after the kernel "
-     "refused this process a call or a descriptor. Mode require tries all the same.",
+     "refused this process a call or a descriptor (with one user's processes, if that user is another one and the "
+     "refusal came with such a peer). Mode require tries all the same.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 0, 3600000, &options.rdma.settle_time);
      }},

@@ -38,7 +38,8 @@ RehearsedShm::Result RehearsedShm::Get() {
 
 RehearsedShm::Result RehearsedShm::Rehearse() const {
   if (absl::Status status = fabric::RehearseShm(); !status.ok()) return status;
-  return fabric::OpenShmDevice({.peer_users = options_.peer_users, .rendezvous = options_.rendezvous});
+  return fabric::OpenShmDevice(
+      {.peer_users = options_.peer_users, .settle_time = settle_time_, .rendezvous = options_.rendezvous});
 }
 
 RehearsedShm::Result RehearsedShm::Await(const std::shared_future<Result>& result, absl::Time until) {

@@ -41,7 +41,7 @@ ShmQueuePair::ShmQueuePair(std::shared_ptr<DeviceCore> core, const QueuePairOpti
 
 ShmQueuePair::~ShmQueuePair() {
   Close();
-  if (of_another_user_) Closer::Get().CloseSocket(std::move(socket_));
+  if (other_user_.has_value()) Closer::Get().CloseSocket(std::move(socket_));
   const bool shares = shared_ != nullptr;
   const uint32_t kept = send_queue_->Detach(this, shares) + receive_queue_->Detach(this, shares);
   if (!shares) return;
@@ -82,9 +82,9 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
   if (!token.has_value()) return absl::FailedPreconditionError("the queue pair has no offer out");
   absl::StatusOr<Meeting> meeting = core_->rendezvous.Collect(*token);
   if (answer != kAnswer) return FallbackError(FallbackCode::kProtocol, "malformed shm answer");
-  if (!meeting.ok()) return Noted(meeting.status());
+  if (!meeting.ok()) return Noted(meeting.status(), std::nullopt);
   absl::StatusOr<Mapping> control = MapSealed(meeting->control.get(), kControlBytes);
-  if (CameOfErrno(control.status())) return Noted(control.status());
+  if (CameOfErrno(control.status())) return Noted(control.status(), meeting->other_user);
   if (!control.ok()) return FallbackError(FallbackCode::kRendezvous, control.status().message());
   meeting->control.Reset();  // a memfd, which nothing delays
   if (absl::Status status = Connect(1, *std::move(control), *std::move(meeting)); !status.ok()) return status;
@@ -94,15 +94,18 @@ absl::Status ShmQueuePair::Complete(absl::string_view answer) {
 }
 
 // The kernel would refuse it at the next connection, too.
-absl::Status ShmQueuePair::Noted(const absl::Status& error) {
-  if (CameOfErrno(error)) core_->refusal.Note(error);
+absl::Status ShmQueuePair::Noted(const absl::Status& error, std::optional<uid_t> other_user) {
+  if (CameOfErrno(error)) core_->refusals.Note(error, other_user);
   return error;
 }
 
 absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
   NewDoorbell doorbell;
-  if (!meeting.of_another_user && DescriptorsLeft(kSpareDescriptors))
+  if (meeting.other_user.has_value()) {
+    if (absl::Status lately = core_->refusals.OfUser(*meeting.other_user); !lately.ok()) return lately;
+  } else if (DescriptorsLeft(kSpareDescriptors)) {
     doorbell = CreateDoorbell().value_or(NewDoorbell{});
+  }
   absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), doorbell);
   if (!status.ok() || !doorbell.to_pass.valid()) return status;
   SideMessage message;
@@ -136,7 +139,7 @@ absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meetin
   socket_ = std::move(meeting.socket);
   doorbell_ = std::move(doorbell.own);
   peer_pid_ = meeting.peer.pid;
-  of_another_user_ = meeting.of_another_user;
+  other_user_ = meeting.other_user;
   producer_.emplace(*mine_, *theirs_);
   consumer_.emplace(*mine_, *theirs_);
   if (shared_ != nullptr) mine_->receives.store(kShared, std::memory_order_release);
@@ -145,7 +148,7 @@ absl::Status ShmQueuePair::BecomeReady(int side, Mapping control, Meeting meetin
 }
 
 void ShmQueuePair::FailByErrno(const absl::Status& error) {
-  core_->refusal.Note(error);
+  core_->refusals.Note(error, other_user_);
   Fail(CompletionStatus::kFatal, error, SideState::kUnable);
 }
 
@@ -319,7 +322,7 @@ void ShmQueuePair::HandleSideMessage(Message& message) {
   const bool whole = SideMessage::Parse(message.view(), parsed);
   // A doorbell that this process has no descriptor for is one that it can do without.
   const bool is_doorbell = whole && parsed.kind == SideMessageKind::kRingHere;
-  if (is_doorbell && !message.truncated && !of_another_user_) return HandleDoorbell(message);
+  if (is_doorbell && !message.truncated && !other_user_.has_value()) return HandleDoorbell(message);
   if (message.lost_descriptor) {
     return FailByErrno(
         absl::ResourceExhaustedError("a descriptor from the peer could not be received; raise the limit on open files "

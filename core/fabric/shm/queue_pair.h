@@ -30,7 +30,7 @@
 #include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/imports.h"
 #include "core/fabric/shm/mailbox.h"
-#include "core/fabric/shm/refusal.h"
+#include "core/fabric/shm/refusals.h"
 #include "core/fabric/shm/regions.h"
 #include "core/fabric/shm/rendezvous.h"
 #include "core/fabric/shm/shared_receive_queue.h"
@@ -45,7 +45,7 @@ struct DeviceCore {
   const ShmOptions options;
   const MeetingDirectory directory{options.rendezvous};
   Rendezvous rendezvous;
-  Refusal refusal;
+  Refusals refusals{options.settle_time};
   const std::shared_ptr<RegionTable> regions = std::make_shared<RegionTable>();
 };
 
@@ -96,12 +96,14 @@ class ShmQueuePair final : public QueuePair {
   };
 
   // queue_pair.cc
-  absl::Status Noted(const absl::Status& error);
+  // The error, which came of this process's kernel or is noted nowhere. `other_user`: see Refusals.
+  absl::Status Noted(const absl::Status& error, std::optional<uid_t> other_user);
   absl::Status Connect(int side, Mapping control, Meeting meeting);
   absl::Status WatchAtBoth(int fd);
   absl::Status BecomeReady(int side, Mapping control, Meeting meeting, NewDoorbell& doorbell);
   void Fail(CompletionStatus first_send, absl::Status error, SideState tell = SideState::kClosed);
-  // The kernel has refused this process a call or a descriptor, and would do so again at the next connection.
+  // The kernel has refused this process a call or a descriptor, and would do so again at the next connection, with any
+  // peer or with one of the peer's user.
   void FailByErrno(const absl::Status& error);
   void FailAfterPeer();
   void Flush();
@@ -158,9 +160,10 @@ class ShmQueuePair final : public QueuePair {
   UniqueFd socket_;
   UniqueFd doorbell_;   // the peer rings here, once it has it; invalid: this process had no descriptors for one
   pid_t peer_pid_ = 0;  // 0: it is in a pid namespace that this process does not see
-  // It is given no pipe, whose lock it could hold, its process's memory is not read, and what it has in its hands is
-  // closed by threads that nobody waits for.
-  bool of_another_user_ = false;
+  // The peer's, if not this process's own: it is given no pipe, whose lock it could hold, its process's memory is not
+  // read, what it has in its hands is closed by threads that nobody waits for, and no refusal that comes with it
+  // counts for others.
+  std::optional<uid_t> other_user_;
 
   std::atomic<QueuePairState> state_ = QueuePairState::kReset;  // release by Connect and Fail; acquire by state()
   std::atomic<bool> peer_gone_ = false;                         // release by who saw it; acquire by Progress

@@ -14,6 +14,7 @@
 #include <deque>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -33,7 +34,9 @@ namespace skein::fabric::shm {
 // What becomes of no connection is the Closer's to close: it was in a stranger's hands.
 struct Meeting {
   Meeting(UniqueFd of_peer, UniqueFd passed, const PeerCredentials& who)
-      : socket(std::move(of_peer)), control(std::move(passed)), peer(who), of_another_user(who.uid != geteuid()) {}
+      : socket(std::move(of_peer)), control(std::move(passed)), peer(who) {
+    if (who.uid != geteuid()) other_user = who.uid;
+  }
   Meeting(Meeting&&) = default;
   Meeting& operator=(Meeting&&) = delete;
   ~Meeting();
@@ -41,7 +44,8 @@ struct Meeting {
   UniqueFd socket;
   UniqueFd control;  // memfd, not yet checked
   PeerCredentials peer;
-  bool of_another_user;  // whom an option allows: trusted with memory, and not with this process's threads
+  // Whom an option allows: trusted with memory, and not with this process's threads.
+  std::optional<uid_t> other_user;
 };
 
 // Any thread.

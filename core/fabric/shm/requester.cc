@@ -185,7 +185,7 @@ ShmQueuePair::Step ShmQueuePair::ExecuteRead(Entry& entry) {
   if (const Step step = Reach(entry, kRemoteRead, total, import); step != Step::kDone) return step;
   entry.bytes = total;
   if (!import->mapped()) {
-    const absl::Status read = of_another_user_ || peer_pid_ == 0
+    const absl::Status read = other_user_.has_value() || peer_pid_ == 0
                                   ? IsNotRead()
                                   : import->ReadFrom(peer_pid_, entry.request.remote.address, entry.local);
     if (read.ok()) return Step::kDone;

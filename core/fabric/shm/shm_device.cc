@@ -28,7 +28,7 @@ class ShmDevice final : public Device {
     capabilities.good_message_bytes = uint64_t{128} << 10;
     return capabilities;
   }
-  absl::Status Usable() const override { return core_->refusal.why(); }
+  absl::Status Usable() const override { return core_->refusals.OfAll(); }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     return shm::AllocateRegion(core_->regions, bytes, access);
   }

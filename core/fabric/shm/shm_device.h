@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "core/base/peer_users.h"
 #include "core/fabric/fabric.h"
 
@@ -16,12 +17,15 @@ struct ShmOptions {
   // What the peer of one queue pair may make this process map; by a link, so much for each of its lanes.
   size_t max_import_bytes = size_t{4} << 30;
   size_t max_imports = 64;
-  PeerUsers peer_users = {};    // whose processes may be peers
+  PeerUsers peer_users = {};  // whose processes may be peers
+  // For how long peers of another user are left alone after the kernel refused this process something with one of them.
+  absl::Duration settle_time = absl::Seconds(10);
   std::string rendezvous = {};  // a directory where peers in other network namespaces are met; empty: they are not
 };
 
 // Costs nothing until the first Offer. It is not Usable() any more once the kernel has refused this process something
-// in the midst of a connection. Its queue pairs' refusals are FallbackError()s that say which boundary lies
+// in the midst of a connection with a process of its own user. What it was refused with a peer of another user counts
+// for that user: see settle_time. Its queue pairs' refusals are FallbackError()s that say which boundary lies
 // between the processes. Registered (as against allocated) memory can be read by peers, not written.
 absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options = {});
 

@@ -1,17 +1,26 @@
-// A peer of another user whom an option allows, and who is hostile: it may end its own connection, and hold nobody up.
+// A peer of another user whom an option allows, and who is hostile: it may end its own connection, and keep its own
+// user from shared memory, and hold nobody up.
 // A test that does not end has found somebody who waits for it.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
+#include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/control.h"
 #include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/memory.h"
 #include "core/fabric/shm/offer.h"
+#include "core/fabric/shm/regions.h"
 #include "core/fabric/shm/rendezvous.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/shm/side_message.h"
@@ -20,6 +29,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
 #include "tests/support/lingering.h"
+#include "tests/support/refused_call.h"
 #include "tests/unit/fabric_shm/another_user.h"
 #include "tests/unit/fabric_shm/pass_descriptors.h"
 
@@ -30,21 +40,62 @@ constexpr uid_t kNobody = 65534;
 
 ShmOptions Allowing(uid_t user) { return {.peer_users = PeerUsers({user})}; }
 
+// `ulimit -v`: while this lives, the process has no room for a mapping of a GiB.
+class NoRoomForAGiB {
+ public:
+  NoRoomForAGiB() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &before_);
+    const rlimit limit = {pages * static_cast<rlim_t>(getpagesize()) + (rlim_t{512} << 20), before_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~NoRoomForAGiB() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
+// A region of a GiB, none of whose pages is there.
+UniqueFd SealedGiB() {
+  UniqueFd fd(memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  EXPECT_EQ(ftruncate(fd.get(), static_cast<off_t>(kRegionHeaderBytes + (size_t{1} << 30))), 0);
+  EXPECT_EQ(fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+  return fd;
+}
+
 // The peer is the test: it accepts the end's offer by hand, as another user.
 class AllowedUser : public testing::Test {
  protected:
+  explicit AllowedUser(absl::Duration settle_time = absl::Hours(1))
+      : end_(OpenShmDevice({.peer_users = PeerUsers({kNobody}), .settle_time = settle_time}).value()) {}
+
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
-    const Offer offer = DecodeOffer(end_.queue_pair->Offer().value()).value();
+    ASSERT_EQ(Meet(*end_.queue_pair), absl::OkStatus());
+  }
+
+  absl::Status Meet(QueuePair& pair) {
+    ComeTo(pair);
+    return pair.Complete("\x01met");
+  }
+  void ComeTo(QueuePair& pair) {
+    const Offer offer = DecodeOffer(pair.Offer().value()).value();
     UniqueFd control = CreateSealedMemfd("skein-control", kControlBytes).value();
     mapping_ = Map(control.get(), kControlBytes).value();
     AsAnotherUser([&] {
-      absl::StatusOr<Meeting> meeting = Meet(offer, PeerUsers({0}), {}, std::move(control));
+      absl::StatusOr<Meeting> meeting = shm::Meet(offer, PeerUsers({0}), {}, std::move(control));
       ASSERT_TRUE(meeting.ok()) << meeting.status();
-      EXPECT_TRUE(meeting->of_another_user);
+      EXPECT_EQ(meeting->other_user, uid_t{0});
       socket_ = std::move(meeting->socket);
     });
-    ASSERT_EQ(end_.queue_pair->Complete("\x01met"), absl::OkStatus());
+  }
+  // The end is asked for a connection by a client of that user.
+  absl::Status Accept() const {
+    const End client(OpenShmDevice(Allowing(0)).value());
+    std::string offer;
+    AsAnotherUser([&] { offer = client.queue_pair->Offer().value(); });
+    return end_.NewQueuePair()->Accept(offer).status();
   }
 
   Side& mine() const { return reinterpret_cast<Control*>(mapping_.data())->sides[0]; }
@@ -66,10 +117,64 @@ class AllowedUser : public testing::Test {
     return end_.queue_pair->RefreshState();
   }
 
-  End end_ = End(OpenShmDevice(Allowing(kNobody)).value());
+  // The size is the peer's choice: so it can always be one that this process's limit does not allow.
+  absl::Status GrantMoreThanMayBeMapped() {
+    SideMessage grant;
+    grant.kind = SideMessageKind::kGrant;
+    grant.rkey = 7;
+    grant.access = kAllAccess;
+    grant.size = size_t{1} << 30;
+    EXPECT_TRUE(Post(*end_.queue_pair, Opcode::kWrite, end_.Local(0, 8), {grant.base, grant.rkey}).ok());
+    EXPECT_EQ(Heard(), SideMessageKind::kWant);
+    const UniqueFd large = SealedGiB();
+    Pass(grant, {large.get()});
+    const NoRoomForAGiB none;
+    EXPECT_EQ(StateAfterwards(), QueuePairState::kError);
+    return end_.queue_pair->error();
+  }
+
+  End end_;
   Mapping mapping_;
   UniqueFd socket_;
 };
+
+class AllowedUserThatSettles : public AllowedUser {
+ protected:
+  AllowedUserThatSettles() : AllowedUser(absl::ZeroDuration()) {}
+};
+
+// No peer had shared memory any more.
+TEST_F(AllowedUser, WhoPassesMoreThanMayBeMappedKeepsItsOwnUserAloneFromSharedMemory) {
+  const absl::Status refused = GrantMoreThanMayBeMapped();
+  EXPECT_TRUE(CameOfErrno(refused)) << refused;
+  EXPECT_EQ(end_.device->Usable(), absl::OkStatus());
+  const End own(OpenShmDevice().value());
+  EXPECT_EQ(fabric::Connect(*end_.NewQueuePair(), *own.queue_pair), absl::OkStatus());
+  for (const absl::Status& status : {Meet(*end_.NewQueuePair()), Accept()}) {
+    EXPECT_EQ(FallbackOf(status).code, FallbackCode::kResources) << status;
+    EXPECT_THAT(status.message(), testing::HasSubstr("lately, with user 65534: cannot map 1073745920 bytes"));
+  }
+}
+
+TEST_F(AllowedUserThatSettles, IsMetAgain) {
+  EXPECT_TRUE(CameOfErrno(GrantMoreThanMayBeMapped()));
+  EXPECT_EQ(Meet(*end_.NewQueuePair()), absl::OkStatus());
+  EXPECT_EQ(Accept(), absl::OkStatus());
+}
+
+// A security policy may judge by what the peer has passed.
+TEST_F(AllowedUser, WhoPassesControlMemoryThatMayNotBeMappedKeepsItsOwnUserAloneFromSharedMemory) {
+  const std::unique_ptr<QueuePair> pair = end_.NewQueuePair();
+  ComeTo(*pair);
+  absl::Status refused;
+  std::thread([&] {
+    ASSERT_TRUE(Refuse({SYS_fstatfs}, EACCES));
+    refused = pair->Complete("\x01met");
+  }).join();
+  EXPECT_TRUE(CameOfErrno(refused)) << refused;
+  EXPECT_EQ(end_.device->Usable(), absl::OkStatus());
+  EXPECT_EQ(FallbackOf(Accept()).code, FallbackCode::kNotPermitted);
+}
 
 TEST_F(AllowedUser, IsGivenNoDoorbellAndRungByMessages) {
   EXPECT_EQ(Heard(), SideMessageKind::kRefuse);

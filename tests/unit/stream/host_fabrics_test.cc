@@ -6,6 +6,8 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "tests/support/ip_address.h"
 #include "tests/support/refused_call.h"
 #include "tests/support/thread_state.h"
+#include "tests/unit/fabric_shm/another_user.h"
 
 namespace skein::stream {
 namespace {
@@ -175,6 +178,35 @@ TEST_F(HostFabricsTest, ARefusalInTheMidstOfAConnectionLeavesSharedMemoryAloneFo
   EXPECT_EQ(candidate.device, nullptr);
   EXPECT_EQ(candidate.why_not.code, FallbackCode::kNotPermitted);
   EXPECT_THAT(candidate.why_not.detail, HasSubstr("lately: cannot look at a memfd (fstatfs)"));
+}
+
+// With a server of user 65534, which the kernel does not let this process meet. Why the next one is not met.
+absl::Status AfterARefusalWithAnotherUser(Fabrics& fabrics, const Route& route) {
+  const fabric::End client(fabrics.For(route)[0].device);
+  const fabric::End server(fabric::OpenShmDevice({.peer_users = PeerUsers({0})}).value());
+  const auto meet = [&server](fabric::QueuePair& pair, const std::function<void(const std::function<void()>&)>& on) {
+    const std::unique_ptr<fabric::QueuePair> passive = server.NewQueuePair();
+    const std::string offer = pair.Offer().value();
+    std::string answer;
+    AsAnotherUser([&] { answer = passive->Accept(offer).value(); });
+    absl::Status status;
+    on([&] { status = pair.Complete(answer); });
+    return status;
+  };
+  EXPECT_THAT(meet(*client.queue_pair, InSandbox).message(), HasSubstr("fstatfs"));
+  return meet(*client.NewQueuePair(), [](const std::function<void()>& act) { act(); });
+}
+
+// What a peer has passed may be why the kernel refused it, so that it was all peers' loss.
+TEST_F(HostFabricsTest, ARefusalWithAnotherUserLeavesThatUserAloneForAWhile) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  SharedMemoryOptions shm;
+  shm.peer_users = PeerUsers({65534});
+  const auto fabrics = CreateHostFabrics(shm, NoRdma(absl::Hours(1)));
+  EXPECT_THAT(AfterARefusalWithAnotherUser(*fabrics, route_).message(), HasSubstr("lately, with user 65534: "));
+  EXPECT_NE(fabrics->For(route_)[0].device, nullptr);
+  const auto unsettled = CreateHostFabrics(shm, NoRdma(absl::ZeroDuration()));
+  EXPECT_EQ(AfterARefusalWithAnotherUser(*unsettled, route_), absl::OkStatus()) << "mode require tries all the same";
 }
 
 TEST_F(HostFabricsTest, WithFewDescriptorsLeftNothingIsOffered) {
