@@ -26,10 +26,9 @@ class RehearsedShm {
  public:
   using Result = absl::StatusOr<std::shared_ptr<fabric::Device>>;
 
-  // A rehearsal takes some 0.2 ms. A refused caller is on TCP for as long as its connection lasts, so this outlasts a
-  // rehearsal on a busy machine; and a gRPC thread that waits so long serves no other connection meanwhile, so it is
-  // no more than a busy machine costs such a thread anyway.
-  static constexpr absl::Duration kPatience = absl::Milliseconds(100);
+  // A rehearsal takes some 0.2 ms. A refused caller is on TCP for as long as its connection lasts, so the wait outlasts
+  // a rehearsal on a machine that is very busy.
+  static constexpr absl::Duration kPatience = absl::Seconds(1);
 
   RehearsedShm(const SharedMemoryOptions& options, absl::Duration settle_time)
       : options_(options), settle_time_(settle_time) {}

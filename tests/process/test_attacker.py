@@ -58,6 +58,7 @@ class AttackTest(harness.ProcessTest):
         return set(re.findall(rf"@(skein-{kind})$", "\n".join(sockets(program.pid)), re.MULTILINE))
 
     def meeting_point(self, program):
+        self.assertTrue(harness.await_true(lambda: len(self.names(program, "[0-9a-f]{32}")) == 1, 10), program.log())
         (name,) = self.names(program, "[0-9a-f]{32}")
         return name
 
