@@ -25,7 +25,7 @@ absl::Status Backlog::Send(link::Link& link, link::Port& port, absl::Span<const 
 absl::StatusOr<size_t> Backlog::SendItems(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items) {
   const auto count = static_cast<int32_t>(items.size());
   if (due_ != nullptr) due_->fetch_sub(count, std::memory_order_relaxed);
-  const absl::StatusOr<size_t> gone = GiveToLink(link, port, items);
+  absl::StatusOr<size_t> gone = GiveToLink(link, port, items);
   const int32_t stayed = count - static_cast<int32_t>(gone.value_or(0));
   if (due_ != nullptr && stayed > 0) due_->fetch_add(stayed, std::memory_order_relaxed);
   return gone;
