@@ -27,7 +27,7 @@ absl::StatusOr<std::string> ValueOf(const grpc_arg& arg) {
 absl::Status SetFromArgument(Options& options, const grpc_arg& arg) {
   const absl::string_view name = absl::StripPrefix(arg.key, kPrefix);
   const absl::StatusOr<std::string> value = ValueOf(arg);
-  const absl::Status set = value.ok() ? SetOption(options, name, *value) : value.status();
+  absl::Status set = value.ok() ? SetOption(options, name, *value) : value.status();
   if (set.ok()) return set;
   if (name == "mode") options.mode = Mode::kPrefer;
   return value.ok() ? absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, ": ", set.message())) : set;
