@@ -1,5 +1,6 @@
 #include "core/rpc/options.h"
 
+#include "core/base/forked.h"
 #include "core/stream/host_fabrics.h"
 
 namespace skein::rpc {
@@ -12,6 +13,7 @@ stream::StreamOptions StreamOptionsOf(const Options& options) {
 }
 
 std::shared_ptr<stream::Fabrics> FabricsOf(const Options& options) {
+  BeginUse();
   return options.fabrics != nullptr ? options.fabrics : stream::CreateHostFabrics(options.shm, options.rdma);
 }
 
