@@ -18,7 +18,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from certificate import make_certificate  # noqa: E402
-from processes import Lines, await_true, clean_environment, descriptors, sockets  # noqa: E402
+from processes import Lines, await_true, clean_environment, descriptors, sockets, threads  # noqa: E402
 
 
 class Transport(enum.Enum):
@@ -226,7 +226,7 @@ class ProcessTest(unittest.TestCase):
             return all(getattr(now, field) <= getattr(baseline, field) + SLACK.get(field, 0) for field in fields)
 
         if not await_true(returned, 10):
-            files = "\n".join(sorted(descriptors(program.pid)) + sockets(program.pid))
+            files = "\n".join(sorted(descriptors(program.pid)) + sockets(program.pid) + threads(program.pid))
             self.fail(f"{fields}\nbefore {baseline}\nnow    {holdings(program.pid)}\n{files}")
 
     def scratch(self):

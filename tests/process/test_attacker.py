@@ -78,6 +78,7 @@ class AttackTest(harness.ProcessTest):
         with socket.create_server(("127.0.0.1", 0)) as listening:
             client = self.unopened_client(f"127.0.0.1:{listening.getsockname()[1]}", flags)
             client.send("open", 1, 1000)
+            listening.settimeout(10)  # or for ever, of a client that could not start
             connection, _ = listening.accept()
             with connection:
                 connection.settimeout(10)

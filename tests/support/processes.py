@@ -1,5 +1,6 @@
 """Child processes that keep their output in a file: servers, and programs that run to their end. And what /proc says."""
 
+import contextlib
 import os
 import pathlib
 import resource
@@ -121,7 +122,7 @@ def descriptors(pid):
 
 
 def sockets(pid):
-    """The kernel's line on each of the process's sockets: addresses and state."""
+    """The kernel's line on each of the process's sockets: addresses and state. Its tables omit connections that ended."""
     lines = []
     own = {target[len("socket:["):-1] for target in descriptors(pid) if target.startswith("socket:[")}
     for table, inode in (("tcp", 9), ("tcp6", 9), ("unix", 6)):
@@ -129,6 +130,17 @@ def sockets(pid):
         for line in file.read_text().splitlines()[1:] if file.exists() else ():
             if line.split()[inode] in own:
                 lines.append(f"{table} {line.strip()}")
+                own.remove(line.split()[inode])
+    return lines + [f"in no table: {inode}" for inode in sorted(own)]
+
+
+def threads(pid):
+    """Each thread's name, the system call that it is in, and where the kernel has it wait."""
+    lines = []
+    for task in sorted(pathlib.Path(f"/proc/{pid}/task").iterdir()):
+        with contextlib.suppress(OSError):  # one has just ended
+            name, call, place = ((task / file).read_text().strip() for file in ("comm", "syscall", "wchan"))
+            lines.append(f"thread {name}: system call {call.split()[0]}, {place}")
     return lines
 
 
