@@ -217,7 +217,7 @@ class ProcessTest(unittest.TestCase):
     def assert_path(self, program, path):
         self.assertTrue(program.path().startswith(path), f"{path} expected, got {program.path()}:\n{program.log()}")
 
-    def assert_holdings_return_to(self, baseline, program, fields, seconds=10):
+    def assert_holdings_return_to(self, baseline, program, fields):
         """That the program soon holds no more than `baseline` of each of the fields."""
         fields = fields.split()
 
@@ -225,7 +225,7 @@ class ProcessTest(unittest.TestCase):
             now = holdings(program.pid)
             return all(getattr(now, field) <= getattr(baseline, field) + SLACK.get(field, 0) for field in fields)
 
-        if not await_true(returned, seconds):
+        if not await_true(returned, 10):
             files = "\n".join(sorted(descriptors(program.pid)) + sockets(program.pid) + threads(program.pid))
             self.fail(f"{fields}\nbefore {baseline}\nnow    {holdings(program.pid)}\n{files}")
 

@@ -90,23 +90,16 @@ class AttackTest(harness.ProcessTest):
 
 
 class OnThePort(AttackTest):
-    # gRPC lets a handshake take 120 s unless told. In about one of 200 runs on a busy machine, a TLS server still held
-    # one reset connection 40 s after the attack, for a reason not yet known. Its handshake's deadline bounds that.
-    HANDSHAKE_SECONDS = 20
-
     def assert_withstands(self, server_flags, client_flags):
         offer, _ = self.recorded_offer(*client_flags)
-        deadline = {"grpc.server_handshake_timeout_ms": self.HANDSHAKE_SECONDS * 1000}
-        server = self.server(server_flags, arguments=deadline)
+        server = self.server(server_flags)
         client = self.client(server.address, client_flags)
         self.assert_calls_succeed(client)
         self.assert_path(client, "shm")
         baseline = harness.holdings(server.pid)
         attacker = self.attacker("tcp", server.address.rsplit(":", 1)[1], self.seed, offer.hex())
         self.assertGreater(self.assert_honest_calls_survive(attacker, client), 300)
-        start = time.monotonic()
-        self.assert_holdings_return_to(baseline, server, "fds memfds maps", self.HANDSHAKE_SECONDS + 10)
-        print(f"free of attackers after {time.monotonic() - start:.1f} s", end=" ", flush=True)
+        self.assert_holdings_return_to(baseline, server, "fds memfds maps")
         self.assert_rests(server)
         newcomer = self.client(server.address, client_flags)
         self.assert_calls_succeed(newcomer)
