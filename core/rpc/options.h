@@ -30,7 +30,7 @@ struct Options {
 inline constexpr uint32_t kMostCalls = 1 << 14;
 
 stream::StreamOptions StreamOptionsOf(const Options& options);
-// A client and a server call this before all else. It marks the process for children that it forks
+// A client and a server call this before their first link. It marks the process for children that it forks
 // (core/base/forked.h).
 std::shared_ptr<stream::Fabrics> FabricsOf(const Options& options);
 progress::SpinPolicy SpinPolicyOf(const Options& options);

@@ -5,34 +5,17 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 
 namespace skein {
 namespace {
-
-int StatusOf(pid_t child) {
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-// Exit status of a child that does this.
-int InChild(const std::function<int()>& act) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(20);
-    _exit(act());
-  }
-  return StatusOf(child);
-}
 
 int IsForkedChild() { return InForkedChild() ? 1 : 0; }
 

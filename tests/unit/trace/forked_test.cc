@@ -1,15 +1,13 @@
 // A child made by fork() while its parent traces.
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <functional>
 #include <thread>
 #include <vector>
 
 #include "core/trace/counters.h"
 #include "core/trace/tracer.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 
 namespace skein::trace {
 namespace {
@@ -35,15 +33,7 @@ Record Call() {
   return record;
 }
 
-// Exit status of a child that does this: 0, or which of its claims was wrong.
-int InChild(const std::function<int()>& claims) {
-  const pid_t child = fork();
-  if (child == 0) _exit(claims());
-  int status = 0;
-  EXPECT_EQ(waitpid(child, &status, 0), child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
+// The claims return 0, or which of them was wrong.
 int BeginsEmpty() {
   if (Enabled()) return 1;
   if (ReadCounters().Value(Counter::kWakeUps) != 0) return 2;
