@@ -128,9 +128,10 @@ def sockets(pid):
     for table, inode in (("tcp", 9), ("tcp6", 9), ("unix", 6)):
         file = pathlib.Path(f"/proc/net/{table}")
         for line in file.read_text().splitlines()[1:] if file.exists() else ():
-            if line.split()[inode] in own:
+            found = line.split()[inode]
+            if found in own:
+                own.remove(found)
                 lines.append(f"{table} {line.strip()}")
-                own.remove(line.split()[inode])
     return lines + [f"in no table: {inode}" for inode in sorted(own)]
 
 
