@@ -40,6 +40,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
         route_(route),
         ways_(std::move(ways)),
         asks_for_new_(offer.new_link_only),
+        features_(offer.features),
         offer_(wire::EncodeOffer(offer)) {}
   ~LinkAttempt() override { pool_->AttemptEnds(); }
 
@@ -51,6 +52,9 @@ class LinkAttempt final : public LinkConnector::Attempt {
     if (const auto* no = std::get_if<Fallback>(&*answer)) return Declined(*no);
     const auto& yes = std::get<wire::Yes>(*answer);
     if (yes.fabric >= ways_.size()) return No(FallbackError(FallbackCode::kProtocol, "a fabric that was not offered"));
+    if ((yes.features & ~features_) != 0) {
+      return No(FallbackError(FallbackCode::kProtocol, "a feature that was not offered"));
+    }
     const Way& way = ways_[yes.fabric];
     const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes, route_);
     if (link == nullptr || (!yes.is_new && !(link->attached() && link->StillConnected()))) {
@@ -69,6 +73,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     placement.port = std::move(port);
     placement.why = Join({way.worse_than, yes.passed_over});
     placement.both_know = true;
+    placement.features = yes.features;
     placement.reached = !yes.is_new || way.device->capabilities().meets_on_connect;
     return placement;
   }
@@ -99,6 +104,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
   const Route route_;
   const std::vector<Way> ways_;  // as offered
   const bool asks_for_new_;
+  const uint8_t features_;
   const std::string offer_;
 };
 
@@ -108,11 +114,13 @@ class PoolingConnector final : public LinkConnector {
                    std::shared_ptr<Service> service)
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
 
-  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) override {
+  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route, uint8_t features) override {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     wire::Offer offer;
     offer.service = service_->name();
     offer.from = EndOf(route.local);
+    offer.features = features;
+    if (features != 0) offer.highest_version = wire::kVersionWithFeatures;
     std::vector<Way> ways;
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {

@@ -49,6 +49,8 @@ struct Outcome {
   bool both_know = false;
   // Whether the peer has been reached by the fabric itself. If not, Stream::WhenReached says whether it can be.
   bool reached = false;
+  // Those of the offered features that the listening end has, too. None if it is of an earlier version.
+  uint8_t features = 0;
 };
 
 // The asking end; one per process. Thread-safe. Nothing blocks beyond a handful of local system calls.
@@ -64,8 +66,8 @@ class Connector {
     virtual Outcome Complete(absl::string_view answer) = 0;
   };
   virtual ~Connector() = default;
-  // FallbackError when no fabric may lead along this route.
-  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) = 0;
+  // FallbackError when no fabric may lead along this route. `features`: what the adapter could do on the stream, as bits.
+  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route, uint8_t features = 0) = 0;
 };
 
 // The asked end; one per process. Thread-safe.
@@ -79,7 +81,8 @@ class Listener {
   // Judges an offer. A peer may have a way that this end does not: it is told why that is none. When the outcome has a
   // stream, all memory is mapped already and the stream may be written to as soon as the peer has attached (its window
   // opens then); if the peer never attaches, Abort it when the other channel closes.
-  virtual Result Accept(absl::string_view offer, const Route& route) = 0;
+  // `features` as in Begin.
+  virtual Result Accept(absl::string_view offer, const Route& route, uint8_t features = 0) = 0;
 };
 
 // An answer that says no to any offer.

@@ -86,9 +86,9 @@ class PoolingListener final : public LinkListener {
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
   ~PoolingListener() override { shares_->Close(); }
 
-  Result Accept(absl::string_view bytes, const Route& route) override {
+  Result Accept(absl::string_view bytes, const Route& route, uint8_t features) override {
     std::vector<Fallback> reasons;
-    absl::StatusOr<Result> result = TryAccept(bytes, route, reasons);
+    absl::StatusOr<Result> result = TryAccept(bytes, route, features, reasons);
     if (!result.ok()) {
       if (reasons.empty()) reasons.push_back(FallbackOf(result.status()));  // no fabric was looked at
       result = Result();
@@ -109,7 +109,8 @@ class PoolingListener final : public LinkListener {
   using Links = std::vector<Numbered>;  // oldest first
 
   // The best of what is offered that this end has, too, and the reasons against what is better.
-  absl::StatusOr<Result> TryAccept(absl::string_view bytes, const Route& route, std::vector<Fallback>& reasons) {
+  absl::StatusOr<Result> TryAccept(absl::string_view bytes, const Route& route, uint8_t features,
+                                   std::vector<Fallback>& reasons) {
     if (absl::Status status = process_.CheckNotForked(); !status.ok()) return status;
     const absl::StatusOr<wire::Offer> offer = wire::DecodeOffer(bytes);
     if (!offer.ok()) return offer.status();
@@ -141,6 +142,7 @@ class PoolingListener final : public LinkListener {
       wire::Yes yes;
       yes.fabric = static_cast<uint8_t>(i);
       yes.passed_over = ToldToClient(reasons);
+      yes.features = offer->features & features;
       absl::StatusOr<Result> result = AcceptFabric(*offer, route, own->device, std::move(yes));
       if (result.ok()) return result;
       reasons.push_back(FallbackOf(result.status()));
@@ -164,6 +166,7 @@ class PoolingListener final : public LinkListener {
     result.answer = wire::EncodeAnswer(yes);
     if (result.answer.size() > kMaxAnswerBytes) return absl::InternalError("an answer that is too long");
     result.placement.port = *std::move(port);
+    result.placement.features = yes.features;
     result.placement.reached = true;  // the client finds out, and this end writes nothing before
     if (new_link != nullptr) waiter_->Watch(std::move(new_link));
     return result;

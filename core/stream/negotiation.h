@@ -51,6 +51,7 @@ struct Placement {
   Fallback why;
   bool both_know = false;
   bool reached = false;
+  uint8_t features = 0;
 };
 
 // The asking end, as Connector is. `waiter` outlives it.
@@ -63,7 +64,7 @@ class LinkConnector {
     virtual Placement Complete(absl::string_view answer) = 0;
   };
   virtual ~LinkConnector() = default;
-  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route, uint8_t features = 0) = 0;
 };
 
 // The asked end, as Listener is.
@@ -74,7 +75,7 @@ class LinkListener {
     Placement placement;
   };
   virtual ~LinkListener() = default;
-  virtual Result Accept(absl::string_view offer, const Route& route) = 0;
+  virtual Result Accept(absl::string_view offer, const Route& route, uint8_t features = 0) = 0;
 };
 
 // Of `options`, windows are the service's.

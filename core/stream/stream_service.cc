@@ -40,6 +40,7 @@ Outcome OutcomeOf(Placement placement) {
   outcome.why = std::move(placement.why);
   outcome.both_know = placement.both_know;
   outcome.reached = placement.reached;
+  outcome.features = placement.features;
   return outcome;
 }
 
@@ -56,8 +57,8 @@ class StreamAttempt final : public Connector::Attempt {
 class StreamConnector final : public Connector {
  public:
   explicit StreamConnector(std::unique_ptr<LinkConnector> connector) : connector_(std::move(connector)) {}
-  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route) override {
-    absl::StatusOr<std::unique_ptr<LinkConnector::Attempt>> attempt = connector_->Begin(route);
+  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route, uint8_t features) override {
+    absl::StatusOr<std::unique_ptr<LinkConnector::Attempt>> attempt = connector_->Begin(route, features);
     if (!attempt.ok()) return attempt.status();
     return std::make_unique<StreamAttempt>(*std::move(attempt));
   }
@@ -69,8 +70,8 @@ class StreamConnector final : public Connector {
 class StreamListener final : public Listener {
  public:
   explicit StreamListener(std::unique_ptr<LinkListener> listener) : listener_(std::move(listener)) {}
-  Result Accept(absl::string_view offer, const Route& route) override {
-    LinkListener::Result result = listener_->Accept(offer, route);
+  Result Accept(absl::string_view offer, const Route& route, uint8_t features) override {
+    LinkListener::Result result = listener_->Accept(offer, route, features);
     return {std::move(result.answer), OutcomeOf(std::move(result.placement))};
   }
 

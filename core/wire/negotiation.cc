@@ -43,7 +43,7 @@ absl::StatusOr<Answer> DecodeNo(FieldReader& reader) {
   return Answer(std::move(no));
 }
 
-absl::StatusOr<Answer> DecodeYes(FieldReader& reader) {
+absl::StatusOr<Answer> DecodeYes(FieldReader& reader, uint8_t version) {
   Yes yes;
   const auto existing = reader.Take<uint8_t>();
   yes.fabric = reader.Take<uint8_t>();
@@ -61,8 +61,10 @@ absl::StatusOr<Answer> DecodeYes(FieldReader& reader) {
     yes.new_link.ring = *ring;
     yes.new_link.queue_pair = TakeString<uint16_t>(reader);
   }
+  const bool has_features = version == kVersionWithFeatures;
+  if (has_features) yes.features = reader.Take<uint8_t>();
   if (!reader.done() || existing > 1 || yes.stream == 0 || yes.fabric >= kMaxOfferedFabrics ||
-      yes.passed_over.detail.size() > Fallback::kMaxDetailBytes) {
+      has_features != (yes.features != 0) || yes.passed_over.detail.size() > Fallback::kMaxDetailBytes) {
     return Malformed("answer");
   }
   return Answer(std::move(yes));
@@ -83,6 +85,7 @@ std::string EncodeOffer(const Offer& offer) {
     PutString<uint16_t>(out, fabric.queue_pair);
   }
   Put(out, offer.from);
+  if (offer.highest_version >= kVersionWithFeatures) Put(out, offer.features);
   return out;
 }
 
@@ -101,7 +104,7 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
   offer.process = reader.Take<ProcessId>();
   offer.service = reader.Take<Service>();
   // Who knows a later version as well may have set more flags, and said more at the end.
-  const bool may_hold_more = offer.highest_version > kProtocolVersion;
+  const bool may_hold_more = offer.highest_version > kVersionWithFeatures;
   const auto flags = reader.Take<uint8_t>();
   if (flags > 1 && !may_hold_more) return Malformed("offer");
   offer.new_link_only = (flags & 1) != 0;
@@ -114,19 +117,21 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
     offer.fabrics.push_back(std::move(fabric));
   }
   offer.from = reader.Take<ConnectionEnd>();
+  if (offer.highest_version >= kVersionWithFeatures) offer.features = reader.Take<uint8_t>();
   if (may_hold_more ? !reader.ok() : !reader.done()) return Malformed("offer");
   return offer;
 }
 
 std::string EncodeAnswer(const Answer& answer) {
   std::string out;
-  Put(out, kProtocolVersion);
   if (const auto* no = std::get_if<Fallback>(&answer)) {
+    Put(out, kProtocolVersion);
     Put(out, uint8_t{0});
     PutFallback(out, *no);
     return out;
   }
   const Yes& yes = std::get<Yes>(answer);
+  Put(out, yes.features != 0 ? kVersionWithFeatures : kProtocolVersion);
   Put(out, uint8_t{1});
   Put(out, static_cast<uint8_t>(yes.is_new ? 0 : 1));
   Put(out, yes.fabric);
@@ -139,6 +144,7 @@ std::string EncodeAnswer(const Answer& answer) {
     out += EncodeRingDescriptor(yes.new_link.ring);
     PutString<uint16_t>(out, yes.new_link.queue_pair);
   }
+  if (yes.features != 0) Put(out, yes.features);
   return out;
 }
 
@@ -148,7 +154,8 @@ absl::StatusOr<Answer> DecodeAnswer(absl::string_view bytes) {
   const auto kind = reader.Take<uint8_t>();
   if (!reader.ok() || kind > 1) return Malformed("answer");
   if (kind == 0) return DecodeNo(reader);  // which has this form in every version
-  return version == kProtocolVersion ? DecodeYes(reader) : Malformed("answer");
+  const bool known = version == kProtocolVersion || version == kVersionWithFeatures;
+  return known ? DecodeYes(reader, version) : Malformed("answer");
 }
 
 }  // namespace skein::wire

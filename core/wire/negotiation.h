@@ -16,6 +16,8 @@
 namespace skein::wire {
 
 inline constexpr uint8_t kProtocolVersion = 1;
+// Has features as well. Only an offer that has some names it, and only a yes that has some is of it.
+inline constexpr uint8_t kVersionWithFeatures = 2;
 using ProcessId = std::array<char, 16>;
 // Of a TCP connection: IPv6 address (IPv4's, mapped) and port, both big-endian. Zeros: not known, or of another kind.
 using ConnectionEnd = std::array<char, 18>;
@@ -39,6 +41,7 @@ struct Offer {
   bool new_link_only = false;          // the offering end has left or lost one, perhaps that which would be named
   std::vector<OfferedFabric> fabrics;  // best first, 1 to kMaxOfferedFabrics
   ConnectionEnd from = {};             // of the connection that carries this, as who offers sees it
+  uint8_t features = 0;                // bits that the adapter above gives a meaning; where the version has them
 };
 
 struct NewLink {
@@ -55,6 +58,7 @@ struct Yes {
   uint64_t link = 0;
   bool is_new = false;
   NewLink new_link;  // when is_new
+  uint8_t features = 0;  // of the offered ones, those that are used from now on
 };
 
 using Answer = std::variant<Yes, Fallback>;

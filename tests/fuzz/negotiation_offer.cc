@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   const std::string again = skein::wire::EncodeOffer(*offer);
-  const bool may_hold_more = offer->highest_version > skein::wire::kProtocolVersion;
+  const bool may_hold_more = offer->highest_version > skein::wire::kVersionWithFeatures;
   Require(may_hold_more ? again.size() <= size : again.size() == size,
           "all bytes are of a field, or for later versions");
   const absl::StatusOr<skein::wire::Offer> same = skein::wire::DecodeOffer(again);

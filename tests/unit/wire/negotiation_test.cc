@@ -139,10 +139,10 @@ TEST(OfferTest, AnotherVersionNeedNotHaveOurForm) {
 
 TEST(OfferTest, WhoKnowsALaterVersionAsWellMaySayMore) {
   Offer offer = SampleOffer();
-  offer.highest_version = kProtocolVersion + 1;
+  offer.highest_version = kVersionWithFeatures + 1;
   std::string bytes = EncodeOffer(offer);
   bytes[kFlagsAt] = '\xFF';
-  const absl::StatusOr<Offer> decoded = DecodeOfferExact(bytes + "what version 2 says besides");
+  const absl::StatusOr<Offer> decoded = DecodeOfferExact(bytes + "what version 3 says besides");
   ASSERT_TRUE(decoded.ok()) << decoded.status();
   EXPECT_TRUE(decoded->new_link_only);
   EXPECT_EQ(decoded->process, offer.process);
@@ -150,6 +150,17 @@ TEST(OfferTest, WhoKnowsALaterVersionAsWellMaySayMore) {
   EXPECT_EQ(CodeOf(DecodeOfferExact(bytes.substr(0, bytes.size() - 1)).status()), FallbackCode::kProtocol);
   bytes[1] = kProtocolVersion;
   EXPECT_EQ(CodeOf(DecodeOfferExact(bytes).status()), FallbackCode::kProtocol);
+}
+
+TEST(OfferTest, FeaturesAreOfTheVersionThatHasThem) {
+  Offer offer = SampleOffer();
+  offer.features = 0xA5;
+  EXPECT_EQ(DecodeOfferExact(EncodeOffer(offer)).value().features, 0) << "version 1 alone";
+  offer.highest_version = kVersionWithFeatures;
+  const std::string bytes = EncodeOffer(offer);
+  EXPECT_EQ(DecodeOfferExact(bytes).value().features, 0xA5);
+  EXPECT_EQ(CodeOf(DecodeOfferExact(bytes.substr(0, bytes.size() - 1)).status()), FallbackCode::kProtocol);
+  EXPECT_EQ(CodeOf(DecodeOfferExact(bytes + '\0').status()), FallbackCode::kProtocol);
 }
 
 TEST(OfferTest, WordsForTheLogArePrintable) {
@@ -201,6 +212,17 @@ TEST(AnswerTest, EveryCorruptedByteGivesAValidAnswerOrAReason) {
     ForEachCorruption(EncodeAnswer(answer),
                       [](const std::string& spoilt) { CheckAnswer(DecodeAnswerExact(spoilt), spoilt.size()); });
   }
+}
+
+TEST(AnswerTest, FeaturesAreOfTheVersionThatHasThem) {
+  Yes yes = SampleYes(true);
+  yes.features = 0x5A;
+  std::string bytes = EncodeAnswer(yes);
+  EXPECT_EQ(std::get<Yes>(DecodeAnswerExact(bytes).value()).features, 0x5A);
+  EXPECT_FALSE(DecodeAnswerExact(bytes.substr(0, bytes.size() - 1)).ok());
+  EXPECT_FALSE(DecodeAnswerExact(bytes + '\0').ok());
+  bytes.back() = '\0';
+  EXPECT_FALSE(DecodeAnswerExact(bytes).ok()) << "version 1 says that";
 }
 
 TEST(AnswerTest, OtherVersionsAndKindsAreRefused) {
