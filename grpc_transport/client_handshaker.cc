@@ -40,7 +40,7 @@ Fallback ClientHandshaker::PreventedHere() {
 }
 
 absl::Status ClientHandshaker::MakeOffer() {
-  absl::StatusOr<std::unique_ptr<stream::Connector::Attempt>> attempt = streams().connector->Begin(route());
+  absl::StatusOr<std::unique_ptr<stream::Connector::Attempt>> attempt = streams().connector->Begin(route(), features());
   if (!attempt.ok()) return attempt.status();
   attempt_ = *std::move(attempt);
   return absl::OkStatus();

@@ -6,11 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/forked.h"
 #include "core/trace/counters.h"
+#include "grpc_transport/calls/call_endpoint.h"
 #include "grpc_transport/errors.h"
 #include "grpc_transport/skein_endpoint.h"
 #include "grpc_transport/tcp_endpoint.h"
 
 namespace skein::grpc_transport {
+namespace {
+
+constexpr uint8_t kCallsFeature = 1;  // of a negotiation: frames of calls beside HTTP/2's
+
+}  // namespace
 
 Handshaker::Handshaker(Path::Role role, absl::StatusOr<Options> options) : role_(role), options_(std::move(options)) {
   BeginUse();
@@ -140,6 +146,10 @@ bool Handshaker::secure() const {
   return !scheme.empty() && scheme != "http";  // insecure and local credentials have none
 }
 
+uint8_t Handshaker::features() const {
+  return options_->calls_below_http2 && !secure() ? kCallsFeature : 0;
+}
+
 ListedPath Handshaker::List(std::string path, std::string why) {
   return ListPath({role_, std::string(grpc_endpoint_get_local_address(args_->endpoint)),
                    std::string(grpc_endpoint_get_peer(args_->endpoint)), std::move(path), std::move(why), secure()});
@@ -153,6 +163,7 @@ grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) 
 
 void Handshaker::FinishWithStream(stream::Outcome outcome) {
   if (outcome.why.code != FallbackCode::kNone) trace::CountFallback(outcome.why.code);
+  const uint8_t features = outcome.features;
   std::shared_ptr<stream::Stream> stream = std::move(outcome.stream);
   ListedPath entry = List(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
   std::function<void()> on_lost;
@@ -167,6 +178,7 @@ void Handshaker::FinishWithStream(stream::Outcome outcome) {
   args_->endpoint =
       NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_), std::move(entry),
                        TraceAs(shm ? trace::Path::kShm : trace::Path::kRdma), std::move(quota), std::move(on_lost));
+  if ((features & kCallsFeature) != 0) args_->endpoint = CallEndpoint::Create(args_->endpoint);
   Finish(absl::OkStatus());
 }
 

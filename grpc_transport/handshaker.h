@@ -72,6 +72,8 @@ class Handshaker : public grpc_core::Handshaker {
   // From before the first link could be made. gRPC's shutdown waits for it.
   void WatchLinks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { user_ = std::make_unique<Waiter::User>(&runtime_.waiter()); }
   bool secure() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of the negotiation: what this end can do on a stream besides HTTP/2.
+  uint8_t features() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool is_shut_down() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return shut_down_; }
   const Options& options() const { return *options_; }
   Runtime& runtime() { return runtime_; }

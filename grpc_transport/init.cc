@@ -5,6 +5,7 @@
 #include "core/trace/telling.h"
 #include "grpc_transport/call_filters.h"
 #include "grpc_transport/call_origin.h"
+#include "grpc_transport/calls/call_stages.h"
 #include "grpc_transport/client_handshaker.h"
 #include "grpc_transport/first_bytes.h"
 #include "grpc_transport/runtime.h"
@@ -98,6 +99,7 @@ absl::Status Register() {
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<FirstBytesFactory>());
     registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_SERVER, std::make_unique<ServerFactory>());
     RegisterCallFilters(builder);
+    RegisterCallTransport(builder);
     RegisterCallOrigin(builder, [](const ChannelArgs& args) { return !IsOff(OptionsOf(args)); });
   });
   return Checked(runtime.environment().options, runtime.environment().error).status();

@@ -18,7 +18,7 @@ void ServerHandshaker::Begin() {
 // A thread of a forked child's parent may have held the listener's locks. The answer tells the client.
 stream::Listener::Result ServerHandshaker::Accept(absl::string_view offer) {
   if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
-  return streams().listener->Accept(offer, route());
+  return streams().listener->Accept(offer, route(), features());
 }
 
 void ServerHandshaker::OnBytes() {

@@ -62,6 +62,12 @@ absl::Status SetWaitMode(Options& options, absl::string_view value) {
   return BadValue(value, "is none of the modes");
 }
 
+absl::Status SetCalls(Options& options, absl::string_view value) {
+  if (value != "auto" && value != "http2") return BadValue(value, "is neither");
+  options.calls_below_http2 = value == "auto";
+  return absl::OkStatus();
+}
+
 absl::Status ParseAuto(absl::string_view value, bool* out) {
   if (value != "auto" && value != "off") return BadValue(value, "is neither");
   *out = value == "auto";
@@ -149,6 +155,10 @@ constexpr OptionSpec kTable[] = {
      "One call in so many is traced from the process's first connection on, whose setting counts for all; 0: none, "
      "until skein breakdown or the program asks for it.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 1000000, 1, &options.trace); }},
+    {"calls", "auto", "auto | http2", "",
+     "How gRPC's calls travel over Skein. auto: straight, below HTTP/2, where both ends have it and there is no TLS; "
+     "http2: always by HTTP/2.",
+     SetCalls},
     {"shm", "auto", "auto | off", "", "Whether shared memory is used where both ends are on one host.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm.enabled); }},
     {"peer_users", "", "names or numbers of users, with commas between", "",

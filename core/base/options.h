@@ -60,6 +60,7 @@ struct Options {
   WaitMode wait_mode = WaitMode::kHybrid;
   absl::Duration spin_time = absl::Microseconds(50);
   int64_t trace = 0;  // one call in so many; 0: none
+  bool calls_below_http2 = true;
   SharedMemoryOptions shm;
   RdmaOptions rdma;
 

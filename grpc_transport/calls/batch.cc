@@ -1,0 +1,52 @@
+#include "grpc_transport/calls/batch.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace skein::grpc_transport {
+
+void PutInto(Batch& batch, const grpc_transport_stream_op_batch& op) {
+  if (op.send_initial_metadata) {
+    batch.flags |= kInitial;
+    EncodeMetadata(*op.payload->send_initial_metadata.send_initial_metadata, batch.head);
+    batch.initial = static_cast<uint32_t>(batch.head.size() - kFrameHeaderBytes);
+  }
+  if (op.send_trailing_metadata) {
+    batch.flags |= kTrailing;
+    EncodeMetadata(*op.payload->send_trailing_metadata.send_trailing_metadata, batch.head);
+    batch.trailing = static_cast<uint32_t>(batch.head.size() - kFrameHeaderBytes) - batch.initial;
+  }
+  if (op.send_message) {
+    const uint32_t flags = op.payload->send_message.flags;
+    batch.flags |= kMessage;
+    if ((flags & GRPC_WRITE_INTERNAL_COMPRESS) != 0) batch.flags |= kCompressed;
+    batch.may_wait = (flags & GRPC_WRITE_BUFFER_HINT) != 0 && !op.send_trailing_metadata;
+    batch.message = op.payload->send_message.send_message->c_slice_buffer();
+  }
+}
+
+grpc_error_handle CheckSize(const Batch& batch, const grpc_transport_stream_op_batch& op, uint32_t peer_max_metadata) {
+  const auto too_long = [peer_max_metadata](uint32_t bytes, const grpc_metadata_batch& metadata) {
+    return bytes > peer_max_metadata / 16 && metadata.TransportSize() > peer_max_metadata;
+  };
+  absl::string_view kind;
+  if (op.send_initial_metadata && too_long(batch.initial, *op.payload->send_initial_metadata.send_initial_metadata)) {
+    kind = "initial";
+  } else if (op.send_trailing_metadata &&
+             too_long(batch.trailing, *op.payload->send_trailing_metadata.send_trailing_metadata)) {
+    kind = "trailing";
+  } else {
+    return absl::OkStatus();
+  }
+  return grpc_error_set_int(GRPC_ERROR_CREATE(absl::StrCat("to-be-sent ", kind, " metadata size exceeds peer limit")),
+                            grpc_core::StatusIntProperty::kRpcStatus, GRPC_STATUS_RESOURCE_EXHAUSTED);
+}
+
+grpc_error_handle NotSent(grpc_transport_stream_op_batch& op, const grpc_error_handle& why) {
+  if (op.send_message) op.payload->send_message.stream_write_closed = true;
+  const bool matters =
+      op.send_initial_metadata ||
+      (op.send_trailing_metadata && !op.payload->send_trailing_metadata.send_trailing_metadata->empty());
+  return matters ? why : absl::OkStatus();
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,469 @@
+#include "grpc_transport/calls/call_transport.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "grpc_transport/calls/metadata.h"
+#include "grpc_transport/errors.h"
+
+namespace skein::grpc_transport {
+
+using grpc_core::Slice;
+
+namespace {
+
+// As chttp2 has it.
+uint32_t Setting(::grpc_transport* chttp2, grpc_chttp2_setting_set of, grpc_chttp2_setting_id setting) {
+  return reinterpret_cast<grpc_chttp2_transport*>(chttp2)->settings[of][setting];
+}
+
+std::string UserAgent(const grpc_core::ChannelArgs& args) {
+  std::string agent = absl::StrFormat("grpc-c/%s (%s; chttp2)", grpc_version_string(), GPR_PLATFORM_STRING);
+  const absl::string_view before = args.GetString(GRPC_ARG_PRIMARY_USER_AGENT_STRING).value_or("");
+  const absl::string_view behind = args.GetString(GRPC_ARG_SECONDARY_USER_AGENT_STRING).value_or("");
+  if (!before.empty()) agent = absl::StrCat(before, " ", agent);
+  if (!behind.empty()) absl::StrAppend(&agent, " ", behind);
+  agent.resize(std::min(agent.size(), kMaxUserAgentBytes));
+  return agent;
+}
+
+grpc_error_handle WithStatus(grpc_error_handle error, grpc_status_code status) {
+  return grpc_error_set_int(std::move(error), grpc_core::StatusIntProperty::kRpcStatus, status);
+}
+
+}  // namespace
+
+class CallTransport::StateWatcher final : public grpc_core::ConnectivityStateWatcherInterface {
+ public:
+  explicit StateWatcher(grpc_core::RefCountedPtr<CallTransport> transport) : transport_(std::move(transport)) {}
+  void Notify(grpc_connectivity_state state, const absl::Status& /*status*/) override {
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN) {
+      transport_->Drain(Unavailable("the server takes no more calls on this connection"));
+    }
+  }
+
+ private:
+  const grpc_core::RefCountedPtr<CallTransport> transport_;
+};
+
+CallTransport::CallTransport(::grpc_transport* transport, CallEndpoint& endpoint, bool is_client,
+                             const grpc_core::ChannelArgs& args)
+    : chttp2_(transport->vtable),
+      transport_(transport),
+      endpoint_(endpoint.Ref().release()),
+      is_client_(is_client),
+      own_agent_(is_client ? UserAgent(args) : ""),
+      channelz_(grpc_chttp2_transport_get_socket_node(transport)),
+      books_(grpc_core::MakeRefCounted<Books>(transport)),
+      // A client has the server's settings before it has a channel. A server does not wait for a client's.
+      own_max_metadata_(Setting(transport, GRPC_LOCAL_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)),
+      peer_max_metadata_(is_client ? Setting(transport, GRPC_PEER_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
+                                   : UINT32_MAX),
+      own_max_calls_(Setting(transport, GRPC_LOCAL_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)),
+      peer_max_calls_(is_client ? Setting(transport, GRPC_PEER_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+                                : 0) {
+  table_.functions = {sizeof(Call),    kCallTransportName, InitStream,    nullptr, SetPollset, SetPollsetSet,
+                      PerformStreamOp, PerformOp,          DestroyStream, Destroy, GetEndpoint};
+  table_.self = this;
+  grpc_core::RefCountedPtr<CallTransport> self(static_cast<CallTransport*>(Ref().release()));
+  transport->vtable = &table_.functions;
+  endpoint_->SetSink(self);
+  grpc_transport_op* op = grpc_make_transport_op(nullptr);
+  op->start_connectivity_watch = grpc_core::MakeOrphanable<StateWatcher>(self);
+  op->start_connectivity_watch_state = GRPC_CHANNEL_READY;
+  chttp2_->perform_op(transport, op);
+}
+
+// ---- gRPC's table ----
+
+int CallTransport::InitStream(::grpc_transport* transport, grpc_stream* stream, grpc_stream_refcount* refs,
+                              const void* server_data, grpc_core::Arena* /*arena*/) {
+  CallTransport& self = Of(transport);
+  Call* const call = new (stream) Call(self, refs);
+  if (server_data == nullptr) return 0;
+  auto* const accepted = static_cast<Accepted*>(const_cast<void*>(server_data));
+  call->outgoing().Start(accepted->number);
+  GRPC_CLOSURE_INIT(&call->on_sent_all, OnSentAll, call, nullptr);
+  call->Ref();
+  accepted->call = call;
+  MutexLock lock(&self.mu_);
+  self.List(*call);
+  return 0;
+}
+
+void CallTransport::DestroyStream(::grpc_transport* /*transport*/, grpc_stream* stream, grpc_closure* then) {
+  CallOf(stream).~Call();
+  grpc_core::ExecCtx::Run(DEBUG_LOCATION, then, absl::OkStatus());
+}
+
+// What is asked for comes first: once what is sent is done, gRPC may take the batch back.
+void CallTransport::PerformStreamOp(::grpc_transport* transport, grpc_stream* stream,
+                                    grpc_transport_stream_op_batch* op) {
+  CallTransport& self = Of(transport);
+  Call& call = CallOf(stream);
+  if (op->recv_initial_metadata || op->recv_message || op->recv_trailing_metadata) {
+    self.Do(call, call.Receive(*op, self.peer()));
+  }
+  if (op->cancel_stream) {
+    self.Cancel(call, op->payload->cancel_stream.cancel_error);
+  } else if (op->send_initial_metadata || op->send_message || op->send_trailing_metadata) {
+    return self.Send(call, *op);
+  }
+  if (op->on_complete != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, op->on_complete, absl::OkStatus());
+}
+
+void CallTransport::PerformOp(::grpc_transport* transport, grpc_transport_op* op) {
+  CallTransport& self = Of(transport);
+  if (std::exchange(op->set_accept_stream, false)) {
+    MutexLock lock(&self.accept_mu_);
+    self.accept_ = op->set_accept_stream_fn;
+    self.accept_data_ = op->set_accept_stream_user_data;
+  }
+  // Before chttp2 hears of it: the placeholder of a connection without calls is closed by then.
+  if (!op->goaway_error.ok()) self.Drain(op->goaway_error);
+  self.chttp2_->perform_op(transport, op);
+}
+
+void CallTransport::Destroy(::grpc_transport* transport) {
+  CallTransport& self = Of(transport);
+  transport->vtable = self.chttp2_;
+  self.endpoint_->DropSink();
+  self.books_->End();
+  transport->vtable->destroy(transport);
+  self.Unref();
+}
+
+// ---- Sending ----
+
+void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
+  const auto done = [&op](const grpc_error_handle& error) {
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, op.on_complete, error);
+  };
+  if (!call.BeginSend(op, peer())) return done(NotSent(op, GRPC_ERROR_CREATE("the call takes no more")));
+  if (op.send_initial_metadata && op.payload->send_initial_metadata.peer_string != nullptr) {
+    gpr_atm_rel_store(op.payload->send_initial_metadata.peer_string,
+                      reinterpret_cast<gpr_atm>(endpoint_->peer().c_str()));
+  }
+  Batch batch;
+  PutInto(batch, op);
+  if (grpc_error_handle error = CheckSize(batch, op, peer_max_metadata_); !error.ok()) {
+    Do(call, call.Fail(error, peer()));
+    return done(NotSent(op, error));
+  }
+  const bool begins = is_client_ && op.send_initial_metadata;
+  const bool ends = !is_client_ && op.send_trailing_metadata;
+  const bool has_message = op.send_message;
+  bool* const sent = op.send_trailing_metadata ? op.payload->send_trailing_metadata.sent : nullptr;
+  call.CountSent(batch.initial + batch.trailing, has_message ? batch.message->length : 0);
+  if (sent != nullptr) *sent = true;
+  if (ends) {
+    call.Ref();
+    batch.on_end = &call.on_sent_all;
+  }
+  absl::StatusOr<bool> all = false;
+  if (begins) {
+    if (channelz_ != nullptr) channelz_->RecordStreamStartedFromLocal();
+    MutexLock lock(&mu_);
+    if (grpc_error_handle error = Admit(call); !error.ok()) {
+      all = error;
+    } else {
+      all = endpoint_->Add(call.outgoing(), batch, op.on_complete);
+    }
+  } else {
+    all = endpoint_->Add(call.outgoing(), batch, op.on_complete);
+  }
+  if (!all.ok()) {
+    if (sent != nullptr) *sent = false;
+    if (ends) call.Unref();
+    const auto state = begins ? std::optional(grpc_core::GrpcStreamNetworkState::kNotSentOnWire) : std::nullopt;
+    const grpc_error_handle why = grpc_error_has_clear_grpc_status(all.status())
+                                      ? all.status()
+                                      : WithStatus(all.status(), GRPC_STATUS_UNAVAILABLE);
+    Do(call, call.Fail(why, peer(), state));
+    return done(NotSent(op, why));
+  }
+  if (ends && *all) {
+    Sent(call);
+    call.Unref();
+  }
+  if (has_message && channelz_ != nullptr) channelz_->RecordMessagesSent(1);
+  books_->Sent();
+  endpoint_->Flush();
+}
+
+grpc_error_handle CallTransport::Admit(Call& call) {
+  if (!draining_.ok()) return draining_;
+  SayHello();
+  if (calls_.size() < peer_max_calls_) {
+    GiveNumber(call);
+  } else {
+    call.Ref();
+    unstarted_.push_back(&call);
+  }
+  return absl::OkStatus();
+}
+
+void CallTransport::SayHello() {
+  if (std::exchange(said_hello_, true)) return;
+  FrameHeader header;
+  header.kind = FrameKind::kHello;
+  header.length = static_cast<uint32_t>(own_agent_.size());
+  endpoint_->AddFrame(header, own_agent_);
+}
+
+// Numbers rise in the order of the frames that begin calls: both are given under mu_.
+void CallTransport::GiveNumber(Call& call) {
+  endpoint_->Start(call.outgoing(), ++last_number_);
+  List(call);
+}
+
+void CallTransport::Sent(Call& call) {
+  call.SentAll(peer());
+  Forget(call, /*succeeded=*/true);
+}
+
+void CallTransport::OnSentAll(void* arg, grpc_error_handle error) {
+  Call& call = *static_cast<Call*>(arg);
+  if (error.ok()) call.transport().Sent(call);
+  call.Unref();
+}
+
+void CallTransport::Cancel(Call& call, const grpc_error_handle& why) { Do(call, call.Fail(why, peer())); }
+
+// ---- Receiving ----
+
+absl::Status CallTransport::OnCallFrame(const FrameHeader& header, const Slice& metadata,
+                                        grpc_core::SliceBuffer& message) {
+  if (header.call == 0 || header.kind == FrameKind::kGoodbye) return OnConnectionFrame(header, metadata);
+  Call* call = nullptr;
+  if (!is_client_ && header.kind == FrameKind::kCall && (header.flags & kInitial) != 0) {
+    absl::StatusOr<Call*> accepted = Accept(header);
+    if (!accepted.ok() || *accepted == nullptr) return accepted.status();
+    call = *accepted;
+  } else {
+    call = Find(header.call);
+    if (call == nullptr) return Known(header.call) ? absl::OkStatus() : absl::InvalidArgumentError("an unknown call");
+  }
+  absl::Status status = OnFrameOf(*call, header, metadata, message);
+  call->Unref();
+  return status;
+}
+
+absl::Status CallTransport::OnConnectionFrame(const FrameHeader& header, const Slice& metadata) {
+  MutexLock lock(&mu_);
+  if (header.kind == FrameKind::kHello && !is_client_ && !std::exchange(said_hello_, true)) {
+    if (!grpc_header_nonbin_value_is_legal(metadata.c_slice())) return absl::InvalidArgumentError("its user agent");
+    agent_ = metadata.Ref();
+    return absl::OkStatus();
+  }
+  if (header.kind == FrameKind::kGoodbye && is_client_) {
+    goodbye_ = header.call;
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("a frame out of place");
+}
+
+absl::StatusOr<Call*> CallTransport::Accept(const FrameHeader& header) {
+  {
+    MutexLock lock(&mu_);
+    if (header.call <= last_number_) return absl::InvalidArgumentError("a call's number that has been used");
+    if (calls_.size() >= own_max_calls_) return absl::InvalidArgumentError("more calls than this end takes");
+    last_number_ = header.call;
+  }
+  Accepted accepted{header.call};
+  {
+    MutexLock lock(&accept_mu_);
+    if (accept_ != nullptr) accept_(accept_data_, transport_, &accepted);
+  }
+  if (accepted.call == nullptr) {
+    FrameHeader refused;
+    refused.kind = FrameKind::kRefused;
+    refused.call = header.call;
+    endpoint_->AddFrame(refused);
+    endpoint_->Flush();
+  } else if (channelz_ != nullptr) {
+    channelz_->RecordStreamStartedFromRemote();
+  }
+  return accepted.call;
+}
+
+absl::Status CallTransport::OnFrameOf(Call& call, const FrameHeader& header, const Slice& metadata,
+                                      grpc_core::SliceBuffer& message) {
+  Call::After after;
+  switch (header.kind) {
+    case FrameKind::kWindow:
+      endpoint_->Grant(call.outgoing(), header.number);
+      endpoint_->Flush();
+      return absl::OkStatus();
+    case FrameKind::kEnd:
+      after = call.Fail(ErrorOfEnd(header.number), peer());
+      after.tell = false;
+      after.over = true;
+      break;
+    case FrameKind::kRefused:
+      if (!is_client_) return absl::InvalidArgumentError("a refusal by a client");
+      after = call.Fail(Unavailable("the server has not looked at the call"), peer(),
+                        grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
+      after.tell = false;
+      after.over = true;
+      break;
+    default:
+      if (channelz_ != nullptr && header.kind == FrameKind::kCall && (header.flags & kMessage) != 0) {
+        channelz_->RecordMessageReceived();
+      }
+      after = call.Arrived(header, metadata, message, peer());
+  }
+  Do(call, after);
+  return after.breach;
+}
+
+grpc_error_handle CallTransport::ErrorOfEnd(uint32_t status) {
+  grpc_error_handle error = GRPC_ERROR_CREATE("the peer has ended the call");
+  // What HTTP/2 says of a call that is cancelled behind its deadline depends on the clock here.
+  if (status == GRPC_STATUS_CANCELLED) {
+    return grpc_error_set_int(error, grpc_core::StatusIntProperty::kHttp2Error, GRPC_HTTP2_CANCEL);
+  }
+  return WithStatus(error, status == GRPC_STATUS_OK ? GRPC_STATUS_INTERNAL : static_cast<grpc_status_code>(status));
+}
+
+void CallTransport::Do(Call& call, const Call::After& after) {
+  if (after.window > 0) {
+    FrameHeader header;
+    header.kind = FrameKind::kWindow;
+    header.call = call.outgoing().call();
+    header.number = after.window;
+    endpoint_->AddFrame(header);
+  }
+  if (after.failed) {
+    Tell(call, after);
+  } else if (after.over) {
+    // What gRPC has not sent when the status comes is done, as chttp2 has it: an error would be the call's instead.
+    endpoint_->Drop(call.outgoing(), absl::OkStatus());
+  }
+  if (after.over) Forget(call, /*succeeded=*/!after.failed);
+  if (after.over || after.window > 0) endpoint_->Flush();
+}
+
+// By its status if it has one and the call's end can be said in order, as a server does; else that it has ended.
+void CallTransport::Tell(Call& call, const Call::After& after) {
+  const bool cut = endpoint_->Drop(call.outgoing(), after.error);
+  if (!after.tell || !call.outgoing().started()) return;
+  grpc_status_code status = GRPC_STATUS_UNKNOWN;
+  std::string text;
+  grpc_error_get_status(after.error, grpc_core::Timestamp::InfFuture(), &status, &text, nullptr, nullptr);
+  FrameHeader header;
+  header.call = call.outgoing().call();
+  if (!after.as_status || cut) {
+    header.kind = FrameKind::kEnd;
+    header.number = status;
+    return endpoint_->AddFrame(header);
+  }
+  grpc_core::ScopedArenaPtr arena;  // known metadata needs none
+  grpc_metadata_batch trailers(arena.get());
+  trailers.Set(grpc_core::GrpcStatusMetadata(), status);
+  trailers.Set(grpc_core::GrpcMessageMetadata(), Slice::FromCopiedString(text));
+  BytesBuilder body;
+  EncodeMetadata(trailers, body);
+  header.kind = FrameKind::kCall;
+  header.flags = kTrailing;
+  header.trailing = header.length = static_cast<uint32_t>(body.size());
+  endpoint_->AddFrame(header, {body.data(), body.size()});
+}
+
+// ---- The calls under way ----
+
+Call* CallTransport::Find(uint32_t number) {
+  MutexLock lock(&mu_);
+  const auto found = calls_.find(number);
+  if (found == calls_.end()) return nullptr;
+  found->second->Ref();
+  return found->second;
+}
+
+bool CallTransport::Known(uint32_t number) {
+  MutexLock lock(&mu_);
+  return number <= last_number_;
+}
+
+void CallTransport::List(Call& call) {
+  call.Ref();
+  call.listed = true;
+  calls_.emplace(call.outgoing().call(), &call);
+  books_->CallBegins();
+}
+
+void CallTransport::Forget(Call& call, bool succeeded) {
+  bool was_listed = false;
+  {
+    MutexLock lock(&mu_);
+    was_listed = std::exchange(call.listed, false);
+    if (was_listed) {
+      calls_.erase(call.outgoing().call());
+    } else {
+      const auto waits = std::find(unstarted_.begin(), unstarted_.end(), &call);
+      if (waits == unstarted_.end()) return;
+      unstarted_.erase(waits);
+    }
+    while (!unstarted_.empty() && calls_.size() < peer_max_calls_ && draining_.ok()) {
+      GiveNumber(*unstarted_.front());
+      unstarted_.front()->Unref();
+      unstarted_.pop_front();
+    }
+    if (calls_.empty()) books_->LastCallEnds(/*close=*/!draining_.ok());
+  }
+  if (was_listed && channelz_ != nullptr)
+    succeeded ? channelz_->RecordStreamSucceeded() : channelz_->RecordStreamFailed();
+  call.Unref();
+}
+
+void CallTransport::Drain(const grpc_error_handle& why) {
+  std::deque<Call*> unstarted;
+  {
+    MutexLock lock(&mu_);
+    if (draining_.ok()) draining_ = why;
+    for (Call* call : unstarted_) call->Ref();
+    unstarted = unstarted_;
+    if (calls_.empty()) books_->LastCallEnds(/*close=*/true);
+  }
+  for (Call* call : unstarted) {
+    Do(*call, call->Fail(why, peer(), grpc_core::GrpcStreamNetworkState::kNotSentOnWire));
+    call->Unref();
+  }
+}
+
+void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
+  const grpc_error_handle error =
+      grpc_error_has_clear_grpc_status(why) ? why : WithStatus(why, GRPC_STATUS_UNAVAILABLE);
+  Drain(error);
+  std::vector<std::pair<Call*, bool>> calls;  // and whether the server has seen it
+  {
+    MutexLock lock(&mu_);
+    if (!ended_.ok()) return;
+    ended_ = error;
+    for (const auto& [number, call] : calls_) {
+      call->Ref();
+      calls.emplace_back(call, number <= goodbye_);
+    }
+    if (!is_client_) {
+      FrameHeader goodbye;
+      goodbye.kind = FrameKind::kGoodbye;
+      goodbye.call = last_number_;
+      endpoint_->AddFrame(goodbye);
+    }
+  }
+  for (const auto& [call, seen] : calls) {
+    const auto state = seen ? std::nullopt : std::optional(grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
+    Call::After after = call->Fail(error, peer(), state);
+    after.tell = false;
+    after.over = true;
+    Do(*call, after);
+    call->Unref();
+  }
+}
+
+}  // namespace skein::grpc_transport

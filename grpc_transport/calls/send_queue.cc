@@ -1,0 +1,168 @@
+#include "grpc_transport/calls/send_queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace skein::grpc_transport {
+namespace {
+
+using grpc_core::Slice;
+
+constexpr char kReason[] = "skein send";
+
+Slice HeaderSlice(const FrameHeader& header) {
+  return Slice(grpc_slice_from_copied_buffer(reinterpret_cast<const char*>(&header), sizeof(header)));
+}
+
+size_t MessageBytes(const Batch& batch) { return batch.message == nullptr ? 0 : batch.message->length; }
+
+}  // namespace
+
+SendQueue::~SendQueue() {
+  for (Outgoing* call : ready_) grpc_stream_unref(call->refs_, kReason);
+}
+
+bool SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
+  const size_t message = MessageBytes(batch);
+  const bool at_once = call.started() && (call.waiting_ == nullptr || call.waiting_->empty()) && !batch.may_wait &&
+                       message <= kMaxFragmentBytes && static_cast<int64_t>(message) <= call.window_ &&
+                       queue_.Length() < kQueueBytes;
+  if (!at_once) return Wait(call, batch, done);
+  FrameHeader header;
+  header.call = call.call_;
+  header.kind = FrameKind::kCall;
+  header.flags = batch.flags;
+  header.initial = batch.initial;
+  header.trailing = batch.trailing;
+  header.number = static_cast<uint32_t>(message);
+  header.length = static_cast<uint32_t>(batch.initial + batch.trailing + message);
+  std::memcpy(batch.head.data(), &header, sizeof(header));
+  queue_.AppendIndexed(Slice(batch.head.ToSlice()));
+  for (size_t i = 0; message > 0 && i < batch.message->count; ++i) {
+    queue_.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
+  }
+  call.window_ -= static_cast<int64_t>(message);
+  Run(done, absl::OkStatus());
+  return true;
+}
+
+bool SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
+  if (call.waiting_ == nullptr) call.waiting_ = new std::deque<Outgoing::Waiting>;
+  Outgoing::Waiting& waiting = call.waiting_->emplace_back();
+  waiting.flags = batch.flags;
+  const char* const metadata = batch.head.data() + kFrameHeaderBytes;
+  waiting.initial = Slice::FromCopiedBuffer(metadata, batch.initial);
+  waiting.trailing = Slice::FromCopiedBuffer(metadata + batch.initial, batch.trailing);
+  for (size_t i = 0; batch.message != nullptr && i < batch.message->count; ++i) {
+    waiting.message.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
+  }
+  waiting.message_bytes = static_cast<uint32_t>(MessageBytes(batch));
+  if (batch.on_end != nullptr) call.on_end_ = batch.on_end;
+  // Initial metadata alone is done: it is little. So is what gRPC wants kept until more follows, while that is little.
+  const bool goes = !batch.may_wait || WaitingBytes(call) > kMaxFragmentBytes;
+  const bool is_done = (batch.flags & (kMessage | kTrailing)) == 0 || !goes;
+  waiting.done = is_done ? nullptr : done;
+  if (is_done) Run(done, absl::OkStatus());
+  if (goes) Started(call);
+  return false;
+}
+
+size_t SendQueue::WaitingBytes(const Outgoing& call) {
+  size_t bytes = 0;
+  for (const Outgoing::Waiting& batch : *call.waiting_) bytes += batch.message.Length();
+  return bytes;
+}
+
+void SendQueue::Started(Outgoing& call) {
+  if (call.started() && CanGo(call)) List(call);
+}
+
+bool SendQueue::CanGo(const Outgoing& call) {
+  if (call.waiting_ == nullptr || call.waiting_->empty()) return false;
+  const Outgoing::Waiting& first = call.waiting_->front();
+  return call.window_ > 0 || !first.begun || first.message.Length() == 0;
+}
+
+void SendQueue::List(Outgoing& call) {
+  if (std::exchange(call.listed_, true)) return;
+  grpc_stream_ref(call.refs_, kReason);
+  ready_.push_back(&call);
+}
+
+void SendQueue::Grant(Outgoing& call, uint32_t bytes) {
+  call.window_ += bytes;
+  if (CanGo(call)) List(call);
+}
+
+bool SendQueue::Drop(Outgoing& call, const grpc_error_handle& why) {
+  if (call.waiting_ == nullptr || call.waiting_->empty()) return false;
+  const bool cut = call.waiting_->front().begun && call.waiting_->front().message.Length() > 0;
+  for (Outgoing::Waiting& batch : *call.waiting_) Run(batch.done, why);
+  call.waiting_->clear();
+  Run(call.on_end_, why);
+  return cut;
+}
+
+void SendQueue::Run(grpc_closure*& closure, const grpc_error_handle& error) {
+  if (closure != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(closure, nullptr), error);
+}
+
+void SendQueue::AddFrame(const FrameHeader& header, absl::string_view body) {
+  queue_.AppendIndexed(HeaderSlice(header));
+  if (!body.empty()) queue_.AppendIndexed(Slice::FromCopiedBuffer(body.data(), body.size()));
+}
+
+void SendQueue::AddHttp2(grpc_slice_buffer& bytes) {
+  FrameHeader header;
+  header.length = static_cast<uint32_t>(bytes.length);
+  queue_.AppendIndexed(HeaderSlice(header));
+  grpc_slice_buffer_move_into(&bytes, queue_.c_slice_buffer());
+}
+
+void SendQueue::Take(grpc_core::SliceBuffer& to) {
+  while (queue_.Length() < kQueueBytes && !ready_.empty()) {
+    Outgoing* const call = ready_.front();
+    ready_.pop_front();
+    call->listed_ = false;
+    if (CanGo(*call)) SendOne(*call);
+    if (CanGo(*call)) List(*call);
+    grpc_stream_unref(call->refs_, kReason);
+  }
+  to.Swap(&queue_);
+}
+
+// One frame of the call's first batch.
+void SendQueue::SendOne(Outgoing& call) {
+  Outgoing::Waiting& batch = call.waiting_->front();
+  const size_t left = batch.message.Length();
+  const size_t fragment = std::min({left, kMaxFragmentBytes, static_cast<size_t>(std::max<int64_t>(call.window_, 0))});
+  const bool whole = fragment == left;
+  FrameHeader header;
+  header.call = call.call_;
+  header.kind = batch.begun && left > 0 ? FrameKind::kMore : FrameKind::kCall;
+  if (header.kind == FrameKind::kCall) {
+    header.flags = batch.begun ? kTrailing : batch.flags;
+    if (!whole) header.flags &= static_cast<uint8_t>(~kTrailing);
+    header.initial = batch.begun ? 0 : static_cast<uint32_t>(batch.initial.size());
+    header.trailing = whole ? static_cast<uint32_t>(batch.trailing.size()) : 0;
+    header.number = batch.begun ? 0 : batch.message_bytes;
+  }
+  header.length = static_cast<uint32_t>(header.initial + header.trailing + fragment);
+  queue_.AppendIndexed(HeaderSlice(header));
+  if (header.initial > 0) queue_.AppendIndexed(batch.initial.Ref());
+  if (header.trailing > 0) queue_.AppendIndexed(batch.trailing.Ref());
+  grpc_slice_buffer_move_first(batch.message.c_slice_buffer(), fragment, queue_.c_slice_buffer());
+  call.window_ -= static_cast<int64_t>(fragment);
+  // The end of a long message and what follows it are two frames.
+  const bool trailing_left = header.kind == FrameKind::kMore && (batch.flags & kTrailing) != 0;
+  batch.begun = true;
+  if (!whole) return;
+  if (trailing_left) return;
+  // The end first: gRPC gives up a call that is done and has not ended.
+  if ((batch.flags & kTrailing) != 0) Run(call.on_end_, absl::OkStatus());
+  Run(batch.done, absl::OkStatus());
+  call.waiting_->pop_front();
+}
+
+}  // namespace skein::grpc_transport

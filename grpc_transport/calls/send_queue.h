@@ -1,0 +1,88 @@
+// What a connection is to send: chttp2's bytes and the frames of all calls. Whole small messages go at once; what is
+// longer, or would make the queue long, waits with its call, and the calls take turns with a fragment each.
+#ifndef SKEIN_GRPC_TRANSPORT_CALLS_SEND_QUEUE_H_
+#define SKEIN_GRPC_TRANSPORT_CALLS_SEND_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "grpc_transport/calls/batch.h"
+#include "grpc_transport/calls/frame.h"
+#include "grpc_transport/grpc_internal.h"
+
+namespace skein::grpc_transport {
+
+// The sending side of one call. Under the connection's lock, as the queue is.
+class Outgoing {
+ public:
+  explicit Outgoing(grpc_stream_refcount* refs) : refs_(refs) {}
+
+  // The call's number, before anything is sent on it.
+  void Start(uint32_t call) { call_ = call; }
+  bool started() const { return call_ != 0; }
+  uint32_t call() const { return call_; }
+
+ private:
+  friend class SendQueue;
+
+  // A batch, or what is left of it.
+  struct Waiting {
+    uint8_t flags;
+    grpc_core::Slice initial;
+    grpc_core::Slice trailing;
+    grpc_core::SliceBuffer message;
+    uint32_t message_bytes;  // of the whole
+    bool begun = false;      // the message
+    grpc_closure* done;      // to run when the message has gone, or null
+  };
+
+  grpc_stream_refcount* const refs_;
+  uint32_t call_ = 0;
+  int64_t window_ = kInitialWindow;         // what the peer still lets it send
+  std::deque<Waiting>* waiting_ = nullptr;  // few calls ever have one
+  grpc_closure* on_end_ = nullptr;
+  bool listed_ = false;
+};
+
+class SendQueue {
+ public:
+  ~SendQueue();
+
+  // Queues what `batch` sends, or has it wait. `done` runs when all of it has a place: never before the batch's
+  // other parts have. True: all of it has a place already.
+  bool Add(Outgoing& call, Batch& batch, grpc_closure* done);
+  // What waits of a call that had no number yet may go.
+  void Started(Outgoing& call);
+  void Grant(Outgoing& call, uint32_t bytes);
+  // Nothing more of this call is to be sent; its closures run with `why`. True: a message is cut short.
+  bool Drop(Outgoing& call, const grpc_error_handle& why);
+  // Frees what a call has; after Drop.
+  static void Free(Outgoing& call) { delete std::exchange(call.waiting_, nullptr); }
+
+  void AddFrame(const FrameHeader& header, absl::string_view body = {});
+  void AddHttp2(grpc_slice_buffer& bytes);
+
+  bool empty() const { return queue_.Length() == 0 && ready_.empty(); }
+  // Moves what is to be written next into `to`: what is queued, and a fragment of each call in turn while that is
+  // short.
+  void Take(grpc_core::SliceBuffer& to);
+
+ private:
+  // More makes the next small message wait for longer; less makes more writes.
+  static constexpr size_t kQueueBytes = kMaxFragmentBytes;
+
+  bool Wait(Outgoing& call, Batch& batch, grpc_closure* done);
+  void List(Outgoing& call);
+  void SendOne(Outgoing& call);
+  static void Run(grpc_closure*& closure, const grpc_error_handle& error);
+  static bool CanGo(const Outgoing& call);
+  static size_t WaitingBytes(const Outgoing& call);
+
+  grpc_core::SliceBuffer queue_;
+  std::deque<Outgoing*> ready_;  // each with a reference to its call; the next in turn first
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_CALLS_SEND_QUEUE_H_
