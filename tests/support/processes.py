@@ -67,10 +67,11 @@ class LoggedServer:
         return "" if ended == 0 else f"the server ended with status {ended}"
 
 
-def run_to_end(command, environment, log_path, timeout):
-    """Runs a program; returns its exit status, or None when it had not ended after `timeout` seconds, and its log."""
+def run_to_end(command, environment, log_path, timeout, folder=None):
+    """Runs a program, in `folder` if given; returns its exit status, or None when it had not ended after `timeout` seconds,
+    and its log."""
     with log_path.open("wb") as log, \
-            subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                              start_new_session=True) as process:
         status = wait_or_kill(process, timeout)
     return status, log_path.read_text(errors="replace")
