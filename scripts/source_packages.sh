@@ -1,4 +1,4 @@
-# Source packages that installed libraries were built from: gRPC's for its internal headers and interop tests, Thrift's for
+# Source packages that installed libraries were built from: gRPC's for its internal headers and own tests, Thrift's for
 # its tests, Abseil's for a build that ThreadSanitizer can see into.
 # shellcheck shell=bash
 

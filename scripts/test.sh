@@ -102,6 +102,7 @@ test_all() {
   part sanitizers test_sanitized
   part_in_time chaos test_chaos --seeds 2000
   part_in_time interop test_interop
+  part_in_time grpc-core test_grpc_core --sample 60
   part_in_time thrift test_thrift
   part_in_time instructions test_instructions
   part fuzz test_fuzz
@@ -154,6 +155,14 @@ test_interop() {
   python3 "$ROOT/tests/interop/run_interop.py" --build "$BUILD/dev" || status=1
   python3 "$ROOT/tests/interop/styles.py" --build "$BUILD/dev" || status=1
   return $status
+}
+
+# test_grpc_core [OPTION...]: the end-to-end cases of gRPC's core over TCP and over Skein; tests/grpc_core/README.md has the
+# options.
+test_grpc_core() {
+  check_options "$ROOT/tests/grpc_core/run_grpc_core.py" "$@"
+  build_preset dev grpc_core || die "the build failed"
+  python3 -B "$ROOT/tests/grpc_core/run_grpc_core.py" --build "$BUILD/dev" "$@"
 }
 
 test_thrift() {
@@ -215,14 +224,14 @@ test_tidy() {
 
 verb_test() {
   local what=${1:-quick}
-  if [[ "$*" != 'instructions --update' && ! $what =~ ^(chaos|faults|vm)$ ]] && (($# > 1)); then
-    usage_error "only 'test chaos', 'test faults' and 'test vm' take more arguments, not 'test $what'; alone: --all, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
+  if [[ "$*" != 'instructions --update' && ! $what =~ ^(chaos|faults|grpc-core|vm)$ ]] && (($# > 1)); then
+    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
   fi
   case $what in
-    quick | chaos | durable | faults | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
+    quick | chaos | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac
   verb_setup
-  "test_$what" "${@:2}"
+  "test_${what//-/_}" "${@:2}"
 }

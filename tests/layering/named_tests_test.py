@@ -35,7 +35,7 @@ class NamedTests(unittest.TestCase):
         if python := re.fullmatch(r"(test_\w+)\.(test_\w+)", name):
             file = ROOT / f"tests/process/{python[1]}.py"
             return file.exists() and f"def {python[2]}(" in file.read_text()
-        if command := re.fullmatch(r"\./run (\w+)(?: (?:--)?(\w+))?(.*)", name):
+        if command := re.fullmatch(r"\./run (\w+)(?: (?:--)?(\w[\w-]*))?(.*)", name):
             return self.runs(*command.groups())
         if suite := re.fullmatch(r"([A-Z]\w*)(?:\.([A-Z]\w*))?", name):
             if name in NO_TESTS:
@@ -50,7 +50,7 @@ class NamedTests(unittest.TestCase):
         faults = read("tests/faults/*.py") + read("tests/vm/guest/*.py")
         return (
             f"verb_{verb}()" in scripts
-            and (verb != "test" or f"test_{what}()" in scripts)
+            and (verb != "test" or f"test_{what.replace('-', '_')}()" in scripts)
             and (what != "vm" or set(more.partition(" -- ")[0].split()) <= {test.name for test in run_vm.TESTS})
             and all(f'"{fault}":' in faults for fault in re.findall(r"--fault ([\w-]+)", more))
         )
