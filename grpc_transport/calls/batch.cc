@@ -3,9 +3,33 @@
 #include "absl/strings/str_cat.h"
 
 namespace skein::grpc_transport {
+namespace {
 
-void PutInto(Batch& batch, const grpc_transport_stream_op_batch& op) {
-  if (op.send_initial_metadata) {
+// Whether metadata holds anything that gRPC does not know, so that it is a program's own.
+class OwnEntries {
+ public:
+  bool any() const { return any_; }
+  void Encode(const grpc_core::Slice& /*name*/, const grpc_core::Slice& /*value*/) { any_ = true; }
+  template <typename Trait>
+  void Encode(Trait, const typename Trait::ValueType&) {}
+
+ private:
+  bool any_ = false;
+};
+
+// A server's answer that HTTP/2 would send as trailers only: a client then knows that nothing else was meant to come,
+// and may call again.
+bool IsStatusAlone(const grpc_transport_stream_op_batch& op) {
+  if (!op.send_trailing_metadata || op.send_message) return false;
+  OwnEntries own;
+  op.payload->send_initial_metadata.send_initial_metadata->Encode(&own);
+  return !own.any();
+}
+
+}  // namespace
+
+void PutInto(Batch& batch, const grpc_transport_stream_op_batch& op, bool is_server) {
+  if (op.send_initial_metadata && !(is_server && IsStatusAlone(op))) {
     batch.flags |= kInitial;
     EncodeMetadata(*op.payload->send_initial_metadata.send_initial_metadata, batch.head);
     batch.initial = static_cast<uint32_t>(batch.head.size() - kFrameHeaderBytes);

@@ -23,7 +23,7 @@ struct Batch {
   grpc_closure* on_end = nullptr;
 };
 
-void PutInto(Batch& batch, const grpc_transport_stream_op_batch& op);
+void PutInto(Batch& batch, const grpc_transport_stream_op_batch& op, bool is_server);
 
 // RESOURCE_EXHAUSTED if the metadata is more than the peer takes, as HTTP/2 counts it.
 grpc_error_handle CheckSize(const Batch& batch, const grpc_transport_stream_op_batch& op, uint32_t peer_max_metadata);

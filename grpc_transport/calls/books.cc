@@ -6,7 +6,7 @@ namespace skein::grpc_transport {
 namespace {
 
 constexpr grpc_core::Duration kLinger = grpc_core::Duration::Seconds(1);
-constexpr int64_t kPingsResetEvery = 10;  // ms
+constexpr int64_t kVisitEvery = 10;  // ms
 
 }  // namespace
 
@@ -34,10 +34,11 @@ void Books::LastCallEnds(bool close) {
   if (std::exchange(open_, false)) Visit();
 }
 
-void Books::Sent() {
+void Books::Note(uint8_t what) {
+  if ((noted_.load(std::memory_order_relaxed) & what) == 0) noted_.fetch_or(what, std::memory_order_relaxed);
   const int64_t now = grpc_core::Timestamp::Now().milliseconds_after_process_epoch();
-  if (now - pings_reset_.load(std::memory_order_relaxed) < kPingsResetEvery) return;
-  pings_reset_.store(now, std::memory_order_relaxed);
+  if (now - visited_.load(std::memory_order_relaxed) < kVisitEvery) return;
+  visited_.store(now, std::memory_order_relaxed);
   MutexLock lock(&mu_);
   if (open_) Visit();
 }
@@ -66,13 +67,21 @@ void Books::OnVisit(void* arg, grpc_error_handle /*error*/) {
   }
   if (open) {
     self->placeholder_.Open();
-    grpc_chttp2_reset_ping_clock(self->chttp2_);
+    self->TellTraffic();
   } else {
     self->placeholder_.Close();
   }
   grpc_chttp2_transport* const chttp2 = self->chttp2_;
   self->Unref();
   GRPC_CHTTP2_UNREF_TRANSPORT(chttp2, "skein visit");
+}
+
+// As chttp2 does when it reads and writes itself.
+void Books::TellTraffic() {
+  const uint8_t noted = noted_.exchange(0, std::memory_order_relaxed);
+  if ((noted & kSent) != 0) grpc_chttp2_reset_ping_clock(chttp2_);
+  if ((noted & kReceived) == 0 || chttp2_->keepalive_state != GRPC_CHTTP2_KEEPALIVE_STATE_WAITING) return;
+  grpc_timer_cancel(&chttp2_->keepalive_ping_timer);
 }
 
 void Books::StartTimer() {

@@ -1,4 +1,4 @@
-// What chttp2 is told of the calls beside it: that there are some, by a placeholder, and that pings are welcome.
+// What chttp2 is told of the calls beside it: that there are some, by a placeholder, and what traffic there is.
 //
 //                 a call begins
 //     closed  ------------------------>  open  (the placeholder is in chttp2's books)
@@ -31,13 +31,18 @@ class Books : public grpc_core::RefCounted<Books> {
   void CallBegins() ABSL_LOCKS_EXCLUDED(mu_);
   // `close`: the connection drains.
   void LastCallEnds(bool close) ABSL_LOCKS_EXCLUDED(mu_);
-  // Calls have sent something.
-  void Sent() ABSL_LOCKS_EXCLUDED(mu_);
+  // Calls have sent something: pings are welcome. They have received something: the peer lives.
+  void Sent() { Note(kSent); }
+  void Received() { Note(kReceived); }
   // The transport is about to be destroyed.
   void End() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
+  enum : uint8_t { kSent = 1, kReceived = 2 };
+
+  void Note(uint8_t what) ABSL_LOCKS_EXCLUDED(mu_);
   void Visit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void TellTraffic();  // under chttp2's combiner
   static void OnVisit(void* arg, grpc_error_handle error);
   void StartTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static void OnTimer(void* arg, grpc_error_handle error);
@@ -51,7 +56,8 @@ class Books : public grpc_core::RefCounted<Books> {
   // A call has begun since the timer began. True: the placeholder is asked for, and the timer will look again. Written
   // under mu_; a call that reads true has nothing to do.
   std::atomic<bool> used_ = false;
-  std::atomic<int64_t> pings_reset_ = 0;  // when, in ms; relaxed: a hint of when to do it again
+  std::atomic<uint8_t> noted_ = 0;    // since the last visit; relaxed: chttp2 hears of it some ms sooner or later
+  std::atomic<int64_t> visited_ = 0;  // when, in ms; relaxed: likewise
 
   Mutex mu_;
   grpc_timer timer_ ABSL_GUARDED_BY(mu_);

@@ -150,7 +150,7 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
                       reinterpret_cast<gpr_atm>(endpoint_->peer().c_str()));
   }
   Batch batch;
-  PutInto(batch, op);
+  PutInto(batch, op, !is_client_);
   if (grpc_error_handle error = CheckSize(batch, op, peer_max_metadata_); !error.ok()) {
     Do(call, call.Fail(error, peer()));
     return done(NotSent(op, error));
@@ -240,6 +240,7 @@ void CallTransport::Cancel(Call& call, const grpc_error_handle& why) { Do(call, 
 absl::Status CallTransport::OnCallFrame(const FrameHeader& header, const Slice& metadata,
                                         grpc_core::SliceBuffer& message) {
   if (header.call == 0 || header.kind == FrameKind::kGoodbye) return OnConnectionFrame(header, metadata);
+  books_->Received();
   Call* call = nullptr;
   if (!is_client_ && header.kind == FrameKind::kCall && (header.flags & kInitial) != 0) {
     absl::StatusOr<Call*> accepted = Accept(header);
