@@ -125,8 +125,21 @@ void CallTransport::PerformOp(::grpc_transport* transport, grpc_transport_op* op
     self.accept_data_ = op->set_accept_stream_user_data;
   }
   // Before chttp2 hears of it: the placeholder of a connection without calls is closed by then.
-  if (!op->goaway_error.ok()) self.Drain(op->goaway_error);
+  if (!op->goaway_error.ok()) {
+    self.Drain(op->goaway_error);
+    self.SayDrain();
+  }
   self.chttp2_->perform_op(transport, op);
+}
+
+// chttp2 may have a write out, and what calls send would reach the client before GOAWAY does. The client then would
+// begin another call, which a server that shuts down ends with CANCELLED.
+void CallTransport::SayDrain() {
+  if (is_client_) return;
+  FrameHeader header;
+  header.kind = FrameKind::kDrain;
+  endpoint_->AddFrame(header);
+  endpoint_->Flush();
 }
 
 void CallTransport::Destroy(::grpc_transport* transport) {
@@ -199,7 +212,7 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
 grpc_error_handle CallTransport::Admit(Call& call) {
   if (!draining_.ok()) return draining_;
   SayHello();
-  if (calls_.size() < peer_max_calls_) {
+  if (!paused_ && calls_.size() < peer_max_calls_) {
     GiveNumber(call);
   } else {
     call.Ref();
@@ -260,6 +273,10 @@ absl::Status CallTransport::OnConnectionFrame(const FrameHeader& header, const S
   if (header.kind == FrameKind::kHello && !is_client_ && !std::exchange(said_hello_, true)) {
     if (!grpc_header_nonbin_value_is_legal(metadata.c_slice())) return absl::InvalidArgumentError("its user agent");
     agent_ = metadata.Ref();
+    return absl::OkStatus();
+  }
+  if (header.kind == FrameKind::kDrain && is_client_) {
+    paused_ = true;
     return absl::OkStatus();
   }
   if (header.kind == FrameKind::kGoodbye && is_client_) {
@@ -410,7 +427,7 @@ void CallTransport::Forget(Call& call, bool succeeded) {
       if (waits == unstarted_.end()) return;
       unstarted_.erase(waits);
     }
-    while (!unstarted_.empty() && calls_.size() < peer_max_calls_ && draining_.ok()) {
+    while (!unstarted_.empty() && calls_.size() < peer_max_calls_ && !paused_ && draining_.ok()) {
       GiveNumber(*unstarted_.front());
       unstarted_.front()->Unref();
       unstarted_.pop_front();

@@ -88,6 +88,7 @@ class CallTransport final : public CallSink {
   void Sent(Call& call);  // all of a server's
   static void OnSentAll(void* call, grpc_error_handle error);
   void Forget(Call& call, bool succeeded) ABSL_LOCKS_EXCLUDED(mu_);
+  void SayDrain();
   void Drain(const grpc_error_handle& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   Table table_;
@@ -113,6 +114,7 @@ class CallTransport final : public CallSink {
   std::deque<Call*> unstarted_ ABSL_GUARDED_BY(mu_);                 // likewise; the server takes no more just now
   uint32_t last_number_ ABSL_GUARDED_BY(mu_) = 0;                    // a client's own, a server's client's
   bool said_hello_ ABSL_GUARDED_BY(mu_) = false;
+  bool paused_ ABSL_GUARDED_BY(mu_) = false;            // the server has said that GOAWAY follows
   uint32_t goodbye_ ABSL_GUARDED_BY(mu_) = UINT32_MAX;  // the last call that the server has looked at
   grpc_error_handle draining_ ABSL_GUARDED_BY(mu_);     // no call begins any more
   grpc_error_handle ended_ ABSL_GUARDED_BY(mu_);

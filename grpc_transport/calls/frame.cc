@@ -39,6 +39,8 @@ bool IsWellFormed(const FrameHeader& header) {
       return header.call != 0 && header.flags == 0 && header.length == 0 && header.number <= kMaxStatus;
     case FrameKind::kRefused:
       return header.call != 0 && HasOnlyBody(header) && header.length == 0;
+    case FrameKind::kDrain:
+      return header.call == 0 && HasOnlyBody(header) && header.length == 0;
     case FrameKind::kGoodbye:
       return HasOnlyBody(header) && header.length == 0;
     case FrameKind::kCall:

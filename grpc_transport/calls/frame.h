@@ -12,6 +12,7 @@
 //     kEnd       no body: the call is over, unfinished. `number`: its gRPC status
 //     kRefused   no body: a server has not looked at the call
 //     kHello     a client's user agent, of call 0; the first frame of calls
+//     kDrain     no body, of call 0: the server is about to send GOAWAY; no call is to begin behind this
 //     kGoodbye   no body: the server looks at no call behind this one, and sends nothing more
 //
 // Pure functions over bytes, all of them a peer's.
@@ -25,7 +26,7 @@
 
 namespace skein::grpc_transport {
 
-enum class FrameKind : uint8_t { kHttp2, kCall, kMore, kWindow, kEnd, kRefused, kHello, kGoodbye };
+enum class FrameKind : uint8_t { kHttp2, kCall, kMore, kWindow, kEnd, kRefused, kHello, kDrain, kGoodbye };
 inline constexpr uint8_t kLastFrameKind = static_cast<uint8_t>(FrameKind::kGoodbye);
 
 // Flags of kCall.
