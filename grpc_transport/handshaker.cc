@@ -146,13 +146,12 @@ bool Handshaker::secure() const {
   return !scheme.empty() && scheme != "http";  // insecure and local credentials have none
 }
 
-uint8_t Handshaker::features() const {
-  return options_->calls_below_http2 && !secure() ? kCallsFeature : 0;
-}
+uint8_t Handshaker::features() const { return options_->calls_below_http2 && !secure() ? kCallsFeature : 0; }
 
-ListedPath Handshaker::List(std::string path, std::string why) {
+ListedPath Handshaker::List(std::string path, std::string why, bool below_http2) {
   return ListPath({role_, std::string(grpc_endpoint_get_local_address(args_->endpoint)),
-                   std::string(grpc_endpoint_get_peer(args_->endpoint)), std::move(path), std::move(why), secure()});
+                   std::string(grpc_endpoint_get_peer(args_->endpoint)), std::move(path), std::move(why), secure(),
+                   below_http2});
 }
 
 grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) {
@@ -163,9 +162,10 @@ grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) 
 
 void Handshaker::FinishWithStream(stream::Outcome outcome) {
   if (outcome.why.code != FallbackCode::kNone) trace::CountFallback(outcome.why.code);
-  const uint8_t features = outcome.features;
+  const bool below_http2 = (outcome.features & kCallsFeature) != 0;
   std::shared_ptr<stream::Stream> stream = std::move(outcome.stream);
-  ListedPath entry = List(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why));
+  ListedPath entry =
+      List(stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why), below_http2);
   std::function<void()> on_lost;
   // The client chooses the path, and who requires Skein has nothing to fall back to meanwhile.
   if (role_ == Path::Role::kClient && options_->mode != Mode::kRequire) {
@@ -178,7 +178,7 @@ void Handshaker::FinishWithStream(stream::Outcome outcome) {
   args_->endpoint =
       NewSkeinEndpoint(std::move(stream), args_->endpoint, std::move(reader_), std::move(user_), std::move(entry),
                        TraceAs(shm ? trace::Path::kShm : trace::Path::kRdma), std::move(quota), std::move(on_lost));
-  if ((features & kCallsFeature) != 0) args_->endpoint = CallEndpoint::Create(args_->endpoint);
+  if (below_http2) args_->endpoint = CallEndpoint::Create(args_->endpoint);
   Finish(absl::OkStatus());
 }
 

@@ -91,7 +91,7 @@ class Handshaker : public grpc_core::Handshaker {
   bool finished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return on_done_ == nullptr; }
   // Where the connection's calls are traced from now on.
   grpc_core::RefCountedPtr<ConnectionTrace> TraceAs(trace::Path path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  ListedPath List(std::string path, std::string why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  ListedPath List(std::string path, std::string why, bool below_http2 = false) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Path::Role role_;
   const absl::StatusOr<Options> options_;

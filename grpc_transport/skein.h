@@ -22,6 +22,8 @@ struct Path {
   std::string path;     // "shm" or "tcp"
   std::string why;      // why not a better one; empty when there is none
   bool secure = false;  // TLS or the like runs on top
+  bool below_http2 =
+      false;  // calls travel straight over the path: SKEIN_CALLS is auto at both ends, and there is no TLS
 };
 
 // The connections of this process that Skein has had a say in and that still live, oldest first; none in a forked

@@ -15,6 +15,12 @@
 namespace skein::inspect {
 namespace {
 
+// What is between the path and the program. (Calls are below HTTP/2 only where there is no TLS.)
+std::string Layers(const LivePath& path) {
+  if (path.below_http2) return "calls";
+  return path.secure ? "secure" : "plain";
+}
+
 constexpr size_t kPathFields = 7;
 
 }  // namespace
@@ -56,8 +62,8 @@ void LivePaths::Remove(uint64_t number) {
 std::string EncodePaths(const std::vector<LivePath>& paths) {
   std::string text;
   for (const LivePath& path : paths) {
-    const std::string fields[kPathFields] = {path.framework, path.client ? "client" : "server", path.local, path.peer,
-                                             path.path,      path.secure ? "secure" : "plain",  path.why};
+    const std::string fields[kPathFields] = {
+        path.framework, path.client ? "client" : "server", path.local, path.peer, path.path, Layers(path), path.why};
     absl::StrAppend(&text, absl::StrJoin(fields, "\t", [](std::string* out, const std::string& field) {
       absl::StrAppend(out, absl::CHexEscape(field));
     }));
@@ -77,7 +83,7 @@ absl::StatusOr<std::vector<LivePath>> DecodePaths(absl::string_view text) {
       field = std::move(plain);
     }
     paths.push_back({std::move(fields[0]), fields[1] == "client", std::move(fields[2]), std::move(fields[3]),
-                     std::move(fields[4]), std::move(fields[6]), fields[5] == "secure"});
+                     std::move(fields[4]), std::move(fields[6]), fields[5] == "secure", fields[5] == "calls"});
   }
   return paths;
 }

@@ -21,11 +21,12 @@ namespace skein::inspect {
 struct LivePath {
   std::string framework;  // "grpc", "thrift"
   bool client = false;
-  std::string local;    // as the framework writes addresses
-  std::string peer;     // the same
-  std::string path;     // "shm", "rdma", "tcp"
-  std::string why;      // why not a better one; empty when there is none
-  bool secure = false;  // TLS or the like runs on top
+  std::string local;         // as the framework writes addresses
+  std::string peer;          // the same
+  std::string path;          // "shm", "rdma", "tcp"
+  std::string why;           // why not a better one; empty when there is none
+  bool secure = false;       // TLS or the like runs on top
+  bool below_http2 = false;  // gRPC's calls travel without HTTP/2
 
   friend bool operator==(const LivePath&, const LivePath&) = default;
 };

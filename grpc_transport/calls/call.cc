@@ -27,7 +27,7 @@ void Call::Run(grpc_closure*& closure) {
   grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(closure, nullptr), absl::OkStatus());
 }
 
-bool Call::BeginSend(const grpc_transport_stream_op_batch& op, const Peer& peer) {
+bool Call::BeginSend(const grpc_transport_stream_op_batch& op, const Batch& batch, const Peer& peer) {
   MutexLock lock(&mu_);
   if (failed() || sent_trailing_ || (peer.is_server && has_trailing_)) return false;
   if (op.send_initial_metadata) {
@@ -36,14 +36,10 @@ bool Call::BeginSend(const grpc_transport_stream_op_batch& op, const Peer& peer)
     deadline_ = metadata.get(grpc_core::GrpcTimeoutMetadata()).value_or(grpc_core::Timestamp::InfFuture());
   }
   if (op.send_trailing_metadata) sent_trailing_ = true;
-  return true;
-}
-
-void Call::CountSent(uint64_t metadata, uint64_t message) {
-  MutexLock lock(&mu_);
   stats_.outgoing.framing_bytes += kFrameHeaderBytes;
-  stats_.outgoing.header_bytes += metadata;
-  stats_.outgoing.data_bytes += message;
+  stats_.outgoing.header_bytes += batch.initial + batch.trailing;
+  stats_.outgoing.data_bytes += batch.message == nullptr ? 0 : batch.message->length;
+  return true;
 }
 
 Call::After Call::Receive(grpc_transport_stream_op_batch& op, const Peer& peer) {
@@ -128,14 +124,16 @@ Call::After Call::Arrived(const FrameHeader& header, const grpc_core::Slice& met
 
 void Call::TakeMessage(const FrameHeader& header, grpc_core::SliceBuffer& bytes) {
   if (header.kind == FrameKind::kCall) {
+    if (std::exchange(whole_, false)) {
+      if (messages_ == nullptr) messages_ = new std::deque<Message>;
+      messages_->push_back(std::exchange(message_, Message()));
+    }
     missing_ = header.number;
     message_.flags = (header.flags & kCompressed) != 0 ? GRPC_WRITE_INTERNAL_COMPRESS : 0;
   }
   missing_ -= static_cast<uint32_t>(bytes.Length());
   grpc_slice_buffer_move_into(bytes.c_slice_buffer(), message_.bytes.c_slice_buffer());
-  if (missing_ > 0) return;
-  if (messages_ == nullptr) messages_ = new std::deque<Message>;
-  messages_->push_back(std::exchange(message_, Message()));
+  whole_ = missing_ == 0;
 }
 
 Call::After Call::Fail(const grpc_error_handle& why, const Peer& peer, std::optional<NetworkState> state) {
@@ -177,12 +175,13 @@ void Call::HandOutInitial(const Peer& peer) {
 
 void Call::HandOutMessage(const Peer& peer) {
   if (asked_message_.ready == nullptr || !(initial_handed_out_ || failed())) return;
-  if (!failed() && messages_ != nullptr && !messages_->empty()) {
-    Message& first = messages_->front();
+  if (!failed() && HasMessage()) {
+    const bool has_older = messages_ != nullptr && !messages_->empty();
+    Message& first = has_older ? messages_->front() : message_;
     consumed_ += static_cast<int64_t>(first.bytes.Length());
-    *asked_message_.to = std::move(first.bytes);
+    asked_message_.to->emplace(std::move(first.bytes));
     if (asked_message_.flags != nullptr) *asked_message_.flags = first.flags;
-    messages_->pop_front();
+    has_older ? messages_->pop_front() : void(whole_ = false);
     return Run(asked_message_.ready);
   }
   if (!has_trailing_ && !failed()) return;
@@ -194,7 +193,7 @@ void Call::HandOutMessage(const Peer& peer) {
 
 void Call::HandOutTrailing(const Peer& peer) {
   if (asked_trailing_.ready == nullptr) return;
-  const bool messages_left = asked_message_.ready != nullptr || (messages_ != nullptr && !messages_->empty());
+  const bool messages_left = asked_message_.ready != nullptr || HasMessage();
   const bool over = peer.is_server ? has_trailing_ && initial_handed_out_ && !messages_left : sent_all_;
   if (!over && !failed()) return;
   if (!failed() && peer.is_server) Decode(trailing_, *asked_trailing_.to, peer, "trailing");

@@ -49,7 +49,8 @@ class Call {
 
   // False: nothing is sent any more, after an error, the end of the sending or, at a client, the status. Otherwise
   // notes what the batch sends.
-  bool BeginSend(const grpc_transport_stream_op_batch& op, const Peer& peer) ABSL_LOCKS_EXCLUDED(mu_);
+  bool BeginSend(const grpc_transport_stream_op_batch& op, const Batch& batch, const Peer& peer)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   // What the transport has to do once a call has changed.
   struct After {
@@ -71,7 +72,6 @@ class Call {
       ABSL_LOCKS_EXCLUDED(mu_);
   // A server has sent all.
   void SentAll(const Peer& peer) ABSL_LOCKS_EXCLUDED(mu_);
-  void CountSent(uint64_t metadata, uint64_t message) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The transport's, under its lock.
   bool listed = false;
@@ -112,6 +112,9 @@ class Call {
   // Metadata that breaks the format or the limit fails the call.
   void Decode(const grpc_core::Slice& bytes, grpc_metadata_batch& to, const Peer& peer, absl::string_view kind)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool HasMessage() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return whole_ || (messages_ != nullptr && !messages_->empty());
+  }
   uint32_t WindowToGive() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static void Run(grpc_closure*& closure);
 
@@ -133,8 +136,9 @@ class Call {
 
   grpc_core::Slice initial_ ABSL_GUARDED_BY(mu_);                 // as it came
   grpc_core::Slice trailing_ ABSL_GUARDED_BY(mu_);                // likewise
-  std::deque<Message>* messages_ ABSL_GUARDED_BY(mu_) = nullptr;  // whole ones; few calls have any
-  Message message_ ABSL_GUARDED_BY(mu_);                          // the one that is arriving
+  std::deque<Message>* messages_ ABSL_GUARDED_BY(mu_) = nullptr;  // whole ones before message_; few calls have any
+  Message message_ ABSL_GUARDED_BY(mu_);                          // the last that has begun; until it is handed out
+  bool whole_ ABSL_GUARDED_BY(mu_) = false;                       // it is
   uint32_t missing_ ABSL_GUARDED_BY(mu_) = 0;                     // bytes of it
   int64_t received_ ABSL_GUARDED_BY(mu_) = 0;                     // bytes of messages in all
   int64_t consumed_ ABSL_GUARDED_BY(mu_) = 0;                     // of these, handed out

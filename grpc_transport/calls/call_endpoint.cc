@@ -98,6 +98,7 @@ void CallEndpoint::EndReading(const grpc_error_handle& why) {
     read_error_ = why;
     if (read_done_ != nullptr) FinishRead(why);
   }
+  reading_sink_ = nullptr;
   if (const auto sink = this->sink(); sink != nullptr) sink->OnConnectionEnd(why);
 }
 
@@ -119,8 +120,8 @@ absl::Status CallEndpoint::OnHttp2(grpc_core::Slice bytes) {
 
 absl::Status CallEndpoint::OnFrame(const FrameHeader& header, const grpc_core::Slice& metadata,
                                    grpc_core::SliceBuffer& message) {
-  const auto sink = this->sink();
-  return sink == nullptr ? absl::OkStatus() : sink->OnCallFrame(header, metadata, message);
+  if (reading_sink_ == nullptr) reading_sink_ = sink();
+  return reading_sink_ == nullptr ? absl::OkStatus() : reading_sink_->OnCallFrame(header, metadata, message);
 }
 
 // ---- Writing ----

@@ -96,6 +96,7 @@ class CallEndpoint final : public grpc_core::RefCounted<CallEndpoint>, private F
 
   // One thread at a time: that of the read's closure.
   FrameReader reader_;
+  grpc_core::RefCountedPtr<CallSink> reading_sink_;  // since the first frame for it
   grpc_slice_buffer arrived_;
   grpc_closure on_read_;  // holds a reference while it is out
 

@@ -144,6 +144,7 @@ void CallTransport::SayDrain() {
 
 void CallTransport::Destroy(::grpc_transport* transport) {
   CallTransport& self = Of(transport);
+  self.OnConnectionEnd(GRPC_ERROR_CREATE("the transport is destroyed"));
   transport->vtable = self.chttp2_;
   self.endpoint_->DropSink();
   self.books_->End();
@@ -157,13 +158,13 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
   const auto done = [&op](const grpc_error_handle& error) {
     grpc_core::ExecCtx::Run(DEBUG_LOCATION, op.on_complete, error);
   };
-  if (!call.BeginSend(op, peer())) return done(NotSent(op, GRPC_ERROR_CREATE("the call takes no more")));
   if (op.send_initial_metadata && op.payload->send_initial_metadata.peer_string != nullptr) {
     gpr_atm_rel_store(op.payload->send_initial_metadata.peer_string,
                       reinterpret_cast<gpr_atm>(endpoint_->peer().c_str()));
   }
   Batch batch;
   PutInto(batch, op, !is_client_);
+  if (!call.BeginSend(op, batch, peer())) return done(NotSent(op, GRPC_ERROR_CREATE("the call takes no more")));
   if (grpc_error_handle error = CheckSize(batch, op, peer_max_metadata_); !error.ok()) {
     Do(call, call.Fail(error, peer()));
     return done(NotSent(op, error));
@@ -172,7 +173,6 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
   const bool ends = !is_client_ && op.send_trailing_metadata;
   const bool has_message = op.send_message;
   bool* const sent = op.send_trailing_metadata ? op.payload->send_trailing_metadata.sent : nullptr;
-  call.CountSent(batch.initial + batch.trailing, has_message ? batch.message->length : 0);
   if (sent != nullptr) *sent = true;
   if (ends) {
     call.Ref();
@@ -289,6 +289,7 @@ absl::Status CallTransport::OnConnectionFrame(const FrameHeader& header, const S
 absl::StatusOr<Call*> CallTransport::Accept(const FrameHeader& header) {
   {
     MutexLock lock(&mu_);
+    if (!ended_.ok()) return nullptr;
     if (header.call <= last_number_) return absl::InvalidArgumentError("a call's number that has been used");
     if (calls_.size() >= own_max_calls_) return absl::InvalidArgumentError("more calls than this end takes");
     last_number_ = header.call;

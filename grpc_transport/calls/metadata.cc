@@ -11,7 +11,18 @@ namespace {
 
 using grpc_core::Slice;
 
-enum class Entry : uint8_t { kNamed, kPath, kAuthority, kMessage, kUserAgent, kTimeout, kStatus, kAttempts, kEncoding };
+enum class Entry : uint8_t {
+  kNamed,
+  kPath,
+  kAuthority,
+  kMessage,
+  kUserAgent,
+  kTimeout,
+  kStatus,
+  kAttempts,
+  kEncoding,
+  kAcceptEncoding
+};
 
 // What MetadataMap::Encode calls for each of its entries.
 class Encoder {
@@ -26,6 +37,9 @@ class Encoder {
   void Encode(grpc_core::GrpcStatusMetadata, grpc_status_code status) { Number(Entry::kStatus, status); }
   void Encode(grpc_core::GrpcPreviousRpcAttemptsMetadata, uint32_t count) { Number(Entry::kAttempts, count); }
   void Encode(grpc_core::GrpcEncodingMetadata, grpc_compression_algorithm a) { Number(Entry::kEncoding, a); }
+  void Encode(grpc_core::GrpcAcceptEncodingMetadata, grpc_core::CompressionAlgorithmSet algorithms) {
+    Number(Entry::kAcceptEncoding, algorithms.ToLegacyBitmask());
+  }
   void Encode(grpc_core::GrpcTimeoutMetadata, grpc_core::Timestamp deadline) {
     if (deadline == grpc_core::Timestamp::InfFuture()) return;
     to_.Put(Entry::kTimeout);
@@ -98,6 +112,9 @@ class Decoder {
         return metadata_.Set(grpc_core::GrpcPreviousRpcAttemptsMetadata(), Take<uint32_t>());
       case Entry::kEncoding:
         return Encoding(Take<uint32_t>());
+      case Entry::kAcceptEncoding:
+        return metadata_.Set(grpc_core::GrpcAcceptEncodingMetadata(),
+                             grpc_core::CompressionAlgorithmSet::FromUint32(Take<uint32_t>()));
     }
     ok_ = false;
   }

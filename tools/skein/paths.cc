@@ -20,7 +20,9 @@ constexpr char kUsage[] =
     "usage: skein paths [PID...]\n"
     "\n"
     "The connections of running processes that Skein has had a say in: over what they run, and why not over something\n"
-    "better. Without a PID, of all processes of this user that have any.\n";
+    "better. Without a PID, of all processes of this user that have any. PATH says +tls where TLS runs on top, and "
+    "+calls\n"
+    "where gRPC's calls go below HTTP/2.\n";
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -29,12 +31,18 @@ constexpr size_t kManyRows = 10'000;
 
 Rows Heading() { return {{"PID", "NAME", "FOR", "ROLE", "LOCAL", "PEER", "PATH", "WHY NOT BETTER"}}; }
 
+// What is between the path and the program's calls, but for HTTP/2.
+absl::string_view Layers(const inspect::LivePath& path) {
+  if (path.below_http2) return "+calls";
+  return path.secure ? "+tls" : "";
+}
+
 absl::Status AddPathsOf(pid_t process, Rows& rows) {
   const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
   if (!paths.ok()) return paths.status();
   for (const inspect::LivePath& path : *paths) {
     rows.push_back({absl::StrCat(process), ProcessName(process), path.framework, path.client ? "client" : "server",
-                    path.local, path.peer, absl::StrCat(path.path, path.secure ? "+tls" : ""), path.why});
+                    path.local, path.peer, absl::StrCat(path.path, Layers(path)), path.why});
   }
   return absl::OkStatus();
 }
