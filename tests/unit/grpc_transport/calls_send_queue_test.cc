@@ -1,0 +1,484 @@
+// What calls send, in which order and when gRPC hears of it.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "grpc_transport/calls/send_queue.h"
+#include "gtest/gtest.h"
+#include "tests/support/recorded_frames.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr size_t kLong = 5 * kMaxFragmentBytes / 2;
+constexpr size_t kTwoFragments = 2 * kMaxFragmentBytes;  // each fills a write
+static_assert(kLong < kInitialWindow);
+constexpr auto kWindow = static_cast<size_t>(kInitialWindow);
+
+// Each byte says where in the message it belongs.
+std::string Message(size_t size, uint32_t seed = 0) {
+  std::string message(size, '\0');
+  for (size_t i = 0; i < size; ++i) message[i] = static_cast<char>(i * 31 + i / 251 + seed);
+  return message;
+}
+
+class SendQueueTest : public testing::Test {
+ protected:
+  struct Closure {
+    Closure() {
+      GRPC_CLOSURE_INIT(
+          &closure,
+          [](void* arg, grpc_error_handle error) {
+            auto* self = static_cast<Closure*>(arg);
+            ++self->runs;
+            self->error = std::move(error);
+            self->place = ++*self->runs_of_all;
+          },
+          this, nullptr);
+    }
+    grpc_closure closure;
+    int runs = 0;
+    grpc_error_handle error;
+    int place = 0;  // among all that have run
+    int* runs_of_all = nullptr;
+  };
+
+  // As gRPC has it: a reference by gRPC's, the others by whoever uses the call.
+  struct TestCall {
+    explicit TestCall(uint32_t number) {
+      GRPC_STREAM_REF_INIT(
+          &refs, 1, [](void* arg, grpc_error_handle) { *static_cast<bool*>(arg) = true; }, &destroyed, "test");
+      if (number != 0) outgoing.Start(number);
+    }
+    ~TestCall() {
+      SendQueue::Free(outgoing);
+      grpc_stream_unref(&refs, "test");
+      grpc_core::ExecCtx::Get()->Flush();
+      EXPECT_TRUE(destroyed) << "somebody keeps a reference";
+    }
+    bool destroyed = false;
+    grpc_stream_refcount refs;
+    Outgoing outgoing{&refs};
+  };
+
+  struct Sent {
+    bool at_once;
+    Closure* done;
+    Closure* on_end;
+  };
+
+  struct Parts {
+    absl::string_view initial = {};
+    absl::string_view trailing = {};
+    bool may_wait = false;
+  };
+
+  Sent Add(TestCall& call, uint8_t flags, absl::string_view message, Parts parts) {
+    Batch batch;
+    batch.flags = flags;
+    batch.head.Put(parts.initial);
+    batch.head.Put(parts.trailing);
+    batch.initial = static_cast<uint32_t>(parts.initial.size());
+    batch.trailing = static_cast<uint32_t>(parts.trailing.size());
+    batch.may_wait = parts.may_wait;
+    grpc_core::SliceBuffer slices;
+    for (absl::string_view rest = message; !rest.empty(); rest.remove_prefix(std::min(rest.size(), kSlice))) {
+      slices.AppendIndexed(grpc_core::Slice::FromCopiedBuffer(rest.data(), std::min(rest.size(), kSlice)));
+    }
+    if ((flags & kMessage) != 0) batch.message = slices.c_slice_buffer();
+    Sent sent = {false, NewClosure(), NewClosure()};
+    if ((flags & kTrailing) != 0) batch.on_end = &sent.on_end->closure;
+    sent.at_once = queue_->Add(call.outgoing, batch, &sent.done->closure);
+    Flush();
+    EXPECT_EQ(slices.Length(), message.size()) << "gRPC may send it again";
+    return sent;
+  }
+  Sent Add(TestCall& call, uint8_t flags, absl::string_view message = {}) { return Add(call, flags, message, Parts()); }
+
+  // What one write takes.
+  std::vector<RecordedFrame> Take() {
+    grpc_core::SliceBuffer bytes;
+    queue_->Take(bytes);
+    EXPECT_EQ(reader_.Read(*bytes.c_slice_buffer(), frames_), absl::OkStatus()) << "the peer would break off";
+    Flush();
+    return frames_.TakeFrames();
+  }
+  std::vector<RecordedFrame> TakeAll() {
+    std::vector<RecordedFrame> all;
+    while (!queue_->empty()) {
+      for (RecordedFrame& frame : Take()) all.push_back(std::move(frame));
+    }
+    return all;
+  }
+  Closure* NewClosure() {
+    closures_.push_back(std::make_unique<Closure>());
+    closures_.back()->runs_of_all = &runs_of_all_;
+    return closures_.back().get();
+  }
+  static void Flush() { grpc_core::ExecCtx::Get()->Flush(); }
+
+  static constexpr size_t kSlice = 10'000;
+  grpc_core::ExecCtx exec_ctx_;
+  int runs_of_all_ = 0;
+  std::vector<std::unique_ptr<Closure>> closures_;
+  TestCall first_{1};
+  TestCall second_{3};
+  TestCall third_{5};
+  TestCall unnumbered_{0};
+  std::unique_ptr<SendQueue> queue_ = std::make_unique<SendQueue>();  // its references go first
+  FrameReader reader_;
+  RecordedFrames frames_;
+};
+
+// Bytes of messages, of all these frames.
+std::string MessageOf(uint32_t call, const std::vector<RecordedFrame>& frames) {
+  std::string message;
+  for (const RecordedFrame& frame : frames) {
+    if (frame.header.call == call) message += frame.message;
+  }
+  return message;
+}
+
+MATCHER_P4(Is, kind, call, flags, bytes, "") {
+  const FrameHeader& header = arg.header;
+  return header.kind == kind && header.call == call && header.flags == flags && arg.message.size() == bytes;
+}
+auto CallOf(uint32_t call, int flags, size_t bytes) { return Is(FrameKind::kCall, call, flags, bytes); }
+auto MoreOf(uint32_t call, size_t bytes) { return Is(FrameKind::kMore, call, 0, bytes); }
+
+TEST_F(SendQueueTest, SmallBatchesGoWholeAtOnceAndInOrder) {
+  const Sent both = Add(first_, kInitial | kMessage, "one", {.initial = "initial"});
+  EXPECT_TRUE(both.at_once);
+  EXPECT_EQ(both.done->runs, 1);
+  EXPECT_TRUE(Add(second_, kInitial | kMessage | kTrailing, "two", {.initial = "i", .trailing = "t"}).at_once);
+  EXPECT_TRUE(Add(first_, kMessage | kCompressed, "three").at_once);
+  EXPECT_TRUE(Add(first_, kTrailing).at_once);
+  const std::vector<RecordedFrame> frames = Take();
+  EXPECT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, 3), CallOf(3, kInitial | kMessage | kTrailing, 3),
+                                  CallOf(1, kMessage | kCompressed, 5), CallOf(1, kTrailing, 0)));
+  EXPECT_EQ(frames[0].metadata, "initial");
+  EXPECT_EQ(frames[1].metadata, "it");
+  EXPECT_EQ(frames[1].header.initial, 1u);
+  EXPECT_EQ(frames[2].message, "three");
+  EXPECT_TRUE(queue_->empty());
+}
+
+TEST_F(SendQueueTest, OtherFramesAndHttp2BytesKeepTheirPlaces) {
+  FrameHeader hello;
+  hello.kind = FrameKind::kHello;
+  hello.length = 5;
+  queue_->AddFrame(hello, "agent");
+  Add(first_, kInitial, "", {.initial = "initial"});
+  grpc_core::SliceBuffer http2;
+  for (const char* part : {"a part", ", another"}) http2.AppendIndexed(grpc_core::Slice::FromCopiedString(part));
+  queue_->AddHttp2(*http2.c_slice_buffer());
+  EXPECT_EQ(http2.Length(), 0u);
+  FrameHeader end;
+  end.kind = FrameKind::kEnd;
+  end.call = 1;
+  queue_->AddFrame(end);
+  const std::vector<RecordedFrame> frames = Take();
+  EXPECT_THAT(frames, ElementsAre(Is(FrameKind::kHello, 0u, 0, 0u), CallOf(1, kInitial, 0),
+                                  Is(FrameKind::kHttp2, 0u, 0, 15u), Is(FrameKind::kEnd, 1u, 0, 0u)));
+  EXPECT_EQ(frames[0].metadata, "agent");
+  EXPECT_EQ(frames[2].message, "a part, another");
+}
+
+TEST_F(SendQueueTest, LongMessagesGoInFragments) {
+  const std::string message = Message(kLong);
+  const Sent sent = Add(first_, kInitial | kMessage, message, {.initial = "initial"});
+  EXPECT_FALSE(sent.at_once);
+  EXPECT_EQ(sent.done->runs, 0);
+  std::vector<RecordedFrame> frames = Take();
+  EXPECT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes)));
+  EXPECT_EQ(frames[0].header.number, kLong);
+  EXPECT_EQ(frames[0].metadata, "initial");
+  frames.push_back(Take().at(0));
+  EXPECT_THAT(frames.back(), MoreOf(1, kMaxFragmentBytes));
+  EXPECT_EQ(sent.done->runs, 0) << "its end has no place yet";
+  frames.push_back(Take().at(0));
+  EXPECT_THAT(frames.back(), MoreOf(1, kMaxFragmentBytes / 2));
+  EXPECT_EQ(sent.done->runs, 1);
+  EXPECT_EQ(sent.done->error, absl::OkStatus());
+  EXPECT_TRUE(MessageOf(1, frames) == message);
+  EXPECT_TRUE(queue_->empty());
+}
+
+TEST_F(SendQueueTest, StopsAtTheWindowAndGoesOnWithWhatIsGranted) {
+  const std::string message = Message(kWindow + 1000);
+  const Sent sent = Add(first_, kMessage, message);
+  std::vector<RecordedFrame> frames = TakeAll();
+  EXPECT_TRUE(MessageOf(1, frames) == message.substr(0, kWindow));
+  EXPECT_EQ(sent.done->runs, 0);
+  EXPECT_TRUE(queue_->empty()) << "nothing may be written";
+  queue_->Grant(first_.outgoing, 400);
+  EXPECT_THAT(TakeAll(), ElementsAre(MoreOf(1, 400)));
+  EXPECT_EQ(sent.done->runs, 0);
+  queue_->Grant(first_.outgoing, 10'000);
+  EXPECT_THAT(TakeAll(), ElementsAre(MoreOf(1, 600)));
+  EXPECT_EQ(sent.done->runs, 1);
+  EXPECT_TRUE(Add(first_, kMessage, Message(9400)).at_once) << "what is left of the window";
+  EXPECT_FALSE(Add(first_, kMessage, "x").at_once);
+}
+
+TEST_F(SendQueueTest, WithoutAWindowAMessageIsAnnouncedAndItsEndWaits) {
+  Add(first_, kMessage, Message(kWindow));
+  TakeAll();
+  const Sent sent = Add(first_, kMessage | kTrailing, "behind the window", {.trailing = "trailing"});
+  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 0)));
+  EXPECT_EQ(sent.done->runs, 0);
+  EXPECT_EQ(sent.on_end->runs, 0);
+  queue_->Grant(first_.outgoing, 100);
+  const std::vector<RecordedFrame> frames = TakeAll();
+  EXPECT_THAT(frames, ElementsAre(MoreOf(1, 17), CallOf(1, kTrailing, 0)));
+  EXPECT_EQ(frames[1].metadata, "trailing");
+  EXPECT_EQ(sent.done->runs, 1);
+  EXPECT_EQ(sent.on_end->runs, 1);
+}
+
+// A half-close, and initial metadata, are no bytes of messages.
+TEST_F(SendQueueTest, WhatHasNoMessageNeedsNoWindow) {
+  Add(first_, kMessage, Message(kWindow));
+  TakeAll();
+  EXPECT_TRUE(Add(first_, kInitial, "", {.initial = "initial"}).at_once);
+  EXPECT_TRUE(Add(first_, kMessage).at_once) << "a message without bytes";
+  EXPECT_TRUE(Add(first_, kTrailing).at_once);
+  EXPECT_THAT(TakeAll(), SizeIs(3));
+}
+
+TEST_F(SendQueueTest, LongMessagesTakeTurns) {
+  Add(first_, kMessage, Message(kLong, 1));
+  Add(second_, kMessage, Message(kLong, 2));
+  std::vector<uint32_t> turns;
+  std::vector<RecordedFrame> frames = TakeAll();
+  for (const RecordedFrame& frame : frames) turns.push_back(frame.header.call);
+  EXPECT_THAT(turns, ElementsAre(1, 3, 1, 3, 1, 3));
+  EXPECT_TRUE(MessageOf(1, frames) == Message(kLong, 1));
+  EXPECT_TRUE(MessageOf(3, frames) == Message(kLong, 2));
+}
+
+// Of the long ones no more than one fragment goes first.
+TEST_F(SendQueueTest, ASmallMessageGoesBetweenTheFragmentsOfLongOnes) {
+  Add(first_, kMessage, Message(kLong));
+  Add(second_, kMessage, Message(kLong));
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
+  EXPECT_TRUE(Add(third_, kInitial | kMessage | kTrailing, "small").at_once);
+  EXPECT_THAT(Take(),
+              ElementsAre(CallOf(5, kInitial | kMessage | kTrailing, 5), CallOf(3, kMessage, kMaxFragmentBytes)));
+  EXPECT_TRUE(Add(third_, kMessage, "small").at_once);
+  EXPECT_THAT(Take(), ElementsAre(CallOf(5, kMessage, 5), MoreOf(1, kMaxFragmentBytes)));
+}
+
+// A queue that is long already takes nobody's bytes: who fills it faster than the connection takes them waits in turn.
+TEST_F(SendQueueTest, AFullQueueTakesNothingAtOnce) {
+  EXPECT_TRUE(Add(first_, kMessage, Message(kMaxFragmentBytes)).at_once);
+  const Sent waiting = Add(first_, kMessage, "next");
+  EXPECT_FALSE(waiting.at_once);
+  const Sent other = Add(second_, kMessage | kTrailing, "other");
+  EXPECT_FALSE(other.at_once);
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
+  EXPECT_EQ(waiting.done->runs + other.done->runs, 0);
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, 4), CallOf(3, kMessage | kTrailing, 5)));
+  EXPECT_EQ(waiting.done->runs, 1);
+  EXPECT_EQ(other.done->runs, 1);
+  EXPECT_EQ(other.on_end->runs, 1);
+}
+
+TEST_F(SendQueueTest, BatchesOfOneCallKeepTheirOrderBehindALongMessage) {
+  Add(first_, kMessage, Message(kLong));
+  const Sent small = Add(first_, kMessage, "small");
+  const Sent end = Add(first_, kTrailing, "", {.trailing = "trailing"});
+  EXPECT_FALSE(small.at_once);
+  EXPECT_FALSE(end.at_once);
+  EXPECT_THAT(TakeAll(),
+              ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), MoreOf(1, kMaxFragmentBytes),
+                          MoreOf(1, kMaxFragmentBytes / 2), CallOf(1, kMessage, 5), CallOf(1, kTrailing, 0)));
+  EXPECT_LT(small.done->place, end.done->place);
+}
+
+TEST_F(SendQueueTest, TheEndTrailsALongMessage) {
+  const Sent sent =
+      Add(first_, kInitial | kMessage | kTrailing, Message(kTwoFragments), {.initial = "i", .trailing = "trailing"});
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes)));
+  EXPECT_THAT(Take(), ElementsAre(MoreOf(1, kMaxFragmentBytes)));
+  EXPECT_EQ(sent.done->runs, 0) << "never before the batch's other parts have a place";
+  EXPECT_EQ(sent.on_end->runs, 0);
+  const std::vector<RecordedFrame> end = Take();
+  EXPECT_THAT(end, ElementsAre(CallOf(1, kTrailing, 0)));
+  EXPECT_EQ(end[0].metadata, "trailing");
+  EXPECT_EQ(sent.done->runs, 1);
+  EXPECT_EQ(sent.on_end->runs, 1);
+}
+
+TEST_F(SendQueueTest, TheEndIsToldBeforeTheBatchIsDone) {
+  const Sent sent = Add(first_, kMessage | kTrailing, Message(kLong));
+  TakeAll();
+  EXPECT_EQ(sent.on_end->runs, 1);
+  EXPECT_EQ(sent.done->runs, 1);
+  EXPECT_LT(sent.on_end->place, sent.done->place);
+}
+
+TEST_F(SendQueueTest, AnEndThatGoesAtOnceIsTheCallersToTell) {
+  const Sent sent = Add(first_, kTrailing);
+  EXPECT_TRUE(sent.at_once);
+  TakeAll();
+  EXPECT_EQ(sent.on_end->runs, 0);
+}
+
+TEST_F(SendQueueTest, AMessageThatMayWaitIsHeldUntilTheNextBatch) {
+  const Sent held = Add(first_, kInitial | kMessage, "held", {.initial = "i", .may_wait = true});
+  EXPECT_FALSE(held.at_once);
+  EXPECT_EQ(held.done->runs, 1) << "gRPC sends nothing more before";
+  EXPECT_TRUE(queue_->empty());
+  Add(first_, kMessage, "too", {.may_wait = true});
+  EXPECT_TRUE(queue_->empty());
+  const Sent next = Add(first_, kMessage, "next");
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kInitial | kMessage, 4), CallOf(1, kMessage, 3), CallOf(1, kMessage, 4)));
+  EXPECT_EQ(held.done->runs, 1);
+  EXPECT_EQ(next.done->runs, 1);
+  EXPECT_TRUE(Add(first_, kMessage, "at once again").at_once);
+}
+
+TEST_F(SendQueueTest, AnEndTakesWhatMayWaitWithIt) {
+  Add(first_, kMessage, "held", {.may_wait = true});
+  Add(first_, kTrailing);
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, 4), CallOf(1, kTrailing, 0)));
+}
+
+TEST_F(SendQueueTest, MuchThatMayWaitGoesAllTheSame) {
+  const Sent little = Add(first_, kMessage, Message(kMaxFragmentBytes), {.may_wait = true});
+  EXPECT_EQ(little.done->runs, 1);
+  EXPECT_TRUE(queue_->empty());
+  const Sent much = Add(first_, kMessage, "x", {.may_wait = true});
+  EXPECT_EQ(much.done->runs, 0) << "a sender that does not stop is held back";
+  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(1, kMessage, 1)));
+  EXPECT_EQ(much.done->runs, 1);
+}
+
+TEST_F(SendQueueTest, ACallWithoutANumberWaitsForOne) {
+  const Sent initial = Add(unnumbered_, kInitial, "", {.initial = "initial"});
+  const Sent message = Add(unnumbered_, kMessage, "message");
+  EXPECT_FALSE(initial.at_once);
+  EXPECT_EQ(initial.done->runs, 1) << "it is little";
+  EXPECT_EQ(message.done->runs, 0);
+  EXPECT_TRUE(queue_->empty());
+  unnumbered_.outgoing.Start(7);
+  queue_->Started(unnumbered_.outgoing);
+  const std::vector<RecordedFrame> frames = Take();
+  EXPECT_THAT(frames, ElementsAre(CallOf(7, kInitial, 0), CallOf(7, kMessage, 7)));
+  EXPECT_EQ(frames[0].metadata, "initial");
+  EXPECT_EQ(message.done->runs, 1);
+  EXPECT_TRUE(Add(unnumbered_, kMessage, "next").at_once);
+}
+
+TEST_F(SendQueueTest, AWholeBatchThatHasWaitedIsOneFrame) {
+  const Sent sent = Add(unnumbered_, kInitial | kMessage | kTrailing, "all", {.initial = "i", .trailing = "t"});
+  unnumbered_.outgoing.Start(7);
+  queue_->Started(unnumbered_.outgoing);
+  const std::vector<RecordedFrame> frames = Take();
+  EXPECT_THAT(frames, ElementsAre(CallOf(7, kInitial | kMessage | kTrailing, 3)));
+  EXPECT_EQ(frames[0].metadata, "it");
+  EXPECT_LT(sent.on_end->place, sent.done->place);
+  EXPECT_EQ(sent.done->runs, 1);
+}
+
+TEST_F(SendQueueTest, StartedWithNothingWaitingIsNothing) {
+  queue_->Started(first_.outgoing);
+  queue_->Grant(first_.outgoing, 10);
+  EXPECT_TRUE(queue_->empty());
+  EXPECT_THAT(Take(), IsEmpty());
+}
+
+class DroppedTest : public SendQueueTest {
+ protected:
+  bool Drop(TestCall& call) {
+    const bool cut = queue_->Drop(call.outgoing, why_);
+    Flush();
+    return cut;
+  }
+  const grpc_error_handle why_ = absl::CancelledError("the caller has");
+};
+
+TEST_F(DroppedTest, ClosuresRunOnceAndNothingMoreIsSent) {
+  const Sent message = Add(first_, kMessage, Message(kLong));
+  const Sent small = Add(first_, kMessage, "small");
+  const Sent end = Add(first_, kTrailing);
+  Take();
+  EXPECT_TRUE(Drop(first_)) << "a message is cut";
+  EXPECT_FALSE(Drop(first_)) << "once";
+  for (const Closure* closure : {message.done, small.done, end.done, end.on_end}) {
+    EXPECT_EQ(closure->runs, 1);
+    EXPECT_EQ(closure->error, why_);
+  }
+  EXPECT_THAT(TakeAll(), IsEmpty());
+  queue_->Grant(first_.outgoing, 1000);
+  queue_->Started(first_.outgoing);
+  EXPECT_THAT(TakeAll(), IsEmpty());
+}
+
+TEST_F(DroppedTest, OnlyABegunMessageIsCut) {
+  Add(unnumbered_, kMessage | kTrailing, Message(kLong));
+  EXPECT_FALSE(Drop(unnumbered_)) << "it has not begun";
+  const Sent sent = Add(first_, kMessage | kTrailing, Message(kTwoFragments));
+  for (int fragment = 0; fragment < 2; ++fragment) EXPECT_THAT(Take(), SizeIs(1));
+  ASSERT_EQ(sent.on_end->runs, 0);
+  EXPECT_FALSE(Drop(first_)) << "all of it is there, but for the end";
+  EXPECT_EQ(sent.on_end->runs, 1);
+  EXPECT_EQ(sent.on_end->error, why_);
+}
+
+TEST_F(DroppedTest, AMessageThatIsAnnouncedIsCut) {
+  Add(first_, kMessage, Message(kWindow));
+  TakeAll();
+  Add(first_, kMessage, "no window for it");
+  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 0)));
+  EXPECT_TRUE(Drop(first_));
+}
+
+TEST_F(DroppedTest, WhatIsDoneIsNotDoneAgain) {
+  const Sent held = Add(first_, kMessage, "held", {.may_wait = true});
+  const Sent initial = Add(unnumbered_, kInitial, "", {.initial = "initial"});
+  EXPECT_FALSE(Drop(first_));
+  EXPECT_FALSE(Drop(unnumbered_));
+  EXPECT_EQ(held.done->runs, 1);
+  EXPECT_EQ(held.done->error, absl::OkStatus());
+  EXPECT_EQ(initial.done->runs, 1);
+}
+
+TEST_F(DroppedTest, WhatIsQueuedGoes) {
+  Add(first_, kMessage, "queued");
+  EXPECT_FALSE(Drop(first_));
+  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 6)));
+}
+
+TEST_F(DroppedTest, OtherCallsGoOn) {
+  Add(first_, kMessage, Message(kLong, 1));
+  const Sent other = Add(second_, kMessage, Message(kLong, 2));
+  std::vector<RecordedFrame> frames = Take();
+  Drop(first_);
+  for (RecordedFrame& frame : TakeAll()) frames.push_back(std::move(frame));
+  EXPECT_TRUE(MessageOf(1, frames) == Message(kLong, 1).substr(0, kMaxFragmentBytes));
+  EXPECT_TRUE(MessageOf(3, frames) == Message(kLong, 2));
+  EXPECT_EQ(other.done->error, absl::OkStatus());
+  EXPECT_EQ(other.done->runs, 1);
+}
+
+// The queue keeps a call that waits for its turn, and lets go of it with its last fragment or at its own end.
+TEST_F(DroppedTest, AQueueThatEndsLetsGoOfItsCalls) {
+  Add(first_, kMessage, Message(kLong));
+  Take();
+  Drop(first_);
+  queue_ = nullptr;
+  // ~TestCall sees whether its references are gone.
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
