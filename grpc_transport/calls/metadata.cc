@@ -170,9 +170,20 @@ class Decoder {
   }
   // gRPC's surface has checked what a program sends; a peer need not have.
   static bool IsLegal(const Slice& name, const Slice& value) {
-    if (!grpc_validate_header_key_is_legal(name.c_slice()).ok()) return false;
+    if (!grpc_validate_header_key_is_legal(name.c_slice()).ok() || IsNeverNamed(name.as_string_view())) return false;
     const bool binary = grpc_is_binary_header_internal(name.c_slice()) != 0;
     return binary || grpc_validate_header_nonbin_value_is_legal(value.c_slice()).ok();
+  }
+  // An entry of its own has checks that a name would pass by; and what never leaves a process is none of a peer's.
+  static bool IsNeverNamed(absl::string_view name) {
+    return IsOneOf<grpc_core::GrpcMessageMetadata, grpc_core::UserAgentMetadata, grpc_core::GrpcTimeoutMetadata,
+                   grpc_core::GrpcStatusMetadata, grpc_core::GrpcPreviousRpcAttemptsMetadata,
+                   grpc_core::GrpcEncodingMetadata, grpc_core::TeMetadata, grpc_core::ContentTypeMetadata,
+                   grpc_core::GrpcInternalEncodingRequest, grpc_core::GrpcLbClientStatsMetadata>(name);
+  }
+  template <typename... Traits>
+  static bool IsOneOf(absl::string_view name) {
+    return ((name == Traits::key()) || ...);
   }
 
   const grpc_slice& bytes_;

@@ -3,7 +3,7 @@
 //
 //     u8 entry | by the entry: u32 size and that many bytes, u32, i64 or nothing
 //
-// Binary values travel as they are.
+// Binary values travel as they are. What has an entry, or is left out, does not come by its name.
 #ifndef SKEIN_GRPC_TRANSPORT_CALLS_METADATA_H_
 #define SKEIN_GRPC_TRANSPORT_CALLS_METADATA_H_
 

@@ -248,6 +248,24 @@ TEST_F(CallsMetadataTest, UnreadableValuesAreRefused) {
   EXPECT_FALSE(IsMetadata(NamedEntry("lb-cost-bin", "short")));
 }
 
+// By name it passed the checks of its entry: a status of 77, a deadline in eleven thousand years.
+TEST_F(CallsMetadataTest, WhatHasAnEntryOfItsOwnDoesNotComeByName) {
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-message", "words")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("user-agent", "agent/1.0")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-timeout", "99999999H")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-status", "77")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-previous-rpc-attempts", "1")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-encoding", "gzip")));
+}
+
+// gRPC aborts when it has to write the last of these.
+TEST_F(CallsMetadataTest, WhatIsNeverSentIsRefused) {
+  EXPECT_FALSE(IsMetadata(NamedEntry("te", "trailers")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("content-type", "application/grpc")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-internal-encoding-request", "gzip")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpclb_client_stats", "")));
+}
+
 // Cut anywhere it is refused, or all that is left of it is whole entries.
 TEST_F(CallsMetadataTest, TruncatedMetadataIsRefused) {
   Metadata everything = Everything();
