@@ -30,7 +30,7 @@ std::string Message(size_t size, uint32_t seed = 0) {
   return message;
 }
 
-class SendQueueTest : public testing::Test {
+class CallsSendQueueTest : public testing::Test {
  protected:
   struct Closure {
     Closure() {
@@ -154,7 +154,7 @@ MATCHER_P4(Is, kind, call, flags, bytes, "") {
 auto CallOf(uint32_t call, int flags, size_t bytes) { return Is(FrameKind::kCall, call, flags, bytes); }
 auto MoreOf(uint32_t call, size_t bytes) { return Is(FrameKind::kMore, call, 0, bytes); }
 
-TEST_F(SendQueueTest, SmallBatchesGoWholeAtOnceAndInOrder) {
+TEST_F(CallsSendQueueTest, SmallBatchesGoWholeAtOnceAndInOrder) {
   const Sent both = Add(first_, kInitial | kMessage, "one", {.initial = "initial"});
   EXPECT_TRUE(both.at_once);
   EXPECT_EQ(both.done->runs, 1);
@@ -171,7 +171,7 @@ TEST_F(SendQueueTest, SmallBatchesGoWholeAtOnceAndInOrder) {
   EXPECT_TRUE(queue_->empty());
 }
 
-TEST_F(SendQueueTest, OtherFramesAndHttp2BytesKeepTheirPlaces) {
+TEST_F(CallsSendQueueTest, OtherFramesAndHttp2BytesKeepTheirPlaces) {
   FrameHeader hello;
   hello.kind = FrameKind::kHello;
   hello.length = 5;
@@ -192,7 +192,7 @@ TEST_F(SendQueueTest, OtherFramesAndHttp2BytesKeepTheirPlaces) {
   EXPECT_EQ(frames[2].message, "a part, another");
 }
 
-TEST_F(SendQueueTest, LongMessagesGoInFragments) {
+TEST_F(CallsSendQueueTest, LongMessagesGoInFragments) {
   const std::string message = Message(kLong);
   const Sent sent = Add(first_, kInitial | kMessage, message, {.initial = "initial"});
   EXPECT_FALSE(sent.at_once);
@@ -212,7 +212,7 @@ TEST_F(SendQueueTest, LongMessagesGoInFragments) {
   EXPECT_TRUE(queue_->empty());
 }
 
-TEST_F(SendQueueTest, StopsAtTheWindowAndGoesOnWithWhatIsGranted) {
+TEST_F(CallsSendQueueTest, StopsAtTheWindowAndGoesOnWithWhatIsGranted) {
   const std::string message = Message(kWindow + 1000);
   const Sent sent = Add(first_, kMessage, message);
   std::vector<RecordedFrame> frames = TakeAll();
@@ -229,7 +229,7 @@ TEST_F(SendQueueTest, StopsAtTheWindowAndGoesOnWithWhatIsGranted) {
   EXPECT_FALSE(Add(first_, kMessage, "x").at_once);
 }
 
-TEST_F(SendQueueTest, WithoutAWindowAMessageIsAnnouncedAndItsEndWaits) {
+TEST_F(CallsSendQueueTest, WithoutAWindowAMessageIsAnnouncedAndItsEndWaits) {
   Add(first_, kMessage, Message(kWindow));
   TakeAll();
   const Sent sent = Add(first_, kMessage | kTrailing, "behind the window", {.trailing = "trailing"});
@@ -245,7 +245,7 @@ TEST_F(SendQueueTest, WithoutAWindowAMessageIsAnnouncedAndItsEndWaits) {
 }
 
 // A half-close, and initial metadata, are no bytes of messages.
-TEST_F(SendQueueTest, WhatHasNoMessageNeedsNoWindow) {
+TEST_F(CallsSendQueueTest, WhatHasNoMessageNeedsNoWindow) {
   Add(first_, kMessage, Message(kWindow));
   TakeAll();
   EXPECT_TRUE(Add(first_, kInitial, "", {.initial = "initial"}).at_once);
@@ -254,7 +254,7 @@ TEST_F(SendQueueTest, WhatHasNoMessageNeedsNoWindow) {
   EXPECT_THAT(TakeAll(), SizeIs(3));
 }
 
-TEST_F(SendQueueTest, LongMessagesTakeTurns) {
+TEST_F(CallsSendQueueTest, LongMessagesTakeTurns) {
   Add(first_, kMessage, Message(kLong, 1));
   Add(second_, kMessage, Message(kLong, 2));
   std::vector<uint32_t> turns;
@@ -266,7 +266,7 @@ TEST_F(SendQueueTest, LongMessagesTakeTurns) {
 }
 
 // Of the long ones no more than one fragment goes first.
-TEST_F(SendQueueTest, ASmallMessageGoesBetweenTheFragmentsOfLongOnes) {
+TEST_F(CallsSendQueueTest, ASmallMessageGoesBetweenTheFragmentsOfLongOnes) {
   Add(first_, kMessage, Message(kLong));
   Add(second_, kMessage, Message(kLong));
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
@@ -278,7 +278,7 @@ TEST_F(SendQueueTest, ASmallMessageGoesBetweenTheFragmentsOfLongOnes) {
 }
 
 // A queue that is long already takes nobody's bytes: who fills it faster than the connection takes them waits in turn.
-TEST_F(SendQueueTest, AFullQueueTakesNothingAtOnce) {
+TEST_F(CallsSendQueueTest, AFullQueueTakesNothingAtOnce) {
   EXPECT_TRUE(Add(first_, kMessage, Message(kMaxFragmentBytes)).at_once);
   const Sent waiting = Add(first_, kMessage, "next");
   EXPECT_FALSE(waiting.at_once);
@@ -292,7 +292,7 @@ TEST_F(SendQueueTest, AFullQueueTakesNothingAtOnce) {
   EXPECT_EQ(other.on_end->runs, 1);
 }
 
-TEST_F(SendQueueTest, BatchesOfOneCallKeepTheirOrderBehindALongMessage) {
+TEST_F(CallsSendQueueTest, BatchesOfOneCallKeepTheirOrderBehindALongMessage) {
   Add(first_, kMessage, Message(kLong));
   const Sent small = Add(first_, kMessage, "small");
   const Sent end = Add(first_, kTrailing, "", {.trailing = "trailing"});
@@ -304,7 +304,7 @@ TEST_F(SendQueueTest, BatchesOfOneCallKeepTheirOrderBehindALongMessage) {
   EXPECT_LT(small.done->place, end.done->place);
 }
 
-TEST_F(SendQueueTest, TheEndTrailsALongMessage) {
+TEST_F(CallsSendQueueTest, TheEndTrailsALongMessage) {
   const Sent sent =
       Add(first_, kInitial | kMessage | kTrailing, Message(kTwoFragments), {.initial = "i", .trailing = "trailing"});
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes)));
@@ -318,7 +318,7 @@ TEST_F(SendQueueTest, TheEndTrailsALongMessage) {
   EXPECT_EQ(sent.on_end->runs, 1);
 }
 
-TEST_F(SendQueueTest, TheEndIsToldBeforeTheBatchIsDone) {
+TEST_F(CallsSendQueueTest, TheEndIsToldBeforeTheBatchIsDone) {
   const Sent sent = Add(first_, kMessage | kTrailing, Message(kLong));
   TakeAll();
   EXPECT_EQ(sent.on_end->runs, 1);
@@ -326,14 +326,14 @@ TEST_F(SendQueueTest, TheEndIsToldBeforeTheBatchIsDone) {
   EXPECT_LT(sent.on_end->place, sent.done->place);
 }
 
-TEST_F(SendQueueTest, AnEndThatGoesAtOnceIsTheCallersToTell) {
+TEST_F(CallsSendQueueTest, AnEndThatGoesAtOnceIsTheCallersToTell) {
   const Sent sent = Add(first_, kTrailing);
   EXPECT_TRUE(sent.at_once);
   TakeAll();
   EXPECT_EQ(sent.on_end->runs, 0);
 }
 
-TEST_F(SendQueueTest, AMessageThatMayWaitIsHeldUntilTheNextBatch) {
+TEST_F(CallsSendQueueTest, AMessageThatMayWaitIsHeldUntilTheNextBatch) {
   const Sent held = Add(first_, kInitial | kMessage, "held", {.initial = "i", .may_wait = true});
   EXPECT_FALSE(held.at_once);
   EXPECT_EQ(held.done->runs, 1) << "gRPC sends nothing more before";
@@ -347,13 +347,13 @@ TEST_F(SendQueueTest, AMessageThatMayWaitIsHeldUntilTheNextBatch) {
   EXPECT_TRUE(Add(first_, kMessage, "at once again").at_once);
 }
 
-TEST_F(SendQueueTest, AnEndTakesWhatMayWaitWithIt) {
+TEST_F(CallsSendQueueTest, AnEndTakesWhatMayWaitWithIt) {
   Add(first_, kMessage, "held", {.may_wait = true});
   Add(first_, kTrailing);
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, 4), CallOf(1, kTrailing, 0)));
 }
 
-TEST_F(SendQueueTest, MuchThatMayWaitGoesAllTheSame) {
+TEST_F(CallsSendQueueTest, MuchThatMayWaitGoesAllTheSame) {
   const Sent little = Add(first_, kMessage, Message(kMaxFragmentBytes), {.may_wait = true});
   EXPECT_EQ(little.done->runs, 1);
   EXPECT_TRUE(queue_->empty());
@@ -363,7 +363,7 @@ TEST_F(SendQueueTest, MuchThatMayWaitGoesAllTheSame) {
   EXPECT_EQ(much.done->runs, 1);
 }
 
-TEST_F(SendQueueTest, ACallWithoutANumberWaitsForOne) {
+TEST_F(CallsSendQueueTest, ACallWithoutANumberWaitsForOne) {
   const Sent initial = Add(unnumbered_, kInitial, "", {.initial = "initial"});
   const Sent message = Add(unnumbered_, kMessage, "message");
   EXPECT_FALSE(initial.at_once);
@@ -379,7 +379,7 @@ TEST_F(SendQueueTest, ACallWithoutANumberWaitsForOne) {
   EXPECT_TRUE(Add(unnumbered_, kMessage, "next").at_once);
 }
 
-TEST_F(SendQueueTest, AWholeBatchThatHasWaitedIsOneFrame) {
+TEST_F(CallsSendQueueTest, AWholeBatchThatHasWaitedIsOneFrame) {
   const Sent sent = Add(unnumbered_, kInitial | kMessage | kTrailing, "all", {.initial = "i", .trailing = "t"});
   unnumbered_.outgoing.Start(7);
   queue_->Started(unnumbered_.outgoing);
@@ -390,14 +390,14 @@ TEST_F(SendQueueTest, AWholeBatchThatHasWaitedIsOneFrame) {
   EXPECT_EQ(sent.done->runs, 1);
 }
 
-TEST_F(SendQueueTest, StartedWithNothingWaitingIsNothing) {
+TEST_F(CallsSendQueueTest, StartedWithNothingWaitingIsNothing) {
   queue_->Started(first_.outgoing);
   queue_->Grant(first_.outgoing, 10);
   EXPECT_TRUE(queue_->empty());
   EXPECT_THAT(Take(), IsEmpty());
 }
 
-class DroppedTest : public SendQueueTest {
+class CallsDroppedTest : public CallsSendQueueTest {
  protected:
   bool Drop(TestCall& call) {
     const bool cut = queue_->Drop(call.outgoing, why_);
@@ -407,7 +407,7 @@ class DroppedTest : public SendQueueTest {
   const grpc_error_handle why_ = absl::CancelledError("the caller has");
 };
 
-TEST_F(DroppedTest, ClosuresRunOnceAndNothingMoreIsSent) {
+TEST_F(CallsDroppedTest, ClosuresRunOnceAndNothingMoreIsSent) {
   const Sent message = Add(first_, kMessage, Message(kLong));
   const Sent small = Add(first_, kMessage, "small");
   const Sent end = Add(first_, kTrailing);
@@ -424,7 +424,7 @@ TEST_F(DroppedTest, ClosuresRunOnceAndNothingMoreIsSent) {
   EXPECT_THAT(TakeAll(), IsEmpty());
 }
 
-TEST_F(DroppedTest, OnlyABegunMessageIsCut) {
+TEST_F(CallsDroppedTest, OnlyABegunMessageIsCut) {
   Add(unnumbered_, kMessage | kTrailing, Message(kLong));
   EXPECT_FALSE(Drop(unnumbered_)) << "it has not begun";
   const Sent sent = Add(first_, kMessage | kTrailing, Message(kTwoFragments));
@@ -435,7 +435,7 @@ TEST_F(DroppedTest, OnlyABegunMessageIsCut) {
   EXPECT_EQ(sent.on_end->error, why_);
 }
 
-TEST_F(DroppedTest, AMessageThatIsAnnouncedIsCut) {
+TEST_F(CallsDroppedTest, AMessageThatIsAnnouncedIsCut) {
   Add(first_, kMessage, Message(kWindow));
   TakeAll();
   Add(first_, kMessage, "no window for it");
@@ -443,7 +443,7 @@ TEST_F(DroppedTest, AMessageThatIsAnnouncedIsCut) {
   EXPECT_TRUE(Drop(first_));
 }
 
-TEST_F(DroppedTest, WhatIsDoneIsNotDoneAgain) {
+TEST_F(CallsDroppedTest, WhatIsDoneIsNotDoneAgain) {
   const Sent held = Add(first_, kMessage, "held", {.may_wait = true});
   const Sent initial = Add(unnumbered_, kInitial, "", {.initial = "initial"});
   EXPECT_FALSE(Drop(first_));
@@ -453,13 +453,13 @@ TEST_F(DroppedTest, WhatIsDoneIsNotDoneAgain) {
   EXPECT_EQ(initial.done->runs, 1);
 }
 
-TEST_F(DroppedTest, WhatIsQueuedGoes) {
+TEST_F(CallsDroppedTest, WhatIsQueuedGoes) {
   Add(first_, kMessage, "queued");
   EXPECT_FALSE(Drop(first_));
   EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 6)));
 }
 
-TEST_F(DroppedTest, OtherCallsGoOn) {
+TEST_F(CallsDroppedTest, OtherCallsGoOn) {
   Add(first_, kMessage, Message(kLong, 1));
   const Sent other = Add(second_, kMessage, Message(kLong, 2));
   std::vector<RecordedFrame> frames = Take();
@@ -472,7 +472,7 @@ TEST_F(DroppedTest, OtherCallsGoOn) {
 }
 
 // The queue keeps a call that waits for its turn, and lets go of it with its last fragment or at its own end.
-TEST_F(DroppedTest, AQueueThatEndsLetsGoOfItsCalls) {
+TEST_F(CallsDroppedTest, AQueueThatEndsLetsGoOfItsCalls) {
   Add(first_, kMessage, Message(kLong));
   Take();
   Drop(first_);
