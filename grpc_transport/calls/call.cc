@@ -96,7 +96,8 @@ Call::After Call::Arrived(const FrameHeader& header, const grpc_core::Slice& met
                           const Peer& peer) {
   After after;
   MutexLock lock(&mu_);
-  if (failed()) return after;
+  // A client may send on until the status reaches it.
+  if (failed() || sent_all_) return after;
   after.breach = CheckTurn(header);
   received_ += FragmentBytes(header);
   if (after.breach.ok() && received_ > granted_) after.breach = absl::InvalidArgumentError("more than the window");

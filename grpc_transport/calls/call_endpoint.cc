@@ -139,7 +139,7 @@ void CallEndpoint::Write(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grp
   self->Flush();
 }
 
-absl::StatusOr<bool> CallEndpoint::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
+absl::StatusOr<SendQueue::Added> CallEndpoint::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
   MutexLock lock(&mu_);
   if (!shutdown_.ok()) return shutdown_;
   return queue_.Add(call, batch, done);
@@ -147,8 +147,7 @@ absl::StatusOr<bool> CallEndpoint::Add(Outgoing& call, Batch& batch, grpc_closur
 
 void CallEndpoint::Start(Outgoing& call, uint32_t number) {
   MutexLock lock(&mu_);
-  call.Start(number);
-  queue_.Started(call);
+  queue_.Start(call, number);
 }
 
 void CallEndpoint::Grant(Outgoing& call, uint32_t bytes) {
@@ -156,9 +155,14 @@ void CallEndpoint::Grant(Outgoing& call, uint32_t bytes) {
   queue_.Grant(call, bytes);
 }
 
-bool CallEndpoint::Drop(Outgoing& call, const grpc_error_handle& why) {
+SendQueue::PeerAwaits CallEndpoint::Drop(Outgoing& call, const grpc_error_handle& why) {
   MutexLock lock(&mu_);
   return queue_.Drop(call, why);
+}
+
+bool CallEndpoint::Ended(const Outgoing& call) {
+  MutexLock lock(&mu_);
+  return SendQueue::Ended(call);
 }
 
 void CallEndpoint::AddFrame(const FrameHeader& header, absl::string_view body) {

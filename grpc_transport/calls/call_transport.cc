@@ -87,7 +87,7 @@ int CallTransport::InitStream(::grpc_transport* transport, grpc_stream* stream, 
   Call* const call = new (stream) Call(self, refs);
   if (server_data == nullptr) return 0;
   auto* const accepted = static_cast<Accepted*>(const_cast<void*>(server_data));
-  call->outgoing().Start(accepted->number);
+  call->outgoing().Accept(accepted->number);
   GRPC_CLOSURE_INIT(&call->on_sent_all, OnSentAll, call, nullptr);
   call->Ref();
   accepted->call = call;
@@ -178,29 +178,30 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
     call.Ref();
     batch.on_end = &call.on_sent_all;
   }
-  absl::StatusOr<bool> all = false;
+  absl::StatusOr<SendQueue::Added> added = SendQueue::Added::kDropped;
   if (begins) {
     if (channelz_ != nullptr) channelz_->RecordStreamStartedFromLocal();
     MutexLock lock(&mu_);
     if (grpc_error_handle error = Admit(call); !error.ok()) {
-      all = error;
+      added = error;
     } else {
-      all = endpoint_->Add(call.outgoing(), batch, op.on_complete);
+      added = endpoint_->Add(call.outgoing(), batch, op.on_complete);
     }
   } else {
-    all = endpoint_->Add(call.outgoing(), batch, op.on_complete);
+    added = endpoint_->Add(call.outgoing(), batch, op.on_complete);
   }
-  if (!all.ok()) {
+  if (!added.ok() || *added == SendQueue::Added::kDropped) {
     if (sent != nullptr) *sent = false;
     if (ends) call.Unref();
+    if (added.ok()) return done(NotSent(op, GRPC_ERROR_CREATE("the call has ended meanwhile")));
     const auto state = begins ? std::optional(grpc_core::GrpcStreamNetworkState::kNotSentOnWire) : std::nullopt;
-    const grpc_error_handle why = grpc_error_has_clear_grpc_status(all.status())
-                                      ? all.status()
-                                      : WithStatus(all.status(), GRPC_STATUS_UNAVAILABLE);
+    const grpc_error_handle why = grpc_error_has_clear_grpc_status(added.status())
+                                      ? added.status()
+                                      : WithStatus(added.status(), GRPC_STATUS_UNAVAILABLE);
     Do(call, call.Fail(why, peer(), state));
     return done(NotSent(op, why));
   }
-  if (ends && *all) {
+  if (ends && *added == SendQueue::Added::kAll) {
     Sent(call);
     call.Unref();
   }
@@ -289,10 +290,9 @@ absl::Status CallTransport::OnConnectionFrame(const FrameHeader& header, const S
 absl::StatusOr<Call*> CallTransport::Accept(const FrameHeader& header) {
   {
     MutexLock lock(&mu_);
-    if (!ended_.ok()) return nullptr;
-    if (header.call <= last_number_) return absl::InvalidArgumentError("a call's number that has been used");
-    if (calls_.size() >= own_max_calls_) return absl::InvalidArgumentError("more calls than this end takes");
+    if (absl::Status status = CheckNewCall(header.call); !status.ok()) return status;
     last_number_ = header.call;
+    if (!ended_.ok()) return nullptr;
   }
   Accepted accepted{header.call};
   {
@@ -308,7 +308,27 @@ absl::StatusOr<Call*> CallTransport::Accept(const FrameHeader& header) {
   } else if (channelz_ != nullptr) {
     channelz_->RecordStreamStartedFromRemote();
   }
+  if (accepted.call == nullptr) return nullptr;
+  grpc_error_handle ended;
+  {
+    MutexLock lock(&mu_);
+    ended = ended_;
+  }
+  // OnConnectionEnd fails the calls that are listed by then.
+  if (!ended.ok()) Do(*accepted.call, accepted.call->Fail(ended, peer()));
   return accepted.call;
+}
+
+absl::Status CallTransport::CheckNewCall(uint32_t number) {
+  // agent_ is read without a lock once there are calls.
+  if (!said_hello_) return absl::InvalidArgumentError("a call before the first frame");
+  if (number <= last_number_) return absl::InvalidArgumentError("a call's number that has been used");
+  if (calls_.size() < own_max_calls_) return absl::OkStatus();
+  // The client may have a status already while another thread here has yet to forget that call.
+  const auto ended = [this](const auto& listed) { return endpoint_->Ended(listed.second->outgoing()); };
+  const auto over = static_cast<size_t>(std::count_if(calls_.begin(), calls_.end(), ended));
+  if (calls_.size() - over < own_max_calls_) return absl::OkStatus();
+  return absl::InvalidArgumentError("more calls than this end takes");
 }
 
 absl::Status CallTransport::OnFrameOf(Call& call, const FrameHeader& header, const Slice& metadata,
@@ -370,14 +390,14 @@ void CallTransport::Do(Call& call, const Call::After& after) {
 
 // By its status if it has one and the call's end can be said in order, as a server does; else that it has ended.
 void CallTransport::Tell(Call& call, const Call::After& after) {
-  const bool cut = endpoint_->Drop(call.outgoing(), after.error);
-  if (!after.tell || !call.outgoing().started()) return;
+  const SendQueue::PeerAwaits awaits = endpoint_->Drop(call.outgoing(), after.error);
+  if (!after.tell || awaits == SendQueue::PeerAwaits::kNothing) return;
   grpc_status_code status = GRPC_STATUS_UNKNOWN;
   std::string text;
   grpc_error_get_status(after.error, grpc_core::Timestamp::InfFuture(), &status, &text, nullptr, nullptr);
   FrameHeader header;
   header.call = call.outgoing().call();
-  if (!after.as_status || cut) {
+  if (!after.as_status || awaits == SendQueue::PeerAwaits::kEnd) {
     header.kind = FrameKind::kEnd;
     header.number = status;
     return endpoint_->AddFrame(header);

@@ -76,6 +76,7 @@ class CallTransport final : public CallSink {
   Call* Find(uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);  // with a reference
   bool Known(uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<Call*> Accept(const FrameHeader& header);  // with a reference; null: refused
+  absl::Status CheckNewCall(uint32_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status OnConnectionFrame(const FrameHeader& header, const grpc_core::Slice& metadata);
   absl::Status OnFrameOf(Call& call, const FrameHeader& header, const grpc_core::Slice& metadata,
                          grpc_core::SliceBuffer& message);

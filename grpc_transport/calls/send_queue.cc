@@ -23,12 +23,16 @@ SendQueue::~SendQueue() {
   for (Outgoing* call : ready_) grpc_stream_unref(call->refs_, kReason);
 }
 
-bool SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
+SendQueue::Added SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
+  if (call.dropped_) return Added::kDropped;
   const size_t message = MessageBytes(batch);
   const bool at_once = call.started() && (call.waiting_ == nullptr || call.waiting_->empty()) && !batch.may_wait &&
                        message <= kMaxFragmentBytes && static_cast<int64_t>(message) <= call.window_ &&
                        queue_.Length() < kQueueBytes;
-  if (!at_once) return Wait(call, batch, done);
+  if (!at_once) {
+    Wait(call, batch, done);
+    return Added::kLater;
+  }
   FrameHeader header;
   header.call = call.call_;
   header.kind = FrameKind::kCall;
@@ -43,11 +47,13 @@ bool SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
     queue_.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
   }
   call.window_ -= static_cast<int64_t>(message);
+  call.announced_ = true;
+  call.ended_ = (batch.flags & kTrailing) != 0;
   Run(done, absl::OkStatus());
-  return true;
+  return Added::kAll;
 }
 
-bool SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
+void SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
   if (call.waiting_ == nullptr) call.waiting_ = new std::deque<Outgoing::Waiting>;
   Outgoing::Waiting& waiting = call.waiting_->emplace_back();
   waiting.flags = batch.flags;
@@ -64,8 +70,9 @@ bool SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
   const bool is_done = (batch.flags & (kMessage | kTrailing)) == 0 || !goes;
   waiting.done = is_done ? nullptr : done;
   if (is_done) Run(done, absl::OkStatus());
-  if (goes) Started(call);
-  return false;
+  if (!call.started()) return;
+  Announce(call);
+  if (goes && CanGo(call)) List(call);
 }
 
 size_t SendQueue::WaitingBytes(const Outgoing& call) {
@@ -74,8 +81,26 @@ size_t SendQueue::WaitingBytes(const Outgoing& call) {
   return bytes;
 }
 
-void SendQueue::Started(Outgoing& call) {
-  if (call.started() && CanGo(call)) List(call);
+void SendQueue::Start(Outgoing& call, uint32_t number) {
+  call.call_ = number;
+  Announce(call);
+  if (CanGo(call)) List(call);
+}
+
+// However long the queue is: the metadata would not be less while it waits.
+void SendQueue::Announce(Outgoing& call) {
+  if (call.announced_ || call.waiting_ == nullptr || call.waiting_->empty()) return;
+  Outgoing::Waiting& first = call.waiting_->front();
+  FrameHeader header;
+  header.call = call.call_;
+  header.kind = FrameKind::kCall;
+  header.flags = kInitial;
+  header.initial = header.length = static_cast<uint32_t>(first.initial.size());
+  queue_.AppendIndexed(HeaderSlice(header));
+  if (header.initial > 0) queue_.AppendIndexed(std::exchange(first.initial, Slice()));
+  call.announced_ = true;
+  first.flags &= static_cast<uint8_t>(~kInitial);
+  if (first.flags == 0) call.waiting_->pop_front();  // which was done when it began to wait
 }
 
 bool SendQueue::CanGo(const Outgoing& call) {
@@ -95,13 +120,17 @@ void SendQueue::Grant(Outgoing& call, uint32_t bytes) {
   if (CanGo(call)) List(call);
 }
 
-bool SendQueue::Drop(Outgoing& call, const grpc_error_handle& why) {
-  if (call.waiting_ == nullptr || call.waiting_->empty()) return false;
-  const bool cut = call.waiting_->front().begun && call.waiting_->front().message.Length() > 0;
-  for (Outgoing::Waiting& batch : *call.waiting_) Run(batch.done, why);
-  call.waiting_->clear();
-  Run(call.on_end_, why);
-  return cut;
+SendQueue::PeerAwaits SendQueue::Drop(Outgoing& call, const grpc_error_handle& why) {
+  call.dropped_ = true;
+  bool cut = false;
+  if (call.waiting_ != nullptr && !call.waiting_->empty()) {
+    cut = call.waiting_->front().begun && call.waiting_->front().message.Length() > 0;
+    for (Outgoing::Waiting& batch : *call.waiting_) Run(batch.done, why);
+    call.waiting_->clear();
+    Run(call.on_end_, why);
+  }
+  if (!call.announced_) return PeerAwaits::kNothing;
+  return cut ? PeerAwaits::kEnd : PeerAwaits::kStatus;
 }
 
 void SendQueue::Run(grpc_closure*& closure, const grpc_error_handle& error) {
@@ -160,7 +189,10 @@ void SendQueue::SendOne(Outgoing& call) {
   if (!whole) return;
   if (trailing_left) return;
   // The end first: gRPC gives up a call that is done and has not ended.
-  if ((batch.flags & kTrailing) != 0) Run(call.on_end_, absl::OkStatus());
+  if ((batch.flags & kTrailing) != 0) {
+    call.ended_ = true;
+    Run(call.on_end_, absl::OkStatus());
+  }
   Run(batch.done, absl::OkStatus());
   call.waiting_->pop_front();
 }

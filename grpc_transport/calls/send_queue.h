@@ -18,13 +18,17 @@ class Outgoing {
  public:
   explicit Outgoing(grpc_stream_refcount* refs) : refs_(refs) {}
 
-  // The call's number, before anything is sent on it.
-  void Start(uint32_t call) { call_ = call; }
-  bool started() const { return call_ != 0; }
+  // The number that the peer has given it, before anything is sent on it.
+  void Accept(uint32_t call) {
+    call_ = call;
+    announced_ = true;
+  }
   uint32_t call() const { return call_; }
 
  private:
   friend class SendQueue;
+
+  bool started() const { return call_ != 0; }
 
   // A batch, or what is left of it.
   struct Waiting {
@@ -43,20 +47,36 @@ class Outgoing {
   std::deque<Waiting>* waiting_ = nullptr;  // few calls ever have one
   grpc_closure* on_end_ = nullptr;
   bool listed_ = false;
+  bool announced_ = false;  // the peer knows its number, or hears of it before all that is queued from now on
+  bool ended_ = false;      // the end of what this end sends has a place
+  bool dropped_ = false;
 };
 
 class SendQueue {
  public:
   ~SendQueue();
 
-  // Queues what `batch` sends, or has it wait. `done` runs when all of it has a place: never before the batch's
-  // other parts have. True: all of it has a place already.
-  bool Add(Outgoing& call, Batch& batch, grpc_closure* done);
-  // What waits of a call that had no number yet may go.
-  void Started(Outgoing& call);
+  enum class Added {
+    kAll,      // has a place already
+    kLater,    // `done` runs when all of it has one
+    kDropped,  // the call has been dropped: `done` is left alone
+  };
+  // Queues what `batch` sends, or has it wait. `done` never runs before the batch's other parts have a place.
+  Added Add(Outgoing& call, Batch& batch, grpc_closure* done);
+  // The call's number; rises from call to call. What waits may go. The metadata that begins the call goes at once, even
+  // where its message waits: calls reach the peer in the order of their numbers.
+  void Start(Outgoing& call, uint32_t number);
   void Grant(Outgoing& call, uint32_t bytes);
-  // Nothing more of this call is to be sent; its closures run with `why`. True: a message is cut short.
-  bool Drop(Outgoing& call, const grpc_error_handle& why);
+  // What the peer can still be told of a call that is dropped.
+  enum class PeerAwaits {
+    kNothing,  // it has never heard of the call
+    kEnd,      // a message is cut short: only that the call has ended
+    kStatus,   // or metadata that ends the call in order
+  };
+  // Nothing more of this call is to be sent; its closures run with `why`.
+  PeerAwaits Drop(Outgoing& call, const grpc_error_handle& why);
+  // Nothing is sent of the call but, at a client, its cancellation.
+  static bool Ended(const Outgoing& call) { return call.ended_ || call.dropped_; }
   // Frees what a call has; after Drop.
   static void Free(Outgoing& call) { delete std::exchange(call.waiting_, nullptr); }
 
@@ -72,7 +92,8 @@ class SendQueue {
   // More makes the next small message wait for longer; less makes more writes.
   static constexpr size_t kQueueBytes = kMaxFragmentBytes;
 
-  bool Wait(Outgoing& call, Batch& batch, grpc_closure* done);
+  void Wait(Outgoing& call, Batch& batch, grpc_closure* done);
+  void Announce(Outgoing& call);
   void List(Outgoing& call);
   void SendOne(Outgoing& call);
   static void Run(grpc_closure*& closure, const grpc_error_handle& error);

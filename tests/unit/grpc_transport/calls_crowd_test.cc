@@ -1,0 +1,102 @@
+// Many callers of one connection at once. No call may fail: one frame out of order would end the connection, and with
+// it every call that is under way.
+#include <grpc/grpc.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpc_transport/skein.h"
+#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/two_ends.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+// What each caller's calls carry, in turn.
+using Sizes = std::vector<size_t>;
+
+class CrowdTest : public testing::Test {
+ protected:
+  void Serve(int most_calls) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+    builder.AddChannelArgument("skein.mode", "require");
+    if (most_calls > 0) builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_calls);
+    builder.RegisterCallbackGenericService(&echo_);
+    server_ = builder.BuildAndStart();
+  }
+  void Connect(grpc::ChannelArguments arguments = {}) {
+    arguments.SetString("skein.mode", "require");
+    arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);  // else gRPC would hide a connection that was lost
+    stub_ = std::make_unique<grpc::GenericStub>(
+        grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials(), arguments));
+    ASSERT_EQ(Call(*stub_, 1, absl::Seconds(20)).error_message(), "");
+  }
+
+  static grpc::Status Call(grpc::GenericStub& stub, size_t size, absl::Duration patience) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + patience));
+    const grpc::Slice slice(std::string(size, 'x'));
+    const grpc::ByteBuffer request(&slice, 1);
+    grpc::ByteBuffer reply;
+    grpc::CompletionQueue queue;
+    const auto call = stub.PrepareUnaryCall(&context, "/test.Echo/Call", request, &queue);
+    grpc::Status status;
+    call->StartCall();
+    call->Finish(&reply, &status, &stub);
+    void* tag = nullptr;
+    bool ok = false;
+    queue.Next(&tag, &ok);
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok)) {
+    }
+    return status;
+  }
+
+  void CallAtOnce(int callers, int calls, const Sizes& sizes) {
+    std::atomic<int> failed = 0;
+    std::vector<std::thread> threads;
+    threads.reserve(callers);
+    for (int caller = 0; caller < callers; ++caller) {
+      threads.emplace_back([&, caller] {
+        for (int i = 0; i < calls; ++i) {
+          const grpc::Status status = Call(*stub_, sizes[(caller + i) % sizes.size()], absl::Seconds(30));
+          if (!status.ok() && failed.fetch_add(1) == 0) ADD_FAILURE() << status.error_message();
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(failed, 0);
+  }
+
+  int port_ = 0;
+  Echo echo_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<grpc::GenericStub> stub_;
+};
+
+TEST_F(CrowdTest, LongAndShortCallsBeginInOrder) {
+  Serve(0);
+  Connect();
+  CallAtOnce(16, 200, {10, 200'000, 10, 100'000, 1'000'000});
+}
+
+TEST_F(CrowdTest, NoCallIsOneTooManyWhereTheServerTakesFew) {
+  Serve(2);
+  Connect();
+  CallAtOnce(6, 200, {10, 100'000, 10});
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!skein::grpc_transport::Init().ok()) return 1;
+  return RUN_ALL_TESTS();
+}
