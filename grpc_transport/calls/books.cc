@@ -43,6 +43,20 @@ void Books::Note(uint8_t what) {
   if (open_) Visit();
 }
 
+// As chttp2 says that its streams' numbers are used up.
+void Books::EndNewCalls() {
+  const auto end = [](void* arg, grpc_error_handle /*error*/) {
+    auto* const chttp2 = static_cast<grpc_chttp2_transport*>(arg);
+    if (chttp2->state_tracker.state() == GRPC_CHANNEL_READY) {
+      chttp2->state_tracker.SetState(GRPC_CHANNEL_TRANSIENT_FAILURE, absl::UnavailableError("calls' numbers exhausted"),
+                                     "no_more_call_numbers");
+    }
+    GRPC_CHTTP2_UNREF_TRANSPORT(chttp2, "skein numbers");
+  };
+  GRPC_CHTTP2_REF_TRANSPORT(chttp2_, "skein numbers");
+  chttp2_->combiner->Run(GRPC_CLOSURE_CREATE(end, chttp2_, nullptr), absl::OkStatus());
+}
+
 void Books::End() {
   MutexLock lock(&mu_);
   ended_ = true;

@@ -34,6 +34,8 @@ class Books : public grpc_core::RefCounted<Books> {
   // Calls have sent something: pings are welcome. They have received something: the peer lives.
   void Sent() { Note(kSent); }
   void Received() { Note(kReceived); }
+  // The channel is to make another connection for new calls. What is under way goes on.
+  void EndNewCalls();
   // The transport is about to be destroyed.
   void End() ABSL_LOCKS_EXCLUDED(mu_);
 

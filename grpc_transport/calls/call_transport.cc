@@ -17,6 +17,15 @@ using grpc_core::Slice;
 
 namespace {
 
+// Behind this number a channel is told to make another connection. The many that are left are for calls that begin
+// before it has.
+constexpr uint32_t kLastNumber = UINT32_MAX / 2;
+
+// Tests of gRPC's begin where numbers end.
+uint32_t NumberBeforeFirst(const grpc_core::ChannelArgs& args) {
+  return static_cast<uint32_t>(std::max(args.GetInt(GRPC_ARG_HTTP2_INITIAL_SEQUENCE_NUMBER).value_or(1), 1)) - 1;
+}
+
 // As chttp2 has it.
 uint32_t Setting(::grpc_transport* chttp2, grpc_chttp2_setting_set of, grpc_chttp2_setting_id setting) {
   return reinterpret_cast<grpc_chttp2_transport*>(chttp2)->settings[of][setting];
@@ -66,7 +75,8 @@ CallTransport::CallTransport(::grpc_transport* transport, CallEndpoint& endpoint
                                    : UINT32_MAX),
       own_max_calls_(Setting(transport, GRPC_LOCAL_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)),
       peer_max_calls_(is_client ? Setting(transport, GRPC_PEER_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
-                                : 0) {
+                                : 0),
+      last_number_(is_client ? NumberBeforeFirst(args) : 0) {
   table_.functions = {sizeof(Call),    kCallTransportName, InitStream,    nullptr, SetPollset, SetPollsetSet,
                       PerformStreamOp, PerformOp,          DestroyStream, Destroy, GetEndpoint};
   table_.self = this;
@@ -233,6 +243,7 @@ void CallTransport::SayHello() {
 // Numbers rise in the order of the frames that begin calls: both are given under mu_.
 void CallTransport::GiveNumber(Call& call) {
   endpoint_->Start(call.outgoing(), ++last_number_);
+  if (last_number_ == kLastNumber) books_->EndNewCalls();
   List(call);
 }
 

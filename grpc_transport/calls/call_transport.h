@@ -113,7 +113,7 @@ class CallTransport final : public CallSink {
   Mutex mu_;
   absl::flat_hash_map<uint32_t, Call*> calls_ ABSL_GUARDED_BY(mu_);  // with references
   std::deque<Call*> unstarted_ ABSL_GUARDED_BY(mu_);                 // likewise; the server takes no more just now
-  uint32_t last_number_ ABSL_GUARDED_BY(mu_) = 0;                    // a client's own, a server's client's
+  uint32_t last_number_ ABSL_GUARDED_BY(mu_);                        // a client's own, a server's client's
   bool said_hello_ ABSL_GUARDED_BY(mu_) = false;
   bool paused_ ABSL_GUARDED_BY(mu_) = false;            // the server has said that GOAWAY follows
   uint32_t goodbye_ ABSL_GUARDED_BY(mu_) = UINT32_MAX;  // the last call that the server has looked at
