@@ -319,6 +319,6 @@ class Page(PodTest):
         self.assert_serves(started["server"], started["client"])
         self.assertIn("skein: client ipv4:127.0.0.1:50051 uses shm\n", started["client"].log())
         told = pods.exec_in(started["client"], [skein(), "paths"]).stdout
-        self.assertRegex(told, r"(?m)^1 .* grpc +client +\S+ +ipv4:127\.0\.0\.1:50051 +shm *$")
+        self.assertRegex(told, r"(?m)^1 .* grpc +client +\S+ +ipv4:127\.0\.0\.1:50051 +shm\+calls *$")
         told = pods.exec_in(started["client"], [skein(), "doctor", "localhost:50051"]).stdout
         self.assertRegex(told, r"(?m)^ok    localhost:50051 .*: path shm$")

@@ -4,6 +4,7 @@ by a proxy that rewrites what this one says; the form that every version keeps t
 import harness
 import tampering_proxy
 from loads import ThriftLoads, programs
+from test_paths import paths
 
 NEWER_FABRIC = b"\x03cxl" + (5).to_bytes(2, "little") + b"hello"
 FABRICS_AT = 2 + 16 + 2  # of an offer
@@ -11,10 +12,17 @@ NO_COMMON_VERSION = 4  # core/base/fallback.h
 
 
 def knows_more(offer):
-    """As of a client of versions 1 and 2, which would like best a fabric that version 1 has not heard of."""
+    """As of a client of versions 1 to 3, which would like best a fabric that no version before 3 has heard of."""
     flags, fabrics = offer[FABRICS_AT - 1] | 0x80, offer[FABRICS_AT] + 1
-    head = bytes((1, 2)) + offer[2 : FABRICS_AT - 1] + bytes((flags, fabrics))
-    return head + NEWER_FABRIC + offer[FABRICS_AT + 1 :] + b"and more"
+    head = bytes((1, 3)) + offer[2 : FABRICS_AT - 1] + bytes((flags, fabrics))
+    features = b"" if offer[1] == 2 else b"\0"
+    return head + NEWER_FABRIC + offer[FABRICS_AT + 1 :] + features + b"and more"
+
+
+def of_version_1(offer):
+    """As of a client, or as read by a server, that knows version 1 alone: without features."""
+    assert offer[:2] == bytes((1, 2)), "a client of this version offers features"
+    return bytes((1, 1)) + offer[2:-1]
 
 
 def without_newer_fabric(answer):
@@ -23,7 +31,7 @@ def without_newer_fabric(answer):
 
 
 def only_newer(offer):
-    return bytes((2, 3)) + offer[2:]
+    return bytes((3, 4)) + offer[2:]
 
 
 def refused_by_newer(_):
@@ -66,12 +74,16 @@ class Versions(harness.ProcessTest):
                 self.assert_path(client, "shm")
                 self.assert_path(server, "shm")
 
+    def test_calls_of_an_older_client_or_to_an_older_server_travel_by_http2(self):
+        server, client = self.through(tls=False, offer=of_version_1)
+        self.assertEqual([line.split()[6] for line in paths(client.pid, server.pid).stdout.splitlines()[1:]], ["shm"] * 2)
+
     def test_a_newer_client_that_has_left_this_version_behind_goes_on_over_tcp(self):
         for tls in (False, True):
             with self.subTest(tls=tls):
                 server, client = self.through(tls, offer=only_newer)
                 for end in (client, server):
-                    self.assert_path(end, "tcp: no common protocol version (offered 2 to 3, this end has 1)")
+                    self.assert_path(end, "tcp: no common protocol version (offered 3 to 4, this end has 1)")
 
     def test_a_newer_server_that_has_left_this_version_behind_goes_on_over_tcp(self):
         for tls in (False, True):
@@ -115,13 +127,13 @@ class ThriftVersions(ThriftLoads, harness.ProcessTest):
         return set(calls.paths)
 
     def test_a_newer_client_agrees_with_this_server_on_what_both_know(self):
-        paths = self.paths_through(offer=knows_more, answer=without_newer_fabric)
-        self.assertEqual(paths, {"shm: no common protocol version (no fabric cxl here)"})
+        taken = self.paths_through(offer=knows_more, answer=without_newer_fabric)
+        self.assertEqual(taken, {"shm: no common protocol version (no fabric cxl here)"})
 
     def test_a_newer_client_that_has_left_this_version_behind_goes_on_over_tcp(self):
-        paths = self.paths_through(offer=only_newer)
-        self.assertEqual(paths, {"tcp: no common protocol version (offered 2 to 3, this end has 1)"})
+        taken = self.paths_through(offer=only_newer)
+        self.assertEqual(taken, {"tcp: no common protocol version (offered 3 to 4, this end has 1)"})
 
     def test_a_newer_server_that_has_left_this_version_behind_goes_on_over_tcp(self):
-        paths = self.paths_through(offer=only_newer, answer=refused_by_newer)
-        self.assertEqual(paths, {"tcp: no common protocol version (offered 1 to 1, this end has 2)"})
+        taken = self.paths_through(offer=only_newer, answer=refused_by_newer)
+        self.assertEqual(taken, {"tcp: no common protocol version (offered 1 to 1, this end has 2)"})
