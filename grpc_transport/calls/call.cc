@@ -12,6 +12,10 @@ grpc_error_handle WithStatus(absl::string_view message, grpc_status_code code) {
   return grpc_error_set_int(GRPC_ERROR_CREATE(message), grpc_core::StatusIntProperty::kRpcStatus, code);
 }
 
+grpc_error_handle TooLong(absl::string_view kind) {
+  return WithStatus(absl::StrCat("received ", kind, " metadata size exceeds limit"), GRPC_STATUS_RESOURCE_EXHAUSTED);
+}
+
 // An entry of metadata takes at least 5 bytes in a frame, and with the name that is left out less than 64 as HTTP/2
 // counts. So the exact size of short metadata need not be known.
 constexpr size_t kMostGrowth = 13;
@@ -76,6 +80,10 @@ void Call::SetFailed(After& after, const Peer& peer) {
   after.tell = peer.is_server ? sent_initial_ && !has_trailing_ : !sent_all_;
   after.as_status = !peer.is_server && !sent_trailing_ && grpc_error_has_clear_grpc_status(error_);
   sent_trailing_ = true;
+  // Nobody is to have what has arrived.
+  trailing_ = grpc_core::Slice();
+  message_ = Message();
+  if (messages_ != nullptr) messages_->clear();
 }
 
 absl::Status Call::CheckTurn(const FrameHeader& header) const {
@@ -99,12 +107,19 @@ Call::After Call::Arrived(const FrameHeader& header, const grpc_core::Slice& met
   // A client may send on until the status reaches it.
   if (failed() || sent_all_) return after;
   after.breach = CheckTurn(header);
-  received_ += FragmentBytes(header);
+  received_ += WindowTaken(header);
   if (after.breach.ok() && received_ > granted_) after.breach = absl::InvalidArgumentError("more than the window");
   if (!after.breach.ok()) return after;
   stats_.incoming.framing_bytes += kFrameHeaderBytes;
   stats_.incoming.header_bytes += metadata.size();
   stats_.incoming.data_bytes += FragmentBytes(header);
+  // HTTP/2 counts more than the bytes. Nothing that is certainly too long is kept until it is asked for.
+  if (header.initial > peer.max_metadata || header.trailing > peer.max_metadata) {
+    error_ = TooLong(header.initial > peer.max_metadata ? "initial" : "trailing");
+    SetFailed(after, peer);
+    HandOut(peer);
+    return after;
+  }
   if ((header.flags & kInitial) != 0) {
     has_initial_ = true;
     initial_ = grpc_core::Slice(grpc_slice_sub(metadata.c_slice(), 0, header.initial));
@@ -179,7 +194,7 @@ void Call::HandOutMessage(const Peer& peer) {
   if (!failed() && HasMessage()) {
     const bool has_older = messages_ != nullptr && !messages_->empty();
     Message& first = has_older ? messages_->front() : message_;
-    consumed_ += static_cast<int64_t>(first.bytes.Length());
+    consumed_ += kMessageCost + static_cast<int64_t>(first.bytes.Length());
     asked_message_.to->emplace(std::move(first.bytes));
     if (asked_message_.flags != nullptr) *asked_message_.flags = first.flags;
     has_older ? messages_->pop_front() : void(whole_ = false);
@@ -222,8 +237,7 @@ void Call::Decode(const grpc_core::Slice& bytes, grpc_metadata_batch& to, const 
   if (!DecodeMetadata(bytes.c_slice(), to)) {
     error_ = WithStatus("skein: the peer's metadata is malformed", GRPC_STATUS_INTERNAL);
   } else if (bytes.size() > peer.max_metadata / kMostGrowth && to.TransportSize() > peer.max_metadata) {
-    error_ =
-        WithStatus(absl::StrCat("received ", kind, " metadata size exceeds limit"), GRPC_STATUS_RESOURCE_EXHAUSTED);
+    error_ = TooLong(kind);
   } else {
     return;
   }

@@ -140,8 +140,8 @@ class Call {
   Message message_ ABSL_GUARDED_BY(mu_);                          // the last that has begun; until it is handed out
   bool whole_ ABSL_GUARDED_BY(mu_) = false;                       // it is
   uint32_t missing_ ABSL_GUARDED_BY(mu_) = 0;                     // bytes of it
-  int64_t received_ ABSL_GUARDED_BY(mu_) = 0;                     // bytes of messages in all
-  int64_t consumed_ ABSL_GUARDED_BY(mu_) = 0;                     // of these, handed out
+  int64_t received_ ABSL_GUARDED_BY(mu_) = 0;                     // of the window, in all
+  int64_t consumed_ ABSL_GUARDED_BY(mu_) = 0;                     // of this, for messages that were handed out
   int64_t granted_ ABSL_GUARDED_BY(mu_) = kInitialWindow;
   grpc_transport_stream_stats stats_ ABSL_GUARDED_BY(mu_);
 

@@ -150,9 +150,9 @@ void CallEndpoint::Start(Outgoing& call, uint32_t number) {
   queue_.Start(call, number);
 }
 
-void CallEndpoint::Grant(Outgoing& call, uint32_t bytes) {
+bool CallEndpoint::Grant(Outgoing& call, uint32_t bytes) {
   MutexLock lock(&mu_);
-  queue_.Grant(call, bytes);
+  return queue_.Grant(call, bytes);
 }
 
 SendQueue::PeerAwaits CallEndpoint::Drop(Outgoing& call, const grpc_error_handle& why) {

@@ -48,7 +48,7 @@ class CallEndpoint final : public grpc_core::RefCounted<CallEndpoint>, private F
   // alone, once the connection has ended.
   absl::StatusOr<SendQueue::Added> Add(Outgoing& call, Batch& batch, grpc_closure* done) ABSL_LOCKS_EXCLUDED(mu_);
   void Start(Outgoing& call, uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);
-  void Grant(Outgoing& call, uint32_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
+  bool Grant(Outgoing& call, uint32_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   SendQueue::PeerAwaits Drop(Outgoing& call, const grpc_error_handle& why) ABSL_LOCKS_EXCLUDED(mu_);
   bool Ended(const Outgoing& call) ABSL_LOCKS_EXCLUDED(mu_);
   void AddFrame(const FrameHeader& header, absl::string_view body = {}) ABSL_LOCKS_EXCLUDED(mu_);

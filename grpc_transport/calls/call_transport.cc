@@ -72,7 +72,7 @@ CallTransport::CallTransport(::grpc_transport* transport, CallEndpoint& endpoint
       // A client has the server's settings before it has a channel. A server does not wait for a client's.
       own_max_metadata_(Setting(transport, GRPC_LOCAL_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)),
       peer_max_metadata_(is_client ? Setting(transport, GRPC_PEER_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
-                                   : UINT32_MAX),
+                                   : uint32_t{kMaxMetadataBytes}),
       own_max_calls_(Setting(transport, GRPC_LOCAL_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)),
       peer_max_calls_(is_client ? Setting(transport, GRPC_PEER_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
                                 : 0),
@@ -347,7 +347,7 @@ absl::Status CallTransport::OnFrameOf(Call& call, const FrameHeader& header, con
   Call::After after;
   switch (header.kind) {
     case FrameKind::kWindow:
-      endpoint_->Grant(call.outgoing(), header.number);
+      if (!endpoint_->Grant(call.outgoing(), header.number)) return absl::InvalidArgumentError("too large a window");
       endpoint_->Flush();
       return absl::OkStatus();
     case FrameKind::kEnd:

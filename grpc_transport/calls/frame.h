@@ -8,7 +8,7 @@
 //     kCall      initial metadata (`initial` bytes) | trailing metadata (`trailing` bytes) | the beginning of a message
 //                of `number` bytes, as flags say
 //     kMore      what follows of the message that has begun
-//     kWindow    no body: the peer may send `number` more bytes of the call's messages
+//     kWindow    no body: the peer may send messages of the call that take `number` more of its window
 //     kEnd       no body: the call is over, unfinished. `number`: its gRPC status
 //     kRefused   no body: a server has not looked at the call
 //     kHello     a client's user agent, of call 0; the first frame of calls
@@ -56,12 +56,18 @@ inline constexpr size_t kMaxMetadataBytes = size_t{1} << 24;
 inline constexpr size_t kMaxUserAgentBytes = size_t{16} << 10;
 // What a call's sender may send of its messages before the receiver has said anything.
 inline constexpr int64_t kInitialWindow = int64_t{256} << 10;
+// Of the window, for each message besides its bytes: what it takes to keep one, so that empty ones are bounded, too.
+inline constexpr int64_t kMessageCost = 128;
 
 // Whether a frame can begin so. INVALID_ARGUMENT says what is wrong; whose turn it is on the call is not looked at.
 absl::Status CheckHeader(const FrameHeader& header);
 
 // The bytes of messages in the frame.
 inline uint32_t FragmentBytes(const FrameHeader& header) { return header.length - header.initial - header.trailing; }
+
+inline int64_t WindowTaken(const FrameHeader& header) {
+  return FragmentBytes(header) + (header.kind == FrameKind::kCall && (header.flags & kMessage) != 0 ? kMessageCost : 0);
+}
 
 }  // namespace skein::grpc_transport
 

@@ -15,6 +15,8 @@ Slice HeaderSlice(const FrameHeader& header) {
   return Slice(grpc_slice_from_copied_buffer(reinterpret_cast<const char*>(&header), sizeof(header)));
 }
 
+constexpr int64_t kMostWindow = UINT32_MAX;
+
 size_t MessageBytes(const Batch& batch) { return batch.message == nullptr ? 0 : batch.message->length; }
 
 }  // namespace
@@ -27,8 +29,7 @@ SendQueue::Added SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done
   if (call.dropped_) return Added::kDropped;
   const size_t message = MessageBytes(batch);
   const bool at_once = call.started() && (call.waiting_ == nullptr || call.waiting_->empty()) && !batch.may_wait &&
-                       message <= kMaxFragmentBytes && static_cast<int64_t>(message) <= call.window_ &&
-                       queue_.Length() < kQueueBytes;
+                       message <= kMaxFragmentBytes && HasRoom(call, batch) && queue_.Length() < kQueueBytes;
   if (!at_once) {
     Wait(call, batch, done);
     return Added::kLater;
@@ -46,7 +47,7 @@ SendQueue::Added SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done
   for (size_t i = 0; message > 0 && i < batch.message->count; ++i) {
     queue_.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
   }
-  call.window_ -= static_cast<int64_t>(message);
+  call.window_ -= WindowTaken(header);
   call.announced_ = true;
   call.ended_ = (batch.flags & kTrailing) != 0;
   Run(done, absl::OkStatus());
@@ -77,7 +78,7 @@ void SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
 
 size_t SendQueue::WaitingBytes(const Outgoing& call) {
   size_t bytes = 0;
-  for (const Outgoing::Waiting& batch : *call.waiting_) bytes += batch.message.Length();
+  for (const Outgoing::Waiting& batch : *call.waiting_) bytes += kMessageCost + batch.message.Length();
   return bytes;
 }
 
@@ -103,10 +104,15 @@ void SendQueue::Announce(Outgoing& call) {
   if (first.flags == 0) call.waiting_->pop_front();  // which was done when it began to wait
 }
 
+bool SendQueue::HasRoom(const Outgoing& call, const Batch& batch) {
+  return batch.message == nullptr || kMessageCost + static_cast<int64_t>(batch.message->length) <= call.window_;
+}
+
 bool SendQueue::CanGo(const Outgoing& call) {
   if (call.waiting_ == nullptr || call.waiting_->empty()) return false;
   const Outgoing::Waiting& first = call.waiting_->front();
-  return call.window_ > 0 || !first.begun || first.message.Length() == 0;
+  if (!first.begun) return (first.flags & kMessage) == 0 || call.window_ >= kMessageCost;
+  return call.window_ > 0 || first.message.Length() == 0;
 }
 
 void SendQueue::List(Outgoing& call) {
@@ -115,9 +121,11 @@ void SendQueue::List(Outgoing& call) {
   ready_.push_back(&call);
 }
 
-void SendQueue::Grant(Outgoing& call, uint32_t bytes) {
+bool SendQueue::Grant(Outgoing& call, uint32_t bytes) {
+  if (call.window_ + bytes > kMostWindow) return false;
   call.window_ += bytes;
   if (CanGo(call)) List(call);
+  return true;
 }
 
 SendQueue::PeerAwaits SendQueue::Drop(Outgoing& call, const grpc_error_handle& why) {
@@ -165,7 +173,8 @@ void SendQueue::Take(grpc_core::SliceBuffer& to) {
 void SendQueue::SendOne(Outgoing& call) {
   Outgoing::Waiting& batch = call.waiting_->front();
   const size_t left = batch.message.Length();
-  const size_t fragment = std::min({left, kMaxFragmentBytes, static_cast<size_t>(std::max<int64_t>(call.window_, 0))});
+  const int64_t window = call.window_ - (!batch.begun && (batch.flags & kMessage) != 0 ? kMessageCost : 0);
+  const size_t fragment = std::min({left, kMaxFragmentBytes, static_cast<size_t>(std::max<int64_t>(window, 0))});
   const bool whole = fragment == left;
   FrameHeader header;
   header.call = call.call_;
@@ -182,7 +191,7 @@ void SendQueue::SendOne(Outgoing& call) {
   if (header.initial > 0) queue_.AppendIndexed(batch.initial.Ref());
   if (header.trailing > 0) queue_.AppendIndexed(batch.trailing.Ref());
   grpc_slice_buffer_move_first(batch.message.c_slice_buffer(), fragment, queue_.c_slice_buffer());
-  call.window_ -= static_cast<int64_t>(fragment);
+  call.window_ -= WindowTaken(header);
   // The end of a long message and what follows it are two frames.
   const bool trailing_left = header.kind == FrameKind::kMore && (batch.flags & kTrailing) != 0;
   batch.begun = true;

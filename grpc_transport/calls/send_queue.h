@@ -66,7 +66,8 @@ class SendQueue {
   // The call's number; rises from call to call. What waits may go. The metadata that begins the call goes at once, even
   // where its message waits: calls reach the peer in the order of their numbers.
   void Start(Outgoing& call, uint32_t number);
-  void Grant(Outgoing& call, uint32_t bytes);
+  // False: no peer that means well gives so much.
+  bool Grant(Outgoing& call, uint32_t bytes);
   // What the peer can still be told of a call that is dropped.
   enum class PeerAwaits {
     kNothing,  // it has never heard of the call
@@ -97,6 +98,7 @@ class SendQueue {
   void List(Outgoing& call);
   void SendOne(Outgoing& call);
   static void Run(grpc_closure*& closure, const grpc_error_handle& error);
+  static bool HasRoom(const Outgoing& call, const Batch& batch);
   static bool CanGo(const Outgoing& call);
   static size_t WaitingBytes(const Outgoing& call);
 

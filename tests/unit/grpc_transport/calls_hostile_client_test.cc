@@ -1,0 +1,221 @@
+// A server's end of a connection, and a client that keeps to no rule.
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpc_transport/calls/call_endpoint.h"
+#include "grpc_transport/calls/call_transport.h"
+#include "gtest/gtest.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+// What the frames travel by.
+class FakeConnection {
+ public:
+  FakeConnection() {
+    vtable_.read = [](grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, bool, int) {
+      Of(endpoint)->slices_ = slices;
+      Of(endpoint)->read_ = done;
+    };
+    vtable_.write = [](grpc_endpoint* endpoint, grpc_slice_buffer* slices, grpc_closure* done, void*, int) {
+      for (size_t i = 0; i < slices->count; ++i) {
+        Of(endpoint)->written_.append(std::string(grpc_core::StringViewFromSlice(slices->slices[i])));
+      }
+      Of(endpoint)->write_ = done;
+      if (!Of(endpoint)->stuck) Of(endpoint)->FinishWrite();
+    };
+    vtable_.shutdown = [](grpc_endpoint* endpoint, grpc_error_handle why) {
+      Of(endpoint)->is_shut_down_ = true;
+      if (Of(endpoint)->read_ != nullptr) {
+        grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(Of(endpoint)->read_, nullptr), why);
+      }
+    };
+    vtable_.destroy = [](grpc_endpoint*) {};
+    vtable_.get_peer = [](grpc_endpoint*) { return absl::string_view("peer"); };
+    vtable_.get_local_address = vtable_.get_peer;
+    vtable_.get_fd = [](grpc_endpoint*) { return -1; };
+    base_ = {{&vtable_}, this};
+  }
+  grpc_endpoint* get() { return &base_.endpoint; }
+  bool is_shut_down() const { return is_shut_down_; }
+  bool is_read() const { return read_ != nullptr; }
+  void FinishWrite() {
+    if (write_ != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(write_, nullptr), absl::OkStatus());
+  }
+
+  void Deliver(absl::string_view bytes) {
+    ASSERT_NE(read_, nullptr);
+    grpc_slice_buffer_add(slices_, grpc_slice_from_copied_buffer(bytes.data(), bytes.size()));
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(read_, nullptr), absl::OkStatus());
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+  // Since it was asked last; those of calls.
+  std::vector<FrameHeader> Written() {
+    std::vector<FrameHeader> frames;
+    for (size_t at = 0; at < written_.size();) {
+      FrameHeader header;
+      std::memcpy(&header, written_.data() + at, sizeof(header));
+      at += sizeof(header) + header.length;
+      if (header.kind != FrameKind::kHttp2) frames.push_back(header);
+    }
+    written_.clear();
+    return frames;
+  }
+
+  bool stuck = false;  // a write is not done before FinishWrite
+
+ private:
+  struct Base {
+    grpc_endpoint endpoint;  // first
+    FakeConnection* self;
+  };
+  static FakeConnection* Of(grpc_endpoint* endpoint) { return reinterpret_cast<Base*>(endpoint)->self; }
+
+  grpc_endpoint_vtable vtable_ = {};
+  Base base_;
+  grpc_slice_buffer* slices_ = nullptr;
+  grpc_closure* read_ = nullptr;
+  grpc_closure* write_ = nullptr;
+  std::string written_;
+  bool is_shut_down_ = false;
+};
+
+// gRPC's part of a server's call. Deletes itself with its last reference.
+class ServerCall {
+ public:
+  ServerCall(::grpc_transport* transport, const void* data)
+      : transport_(transport), memory_(new char[transport->vtable->sizeof_stream]) {
+    GRPC_STREAM_REF_INIT(&refs_, 1, Destroy, this, "test");
+    grpc_transport_init_stream(transport, stream(), &refs_, data, nullptr);
+  }
+  void End() { grpc_stream_unref(&refs_, "test"); }
+
+ private:
+  static void Destroy(void* arg, grpc_error_handle /*error*/) {
+    auto* const self = static_cast<ServerCall*>(arg);
+    const auto end = [](void* call, grpc_error_handle) { delete static_cast<ServerCall*>(call); };
+    grpc_transport_destroy_stream(self->transport_, self->stream(), GRPC_CLOSURE_INIT(&self->end_, end, arg, nullptr));
+  }
+  grpc_stream* stream() { return reinterpret_cast<grpc_stream*>(memory_.get()); }
+
+  ::grpc_transport* const transport_;
+  const std::unique_ptr<char[]> memory_;
+  grpc_stream_refcount refs_;
+  grpc_closure end_;
+};
+
+class HostileClientTest : public testing::Test {
+ protected:
+  HostileClientTest() {
+    auto args = grpc_core::CoreConfiguration::Get().channel_args_preconditioning().PreconditionChannelArgs(nullptr);
+    args = args.SetObject(quota_);
+    transport_ = grpc_create_chttp2_transport(args, CallEndpoint::Create(connection_.get()), /*is_client=*/false);
+    new CallTransport(transport_, *CallEndpoint::Of(transport_->vtable->get_endpoint(transport_)), false, args);
+    grpc_transport_op* op = grpc_make_transport_op(nullptr);
+    op->set_accept_stream = true;
+    op->set_accept_stream_user_data = this;
+    op->set_accept_stream_fn = [](void* self, ::grpc_transport* transport, const void* data) {
+      static_cast<HostileClientTest*>(self)->calls_.push_back(new ServerCall(transport, data));
+    };
+    grpc_transport_perform_op(transport_, op);
+    grpc_chttp2_transport_start_reading(transport_, nullptr, nullptr, nullptr);
+    exec_ctx_.Flush();
+  }
+  ~HostileClientTest() override {
+    Disconnect();
+    connection_.stuck = false;
+    connection_.FinishWrite();
+    exec_ctx_.Flush();
+    for (ServerCall* call : calls_) call->End();
+    exec_ctx_.Flush();
+    grpc_transport_destroy(transport_);
+    exec_ctx_.Flush();
+  }
+
+  void Disconnect() {
+    grpc_transport_op* op = grpc_make_transport_op(nullptr);
+    op->disconnect_with_error = GRPC_ERROR_CREATE("the test's end");
+    grpc_transport_perform_op(transport_, op);
+    exec_ctx_.Flush();
+  }
+  static std::string Frame(FrameHeader header, absl::string_view body = {}) {
+    header.length = static_cast<uint32_t>(body.size());
+    std::string bytes(reinterpret_cast<const char*>(&header), sizeof(header));
+    return bytes.append(body.data(), body.size());
+  }
+  static std::string Hello() { return Frame({.kind = FrameKind::kHello}, "agent"); }
+  static std::string Begin(uint32_t call) { return Frame({.call = call, .kind = FrameKind::kCall, .flags = kInitial}); }
+  bool HasEnded() const { return connection_.is_shut_down(); }
+
+  struct Grpc {
+    Grpc() { grpc_init(); }
+    ~Grpc() { grpc_shutdown_blocking(); }
+  } grpc_;
+  grpc_core::ExecCtx exec_ctx_;
+  const grpc_core::RefCountedPtr<grpc_core::ResourceQuota> quota_ =
+      grpc_core::MakeRefCounted<grpc_core::ResourceQuota>("test");
+  FakeConnection connection_;
+  ::grpc_transport* transport_ = nullptr;
+  std::vector<ServerCall*> calls_;
+};
+
+TEST_F(HostileClientTest, ACallIsAccepted) {
+  connection_.Deliver(Hello() + Begin(1));
+  EXPECT_EQ(calls_.size(), 1);
+  EXPECT_FALSE(HasEnded());
+}
+
+TEST_F(HostileClientTest, ACallBeforeTheUserAgentIsABreach) {
+  connection_.Deliver(Begin(1));
+  EXPECT_EQ(calls_.size(), 0);
+  EXPECT_TRUE(HasEnded());
+}
+
+TEST_F(HostileClientTest, ACallThatArrivesWhileTheConnectionEndsIsNotAccepted) {
+  connection_.Deliver(Hello());
+  connection_.stuck = true;
+  Disconnect();
+  connection_.FinishWrite();  // of GOAWAY; what follows is the last that calls say
+  exec_ctx_.Flush();
+  ASSERT_FALSE(HasEnded());
+  connection_.Deliver(Begin(1));
+  EXPECT_EQ(calls_.size(), 0) << "nobody would tell it that the connection has ended";
+}
+
+TEST_F(HostileClientTest, EmptyMessagesAreBounded) {
+  std::string messages;
+  const FrameHeader empty{.call = 1, .kind = FrameKind::kCall, .flags = kMessage};
+  for (int64_t i = 0; i < kInitialWindow / kMessageCost; ++i) messages += Frame(empty);
+  connection_.Deliver(Hello() + Begin(1) + messages);
+  EXPECT_FALSE(HasEnded());
+  connection_.Deliver(Frame(empty));
+  EXPECT_TRUE(HasEnded());
+}
+
+TEST_F(HostileClientTest, AWindowIsBounded) {
+  connection_.Deliver(Hello() + Begin(1));
+  connection_.Deliver(Frame({.call = 1, .kind = FrameKind::kWindow, .number = UINT32_MAX - kInitialWindow}));
+  EXPECT_FALSE(HasEnded());
+  connection_.Deliver(Frame({.call = 1, .kind = FrameKind::kWindow, .number = 1}));
+  EXPECT_TRUE(HasEnded());
+}
+
+TEST_F(HostileClientTest, MetadataThatIsCertainlyTooLongIsNotKept) {
+  connection_.Deliver(Hello() + Frame({.call = 1, .kind = FrameKind::kCall, .flags = kInitial, .initial = 1 << 20},
+                                      std::string(1 << 20, 'x')));
+  const std::vector<FrameHeader> answer = connection_.Written();
+  ASSERT_EQ(answer.size(), 1) << "before gRPC has asked for the metadata";
+  EXPECT_EQ(answer[0].call, 1);
+  EXPECT_EQ(answer[0].flags, kTrailing);
+  EXPECT_FALSE(HasEnded());
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
