@@ -40,18 +40,24 @@ else()
   set(skein_timeout 120)
 endif()
 
-# skein_test(NAME SOURCES a.cc ... DEPS t ... [LABELS l ...] [TIMEOUT s] [SERIAL] [SEPARATE]): one GoogleTest binary, each case a ctest.
+# skein_test(NAME SOURCES a.cc ... DEPS t ... [LABELS l ...] [TIMEOUT s] [SERIAL] [SEPARATE] [OPTIMIZED]): one GoogleTest binary, each
+# case a ctest.
 # SEPARATE: its files use the same names, and are not compiled as one where sanitizers compile several as one.
+# OPTIMIZED: it computes for long.
 function(skein_test name)
-  cmake_parse_arguments(ARG "SERIAL;SEPARATE" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;SEPARATE;SERIAL" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT ${skein_timeout})
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main
                         $<TARGET_NAME_IF_EXISTS:skein_sanitizer_defaults>)
-  target_compile_options(${name} PRIVATE ${skein_test_options})
-  target_precompile_headers(${name} REUSE_FROM skein_precompiled_test)
+  if(ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O2)
+  else()
+    target_compile_options(${name} PRIVATE ${skein_test_options})
+    target_precompile_headers(${name} REUSE_FROM skein_precompiled_test)
+  endif()
   if(ARG_SEPARATE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
