@@ -10,8 +10,8 @@ constexpr int64_t kVisitEvery = 10;  // ms
 
 }  // namespace
 
-Books::Books(::grpc_transport* chttp2)
-    : chttp2_(reinterpret_cast<grpc_chttp2_transport*>(chttp2)), placeholder_(chttp2_) {
+Books::Books(::grpc_transport* chttp2, CallSink& calls)
+    : chttp2_(reinterpret_cast<grpc_chttp2_transport*>(chttp2)), calls_(calls), placeholder_(chttp2_) {
   GRPC_CLOSURE_INIT(&on_visit_, OnVisit, this, nullptr);
   GRPC_CLOSURE_INIT(&on_timer_, OnTimer, this, nullptr);
 }
@@ -80,7 +80,7 @@ void Books::OnVisit(void* arg, grpc_error_handle /*error*/) {
     open = self->open_;
   }
   if (open) {
-    self->placeholder_.Open();
+    self->placeholder_.Open(*self);
     self->TellTraffic();
   } else {
     self->placeholder_.Close();
@@ -96,6 +96,19 @@ void Books::TellTraffic() {
   if ((noted & kSent) != 0) grpc_chttp2_reset_ping_clock(chttp2_);
   if ((noted & kReceived) == 0 || chttp2_->keepalive_state != GRPC_CHTTP2_KEEPALIVE_STATE_WAITING) return;
   grpc_timer_cancel(&chttp2_->keepalive_ping_timer);
+}
+
+// chttp2 gives up one stream at a time for as long as memory is wanted: so does this with calls.
+void Books::OnGivenUp() {
+  grpc_core::RefCountedPtr<CallSink> calls;
+  {
+    MutexLock lock(&mu_);
+    if (ended_) return;
+    calls = calls_.Ref();
+  }
+  calls->GiveUpACall();
+  MutexLock lock(&mu_);
+  if (open_) Visit();
 }
 
 void Books::StartTimer() {

@@ -14,6 +14,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
+#include "grpc_transport/calls/call_endpoint.h"
 #include "grpc_transport/calls/placeholder.h"
 #include "grpc_transport/grpc_internal.h"
 
@@ -24,9 +25,10 @@ namespace skein::grpc_transport {
 //
 // chttp2 handles what reaches it in the order in which it is told. So a placeholder that is asked for before chttp2
 // reads an answer to a ping, or hears of a shutdown, is in the books by then.
-class Books : public grpc_core::RefCounted<Books> {
+class Books final : public PlaceholderOwner {
  public:
-  explicit Books(::grpc_transport* chttp2);
+  // `calls` outlives End.
+  Books(::grpc_transport* chttp2, CallSink& calls);
 
   void CallBegins() ABSL_LOCKS_EXCLUDED(mu_);
   // `close`: the connection drains.
@@ -46,10 +48,12 @@ class Books : public grpc_core::RefCounted<Books> {
   void Visit() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void TellTraffic();  // under chttp2's combiner
   static void OnVisit(void* arg, grpc_error_handle error);
+  void OnGivenUp() override ABSL_LOCKS_EXCLUDED(mu_);
   void StartTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static void OnTimer(void* arg, grpc_error_handle error);
 
   grpc_chttp2_transport* const chttp2_;
+  CallSink& calls_;
   Placeholder placeholder_;  // under chttp2's combiner
   grpc_closure on_visit_;    // holds a reference and one to chttp2's transport while it is out
   grpc_closure on_timer_;    // holds a reference while it is out

@@ -24,6 +24,8 @@ class CallSink : public grpc_core::RefCounted<CallSink> {
                                    grpc_core::SliceBuffer& message) = 0;
   // Nothing more arrives. chttp2 is told as well. May come twice.
   virtual void OnConnectionEnd(const grpc_error_handle& why) = 0;
+  // Memory is wanted. Any thread.
+  virtual void GiveUpACall() = 0;
 };
 
 // Any thread, under an ExecCtx. Lock: mu_; neither the sink nor the connection below is called under it.

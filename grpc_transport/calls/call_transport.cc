@@ -68,7 +68,7 @@ CallTransport::CallTransport(::grpc_transport* transport, CallEndpoint& endpoint
       is_client_(is_client),
       own_agent_(is_client ? UserAgent(args) : ""),
       channelz_(grpc_chttp2_transport_get_socket_node(transport)),
-      books_(grpc_core::MakeRefCounted<Books>(transport)),
+      books_(grpc_core::MakeRefCounted<Books>(transport, *this)),
       // A client has the server's settings before it has a channel. A server does not wait for a client's.
       own_max_metadata_(Setting(transport, GRPC_LOCAL_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)),
       peer_max_metadata_(is_client ? Setting(transport, GRPC_PEER_SETTINGS, GRPC_CHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
@@ -484,6 +484,21 @@ void CallTransport::Drain(const grpc_error_handle& why) {
     Do(*call, call->Fail(why, peer(), grpc_core::GrpcStreamNetworkState::kNotSentOnWire));
     call->Unref();
   }
+}
+
+// As chttp2 does: any of them.
+void CallTransport::GiveUpACall() {
+  Call* call = nullptr;
+  {
+    MutexLock lock(&mu_);
+    if (calls_.empty()) return books_->LastCallEnds(/*close=*/true);
+    call = calls_.begin()->second;
+    call->Ref();
+  }
+  const grpc_error_handle error = grpc_error_set_int(
+      GRPC_ERROR_CREATE("Buffers full"), grpc_core::StatusIntProperty::kHttp2Error, GRPC_HTTP2_ENHANCE_YOUR_CALM);
+  Do(*call, call->Fail(error, peer()));
+  call->Unref();
 }
 
 void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {

@@ -31,6 +31,7 @@ class CallTransport final : public CallSink {
   absl::Status OnCallFrame(const FrameHeader& header, const grpc_core::Slice& metadata,
                            grpc_core::SliceBuffer& message) override ABSL_LOCKS_EXCLUDED(mu_);
   void OnConnectionEnd(const grpc_error_handle& why) override ABSL_LOCKS_EXCLUDED(mu_);
+  void GiveUpACall() override ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   // gRPC's table of functions, and whose it is.

@@ -217,5 +217,38 @@ TEST_F(HostileClientTest, MetadataThatIsCertainlyTooLongIsNotKept) {
   EXPECT_FALSE(HasEnded());
 }
 
+TEST_F(HostileClientTest, ThePlaceholderMayBeResetByThePeer) {
+  // What HTTP/2 begins with, and RST_STREAM.
+  std::string http2 = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+  http2 += std::string("\0\0\0\4\0\0\0\0\0", 9);
+  connection_.Deliver(Hello() + Begin(1) + Frame({}, http2));
+  const std::string reset("\0\0\4\3\0\x7f\xff\xff\xfe\0\0\0\0", 13);
+  connection_.Deliver(Frame({}, reset));
+  absl::SleepFor(absl::Milliseconds(20));  // so that the next call has chttp2's books looked at
+  exec_ctx_.InvalidateNow();
+  connection_.Deliver(Begin(2));
+  EXPECT_EQ(calls_.size(), 2);
+  EXPECT_FALSE(HasEnded());
+}
+
+TEST_F(HostileClientTest, CallsAreGivenUpWhereMemoryRunsOut) {
+  connection_.Deliver(Hello() + Begin(1) + Begin(2));
+  connection_.Written();
+  quota_->memory_quota()->SetSize(1 << 20);
+  grpc_core::MemoryOwner hog = quota_->memory_quota()->CreateMemoryOwner("hog");
+  const grpc_core::MemoryAllocator::Reservation much = hog.MakeReservation(grpc_core::MemoryRequest(2 << 20));
+  std::vector<FrameHeader> ends;
+  for (const absl::Time end = absl::Now() + absl::Seconds(10); ends.size() < 2 && absl::Now() < end;) {
+    exec_ctx_.Flush();
+    for (const FrameHeader& frame : connection_.Written()) ends.push_back(frame);
+  }
+  ASSERT_GE(ends.size(), 2) << "what follows is the end of a connection without calls";
+  EXPECT_EQ(ends[0].call + ends[1].call, 3);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(ends[i].kind, FrameKind::kEnd);
+    EXPECT_EQ(ends[i].number, uint32_t{GRPC_STATUS_RESOURCE_EXHAUSTED});
+  }
+}
+
 }  // namespace
 }  // namespace skein::grpc_transport
