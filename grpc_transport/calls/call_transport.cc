@@ -38,6 +38,9 @@ std::string UserAgent(const grpc_core::ChannelArgs& args) {
   if (!before.empty()) agent = absl::StrCat(before, " ", agent);
   if (!behind.empty()) absl::StrAppend(&agent, " ", behind);
   agent.resize(std::min(agent.size(), kMaxUserAgentBytes));
+  // A program may have anything in it. A server takes what is legal as metadata.
+  std::replace_if(
+      agent.begin(), agent.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return agent;
 }
 

@@ -111,6 +111,13 @@ TEST_F(CrowdTest, AnotherConnectionIsMadeBeforeNumbersRunOut) {
   EXPECT_NE(NewestConnection(), before);
 }
 
+TEST_F(CrowdTest, AUserAgentMayHaveAnyBytes) {
+  Serve(0);
+  grpc::ChannelArguments arguments;
+  arguments.SetUserAgentPrefix("caf\xc3\xa9\n");
+  Connect(arguments);
+}
+
 }  // namespace
 }  // namespace skein::grpc_transport
 
