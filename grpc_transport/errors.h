@@ -1,15 +1,21 @@
 #ifndef SKEIN_GRPC_TRANSPORT_ERRORS_H_
 #define SKEIN_GRPC_TRANSPORT_ERRORS_H_
 
+#include <utility>
+
 #include "absl/strings/string_view.h"
 #include "grpc_transport/grpc_internal.h"
 
 namespace skein::grpc_transport {
 
-// An error that ends calls with UNAVAILABLE, which callers may retry: without the property they would end with UNKNOWN.
+// An error that ends calls with `status`: without the property they would end with UNKNOWN.
+inline grpc_error_handle WithStatus(grpc_error_handle error, grpc_status_code status) {
+  return grpc_error_set_int(std::move(error), grpc_core::StatusIntProperty::kRpcStatus, status);
+}
+
+// UNAVAILABLE, which callers may retry.
 inline grpc_error_handle Unavailable(absl::string_view message) {
-  return grpc_error_set_int(GRPC_ERROR_CREATE(message), grpc_core::StatusIntProperty::kRpcStatus,
-                            GRPC_STATUS_UNAVAILABLE);
+  return WithStatus(GRPC_ERROR_CREATE(message), GRPC_STATUS_UNAVAILABLE);
 }
 
 // By a handshaker that fails: nothing is left of the connection, nor of what was read.

@@ -4,16 +4,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "grpc_transport/calls/metadata.h"
+#include "grpc_transport/errors.h"
 
 namespace skein::grpc_transport {
 namespace {
 
-grpc_error_handle WithStatus(absl::string_view message, grpc_status_code code) {
-  return grpc_error_set_int(GRPC_ERROR_CREATE(message), grpc_core::StatusIntProperty::kRpcStatus, code);
-}
-
 grpc_error_handle TooLong(absl::string_view kind) {
-  return WithStatus(absl::StrCat("received ", kind, " metadata size exceeds limit"), GRPC_STATUS_RESOURCE_EXHAUSTED);
+  return WithStatus(GRPC_ERROR_CREATE(absl::StrCat("received ", kind, " metadata size exceeds limit")),
+                    GRPC_STATUS_RESOURCE_EXHAUSTED);
 }
 
 // An entry of metadata takes at least 5 bytes in a frame, and with the name that is left out less than 64 as HTTP/2
@@ -235,7 +233,7 @@ void Call::SetStatusOfError(grpc_metadata_batch& metadata) const {
 void Call::Decode(const grpc_core::Slice& bytes, grpc_metadata_batch& to, const Peer& peer, absl::string_view kind) {
   if (bytes.size() == 0) return;
   if (!DecodeMetadata(bytes.c_slice(), to)) {
-    error_ = WithStatus("skein: the peer's metadata is malformed", GRPC_STATUS_INTERNAL);
+    error_ = WithStatus(GRPC_ERROR_CREATE("skein: the peer's metadata is malformed"), GRPC_STATUS_INTERNAL);
   } else if (bytes.size() > peer.max_metadata / kMostGrowth && to.TransportSize() > peer.max_metadata) {
     error_ = TooLong(kind);
   } else {
