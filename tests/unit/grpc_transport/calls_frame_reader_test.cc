@@ -66,6 +66,7 @@ std::vector<RecordedFrame> AllKinds() {
           Http2("more of them"),
           Frame(FrameKind::kEnd, 3, {}, 8),
           Frame(FrameKind::kRefused, 5),
+          Frame(FrameKind::kDrain, 0),
           Frame(FrameKind::kGoodbye, 7)};
 }
 

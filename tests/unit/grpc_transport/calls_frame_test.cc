@@ -60,6 +60,7 @@ std::vector<Row> WellFormed() {
       {"a refused call", Header(FrameKind::kRefused, 1)},
       {"a hello without a user agent", Header(FrameKind::kHello, 0)},
       {"a hello with the longest user agent", Header(FrameKind::kHello, 0, kUserAgent)},
+      {"a drain", Header(FrameKind::kDrain, 0)},
       {"a goodbye before any call", Header(FrameKind::kGoodbye, 0)},
       {"a goodbye behind a call", Header(FrameKind::kGoodbye, kMost)},
   };
@@ -171,6 +172,8 @@ TEST(CallsFrameTest, OtherFramesAreRefusedOutsideTheirBounds) {
       {"a refusal with a body", Header(FrameKind::kRefused, 1, 1)},
       {"too long a user agent", Header(FrameKind::kHello, 0, kUserAgent + 1)},
       {"a hello with a number", Header(FrameKind::kHello, 0, 10, 1)},
+      {"a drain with a number", Header(FrameKind::kDrain, 0, 0, 1)},
+      {"a drain with a body", Header(FrameKind::kDrain, 0, 1)},
       {"a goodbye with a number", Header(FrameKind::kGoodbye, 0, 0, 1)},
       {"a goodbye with a body", Header(FrameKind::kGoodbye, 1, 1)},
   };

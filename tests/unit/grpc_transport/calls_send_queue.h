@@ -15,7 +15,8 @@
 
 namespace skein::grpc_transport {
 
-// Four calls and the connection's queue; what leaves it is read as the peer reads it.
+// Four calls, of which the peer has given three their numbers, and the connection's queue; what leaves it is read as
+// the peer reads it.
 class QueueUnderTest {
  protected:
   struct Closure {
@@ -42,7 +43,7 @@ class QueueUnderTest {
     explicit TestCall(uint32_t number) {
       GRPC_STREAM_REF_INIT(
           &refs, 1, [](void* arg, grpc_error_handle) { *static_cast<bool*>(arg) = true; }, &destroyed, "test");
-      if (number != 0) outgoing.Start(number);
+      if (number != 0) outgoing.Accept(number);
     }
     ~TestCall() {
       SendQueue::Free(outgoing);
@@ -56,9 +57,10 @@ class QueueUnderTest {
   };
 
   struct Sent {
-    bool at_once;
+    SendQueue::Added added;
     Closure* done;
     Closure* on_end;
+    bool at_once() const { return added == SendQueue::Added::kAll; }
   };
 
   struct Parts {
@@ -80,9 +82,9 @@ class QueueUnderTest {
       slices.AppendIndexed(grpc_core::Slice::FromCopiedBuffer(rest.data(), std::min(rest.size(), kSlice)));
     }
     if ((flags & kMessage) != 0) batch.message = slices.c_slice_buffer();
-    Sent sent = {false, NewClosure(), NewClosure()};
+    Sent sent = {SendQueue::Added::kLater, NewClosure(), NewClosure()};
     if ((flags & kTrailing) != 0) batch.on_end = &sent.on_end->closure;
-    sent.at_once = queue_->Add(call.outgoing, batch, &sent.done->closure);
+    sent.added = queue_->Add(call.outgoing, batch, &sent.done->closure);
     Flush();
     EXPECT_EQ(slices.Length(), message.size()) << "gRPC may send it again";
     return sent;

@@ -23,7 +23,8 @@ class PeersView {
   void Take(const RecordedFrame& frame) {
     const FrameHeader& header = frame.header;
     ASSERT_FALSE(course_.ended) << "something behind the end";
-    received_ += frame.message.size();
+    heard_ = true;
+    taken_ += WindowTaken(header);
     if (header.kind == FrameKind::kMore) {
       ASSERT_LE(frame.message.size(), missing_) << "more than the message";
     } else {
@@ -38,12 +39,14 @@ class PeersView {
     ASSERT_TRUE(!course_.ended || missing_ == 0) << "an end inside a message";
   }
   const Course& course() const { return course_; }
-  size_t received() const { return received_; }
+  int64_t window_taken() const { return taken_; }
+  bool has_heard() const { return heard_; }
   bool inside_message() const { return missing_ > 0; }
 
  private:
   Course course_;
-  size_t received_ = 0;
+  bool heard_ = false;
+  int64_t taken_ = 0;
   uint32_t missing_ = 0;
 };
 
@@ -65,7 +68,8 @@ class AnyOrder : QueueUnderTest {
     uint32_t number;
     Course sent;
     PeersView peer = {};
-    size_t window = kInitialWindow;
+    bool numbered;
+    int64_t window = kInitialWindow;
     bool dropped = false;
   };
 
@@ -95,8 +99,8 @@ class AnyOrder : QueueUnderTest {
   void AddBatch(OneCall& call, uint8_t flags, absl::string_view message, bool may_wait) {
     const Sent sent = Add(*call.call, flags, message, {.may_wait = may_wait});
     must_run_.push_back(sent.done);
-    if ((flags & kTrailing) != 0 && !sent.at_once) must_run_.push_back(sent.on_end);
-    EXPECT_TRUE(!sent.at_once || sent.done->runs == 1);
+    if ((flags & kTrailing) != 0 && !sent.at_once()) must_run_.push_back(sent.on_end);
+    EXPECT_TRUE(!sent.at_once() || sent.done->runs == 1);
   }
 
   void WriteOnce() {
@@ -104,7 +108,7 @@ class AnyOrder : QueueUnderTest {
       for (OneCall& call : calls_) {
         if (call.number != frame.header.call) continue;
         call.peer.Take(frame);
-        EXPECT_LE(call.peer.received(), call.window) << "more than the peer lets it send";
+        EXPECT_LE(call.peer.window_taken(), call.window) << "more than the peer lets it send";
       }
     }
   }
@@ -113,21 +117,24 @@ class AnyOrder : QueueUnderTest {
   }
 
   void Grant(OneCall& call, uint64_t bytes) {
-    if (!call.call->outgoing.started()) return;  // the peer knows of no such call
-    call.window += bytes;
-    queue_->Grant(call.call->outgoing, static_cast<uint32_t>(bytes));
+    if (!call.numbered) return;  // the peer knows of no such call
+    call.window += static_cast<int64_t>(bytes);
+    EXPECT_TRUE(queue_->Grant(call.call->outgoing, static_cast<uint32_t>(bytes)));
   }
   void Number(OneCall& call) {
-    if (call.call->outgoing.started() || call.dropped) return;
-    call.call->outgoing.Start(call.number);
-    queue_->Started(call.call->outgoing);
+    if (call.numbered || call.dropped) return;
+    call.numbered = true;
+    queue_->Start(call.call->outgoing, call.number);
   }
   void DropIt(OneCall& call) {
     if (call.dropped) return;
-    const bool cut = queue_->Drop(call.call->outgoing, absl::CancelledError());
+    const SendQueue::PeerAwaits awaits = queue_->Drop(call.call->outgoing, absl::CancelledError());
     Flush();
     Write();  // what is queued already
-    EXPECT_EQ(cut, call.peer.inside_message());
+    const bool knows = call.number != 7 || call.peer.has_heard();
+    EXPECT_EQ(awaits, !knows                       ? SendQueue::PeerAwaits::kNothing
+                      : call.peer.inside_message() ? SendQueue::PeerAwaits::kEnd
+                                                   : SendQueue::PeerAwaits::kStatus);
     call.dropped = true;
   }
   void Finish(OneCall& call) {
@@ -155,7 +162,10 @@ class AnyOrder : QueueUnderTest {
 
   std::mt19937_64& random_;
   std::vector<const Closure*> must_run_;
-  std::array<OneCall, 4> calls_ = {{{&first_, 1, {}}, {&second_, 3, {}}, {&third_, 5, {}}, {&unnumbered_, 7, {}}}};
+  std::array<OneCall, 4> calls_ = {{{&first_, 1, {}, {}, true},
+                                    {&second_, 3, {}, {}, true},
+                                    {&third_, 5, {}, {}, true},
+                                    {&unnumbered_, 7, {}, {}, false}}};
   static inline const std::string kPool = [] {
     std::string pool(500'000, '\0');
     std::mt19937_64 random(27);

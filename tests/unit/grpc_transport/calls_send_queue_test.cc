@@ -22,7 +22,8 @@ using testing::SizeIs;
 constexpr size_t kLong = 5 * kMaxFragmentBytes / 2;
 constexpr size_t kTwoFragments = 2 * kMaxFragmentBytes;  // each fills a write
 static_assert(kLong < kInitialWindow);
-constexpr auto kWindow = static_cast<size_t>(kInitialWindow);
+constexpr auto kCost = static_cast<size_t>(kMessageCost);
+constexpr size_t kWindow = static_cast<size_t>(kInitialWindow) - kCost;  // for one message
 
 // Each byte says where in the message it belongs.
 std::string Message(size_t size, uint32_t seed = 0) {
@@ -51,11 +52,11 @@ auto MoreOf(uint32_t call, size_t bytes) { return Is(FrameKind::kMore, call, 0, 
 
 TEST_F(CallsSendQueueTest, SmallBatchesGoWholeAtOnceAndInOrder) {
   const Sent both = Add(first_, kInitial | kMessage, "one", {.initial = "initial"});
-  EXPECT_TRUE(both.at_once);
+  EXPECT_TRUE(both.at_once());
   EXPECT_EQ(both.done->runs, 1);
-  EXPECT_TRUE(Add(second_, kInitial | kMessage | kTrailing, "two", {.initial = "i", .trailing = "t"}).at_once);
-  EXPECT_TRUE(Add(first_, kMessage | kCompressed, "three").at_once);
-  EXPECT_TRUE(Add(first_, kTrailing).at_once);
+  EXPECT_TRUE(Add(second_, kInitial | kMessage | kTrailing, "two", {.initial = "i", .trailing = "t"}).at_once());
+  EXPECT_TRUE(Add(first_, kMessage | kCompressed, "three").at_once());
+  EXPECT_TRUE(Add(first_, kTrailing).at_once());
   const std::vector<RecordedFrame> frames = Take();
   EXPECT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, 3), CallOf(3, kInitial | kMessage | kTrailing, 3),
                                   CallOf(1, kMessage | kCompressed, 5), CallOf(1, kTrailing, 0)));
@@ -90,7 +91,7 @@ TEST_F(CallsSendQueueTest, OtherFramesAndHttp2BytesKeepTheirPlaces) {
 TEST_F(CallsSendQueueTest, LongMessagesGoInFragments) {
   const std::string message = Message(kLong);
   const Sent sent = Add(first_, kInitial | kMessage, message, {.initial = "initial"});
-  EXPECT_FALSE(sent.at_once);
+  EXPECT_FALSE(sent.at_once());
   EXPECT_EQ(sent.done->runs, 0);
   std::vector<RecordedFrame> frames = Take();
   EXPECT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes)));
@@ -120,14 +121,18 @@ TEST_F(CallsSendQueueTest, StopsAtTheWindowAndGoesOnWithWhatIsGranted) {
   queue_->Grant(first_.outgoing, 10'000);
   EXPECT_THAT(TakeAll(), ElementsAre(MoreOf(1, 600)));
   EXPECT_EQ(sent.done->runs, 1);
-  EXPECT_TRUE(Add(first_, kMessage, Message(9400)).at_once) << "what is left of the window";
-  EXPECT_FALSE(Add(first_, kMessage, "x").at_once);
+  EXPECT_TRUE(Add(first_, kMessage, Message(9400 - kCost)).at_once()) << "what is left of the window";
+  EXPECT_FALSE(Add(first_, kMessage, "x").at_once());
 }
 
-TEST_F(CallsSendQueueTest, WithoutAWindowAMessageIsAnnouncedAndItsEndWaits) {
+TEST_F(CallsSendQueueTest, WithoutAWindowAMessageWaitsForWhatItCostsAndThenForItsBytes) {
   Add(first_, kMessage, Message(kWindow));
   TakeAll();
   const Sent sent = Add(first_, kMessage | kTrailing, "behind the window", {.trailing = "trailing"});
+  EXPECT_FALSE(sent.at_once());
+  queue_->Grant(first_.outgoing, kCost - 1);
+  EXPECT_TRUE(queue_->empty()) << "nothing may be written";
+  queue_->Grant(first_.outgoing, 1);
   EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 0)));
   EXPECT_EQ(sent.done->runs, 0);
   EXPECT_EQ(sent.on_end->runs, 0);
@@ -139,14 +144,25 @@ TEST_F(CallsSendQueueTest, WithoutAWindowAMessageIsAnnouncedAndItsEndWaits) {
   EXPECT_EQ(sent.on_end->runs, 1);
 }
 
-// A half-close, and initial metadata, are no bytes of messages.
+// A half-close, and initial metadata, are no messages; one without bytes is.
 TEST_F(CallsSendQueueTest, WhatHasNoMessageNeedsNoWindow) {
   Add(first_, kMessage, Message(kWindow));
   TakeAll();
-  EXPECT_TRUE(Add(first_, kInitial, "", {.initial = "initial"}).at_once);
-  EXPECT_TRUE(Add(first_, kMessage).at_once) << "a message without bytes";
-  EXPECT_TRUE(Add(first_, kTrailing).at_once);
-  EXPECT_THAT(TakeAll(), SizeIs(3));
+  EXPECT_TRUE(Add(first_, kInitial, "", {.initial = "initial"}).at_once());
+  EXPECT_TRUE(Add(first_, kTrailing).at_once());
+  EXPECT_THAT(TakeAll(), SizeIs(2));
+  Add(second_, kMessage, Message(kWindow));
+  TakeAll();
+  EXPECT_FALSE(Add(second_, kMessage).at_once());
+  EXPECT_TRUE(queue_->empty());
+  queue_->Grant(second_.outgoing, kCost);
+  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(3, kMessage, 0)));
+}
+
+TEST_F(CallsSendQueueTest, AWindowLargerThanAnyPeerNeedsIsRefused) {
+  bool granted = true;
+  for (int grants = 0; granted && grants < 1000; ++grants) granted = queue_->Grant(first_.outgoing, UINT32_MAX);
+  EXPECT_FALSE(granted);
 }
 
 TEST_F(CallsSendQueueTest, LongMessagesTakeTurns) {
@@ -165,20 +181,20 @@ TEST_F(CallsSendQueueTest, ASmallMessageGoesBetweenTheFragmentsOfLongOnes) {
   Add(first_, kMessage, Message(kLong));
   Add(second_, kMessage, Message(kLong));
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
-  EXPECT_TRUE(Add(third_, kInitial | kMessage | kTrailing, "small").at_once);
+  EXPECT_TRUE(Add(third_, kInitial | kMessage | kTrailing, "small").at_once());
   EXPECT_THAT(Take(),
               ElementsAre(CallOf(5, kInitial | kMessage | kTrailing, 5), CallOf(3, kMessage, kMaxFragmentBytes)));
-  EXPECT_TRUE(Add(third_, kMessage, "small").at_once);
+  EXPECT_TRUE(Add(third_, kMessage, "small").at_once());
   EXPECT_THAT(Take(), ElementsAre(CallOf(5, kMessage, 5), MoreOf(1, kMaxFragmentBytes)));
 }
 
 // A queue that is long already takes nobody's bytes: who fills it faster than the connection takes them waits in turn.
 TEST_F(CallsSendQueueTest, AFullQueueTakesNothingAtOnce) {
-  EXPECT_TRUE(Add(first_, kMessage, Message(kMaxFragmentBytes)).at_once);
+  EXPECT_TRUE(Add(first_, kMessage, Message(kMaxFragmentBytes)).at_once());
   const Sent waiting = Add(first_, kMessage, "next");
-  EXPECT_FALSE(waiting.at_once);
+  EXPECT_FALSE(waiting.at_once());
   const Sent other = Add(second_, kMessage | kTrailing, "other");
-  EXPECT_FALSE(other.at_once);
+  EXPECT_FALSE(other.at_once());
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
   EXPECT_EQ(waiting.done->runs + other.done->runs, 0);
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, 4), CallOf(3, kMessage | kTrailing, 5)));
@@ -191,8 +207,8 @@ TEST_F(CallsSendQueueTest, BatchesOfOneCallKeepTheirOrderBehindALongMessage) {
   Add(first_, kMessage, Message(kLong));
   const Sent small = Add(first_, kMessage, "small");
   const Sent end = Add(first_, kTrailing, "", {.trailing = "trailing"});
-  EXPECT_FALSE(small.at_once);
-  EXPECT_FALSE(end.at_once);
+  EXPECT_FALSE(small.at_once());
+  EXPECT_FALSE(end.at_once());
   EXPECT_THAT(TakeAll(),
               ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), MoreOf(1, kMaxFragmentBytes),
                           MoreOf(1, kMaxFragmentBytes / 2), CallOf(1, kMessage, 5), CallOf(1, kTrailing, 0)));
@@ -223,14 +239,14 @@ TEST_F(CallsSendQueueTest, TheEndIsToldBeforeTheBatchIsDone) {
 
 TEST_F(CallsSendQueueTest, AnEndThatGoesAtOnceIsTheCallersToTell) {
   const Sent sent = Add(first_, kTrailing);
-  EXPECT_TRUE(sent.at_once);
+  EXPECT_TRUE(sent.at_once());
   TakeAll();
   EXPECT_EQ(sent.on_end->runs, 0);
 }
 
 TEST_F(CallsSendQueueTest, AMessageThatMayWaitIsHeldUntilTheNextBatch) {
   const Sent held = Add(first_, kInitial | kMessage, "held", {.initial = "i", .may_wait = true});
-  EXPECT_FALSE(held.at_once);
+  EXPECT_FALSE(held.at_once());
   EXPECT_EQ(held.done->runs, 1) << "gRPC sends nothing more before";
   EXPECT_TRUE(queue_->empty());
   Add(first_, kMessage, "too", {.may_wait = true});
@@ -239,7 +255,7 @@ TEST_F(CallsSendQueueTest, AMessageThatMayWaitIsHeldUntilTheNextBatch) {
   EXPECT_THAT(Take(), ElementsAre(CallOf(1, kInitial | kMessage, 4), CallOf(1, kMessage, 3), CallOf(1, kMessage, 4)));
   EXPECT_EQ(held.done->runs, 1);
   EXPECT_EQ(next.done->runs, 1);
-  EXPECT_TRUE(Add(first_, kMessage, "at once again").at_once);
+  EXPECT_TRUE(Add(first_, kMessage, "at once again").at_once());
 }
 
 TEST_F(CallsSendQueueTest, AnEndTakesWhatMayWaitWithIt) {
@@ -249,55 +265,70 @@ TEST_F(CallsSendQueueTest, AnEndTakesWhatMayWaitWithIt) {
 }
 
 TEST_F(CallsSendQueueTest, MuchThatMayWaitGoesAllTheSame) {
-  const Sent little = Add(first_, kMessage, Message(kMaxFragmentBytes), {.may_wait = true});
+  const Sent little = Add(first_, kMessage, Message(kMaxFragmentBytes - kCost), {.may_wait = true});
   EXPECT_EQ(little.done->runs, 1);
   EXPECT_TRUE(queue_->empty());
   const Sent much = Add(first_, kMessage, "x", {.may_wait = true});
   EXPECT_EQ(much.done->runs, 0) << "a sender that does not stop is held back";
-  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(1, kMessage, 1)));
+  EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes - kCost), CallOf(1, kMessage, 1)));
   EXPECT_EQ(much.done->runs, 1);
 }
 
 TEST_F(CallsSendQueueTest, ACallWithoutANumberWaitsForOne) {
   const Sent initial = Add(unnumbered_, kInitial, "", {.initial = "initial"});
   const Sent message = Add(unnumbered_, kMessage, "message");
-  EXPECT_FALSE(initial.at_once);
+  EXPECT_FALSE(initial.at_once());
   EXPECT_EQ(initial.done->runs, 1) << "it is little";
   EXPECT_EQ(message.done->runs, 0);
   EXPECT_TRUE(queue_->empty());
-  unnumbered_.outgoing.Start(7);
-  queue_->Started(unnumbered_.outgoing);
+  queue_->Start(unnumbered_.outgoing, 7);
   const std::vector<RecordedFrame> frames = Take();
   EXPECT_THAT(frames, ElementsAre(CallOf(7, kInitial, 0), CallOf(7, kMessage, 7)));
   EXPECT_EQ(frames[0].metadata, "initial");
   EXPECT_EQ(message.done->runs, 1);
-  EXPECT_TRUE(Add(unnumbered_, kMessage, "next").at_once);
+  EXPECT_TRUE(Add(unnumbered_, kMessage, "next").at_once());
 }
 
-TEST_F(CallsSendQueueTest, AWholeBatchThatHasWaitedIsOneFrame) {
+// Calls begin in the order of their numbers, however long the queue is.
+TEST_F(CallsSendQueueTest, TheBeginningOfACallGoesWithItsNumberAndTheRestInTurn) {
   const Sent sent = Add(unnumbered_, kInitial | kMessage | kTrailing, "all", {.initial = "i", .trailing = "t"});
-  unnumbered_.outgoing.Start(7);
-  queue_->Started(unnumbered_.outgoing);
-  const std::vector<RecordedFrame> frames = Take();
-  EXPECT_THAT(frames, ElementsAre(CallOf(7, kInitial | kMessage | kTrailing, 3)));
-  EXPECT_EQ(frames[0].metadata, "it");
-  EXPECT_LT(sent.on_end->place, sent.done->place);
+  Add(first_, kMessage, Message(kMaxFragmentBytes));
+  queue_->Start(unnumbered_.outgoing, 7);
+  std::vector<RecordedFrame> frames = Take();
+  EXPECT_THAT(frames, ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(7, kInitial, 0)));
+  EXPECT_EQ(frames[1].metadata, "i");
+  EXPECT_EQ(sent.done->runs, 0);
+  frames = Take();
+  EXPECT_THAT(frames, ElementsAre(CallOf(7, kMessage | kTrailing, 3)));
+  EXPECT_EQ(frames[0].metadata, "t");
   EXPECT_EQ(sent.done->runs, 1);
+  EXPECT_LT(sent.on_end->place, sent.done->place);
 }
 
-TEST_F(CallsSendQueueTest, StartedWithNothingWaitingIsNothing) {
-  queue_->Started(first_.outgoing);
+TEST_F(CallsSendQueueTest, WithNothingWaitingANumberAndAGrantAreNothing) {
+  queue_->Start(unnumbered_.outgoing, 7);
   queue_->Grant(first_.outgoing, 10);
   EXPECT_TRUE(queue_->empty());
   EXPECT_THAT(Take(), IsEmpty());
 }
 
+TEST_F(CallsSendQueueTest, ACallHasEndedOnceItsEndHasAPlace) {
+  EXPECT_FALSE(SendQueue::Ended(first_.outgoing));
+  Add(first_, kTrailing);
+  EXPECT_TRUE(SendQueue::Ended(first_.outgoing));
+  Add(second_, kMessage | kTrailing, Message(kLong));
+  EXPECT_FALSE(SendQueue::Ended(second_.outgoing)) << "it waits";
+  TakeAll();
+  EXPECT_TRUE(SendQueue::Ended(second_.outgoing));
+}
+
 class CallsDroppedTest : public CallsSendQueueTest {
  protected:
-  bool Drop(TestCall& call) {
-    const bool cut = queue_->Drop(call.outgoing, why_);
+  using PeerAwaits = SendQueue::PeerAwaits;
+  PeerAwaits Drop(TestCall& call) {
+    const PeerAwaits awaits = queue_->Drop(call.outgoing, why_);
     Flush();
-    return cut;
+    return awaits;
   }
   const grpc_error_handle why_ = absl::CancelledError("the caller has");
 };
@@ -307,42 +338,51 @@ TEST_F(CallsDroppedTest, ClosuresRunOnceAndNothingMoreIsSent) {
   const Sent small = Add(first_, kMessage, "small");
   const Sent end = Add(first_, kTrailing);
   Take();
-  EXPECT_TRUE(Drop(first_)) << "a message is cut";
-  EXPECT_FALSE(Drop(first_)) << "once";
+  EXPECT_EQ(Drop(first_), PeerAwaits::kEnd) << "a message is cut";
+  Drop(first_);
   for (const Closure* closure : {message.done, small.done, end.done, end.on_end}) {
     EXPECT_EQ(closure->runs, 1);
     EXPECT_EQ(closure->error, why_);
   }
   EXPECT_THAT(TakeAll(), IsEmpty());
   queue_->Grant(first_.outgoing, 1000);
-  queue_->Started(first_.outgoing);
+  EXPECT_THAT(TakeAll(), IsEmpty());
+}
+
+TEST_F(CallsDroppedTest, ABatchThatComesLaterIsLeftAlone) {
+  EXPECT_FALSE(SendQueue::Ended(first_.outgoing));
+  Drop(first_);
+  EXPECT_TRUE(SendQueue::Ended(first_.outgoing));
+  const Sent late = Add(first_, kMessage | kTrailing, "late");
+  EXPECT_EQ(late.added, SendQueue::Added::kDropped);
+  EXPECT_EQ(late.done->runs + late.on_end->runs, 0);
   EXPECT_THAT(TakeAll(), IsEmpty());
 }
 
 TEST_F(CallsDroppedTest, OnlyABegunMessageIsCut) {
   Add(unnumbered_, kMessage | kTrailing, Message(kLong));
-  EXPECT_FALSE(Drop(unnumbered_)) << "it has not begun";
+  EXPECT_EQ(Drop(unnumbered_), PeerAwaits::kNothing) << "it has not begun";
   const Sent sent = Add(first_, kMessage | kTrailing, Message(kTwoFragments));
   for (int fragment = 0; fragment < 2; ++fragment) EXPECT_THAT(Take(), SizeIs(1));
   ASSERT_EQ(sent.on_end->runs, 0);
-  EXPECT_FALSE(Drop(first_)) << "all of it is there, but for the end";
+  EXPECT_EQ(Drop(first_), PeerAwaits::kStatus) << "all of it is there, but for the end";
   EXPECT_EQ(sent.on_end->runs, 1);
   EXPECT_EQ(sent.on_end->error, why_);
 }
 
 TEST_F(CallsDroppedTest, AMessageThatIsAnnouncedIsCut) {
-  Add(first_, kMessage, Message(kWindow));
+  Add(first_, kMessage, Message(kWindow - kCost));
   TakeAll();
-  Add(first_, kMessage, "no window for it");
+  Add(first_, kMessage, "no window for its bytes");
   EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 0)));
-  EXPECT_TRUE(Drop(first_));
+  EXPECT_EQ(Drop(first_), PeerAwaits::kEnd);
 }
 
 TEST_F(CallsDroppedTest, WhatIsDoneIsNotDoneAgain) {
   const Sent held = Add(first_, kMessage, "held", {.may_wait = true});
   const Sent initial = Add(unnumbered_, kInitial, "", {.initial = "initial"});
-  EXPECT_FALSE(Drop(first_));
-  EXPECT_FALSE(Drop(unnumbered_));
+  EXPECT_EQ(Drop(first_), PeerAwaits::kStatus) << "its caller waits for one";
+  EXPECT_EQ(Drop(unnumbered_), PeerAwaits::kNothing);
   EXPECT_EQ(held.done->runs, 1);
   EXPECT_EQ(held.done->error, absl::OkStatus());
   EXPECT_EQ(initial.done->runs, 1);
@@ -350,7 +390,7 @@ TEST_F(CallsDroppedTest, WhatIsDoneIsNotDoneAgain) {
 
 TEST_F(CallsDroppedTest, WhatIsQueuedGoes) {
   Add(first_, kMessage, "queued");
-  EXPECT_FALSE(Drop(first_));
+  EXPECT_EQ(Drop(first_), PeerAwaits::kStatus);
   EXPECT_THAT(TakeAll(), ElementsAre(CallOf(1, kMessage, 6)));
 }
 
