@@ -178,8 +178,9 @@ class Decoder {
   static bool IsNeverNamed(absl::string_view name) {
     return IsOneOf<grpc_core::GrpcMessageMetadata, grpc_core::UserAgentMetadata, grpc_core::GrpcTimeoutMetadata,
                    grpc_core::GrpcStatusMetadata, grpc_core::GrpcPreviousRpcAttemptsMetadata,
-                   grpc_core::GrpcEncodingMetadata, grpc_core::TeMetadata, grpc_core::ContentTypeMetadata,
-                   grpc_core::GrpcInternalEncodingRequest, grpc_core::GrpcLbClientStatsMetadata>(name);
+                   grpc_core::GrpcEncodingMetadata, grpc_core::GrpcAcceptEncodingMetadata, grpc_core::TeMetadata,
+                   grpc_core::ContentTypeMetadata, grpc_core::GrpcInternalEncodingRequest,
+                   grpc_core::GrpcLbClientStatsMetadata>(name);
   }
   template <typename... Traits>
   static bool IsOneOf(absl::string_view name) {

@@ -20,8 +20,19 @@ using testing::ElementsAre;
 using testing::Pair;
 
 // The format's own numbers: a peer of another version has the same.
-enum class Entry : uint8_t { kNamed, kPath, kAuthority, kMessage, kUserAgent, kTimeout, kStatus, kAttempts, kEncoding };
-constexpr int kEntries = 9;
+enum class Entry : uint8_t {
+  kNamed,
+  kPath,
+  kAuthority,
+  kMessage,
+  kUserAgent,
+  kTimeout,
+  kStatus,
+  kAttempts,
+  kEncoding,
+  kAcceptEncoding
+};
+constexpr int kEntries = 10;
 
 Slice Text(absl::string_view text) { return Slice::FromCopiedBuffer(text.data(), text.size()); }
 
@@ -190,6 +201,15 @@ TEST_F(CallsMetadataTest, EveryEncodingComesBackAndNoOtherIsTaken) {
   EXPECT_FALSE(IsMetadata(NumberEntry(Entry::kEncoding, UINT32_MAX)));
 }
 
+TEST_F(CallsMetadataTest, EverySetOfAcceptedEncodingsComesBackWithoutOnesThatGrpcDoesNotKnow) {
+  constexpr uint32_t kKnown = (1U << GRPC_COMPRESS_ALGORITHMS_COUNT) - 1;
+  for (const uint32_t set : {0U, 1U, 3U, 5U, kKnown, kKnown + 1, UINT32_MAX}) {
+    Metadata metadata = NewMetadata();
+    ASSERT_TRUE(Decode(NumberEntry(Entry::kAcceptEncoding, set), metadata));
+    EXPECT_EQ(Encoded(metadata), NumberEntry(Entry::kAcceptEncoding, set & kKnown));
+  }
+}
+
 TEST_F(CallsMetadataTest, ADeadlineThatHasPassedIsNow) {
   for (const Timestamp deadline : {Timestamp::Now() - Duration::Seconds(1), Timestamp::InfPast()}) {
     Metadata sent = NewMetadata();
@@ -256,6 +276,7 @@ TEST_F(CallsMetadataTest, WhatHasAnEntryOfItsOwnDoesNotComeByName) {
   EXPECT_FALSE(IsMetadata(NamedEntry("grpc-status", "77")));
   EXPECT_FALSE(IsMetadata(NamedEntry("grpc-previous-rpc-attempts", "1")));
   EXPECT_FALSE(IsMetadata(NamedEntry("grpc-encoding", "gzip")));
+  EXPECT_FALSE(IsMetadata(NamedEntry("grpc-accept-encoding", "gzip")));
 }
 
 // gRPC aborts when it has to write the last of these.
