@@ -66,7 +66,8 @@ class Connector {
     virtual Outcome Complete(absl::string_view answer) = 0;
   };
   virtual ~Connector() = default;
-  // FallbackError when no fabric may lead along this route. `features`: what the adapter could do on the stream, as bits.
+  // FallbackError when no fabric may lead along this route. `features`: what the adapter could do on the stream, as
+  // bits.
   virtual absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route, uint8_t features = 0) = 0;
 };
 

@@ -57,7 +57,7 @@ struct Yes {
   ProcessId process = {};
   uint64_t link = 0;
   bool is_new = false;
-  NewLink new_link;  // when is_new
+  NewLink new_link;      // when is_new
   uint8_t features = 0;  // of the offered ones, those that are used from now on
 };
 
