@@ -29,6 +29,10 @@ function(skein_library name)
   target_precompile_headers(${name} REUSE_FROM skein_precompiled)
 endfunction()
 
+# What `ctest --label-exclude process` runs; the rest of the build is for tests of whole processes, and for people. It has
+# every skein_test: ctest takes one that is not built for one that fails, whatever its labels.
+add_custom_target(quick_tests)
+
 if(SKEIN_SANITIZE)
   add_library(skein_sanitizer_defaults OBJECT ${CMAKE_CURRENT_LIST_DIR}/sanitizer_defaults.cc)
 endif()
@@ -50,6 +54,7 @@ function(skein_test name)
     set(ARG_TIMEOUT ${skein_timeout})
   endif()
   add_executable(${name} ${ARG_SOURCES})
+  add_dependencies(quick_tests ${name})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main
                         $<TARGET_NAME_IF_EXISTS:skein_sanitizer_defaults>)
   if(ARG_OPTIMIZED)

@@ -5,16 +5,20 @@ PRESETS=(dev release asan tsan fuzz)
 
 is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
 
-# build_preset PRESET [TARGET...]
+# build_preset PRESET [TARGET...]. A new dev folder compiles several files of a test as one: most want to see the tests
+# run, and edit none. UNITY_TESTS=OFF, or ON, changes that for as long as the folder is there.
 build_preset() {
-  local preset=$1
+  local preset=$1 options=()
   shift
+  if [[ $preset == dev && (-n ${UNITY_TESTS:-} || ! -f $BUILD/dev/CMakeCache.txt) ]]; then
+    options=("-DSKEIN_UNITY_TESTS=${UNITY_TESTS:-ON}")
+  fi
   if [[ $preset == tsan ]]; then
     build_tsan_abseil || return
   fi
   # Configuring is always repeated: it costs a second, and folders may have come or gone.
   quietly "configure $preset" "$BUILD/logs/configure-$preset.log" \
-    cmake --preset "$preset" -S "$ROOT" || return
+    cmake --preset "$preset" -S "$ROOT" "${options[@]}" || return
   quietly "build $preset${*:+ ($*)}" "$BUILD/logs/build-$preset.log" ninja -C "$BUILD/$preset" "$@"
 }
 

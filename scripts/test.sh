@@ -10,9 +10,9 @@ run_ctest() {
     --output-junit "$(mktemp "$BUILD/logs/tests-$preset-XXXX.xml")" "$@" </dev/null
 }
 
-# The default: everything quick, in one build. Tests of whole processes carry the label "process".
+# The default: everything quick, in one build of what that needs. Tests of whole processes carry the label "process".
 test_quick() {
-  build_preset dev || die "the build failed"
+  build_preset dev quick_tests || die "the build failed"
   run_ctest dev --label-exclude process
 }
 
@@ -216,9 +216,9 @@ test_vm() {
   run_guests "$@"
 }
 
-# Of all folders.
+# Of all folders, each file by itself.
 test_tidy() {
-  build_preset dev || die "the build failed"
+  UNITY_TESTS=OFF build_preset dev || die "the build failed"
   quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" python3 "$ROOT/scripts/tidy.py" "$BUILD/dev"
 }
 
