@@ -245,9 +245,11 @@ void Call::Decode(const grpc_core::Slice& bytes, grpc_metadata_batch& to, const 
 uint32_t Call::WindowToGive() {
   if (has_trailing_ || failed()) return 0;
   // Who waits for a message takes whatever arrives of it.
-  const int64_t taken = asked_message_.ready != nullptr ? received_ : consumed_;
-  const int64_t more = taken + kInitialWindow - granted_;
-  if (more < kInitialWindow / 4) return 0;
+  const bool waits = asked_message_.ready != nullptr;
+  const int64_t window = waits ? kReadingWindow : kInitialWindow;
+  const int64_t more = (waits ? received_ : consumed_) + window - granted_;
+  // In pieces worth a frame; and a message that has come whole needs no more.
+  if (more < window / 4 || (waits && missing_ == 0 && granted_ - received_ >= kInitialWindow / 2)) return 0;
   granted_ += more;
   return static_cast<uint32_t>(more);
 }

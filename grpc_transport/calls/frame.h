@@ -56,6 +56,8 @@ inline constexpr size_t kMaxMetadataBytes = size_t{1} << 24;
 inline constexpr size_t kMaxUserAgentBytes = size_t{16} << 10;
 // What a call's sender may send of its messages before the receiver has said anything.
 inline constexpr int64_t kInitialWindow = int64_t{256} << 10;
+// And what it may send ahead of a receiver whose program waits for a message: each grant costs a wake-up.
+inline constexpr int64_t kReadingWindow = int64_t{1} << 20;
 // Of the window, for each message besides its bytes: what it takes to keep one, so that empty ones are bounded, too.
 inline constexpr int64_t kMessageCost = 128;
 

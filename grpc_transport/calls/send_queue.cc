@@ -158,7 +158,7 @@ void SendQueue::AddHttp2(grpc_slice_buffer& bytes) {
 }
 
 void SendQueue::Take(grpc_core::SliceBuffer& to) {
-  while (queue_.Length() < kQueueBytes && !ready_.empty()) {
+  while (queue_.Length() < kWriteBytes && !ready_.empty()) {
     Outgoing* const call = ready_.front();
     ready_.pop_front();
     call->listed_ = false;

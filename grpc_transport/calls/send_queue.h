@@ -92,6 +92,8 @@ class SendQueue {
  private:
   // More makes the next small message wait for longer; less makes more writes.
   static constexpr size_t kQueueBytes = kMaxFragmentBytes;
+  // A write costs the peer a wake-up: of long messages, one takes several fragments.
+  static constexpr size_t kWriteBytes = 4 * kMaxFragmentBytes;
 
   void Wait(Outgoing& call, Batch& batch, grpc_closure* done);
   void Announce(Outgoing& call);

@@ -93,15 +93,11 @@ TEST_F(CallsSendQueueTest, LongMessagesGoInFragments) {
   const Sent sent = Add(first_, kInitial | kMessage, message, {.initial = "initial"});
   EXPECT_FALSE(sent.at_once());
   EXPECT_EQ(sent.done->runs, 0);
-  std::vector<RecordedFrame> frames = Take();
-  EXPECT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes)));
+  const std::vector<RecordedFrame> frames = Take();
+  ASSERT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes), MoreOf(1, kMaxFragmentBytes),
+                                  MoreOf(1, kMaxFragmentBytes / 2)));
   EXPECT_EQ(frames[0].header.number, kLong);
   EXPECT_EQ(frames[0].metadata, "initial");
-  frames.push_back(Take().at(0));
-  EXPECT_THAT(frames.back(), MoreOf(1, kMaxFragmentBytes));
-  EXPECT_EQ(sent.done->runs, 0) << "its end has no place yet";
-  frames.push_back(Take().at(0));
-  EXPECT_THAT(frames.back(), MoreOf(1, kMaxFragmentBytes / 2));
   EXPECT_EQ(sent.done->runs, 1);
   EXPECT_EQ(sent.done->error, absl::OkStatus());
   EXPECT_TRUE(MessageOf(1, frames) == message);
@@ -176,16 +172,15 @@ TEST_F(CallsSendQueueTest, LongMessagesTakeTurns) {
   EXPECT_TRUE(MessageOf(3, frames) == Message(kLong, 2));
 }
 
-// Of the long ones no more than one fragment goes first.
+// Of the long ones no more than one write's fragments go first.
 TEST_F(CallsSendQueueTest, ASmallMessageGoesBetweenTheFragmentsOfLongOnes) {
   Add(first_, kMessage, Message(kLong));
   Add(second_, kMessage, Message(kLong));
-  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(3, kMessage, kMaxFragmentBytes),
+                                  MoreOf(1, kMaxFragmentBytes), MoreOf(3, kMaxFragmentBytes)));
   EXPECT_TRUE(Add(third_, kInitial | kMessage | kTrailing, "small").at_once());
-  EXPECT_THAT(Take(),
-              ElementsAre(CallOf(5, kInitial | kMessage | kTrailing, 5), CallOf(3, kMessage, kMaxFragmentBytes)));
-  EXPECT_TRUE(Add(third_, kMessage, "small").at_once());
-  EXPECT_THAT(Take(), ElementsAre(CallOf(5, kMessage, 5), MoreOf(1, kMaxFragmentBytes)));
+  EXPECT_THAT(Take(), ElementsAre(CallOf(5, kInitial | kMessage | kTrailing, 5), MoreOf(1, kMaxFragmentBytes / 2),
+                                  MoreOf(3, kMaxFragmentBytes / 2)));
 }
 
 // A queue that is long already takes nobody's bytes: who fills it faster than the connection takes them waits in turn.
@@ -195,9 +190,9 @@ TEST_F(CallsSendQueueTest, AFullQueueTakesNothingAtOnce) {
   EXPECT_FALSE(waiting.at_once());
   const Sent other = Add(second_, kMessage | kTrailing, "other");
   EXPECT_FALSE(other.at_once());
-  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes)));
   EXPECT_EQ(waiting.done->runs + other.done->runs, 0);
-  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, 4), CallOf(3, kMessage | kTrailing, 5)));
+  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(1, kMessage, 4),
+                                  CallOf(3, kMessage | kTrailing, 5)));
   EXPECT_EQ(waiting.done->runs, 1);
   EXPECT_EQ(other.done->runs, 1);
   EXPECT_EQ(other.on_end->runs, 1);
@@ -218,13 +213,11 @@ TEST_F(CallsSendQueueTest, BatchesOfOneCallKeepTheirOrderBehindALongMessage) {
 TEST_F(CallsSendQueueTest, TheEndTrailsALongMessage) {
   const Sent sent =
       Add(first_, kInitial | kMessage | kTrailing, Message(kTwoFragments), {.initial = "i", .trailing = "trailing"});
-  EXPECT_THAT(Take(), ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes)));
-  EXPECT_THAT(Take(), ElementsAre(MoreOf(1, kMaxFragmentBytes)));
-  EXPECT_EQ(sent.done->runs, 0) << "never before the batch's other parts have a place";
-  EXPECT_EQ(sent.on_end->runs, 0);
-  const std::vector<RecordedFrame> end = Take();
-  EXPECT_THAT(end, ElementsAre(CallOf(1, kTrailing, 0)));
-  EXPECT_EQ(end[0].metadata, "trailing");
+  EXPECT_EQ(sent.done->runs + sent.on_end->runs, 0);
+  const std::vector<RecordedFrame> frames = Take();
+  ASSERT_THAT(frames, ElementsAre(CallOf(1, kInitial | kMessage, kMaxFragmentBytes), MoreOf(1, kMaxFragmentBytes),
+                                  CallOf(1, kTrailing, 0)));
+  EXPECT_EQ(frames[2].metadata, "trailing");
   EXPECT_EQ(sent.done->runs, 1);
   EXPECT_EQ(sent.on_end->runs, 1);
 }
@@ -294,13 +287,11 @@ TEST_F(CallsSendQueueTest, TheBeginningOfACallGoesWithItsNumberAndTheRestInTurn)
   const Sent sent = Add(unnumbered_, kInitial | kMessage | kTrailing, "all", {.initial = "i", .trailing = "t"});
   Add(first_, kMessage, Message(kMaxFragmentBytes));
   queue_->Start(unnumbered_.outgoing, 7);
-  std::vector<RecordedFrame> frames = Take();
-  EXPECT_THAT(frames, ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(7, kInitial, 0)));
+  const std::vector<RecordedFrame> frames = Take();
+  ASSERT_THAT(frames, ElementsAre(CallOf(1, kMessage, kMaxFragmentBytes), CallOf(7, kInitial, 0),
+                                  CallOf(7, kMessage | kTrailing, 3)));
   EXPECT_EQ(frames[1].metadata, "i");
-  EXPECT_EQ(sent.done->runs, 0);
-  frames = Take();
-  EXPECT_THAT(frames, ElementsAre(CallOf(7, kMessage | kTrailing, 3)));
-  EXPECT_EQ(frames[0].metadata, "t");
+  EXPECT_EQ(frames[2].metadata, "t");
   EXPECT_EQ(sent.done->runs, 1);
   EXPECT_LT(sent.on_end->place, sent.done->place);
 }
@@ -334,10 +325,10 @@ class CallsDroppedTest : public CallsSendQueueTest {
 };
 
 TEST_F(CallsDroppedTest, ClosuresRunOnceAndNothingMoreIsSent) {
-  const Sent message = Add(first_, kMessage, Message(kLong));
+  const Sent message = Add(first_, kMessage, Message(kWindow + 1000));
   const Sent small = Add(first_, kMessage, "small");
   const Sent end = Add(first_, kTrailing);
-  Take();
+  TakeAll();
   EXPECT_EQ(Drop(first_), PeerAwaits::kEnd) << "a message is cut";
   Drop(first_);
   for (const Closure* closure : {message.done, small.done, end.done, end.on_end}) {
@@ -362,8 +353,9 @@ TEST_F(CallsDroppedTest, ABatchThatComesLaterIsLeftAlone) {
 TEST_F(CallsDroppedTest, OnlyABegunMessageIsCut) {
   Add(unnumbered_, kMessage | kTrailing, Message(kLong));
   EXPECT_EQ(Drop(unnumbered_), PeerAwaits::kNothing) << "it has not begun";
+  Add(second_, kMessage, Message(kTwoFragments));
   const Sent sent = Add(first_, kMessage | kTrailing, Message(kTwoFragments));
-  for (int fragment = 0; fragment < 2; ++fragment) EXPECT_THAT(Take(), SizeIs(1));
+  EXPECT_THAT(Take(), SizeIs(4)) << "as much as a write takes";
   ASSERT_EQ(sent.on_end->runs, 0);
   EXPECT_EQ(Drop(first_), PeerAwaits::kStatus) << "all of it is there, but for the end";
   EXPECT_EQ(sent.on_end->runs, 1);
@@ -400,7 +392,7 @@ TEST_F(CallsDroppedTest, OtherCallsGoOn) {
   std::vector<RecordedFrame> frames = Take();
   Drop(first_);
   for (RecordedFrame& frame : TakeAll()) frames.push_back(std::move(frame));
-  EXPECT_TRUE(MessageOf(1, frames) == Message(kLong, 1).substr(0, kMaxFragmentBytes));
+  EXPECT_TRUE(MessageOf(1, frames) == Message(kLong, 1).substr(0, kTwoFragments));
   EXPECT_TRUE(MessageOf(3, frames) == Message(kLong, 2));
   EXPECT_EQ(other.done->error, absl::OkStatus());
   EXPECT_EQ(other.done->runs, 1);
