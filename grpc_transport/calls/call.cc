@@ -180,7 +180,7 @@ void Call::HandOut(const Peer& peer) {
 void Call::HandOutInitial(const Peer& peer) {
   if (asked_initial_.ready == nullptr || !(has_initial_ || has_trailing_ || failed())) return;
   if (has_initial_) Decode(initial_, *asked_initial_.to, peer, "initial");
-  if (peer.agent.size() > 0) asked_initial_.to->Set(grpc_core::UserAgentMetadata(), peer.agent.Ref());
+  if (!peer.agent.empty()) asked_initial_.to->Set(grpc_core::UserAgentMetadata(), peer.agent.Ref());
   if (!has_initial_ && asked_initial_.trailing_available != nullptr) *asked_initial_.trailing_available = true;
   asked_initial_.to->Set(grpc_core::PeerString(), peer.name);
   initial_handed_out_ = true;
@@ -231,7 +231,7 @@ void Call::SetStatusOfError(grpc_metadata_batch& metadata) const {
 }
 
 void Call::Decode(const grpc_core::Slice& bytes, grpc_metadata_batch& to, const Peer& peer, absl::string_view kind) {
-  if (bytes.size() == 0) return;
+  if (bytes.empty()) return;
   if (!DecodeMetadata(bytes.c_slice(), to)) {
     error_ = WithStatus(GRPC_ERROR_CREATE("skein: the peer's metadata is malformed"), GRPC_STATUS_INTERNAL);
   } else if (bytes.size() > peer.max_metadata / kMostGrowth && to.TransportSize() > peer.max_metadata) {

@@ -74,7 +74,7 @@ absl::Status FrameReader::EndFrame(Sink& sink) {
   header_bytes_ = 0;
   if (header_.kind == FrameKind::kHttp2) return absl::OkStatus();
   const Slice metadata = TakeMetadata();
-  const absl::Status status = sink.OnFrame(header_, metadata, body_);
+  absl::Status status = sink.OnFrame(header_, metadata, body_);
   body_.Clear();
   return status;
 }

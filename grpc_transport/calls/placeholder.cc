@@ -19,8 +19,9 @@ struct Placeholder::Stream {
     // As grpc_chttp2_parsing_accept_stream does for streams of a peer.
     grpc_chttp2_stream* accepted = nullptr;
     transport->accepting_stream = &accepted;
-    new (&memory)
-        grpc_chttp2_stream(transport, &refs, reinterpret_cast<const void*>(uintptr_t{NumberAt(*t)}), arena.get());
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): gRPC hands a stream's number over as a pointer.
+    const auto* const number = reinterpret_cast<const void*>(uintptr_t{NumberAt(*t)});
+    new (&memory) grpc_chttp2_stream(transport, &refs, number, arena.get());
     transport->accepting_stream = nullptr;
     transport->last_new_stream_id = kHighest;
     grpc_stream_ref(&refs, "skein closed");
