@@ -18,6 +18,11 @@ inline grpc_error_handle Unavailable(absl::string_view message) {
   return WithStatus(GRPC_ERROR_CREATE(message), GRPC_STATUS_UNAVAILABLE);
 }
 
+// `error`, with UNAVAILABLE if no status is to be found in it.
+inline grpc_error_handle OrUnavailable(const grpc_error_handle& error) {
+  return grpc_error_has_clear_grpc_status(error) ? error : WithStatus(error, GRPC_STATUS_UNAVAILABLE);
+}
+
 // By a handshaker that fails: nothing is left of the connection, nor of what was read.
 inline void Abandon(grpc_core::HandshakerArgs& args, const grpc_error_handle& why) {
   if (args.endpoint != nullptr) {

@@ -1,6 +1,7 @@
 #include "grpc_transport/calls/batch.h"
 
 #include "absl/strings/str_cat.h"
+#include "grpc_transport/errors.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -49,20 +50,19 @@ void PutInto(Batch& batch, const grpc_transport_stream_op_batch& op, bool is_ser
 }
 
 grpc_error_handle CheckSize(const Batch& batch, const grpc_transport_stream_op_batch& op, uint32_t peer_max_metadata) {
-  const auto too_long = [peer_max_metadata](uint32_t bytes, const grpc_metadata_batch& metadata) {
-    return bytes > peer_max_metadata / 16 && metadata.TransportSize() > peer_max_metadata;
-  };
   absl::string_view kind;
-  if (op.send_initial_metadata && too_long(batch.initial, *op.payload->send_initial_metadata.send_initial_metadata)) {
+  if (op.send_initial_metadata &&
+      IsLongerThan(peer_max_metadata, *op.payload->send_initial_metadata.send_initial_metadata, batch.initial)) {
     kind = "initial";
   } else if (op.send_trailing_metadata &&
-             too_long(batch.trailing, *op.payload->send_trailing_metadata.send_trailing_metadata)) {
+             IsLongerThan(peer_max_metadata, *op.payload->send_trailing_metadata.send_trailing_metadata,
+                          batch.trailing)) {
     kind = "trailing";
   } else {
     return absl::OkStatus();
   }
-  return grpc_error_set_int(GRPC_ERROR_CREATE(absl::StrCat("to-be-sent ", kind, " metadata size exceeds peer limit")),
-                            grpc_core::StatusIntProperty::kRpcStatus, GRPC_STATUS_RESOURCE_EXHAUSTED);
+  return WithStatus(GRPC_ERROR_CREATE(absl::StrCat("to-be-sent ", kind, " metadata size exceeds peer limit")),
+                    GRPC_STATUS_RESOURCE_EXHAUSTED);
 }
 
 grpc_error_handle NotSent(grpc_transport_stream_op_batch& op, const grpc_error_handle& why) {

@@ -1,4 +1,4 @@
-// What one of gRPC's batches has a call send, as a frame needs it.
+// The sending part of one of gRPC's batches, as a frame needs it.
 #ifndef SKEIN_GRPC_TRANSPORT_CALLS_BATCH_H_
 #define SKEIN_GRPC_TRANSPORT_CALLS_BATCH_H_
 

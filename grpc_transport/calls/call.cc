@@ -14,10 +14,6 @@ grpc_error_handle TooLong(absl::string_view kind) {
                     GRPC_STATUS_RESOURCE_EXHAUSTED);
 }
 
-// An entry of metadata takes at least 5 bytes in a frame, and with the name that is left out 68 at most as HTTP/2
-// counts. So the exact size of short metadata need not be known.
-constexpr size_t kMostGrowth = 14;
-
 }  // namespace
 
 Call::~Call() {
@@ -125,7 +121,6 @@ Call::After Call::Arrived(const FrameHeader& header, const grpc_core::Slice& met
   if ((header.flags & kMessage) != 0 || header.kind == FrameKind::kMore) TakeMessage(header, message);
   if ((header.flags & kTrailing) != 0) {
     has_trailing_ = true;
-    trailers_only_ = !has_initial_;
     trailing_ =
         grpc_core::Slice(grpc_slice_sub(metadata.c_slice(), header.initial, size_t{header.initial} + header.trailing));
     after.over = peer.is_server;
@@ -234,7 +229,7 @@ void Call::Decode(const grpc_core::Slice& bytes, grpc_metadata_batch& to, const 
   if (bytes.empty()) return;
   if (!DecodeMetadata(bytes.c_slice(), to)) {
     error_ = WithStatus(GRPC_ERROR_CREATE("skein: the peer's metadata is malformed"), GRPC_STATUS_INTERNAL);
-  } else if (bytes.size() > peer.max_metadata / kMostGrowth && to.TransportSize() > peer.max_metadata) {
+  } else if (IsLongerThan(peer.max_metadata, to, bytes.size())) {
     error_ = TooLong(kind);
   } else {
     return;

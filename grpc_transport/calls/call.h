@@ -1,5 +1,5 @@
-// One call over a CallTransport: gRPC's stream. What has arrived waits here until gRPC asks for it, and the other way
-// round.
+// One call over a CallTransport: gRPC's stream. The call keeps what has arrived until gRPC asks for it, and what gRPC
+// asks for until it arrives.
 //
 //   What the peer sends:   nothing --initial--> initial --trailing--> all
 //   What this end sends:   nothing --initial--> initial --trailing--> all
@@ -52,7 +52,7 @@ class Call {
   bool BeginSend(const grpc_transport_stream_op_batch& op, const Batch& batch, const Peer& peer)
       ABSL_LOCKS_EXCLUDED(mu_);
 
-  // What the transport has to do once a call has changed.
+  // The transport's part once a call has changed.
   struct After {
     absl::Status breach;     // of the peer: the connection is to end
     bool over = false;       // nothing more is to arrive
@@ -128,7 +128,6 @@ class Call {
   bool sent_all_ ABSL_GUARDED_BY(mu_) = false;  // and it has left
   bool has_initial_ ABSL_GUARDED_BY(mu_) = false;
   bool has_trailing_ ABSL_GUARDED_BY(mu_) = false;
-  bool trailers_only_ ABSL_GUARDED_BY(mu_) = false;
   bool initial_handed_out_ ABSL_GUARDED_BY(mu_) = false;
   grpc_error_handle error_ ABSL_GUARDED_BY(mu_);
   std::optional<NetworkState> network_state_ ABSL_GUARDED_BY(mu_);

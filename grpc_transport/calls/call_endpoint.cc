@@ -9,7 +9,7 @@
 namespace skein::grpc_transport {
 namespace {
 
-// chttp2 reads nearly always. What a peer sends while it does not is little.
+// chttp2 reads nearly always. A peer sends little while it does not.
 constexpr size_t kMaxUnreadHttp2Bytes = size_t{1} << 20;
 
 }  // namespace
@@ -170,7 +170,7 @@ void CallEndpoint::AddFrame(const FrameHeader& header, absl::string_view body) {
   if (!ended_) queue_.AddFrame(header, body);
 }
 
-// One write is out at a time. Whoever finds one out leaves what is queued to its end.
+// One write is out at a time. A thread that finds one out leaves the queue to that write's end.
 void CallEndpoint::Flush() {
   grpc_error_handle end;
   {

@@ -119,7 +119,7 @@ void CallTransport::PerformStreamOp(::grpc_transport* transport, grpc_stream* st
     self.Do(call, call.Receive(*op, self.peer()));
   }
   if (op->cancel_stream) {
-    self.Cancel(call, op->payload->cancel_stream.cancel_error);
+    self.Do(call, call.Fail(op->payload->cancel_stream.cancel_error, self.peer()));
   } else if (op->send_initial_metadata || op->send_message || op->send_trailing_metadata) {
     return self.Send(call, *op);
   }
@@ -204,9 +204,7 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
     if (ends) call.Unref();
     if (added.ok()) return done(NotSent(op, GRPC_ERROR_CREATE("the call has ended meanwhile")));
     const auto state = begins ? std::optional(grpc_core::GrpcStreamNetworkState::kNotSentOnWire) : std::nullopt;
-    const grpc_error_handle why = grpc_error_has_clear_grpc_status(added.status())
-                                      ? added.status()
-                                      : WithStatus(added.status(), GRPC_STATUS_UNAVAILABLE);
+    const grpc_error_handle why = OrUnavailable(added.status());
     Do(call, call.Fail(why, peer(), state));
     return done(NotSent(op, why));
   }
@@ -256,8 +254,6 @@ void CallTransport::OnSentAll(void* arg, grpc_error_handle error) {
   if (error.ok()) call.transport().Sent(call);
   call.Unref();
 }
-
-void CallTransport::Cancel(Call& call, const grpc_error_handle& why) { Do(call, call.Fail(why, peer())); }
 
 // ---- The calls under way ----
 
@@ -336,8 +332,7 @@ void CallTransport::GiveUpACall() {
 }
 
 void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
-  const grpc_error_handle error =
-      grpc_error_has_clear_grpc_status(why) ? why : WithStatus(why, GRPC_STATUS_UNAVAILABLE);
+  const grpc_error_handle error = OrUnavailable(why);
   Drain(error);
   std::vector<std::pair<Call*, bool>> calls;  // and whether the server has seen it
   {
@@ -357,10 +352,7 @@ void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
   }
   for (const auto& [call, seen] : calls) {
     const auto state = seen ? std::nullopt : std::optional(grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
-    Call::After after = call->Fail(error, peer(), state);
-    after.tell = false;
-    after.over = true;
-    Do(*call, after);
+    Do(*call, EndedByPeer(call->Fail(error, peer(), state)));
     call->Unref();
   }
 }

@@ -71,7 +71,6 @@ class CallTransport final : public CallSink {
   grpc_error_handle Admit(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveNumber(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SayHello() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Cancel(Call& call, const grpc_error_handle& why);
 
   // Receiving.
   Call* Find(uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);  // with a reference
@@ -83,6 +82,8 @@ class CallTransport final : public CallSink {
                          grpc_core::SliceBuffer& message);
   void Do(Call& call, const Call::After& after);
   void Tell(Call& call, const Call::After& after);
+  // Of a call of which the peer knows, or cannot be told, that it is over.
+  static Call::After EndedByPeer(Call::After after);
   static grpc_error_handle ErrorOfEnd(uint32_t status);
 
   // The calls under way.

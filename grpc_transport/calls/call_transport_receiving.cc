@@ -65,10 +65,9 @@ absl::StatusOr<Call*> CallTransport::Accept(const FrameHeader& header) {
     refused.call = header.call;
     endpoint_->AddFrame(refused);
     endpoint_->Flush();
-  } else if (channelz_ != nullptr) {
-    channelz_->RecordStreamStartedFromRemote();
+    return nullptr;
   }
-  if (accepted.call == nullptr) return nullptr;
+  if (channelz_ != nullptr) channelz_->RecordStreamStartedFromRemote();
   grpc_error_handle ended;
   {
     MutexLock lock(&mu_);
@@ -100,16 +99,12 @@ absl::Status CallTransport::OnFrameOf(Call& call, const FrameHeader& header, con
       endpoint_->Flush();
       return absl::OkStatus();
     case FrameKind::kEnd:
-      after = call.Fail(ErrorOfEnd(header.number), peer());
-      after.tell = false;
-      after.over = true;
+      after = EndedByPeer(call.Fail(ErrorOfEnd(header.number), peer()));
       break;
     case FrameKind::kRefused:
       if (!is_client_) return absl::InvalidArgumentError("a refusal by a client");
-      after = call.Fail(Unavailable("the server has not looked at the call"), peer(),
-                        grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
-      after.tell = false;
-      after.over = true;
+      after = EndedByPeer(call.Fail(Unavailable("the server has not looked at the call"), peer(),
+                                    grpc_core::GrpcStreamNetworkState::kNotSeenByServer));
       break;
     default:
       if (channelz_ != nullptr && header.kind == FrameKind::kCall && (header.flags & kMessage) != 0) {
@@ -119,6 +114,12 @@ absl::Status CallTransport::OnFrameOf(Call& call, const FrameHeader& header, con
   }
   Do(call, after);
   return after.breach;
+}
+
+Call::After CallTransport::EndedByPeer(Call::After after) {
+  after.tell = false;
+  after.over = true;
+  return after;
 }
 
 grpc_error_handle CallTransport::ErrorOfEnd(uint32_t status) {

@@ -210,6 +210,13 @@ void EncodeMetadata(const grpc_metadata_batch& metadata, BytesBuilder& to) {
   metadata.Encode(&encoder);
 }
 
+// An entry takes at least 5 bytes in a frame, and with the name that is left out 68 at most as HTTP/2 counts. So the
+// exact size of short metadata need not be known.
+bool IsLongerThan(size_t limit, const grpc_metadata_batch& metadata, size_t bytes) {
+  constexpr size_t kMostGrowth = 14;
+  return bytes > limit / kMostGrowth && metadata.TransportSize() > limit;
+}
+
 bool DecodeMetadata(const grpc_slice& bytes, grpc_metadata_batch& metadata) { return Decoder(bytes, metadata).Run(); }
 
 }  // namespace skein::grpc_transport

@@ -56,6 +56,9 @@ class BytesBuilder {
 
 void EncodeMetadata(const grpc_metadata_batch& metadata, BytesBuilder& to);
 
+// Whether `metadata`, which takes `bytes` in a frame, is longer than `limit` as HTTP/2 counts.
+bool IsLongerThan(size_t limit, const grpc_metadata_batch& metadata, size_t bytes);
+
 // Into `metadata`, whose slices share `bytes`. False: these bytes are no metadata; some of it may be in `metadata`.
 bool DecodeMetadata(const grpc_slice& bytes, grpc_metadata_batch& metadata);
 

@@ -19,6 +19,13 @@ constexpr int64_t kMostWindow = UINT32_MAX;
 
 size_t MessageBytes(const Batch& batch) { return batch.message == nullptr ? 0 : batch.message->length; }
 
+// References: the slices stay gRPC's as well.
+void AppendMessage(const Batch& batch, grpc_core::SliceBuffer& to) {
+  for (size_t i = 0; batch.message != nullptr && i < batch.message->count; ++i) {
+    to.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
+  }
+}
+
 }  // namespace
 
 SendQueue::~SendQueue() {
@@ -44,9 +51,7 @@ SendQueue::Added SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done
   header.length = static_cast<uint32_t>(batch.initial + batch.trailing + message);
   std::memcpy(batch.head.data(), &header, sizeof(header));
   queue_.AppendIndexed(Slice(batch.head.ToSlice()));
-  for (size_t i = 0; message > 0 && i < batch.message->count; ++i) {
-    queue_.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
-  }
+  AppendMessage(batch, queue_);
   call.window_ -= WindowTaken(header);
   call.announced_ = true;
   call.ended_ = (batch.flags & kTrailing) != 0;
@@ -61,9 +66,7 @@ void SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
   const char* const metadata = batch.head.data() + kFrameHeaderBytes;
   waiting.initial = Slice::FromCopiedBuffer(metadata, batch.initial);
   waiting.trailing = Slice::FromCopiedBuffer(metadata + batch.initial, batch.trailing);
-  for (size_t i = 0; batch.message != nullptr && i < batch.message->count; ++i) {
-    waiting.message.AppendIndexed(Slice(grpc_core::CSliceRef(batch.message->slices[i])));
-  }
+  AppendMessage(batch, waiting.message);
   waiting.message_bytes = static_cast<uint32_t>(MessageBytes(batch));
   if (batch.on_end != nullptr) call.on_end_ = batch.on_end;
   // Initial metadata alone is done: it is little. So is what gRPC wants kept until more follows, while that is little.
@@ -195,8 +198,7 @@ void SendQueue::SendOne(Outgoing& call) {
   // The end of a long message and what follows it are two frames.
   const bool trailing_left = header.kind == FrameKind::kMore && (batch.flags & kTrailing) != 0;
   batch.begun = true;
-  if (!whole) return;
-  if (trailing_left) return;
+  if (!whole || trailing_left) return;
   // The end first: gRPC gives up a call that is done and has not ended.
   if ((batch.flags & kTrailing) != 0) {
     call.ended_ = true;
