@@ -7,7 +7,9 @@
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
 #include "core/progress/pace.h"
+#include "core/progress/processors.h"
 #include "core/progress/spin.h"
+#include "core/progress/turn.h"
 #include "grpc_transport/grpc_internal.h"
 
 namespace skein::grpc_transport {
@@ -22,10 +24,29 @@ BusySet* busy_set = nullptr;
 // Of all pollsets: a blocking call has one of its own, which lives no longer.
 progress::SpinBudget* spin_budget = nullptr;
 
-// Threads that wait, spinning or not. So many of them for each processor spin, and yield; what they wait for comes by
-// one connection, and of more than these most would look in vain. Relaxed: a hint.
-std::atomic<int> waiters{0};
-constexpr int kPerProcessor = 4;
+// A thread that waits, spinning or not.
+class Waiting {
+ public:
+  Waiting() { threads_.fetch_add(1, std::memory_order_relaxed); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { threads_.fetch_sub(1, std::memory_order_relaxed); }
+
+  // What counts as spinners, for BeginSpin: so many threads for each processor spin, and yield. What they wait for
+  // comes by one connection, and of more than these most would look in vain.
+  static int Spinners() { return (threads_.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor; }
+
+ private:
+  static constexpr int kPerProcessor = 4;
+  static inline std::atomic<int> threads_{0};  // relaxed: a hint
+};
+
+// Before a wait: other threads may be ready.
+void LetOthersRun() {
+  const int spinners = Waiting::Spinners();
+  const bool crowd = spinners > 1 && spinners > progress::Processors();
+  if (progress::TurnIsOver(crowd)) progress::Yield();
+}
 
 // Who has given its processor up for that long looks once more, and sleeps: there is other work for it.
 constexpr std::chrono::microseconds kWanted{50};
@@ -136,8 +157,9 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
   const uint64_t kicks = waits.kicks.load(std::memory_order_relaxed);
   ++waits.spinners;
   gpr_mu_unlock(waits.mu);
-  const int waiting = (waiters.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor;
-  const absl::Duration budget = progress::BeginSpin(*spin_budget, waiting);
+  LetOthersRun();
+  Waiting waiting;
+  const absl::Duration budget = progress::BeginSpin(*spin_budget, Waiting::Spinners());
   BusySet::Spin polls(*busy_set);
   const Spun spun =
       budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : Spun::kInVain;
@@ -156,6 +178,7 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
 }
 
 grpc_error_handle WorkInEpoll1(grpc_pollset* pollset, Waits& waits, grpc_pollset_worker** worker, Timestamp deadline) {
+  Waiting waiting;
   ++waits.sleepers;
   grpc_error_handle error = epoll1.pollset_work(pollset, worker, deadline);
   --waits.sleepers;
@@ -184,10 +207,7 @@ grpc_error_handle Wait(grpc_pollset* pollset, grpc_pollset_worker** worker, Time
 
 grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Timestamp deadline) {
   BeginUse();
-  waiters.fetch_add(1, std::memory_order_relaxed);
-  grpc_error_handle error = Wait(pollset, worker, deadline);
-  waiters.fetch_sub(1, std::memory_order_relaxed);
-  return error;
+  return Wait(pollset, worker, deadline);
 }
 
 }  // namespace

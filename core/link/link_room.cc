@@ -12,6 +12,7 @@
 
 #include "absl/algorithm/container.h"
 #include "core/progress/pace.h"
+#include "core/progress/turn.h"
 
 namespace skein::link {
 namespace {
@@ -21,6 +22,11 @@ timespec Until(Deadline deadline) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
   return {static_cast<time_t>(seconds.count()),
           static_cast<long>(std::chrono::duration_cast<std::chrono::nanoseconds>(since - seconds).count())};
+}
+
+// Before the thread takes the seat: others may want it.
+void LetOthersRun() {
+  if (progress::TurnIsOver(/*crowd=*/false)) progress::Yield();
 }
 
 }  // namespace
@@ -39,11 +45,13 @@ LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& polic
 }
 
 bool LinkRoom::Wait(Ticket& ticket, Deadline deadline) {
+  LetOthersRun();
   return room_.Wait(
       ticket, deadline, [&] { Drive(ticket, deadline, [] {}); }, [&] { Watch(ticket, deadline); });
 }
 
 bool LinkRoom::SendAndWait(absl::FunctionRef<void()> send, Ticket& ticket, Deadline deadline) {
+  LetOthersRun();
   if (!room_.TrySit()) {
     send();
     return Wait(ticket, deadline);

@@ -2,8 +2,11 @@
 
 #include <sched.h>
 
+#include <utility>
+
 #include "core/progress/contention.h"
 #include "core/progress/processors.h"
+#include "core/progress/turn.h"
 #include "core/trace/counters.h"
 
 namespace skein::progress {
@@ -19,6 +22,24 @@ uint64_t BytesReceived() {
 // Of this process, whatever its threads spin for.
 constinit Contention contention(BytesReceived);
 
+constinit Turns turns;
+constinit thread_local Turn turn;
+
+bool MaySpin(Deadline now) { return contention.spins_freely() || contention.MaySpin(now); }
+
+Deadline Yielded(Deadline since) {
+  const Deadline now = Clock::now();
+  turn.Begin(now);
+  turns.Yielded(now - since);
+  return now;
+}
+
+// The thread has not looked at the clock for `away`, until `now`.
+void TellAbsence(Clock::duration away, uint64_t turns_before, Deadline now) {
+  if (away < Contention::kLongAbsence || turns.Explain(away, turns_before)) return;
+  contention.Away(away, now);
+}
+
 }  // namespace
 
 absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
@@ -26,15 +47,16 @@ absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
   if (longest == absl::ZeroDuration() || longest == absl::InfiniteDuration()) return longest;
   // One spinner needs no count of the processors, which may have to read files.
   if (spinners > 1 && spinners > Processors()) return absl::ZeroDuration();
-  return contention.spins_freely() || contention.MaySpin(Clock::now()) ? longest : absl::ZeroDuration();
+  return MaySpin(Clock::now()) ? longest : absl::ZeroDuration();
 }
 
-void Spin::Away(Deadline since) const { contention.Away(pacer_.now() - since, pacer_.now()); }
+Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after)
+    : pacer_(budget, yield_after, Clock::now()), turns_(turns.so_far()) {}
 
 bool Spin::Paid() {
   const Deadline before = pacer_.now();
   const bool disturbed = pacer_.Disturbed(Clock::now());
-  if (!pacer_.sleepless()) Away(before);
+  if (!pacer_.sleepless()) TellAbsence(pacer_.now() - before, turns_, pacer_.now());
   return !disturbed;
 }
 
@@ -42,12 +64,26 @@ bool Spin::Pass() {
   const Deadline before = pacer_.now();
   const Pacer::Then then = pacer_.Next(Clock::now());
   if (then == Pacer::Then::kYield) {
+    const Deadline since = pacer_.now();
     sched_yield();
-    pacer_.Yielded(Clock::now());
+    pacer_.Yielded(Yielded(since));
   }
   if (pacer_.sleepless()) return true;
-  Away(before);
-  return then != Pacer::Then::kOver && (contention.spins_freely() || contention.MaySpin(pacer_.now()));
+  TellAbsence(pacer_.now() - before, std::exchange(turns_, turns.so_far()), pacer_.now());
+  return then != Pacer::Then::kOver && MaySpin(pacer_.now());
+}
+
+bool TurnIsOver(bool crowd) {
+  const Deadline now = Clock::now();
+  return turn.Over(now) && (crowd || MaySpin(now));
+}
+
+void Yield() {
+  const uint64_t turns_before = turns.so_far();
+  const Deadline since = Clock::now();
+  sched_yield();
+  const Deadline now = Yielded(since);
+  TellAbsence(now - since, turns_before, now);
 }
 
 }  // namespace skein::progress

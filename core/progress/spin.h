@@ -79,7 +79,7 @@ absl::Duration BeginSpin(SpinBudget& budget, int spinners = 1);
 // A spin of this thread's, by the machine's clock and scheduler; after BeginSpin has given it a budget.
 class Spin {
  public:
-  Spin(absl::Duration budget, std::chrono::microseconds yield_after) : pacer_(budget, yield_after, Clock::now()) {}
+  Spin(absl::Duration budget, std::chrono::microseconds yield_after);
   Spin(const Spin&) = delete;
   Spin& operator=(const Spin&) = delete;
 
@@ -94,10 +94,8 @@ class Spin {
   bool Paid();
 
  private:
-  // This thread has not looked at the clock between `since` and now.
-  void Away(Deadline since) const;
-
   Pacer pacer_;
+  uint64_t turns_;  // of the process, at the last look at the clock
 };
 
 }  // namespace skein::progress
