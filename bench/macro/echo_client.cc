@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <climits>
 #include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -36,6 +38,8 @@ ABSL_FLAG(std::string, server_style, "sync", "of a server in this process: callb
 ABSL_FLAG(int, callers, 1, "how many calls, or streams, are under way at a time");
 ABSL_FLAG(int, channels, 1, "which calls take by turns; each has a connection of its own");
 ABSL_FLAG(int64_t, bytes, 64, "of a request and its reply");
+ABSL_FLAG(int64_t, large_bytes, 0,
+          "of the calls of one more caller on the first channel; only the others' calls count. 0: there is none");
 ABSL_FLAG(double, rate, 0, "calls per second, of all callers, made when they are due; 0: each calls again at once");
 ABSL_FLAG(int, server_pid, 0,
           "whose processor time is told, too; 0: it is not known, or the server is in this process");
@@ -107,7 +111,33 @@ absl::Duration MedianOf(std::vector<absl::Duration>& durations) {
   return *middle;
 }
 
+// One more caller, with large calls one after the other for as long as it lives.
+class LargeCalls {
+ public:
+  LargeCalls(Echo::Stub& stub, size_t bytes) : thread_([this, &stub, bytes] { Run(stub, PayloadOf(bytes)); }) {}
+  LargeCalls(const LargeCalls&) = delete;
+  LargeCalls& operator=(const LargeCalls&) = delete;
+  ~LargeCalls() { End().IgnoreError(); }
+
+  absl::Status End() {
+    stopped_.store(true, std::memory_order_relaxed);
+    if (thread_.joinable()) thread_.join();
+    return status_;
+  }
+
+ private:
+  void Run(Echo::Stub& stub, const Payload& request) {
+    while (status_.ok() && !stopped_.load(std::memory_order_relaxed)) status_ = CallOnce(stub, request);
+  }
+
+  std::atomic<bool> stopped_{false};  // relaxed: nothing else is shared
+  absl::Status status_;               // the thread's until it has been joined
+  std::thread thread_;
+};
+
 absl::Status MeasureLoad(const Stubs& stubs) {
+  std::optional<LargeCalls> large;
+  if (const int64_t bytes = absl::GetFlag(FLAGS_large_bytes); bytes > 0) large.emplace(*stubs.front(), bytes);
   Run* const run = RunOf(absl::GetFlag(FLAGS_style));
   Load load = {absl::GetFlag(FLAGS_callers), static_cast<size_t>(absl::GetFlag(FLAGS_bytes)),
                absl::GetFlag(FLAGS_duration) / 5, absl::GetFlag(FLAGS_rate)};
@@ -118,6 +148,9 @@ absl::Status MeasureLoad(const Stubs& stubs) {
   BeginStages();
   absl::StatusOr<Outcome> outcome = run(stubs, load);
   if (!outcome.ok()) return outcome.status();
+  if (large.has_value()) {
+    if (absl::Status status = large->End(); !status.ok()) return status;
+  }
   std::vector<absl::Duration> stages = EndStages();
   const absl::StatusOr<ProcessorTimes> after = TakeProcessorTimes();
   if (!after.ok()) return after.status();

@@ -43,7 +43,7 @@ class Plan(unittest.TestCase):
 
     def test_joins_what_several_questions_need(self):
         (one,) = (each for each in plan.report() if each.name == Load().name)
-        self.assertEqual({*one.transports}, {*plan.LOCAL, plan.SKEIN_BLOCK})
+        self.assertEqual({*one.transports}, {*plan.LOCAL, plan.SKEIN_BLOCK, plan.SKEIN_HTTP2})
         self.assertEqual(one.rounds, plan.MANY)
 
     def test_names(self):

@@ -31,6 +31,8 @@ UNIX = Transport("unix", "UNIX socket", listen="unix:{folder}/socket")
 IN_PROCESS = Transport("in-process", "in-process", listen=None)
 SKEIN = Transport("skein", "Skein", skein_client=True, skein_server=True, path="shm")
 SKEIN_BLOCK = dataclasses.replace(SKEIN, name="skein block", title="Skein, mode block", wait_mode="block")
+HTTP2 = (("SKEIN_CALLS", "http2"),)
+SKEIN_HTTP2 = dataclasses.replace(SKEIN, name="skein http2", title="Skein, HTTP/2", environment=HTTP2)
 
 SAMPLED, TRACED = (
     dataclasses.replace(SKEIN, name=f"skein traced 1/{every}", title=title, environment=(("SKEIN_TRACE", str(every)),))
@@ -93,6 +95,7 @@ class Load:
     channels: int = 1
     rate: int = 0  # calls a second, made when they are due; 0: each caller calls again when it has its reply
     beside: str = ""  # what else runs on the machine, as neighbours.beside() calls it
+    large: int = 0  # bytes of one more caller's calls on the same channel, which do not count; 0: there is none
     quota: int = 0  # processor time that each end may have, in ms of every 100; 0: as much as there is
 
     @property
@@ -112,6 +115,8 @@ class Load:
             words.append(self.measure.replace("_", " "))
         if self.channels > 1:
             words.append(count(self.channels, "channel"))
+        if self.large:
+            words.append(f"beside {size_text(self.large)} calls")
         if self.beside:
             words.append(f"beside {self.beside}")
         if self.quota:
@@ -155,6 +160,11 @@ ASKED_RATE = 4000
 ALSO_BLOCKING = (
     Load(), Load(callers=8), Load("callback"), Load("callback", callers=8), Load(size=MIB), Load("thrift"),
 )  # fmt: skip
+# What calls below HTTP/2 give: the same with `skein.calls` http2.
+ALSO_HTTP2 = (
+    *(Load(api, callers=callers) for api in APIS for callers in (1, 8, 64)),
+    Load("stream"), Load("stream", callers=64), Load(size=MIB), Load(size=16 * MIB),
+)  # fmt: skip
 
 
 def _loads():
@@ -167,6 +177,7 @@ def _loads():
     for size in SIZES:
         yield Load(size=size), LOCAL, MANY if size in ASKED_SIZES else FEW
     yield Load("callback", size=MIB), LOCAL, MANY
+    yield Load(large=16 * MIB), SOCKETS, MANY
     for channels in CHANNELS:
         yield Load("callback", callers=64, channels=channels), LOCAL, MANY if channels == 1 else FEW
     for rate in RATES:
@@ -189,7 +200,7 @@ def report():
     """All of it: each load once."""
     scenarios = {}
     for load, transports, rounds in _loads():
-        extra = (SKEIN_BLOCK,) if load in ALSO_BLOCKING else ()
+        extra = (SKEIN_HTTP2,) * (load in ALSO_HTTP2) + (SKEIN_BLOCK,) * (load in ALSO_BLOCKING)
         earlier = scenarios.get(load, Scenario(load, (), 0))
         merged = dict.fromkeys((*earlier.transports, *transports, *extra))
         scenarios[load] = Scenario(load, tuple(merged), max(rounds, earlier.rounds))

@@ -62,6 +62,7 @@ PARTS = (
     Part("One caller", SMALL, lambda load: closed(load) and (load.size, load.callers) == (64, 1)),
     Part("Callers in a crowd", CROWD, lambda load: closed(load) and load.size == 64 and load.callers in (8, 64, 256)),
     Part("Large messages", LARGE, lambda load: closed(load) and load.size in LARGE_SIZES),
+    Part("A large message beside", CROWD, lambda load: load.large),
     Part("Open loop, one rate", SMALL, lambda load: load.rate == plan.ASKED_RATE),
     Part("Busy processors", ("p50_us", "p99_us", "calls_per_s"), lambda load: load.beside or load.quota),
     Part("Idle connections", ("client_cpu_percent", "server_cpu_percent"), lambda load: load.measure == "idle"),

@@ -119,7 +119,8 @@ class Stage:
                     return self._measure_grpc(transport, flags, seconds)
                 flags += [f"--server_style={load.api}", f"--duration={seconds}s", f"--server_pid={process}"]
                 flags += [f"--{name}={getattr(load, name)}" for name in ("callers", "channels", "rate")]
-                return self._measure_grpc(transport, [*flags, f"--bytes={load.size}"], seconds)
+                flags += [f"--bytes={load.size}", f"--large_bytes={load.large}"]
+                return self._measure_grpc(transport, flags, seconds)
 
     @contextlib.contextmanager
     def _groups(self, load):
