@@ -7,7 +7,6 @@
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
 #include "core/progress/pace.h"
-#include "core/progress/processors.h"
 #include "core/progress/spin.h"
 #include "core/progress/turn.h"
 #include "grpc_transport/grpc_internal.h"
@@ -32,21 +31,14 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() { threads_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // What counts as spinners, for BeginSpin: so many threads for each processor spin, and yield. What they wait for
-  // comes by one connection, and of more than these most would look in vain.
+  // What counts as spinners, for BeginSpin: so many threads for each processor spin, and yield. They wait for one
+  // connection; of more threads than these most would look in vain.
   static int Spinners() { return (threads_.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor; }
 
  private:
   static constexpr int kPerProcessor = 4;
   static inline std::atomic<int> threads_{0};  // relaxed: a hint
 };
-
-// Before a wait: other threads may be ready.
-void LetOthersRun() {
-  const int spinners = Waiting::Spinners();
-  const bool crowd = spinners > 1 && spinners > progress::Processors();
-  if (progress::TurnIsOver(crowd)) progress::Yield();
-}
 
 // Who has given its processor up for that long looks once more, and sleeps: there is other work for it.
 constexpr std::chrono::microseconds kWanted{50};
@@ -157,8 +149,8 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
   const uint64_t kicks = waits.kicks.load(std::memory_order_relaxed);
   ++waits.spinners;
   gpr_mu_unlock(waits.mu);
-  LetOthersRun();
-  Waiting waiting;
+  progress::LetOthersRun();
+  Waiting waiting;  // not before: a thread that others keep from its processor looks for nothing
   const absl::Duration budget = progress::BeginSpin(*spin_budget, Waiting::Spinners());
   BusySet::Spin polls(*busy_set);
   const Spun spun =

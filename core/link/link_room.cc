@@ -24,11 +24,6 @@ timespec Until(Deadline deadline) {
           static_cast<long>(std::chrono::duration_cast<std::chrono::nanoseconds>(since - seconds).count())};
 }
 
-// Before the thread takes the seat: others may want it.
-void LetOthersRun() {
-  if (progress::TurnIsOver(/*crowd=*/false)) progress::Yield();
-}
-
 }  // namespace
 
 void WaitAtomics::Park(const std::atomic<uint32_t>& word, uint32_t value, Deadline deadline) {
@@ -39,19 +34,22 @@ void WaitAtomics::Park(const std::atomic<uint32_t>& word, uint32_t value, Deadli
 }
 
 LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& policy, progress::Caretaker* caretaker)
-    : link_(std::move(link)), budget_(policy), watch_budget_(policy), caretaker_(caretaker) {
+    : link_(std::move(link)),
+      budget_(policy),
+      watch_budget_(policy),
+      spins_(policy.mode != WaitMode::kBlock),
+      caretaker_(caretaker) {
   // A caretaker sleeps.
   if (policy.mode == WaitMode::kPoll && caretaker == nullptr) link_->Tell(Presence::kSleepless);
 }
 
 bool LinkRoom::Wait(Ticket& ticket, Deadline deadline) {
-  LetOthersRun();
+  if (spins_ && !ticket.done()) progress::LetOthersRun();  // before it takes the seat, which they may want
   return room_.Wait(
       ticket, deadline, [&] { Drive(ticket, deadline, [] {}); }, [&] { Watch(ticket, deadline); });
 }
 
 bool LinkRoom::SendAndWait(absl::FunctionRef<void()> send, Ticket& ticket, Deadline deadline) {
-  LetOthersRun();
   if (!room_.TrySit()) {
     send();
     return Wait(ticket, deadline);

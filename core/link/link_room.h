@@ -103,6 +103,7 @@ class LinkRoom {
   progress::WaitingRoom<WaitAtomics> room_;
   progress::SpinBudget budget_;        // of who has the seat
   progress::SpinBudget watch_budget_;  // of the others
+  const bool spins_;                   // its threads do before they sleep
   progress::Caretaker* const caretaker_;
   // Only who has the seat takes a wake-up out of it. Out of the link's descriptor the caretaker may, too. Invalid when
   // the process had no descriptor left: then no thread sleeps for longer than 10 ms.

@@ -27,17 +27,11 @@ constinit thread_local Turn turn;
 
 bool MaySpin(Deadline now) { return contention.spins_freely() || contention.MaySpin(now); }
 
-Deadline Yielded(Deadline since) {
-  const Deadline now = Clock::now();
-  turn.Begin(now);
-  turns.Yielded(now - since);
-  return now;
-}
-
-// The thread has not looked at the clock for `away`, until `now`.
-void TellAbsence(Clock::duration away, uint64_t turns_before, Deadline now) {
-  if (away < Contention::kLongAbsence || turns.Explain(away, turns_before)) return;
+// The thread has not looked at the clock for `away`, until `now`. Gives what of it another program has had.
+Clock::duration TellAbsence(Clock::duration away, Clock::duration ran_before, Deadline now) {
+  if (away < Contention::kLongAbsence || turns.Explain(away, ran_before, Processors())) return {};
   contention.Away(away, now);
+  return away;
 }
 
 }  // namespace
@@ -51,12 +45,17 @@ absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
 }
 
 Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after)
-    : pacer_(budget, yield_after, Clock::now()), turns_(turns.so_far()) {}
+    : pacer_(budget, yield_after, Clock::now()), ran_(turns.ran()) {}
+
+Clock::duration Spin::TellAbsence(Deadline since) {
+  if (pacer_.sleepless()) return {};
+  return progress::TellAbsence(pacer_.now() - since, std::exchange(ran_, turns.ran()), pacer_.now());
+}
 
 bool Spin::Paid() {
   const Deadline before = pacer_.now();
   const bool disturbed = pacer_.Disturbed(Clock::now());
-  if (!pacer_.sleepless()) TellAbsence(pacer_.now() - before, turns_, pacer_.now());
+  TellAbsence(before);
   return !disturbed;
 }
 
@@ -64,26 +63,23 @@ bool Spin::Pass() {
   const Deadline before = pacer_.now();
   const Pacer::Then then = pacer_.Next(Clock::now());
   if (then == Pacer::Then::kYield) {
-    const Deadline since = pacer_.now();
+    turns.Add(turn.Ran(pacer_.now()));
     sched_yield();
-    pacer_.Yielded(Yielded(since));
+    pacer_.Yielded(Clock::now());
   }
-  if (pacer_.sleepless()) return true;
-  TellAbsence(pacer_.now() - before, std::exchange(turns_, turns.so_far()), pacer_.now());
-  return then != Pacer::Then::kOver && MaySpin(pacer_.now());
+  const Clock::duration lost = TellAbsence(before);
+  if (then == Pacer::Then::kYield) turn.Begin(pacer_.now(), lost);
+  return pacer_.sleepless() || (then != Pacer::Then::kOver && MaySpin(pacer_.now()));
 }
 
-bool TurnIsOver(bool crowd) {
-  const Deadline now = Clock::now();
-  return turn.Over(now) && (crowd || MaySpin(now));
-}
-
-void Yield() {
-  const uint64_t turns_before = turns.so_far();
-  const Deadline since = Clock::now();
+void LetOthersRun() {
+  const Deadline before = Clock::now();
+  if (!turn.Over(before)) return;
+  turns.Add(turn.Ran(before));
+  const Clock::duration ran_before = turns.ran();
   sched_yield();
-  const Deadline now = Yielded(since);
-  TellAbsence(now - since, turns_before, now);
+  const Deadline now = Clock::now();
+  turn.Begin(now, TellAbsence(now - before, ran_before, now));
 }
 
 }  // namespace skein::progress

@@ -94,8 +94,11 @@ class Spin {
   bool Paid();
 
  private:
+  // This thread has not looked at the clock since then. Gives what of it another program has had.
+  Clock::duration TellAbsence(Deadline since);
+
   Pacer pacer_;
-  uint64_t turns_;  // of the process, at the last look at the clock
+  Clock::duration ran_;  // by all threads of the process, at the last look at the clock
 };
 
 }  // namespace skein::progress

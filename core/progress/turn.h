@@ -1,16 +1,19 @@
-// How long a thread may keep its processor while others of the same service are ready to run.
+// How long a thread may keep its processor while other threads of the same service are ready to run.
 //
 // The kernel's scheduler lets a thread that never sleeps run for a whole slice, about three milliseconds. Over TCP a
 // thread sleeps between two messages, and the others run meanwhile. A thread that polls finds the next message without
-// sleeping; the others, and the calls that they serve, would wait for the end of the slice. So a thread that is about
-// to wait yields its processor when its turn has been long enough. The turns also tell who has had the processor while
-// a thread was away from it: other threads of the process that take turns, or another program.
+// sleeping; the others, and the calls that they serve, would wait for the end of the slice. So a thread yields before a
+// wait, but not before 100 us have passed since its last yield.
+//
+// Beside a program that computes without end, a yield gives that program a slice. The thread takes a turn of ten times
+// the absence then: it loses a tenth of its time at most. Absences that the process's own threads account for lengthen
+// no turn.
 #ifndef SKEIN_CORE_PROGRESS_TURN_H_
 #define SKEIN_CORE_PROGRESS_TURN_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 
 #include "core/base/deadline.h"
 
@@ -19,42 +22,42 @@ namespace skein::progress {
 // One thread's turn: from a yield to the next one. Pure, so that a test can set its clock.
 class Turn {
  public:
-  // Ten threads that are ready wait for a millisecond. A yield costs less than a hundredth of a turn.
-  static constexpr std::chrono::microseconds kLongest{100};
+  // The last of ten ready threads waits for a millisecond. A yield costs less than a hundredth of a turn.
+  static constexpr std::chrono::microseconds kShortest{100};
+  static constexpr int kTimesLost = 10;
 
-  bool Over(Deadline now) const { return now - since_ >= kLongest; }
-  void Begin(Deadline now) { since_ = now; }
+  bool Over(Deadline now) const { return now - since_ >= length_; }
+  // How much of it the thread may have spent on the processor.
+  Clock::duration Ran(Deadline now) const { return std::min<Clock::duration>(now - since_, kShortest); }
+  // After a yield that cost the thread `lost` of another program's making.
+  void Begin(Deadline now, Clock::duration lost) {
+    since_ = now;
+    length_ = std::max<Clock::duration>(kShortest, kTimesLost * lost);
+  }
 
  private:
   Deadline since_{};
+  Clock::duration length_ = kShortest;
 };
 
-// How many yields of a process have given the processor to somebody. Any thread.
+// What all threads of a process have run. Any thread.
 class Turns {
  public:
-  // A shorter yield has found nobody who was ready.
-  static constexpr std::chrono::microseconds kTaken{10};
-
-  uint64_t so_far() const { return taken_.load(std::memory_order_relaxed); }
-  void Yielded(Clock::duration away) {
-    if (away >= kTaken) taken_.fetch_add(1, std::memory_order_relaxed);
+  Clock::duration ran() const { return Clock::duration(ran_.load(std::memory_order_relaxed)); }
+  void Add(Clock::duration ran) { ran_.fetch_add(ran.count(), std::memory_order_relaxed); }
+  // Whether the process's own threads account for a thread's absence: they ran for a third of what `processors` can do
+  // in that time. Their peers may have had the rest. `before`: ran() when the absence began.
+  bool Explain(Clock::duration away, Clock::duration before, int processors) const {
+    return (ran() - before) * 3 >= away * processors;
   }
-  // Whether the process's own threads account for a thread's absence: turns that fill half of it. The other half is
-  // the peer's, if it runs on the same processors. `before`: so_far() when the absence began.
-  bool Explain(Clock::duration away, uint64_t before) const { return (so_far() - before) * 2 * Turn::kLongest >= away; }
 
  private:
-  std::atomic<uint64_t> taken_{0};  // relaxed: a hint
+  std::atomic<Clock::rep> ran_{0};  // relaxed: a hint
 };
 
-// Of the calling thread and of this process, by the machine's clock and scheduler.
-
-// Whether the thread, about to wait, is to call Yield first. `crowd`: so many threads wait that ready ones are the
-// process's own most of the time. Otherwise a yield may give a slice of milliseconds to a program that computes without
-// end: no thread yields while Contention has found that the process does better by sleeping.
-bool TurnIsOver(bool crowd);
-// Lets other threads run. The caller holds no lock that they may want.
-void Yield();
+// Of the calling thread and of this process, by the machine's clock and scheduler: yields if the thread's turn is over.
+// By a thread that is about to wait, holds no lock that others may want, and has sent what it has to send.
+void LetOthersRun();
 
 }  // namespace skein::progress
 

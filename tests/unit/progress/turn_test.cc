@@ -1,4 +1,4 @@
-// How long a thread's turn is, and which absences the turns of a process's own threads explain.
+// How long a thread's turn is, and which absences the process's own threads account for.
 #include "core/progress/turn.h"
 
 #include "gtest/gtest.h"
@@ -10,46 +10,53 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 constexpr Deadline kNow{std::chrono::hours(1)};
+constexpr int kProcessors = 2;
 
 TEST(TurnTest, AThreadThatAlwaysFindsMessagesLetsOthersRunTenTimesInAMillisecond) {
   Turn turn;
-  turn.Begin(kNow);
+  turn.Begin(kNow, microseconds(0));
   EXPECT_FALSE(turn.Over(kNow + microseconds(99)));
   EXPECT_TRUE(turn.Over(kNow + microseconds(100)));
 }
 
-TEST(TurnTest, ANewTurnBeginsWithEachYield) {
-  Turn turn;
-  turn.Begin(kNow);
-  turn.Begin(kNow + microseconds(99));
-  EXPECT_FALSE(turn.Over(kNow + microseconds(198)));
-}
-
 TEST(TurnTest, AThreadThatHasNeverYieldedDoesSoAtItsFirstWait) { EXPECT_TRUE(Turn().Over(kNow)); }
 
-void YieldTimes(Turns& turns, int times, microseconds away) {
-  for (int i = 0; i < times; ++i) turns.Yielded(away);
+TEST(TurnTest, YieldsToAnotherProgramCostATenthOfTheTimeAtMost) {
+  Turn turn;
+  turn.Begin(kNow, milliseconds(3));
+  EXPECT_FALSE(turn.Over(kNow + milliseconds(29)));
+  EXPECT_TRUE(turn.Over(kNow + milliseconds(30)));
+  turn.Begin(kNow, microseconds(0));
+  EXPECT_TRUE(turn.Over(kNow + microseconds(100))) << "the other program has ended";
 }
 
-TEST(TurnsTest, OwnThreadsExplainAnAbsenceInWhichTheyTookTurns) {
+TEST(TurnTest, AThreadThatHasSleptForLongCountsAsHavingRunForAShortTurn) {
+  Turn turn;
+  turn.Begin(kNow, microseconds(0));
+  EXPECT_EQ(turn.Ran(kNow + microseconds(40)), microseconds(40));
+  EXPECT_EQ(turn.Ran(kNow + milliseconds(40)), Turn::kShortest);
+}
+
+TEST(TurnsTest, OwnThreadsExplainAnAbsenceInWhichTheyRanForAThirdOfTheProcessors) {
   Turns turns;
-  YieldTimes(turns, 100, microseconds(100));
-  const uint64_t before = turns.so_far();
-  YieldTimes(turns, 5, microseconds(100));
-  EXPECT_TRUE(turns.Explain(milliseconds(1), before));
-  EXPECT_FALSE(turns.Explain(milliseconds(2), before)) << "only those of the absence count";
+  turns.Add(milliseconds(100));
+  const Clock::duration before = turns.ran();
+  turns.Add(microseconds(1999));
+  EXPECT_FALSE(turns.Explain(milliseconds(3), before, kProcessors)) << "only the turns of the absence count";
+  turns.Add(microseconds(1));
+  EXPECT_TRUE(turns.Explain(milliseconds(3), before, kProcessors));
+}
+
+TEST(TurnsTest, SpinnersThatYieldToEachOtherOnAnotherProcessorExplainNothing) {
+  Turns turns;
+  for (int yields = 0; yields < 700; ++yields) turns.Add(microseconds(2));  // in 3 ms, of 2 us and the yield each
+  EXPECT_FALSE(turns.Explain(milliseconds(3), {}, kProcessors));
 }
 
 TEST(TurnsTest, AnotherProgramsSliceIsNotExplainedByAFewTurns) {
   Turns turns;
-  YieldTimes(turns, 7, milliseconds(3));
-  EXPECT_FALSE(turns.Explain(milliseconds(3), 0));
-}
-
-TEST(TurnsTest, YieldsThatFindNobodyReadyExplainNothing) {
-  Turns turns;
-  YieldTimes(turns, 1000, microseconds(9));
-  EXPECT_FALSE(turns.Explain(milliseconds(1), 0));
+  for (int threads = 0; threads < 7; ++threads) turns.Add(Turn::kShortest);
+  EXPECT_FALSE(turns.Explain(milliseconds(3), {}, kProcessors));
 }
 
 }  // namespace
