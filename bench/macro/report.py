@@ -13,7 +13,7 @@ import plots
 import statistics_of
 import table
 import wanted
-from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, TCP, Load
+from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, SKEIN_HTTP2, TCP, Load
 
 BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
 BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.py, do not edit -->"
@@ -209,23 +209,19 @@ def busy_tables(results, rows):
 def wanted_line(row, answer):
     what = (row.load.name, FIGURES[row.figure][0]) if isinstance(row, wanted.Ratio) else (row.scenario, row.what)
     if answer is None:
-        return [*what, "", "", "", "", "not measured"]
-    reached = "yes" if not answer.missed else "**no**"
+        return [*what, "", "", "not measured"]
+    reached = "yes" if answer.reached else "**no**"
     if isinstance(row, wanted.Bound):
-        mine, tcp = (row.form.format(value) for value in (answer.skein, answer.found[TCP]))
-        return [*what, f"**{mine}**, at most {row.most:g}", f"TCP's own: {tcp}", "", "", reached]
+        mine, tcp = (row.form.format(value) for value in (answer.skein, answer.found))
+        return [*what, f"**{mine}**, at most {row.most:g}", f"TCP's own: {tcp}", reached]
     skein = FIGURES[row.figure][1].format(answer.skein)
-    return [*what, skein, *(wanted_cell(row, answer, base) for base in wanted.better(0, 0, 0)), reached]
+    return [*what, skein, wanted_cell(row, answer), reached]
 
 
-def wanted_cell(row, answer, base):
-    """'**x3.1** (2.9..3.6) of 9': how many times better than `base`, the spread over rounds, and what is wanted."""
-    if base not in row.times:
-        return ""
-    if base not in answer.found:
-        return f"? of {row.times[base]:g}"
-    median, least, most = answer.found[base]
-    return f"**x{median:.2f}** ({least:.2f}..{most:.2f}) of {row.times[base]:g}"
+def wanted_cell(row, answer):
+    """'**x3.1** (2.9..3.6) of 4': how many times better than TCP, the spread over rounds, and what is wanted."""
+    median, least, most = answer.found
+    return f"**x{median:.2f}** ({least:.2f}..{most:.2f}) of {row.times:g}"
 
 
 def wanted_table(results, rows):
@@ -233,8 +229,7 @@ def wanted_table(results, rows):
     # Of a part of a run, the rest is not missed.
     partial = results["settings"]["only"]
     lines = [wanted_line(row, answer) for row, answer in wanted.answers(scenarios) if answer or not partial]
-    bases = [f"times better than {base.title}" for base in wanted.better(0, 0, 0)]
-    return rows(["wanted", "", SKEIN.title, *bases, "reached"], lines) if lines else []
+    return rows(["wanted", "", SKEIN.title, f"times better than {TCP.title}", "reached"], lines) if lines else []
 
 
 def about(results):
@@ -285,7 +280,7 @@ def charts(results):
         lines = {}
         for scenario, load in loads_of(results, curve.holds):
             for name, figures in scenario["transports"].items():
-                if curve.figure in figures and name != SKEIN_BLOCK.name:
+                if curve.figure in figures and name not in (SKEIN_BLOCK.name, SKEIN_HTTP2.name):
                     median = statistics_of.summary(figures[curve.figure]["values"])["median"]
                     line = lines.setdefault(results["titles"][name], [])
                     line.append((getattr(load, curve.x), median / curve.unit))
