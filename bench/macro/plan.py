@@ -156,6 +156,8 @@ ASKED_SIZES = (64, MIB, 16 * MIB)
 CHANNELS = (1, 10, 100, 1000)
 RATES = (1000, 2000, 4000, 8000, 16000, 32000)
 ASKED_RATE = 4000
+# How a pair of processes happens to fall out, and not what the machine did in the meantime.
+IN_A_ROW = tuple(Scenario(Load(api), SOCKETS, 20, together=True) for api in ("sync", "callback"))
 # Beside the default mode, what sleeping at once costs and saves.
 ALSO_BLOCKING = (
     Load(), Load(callers=8), Load("callback"), Load("callback", callers=8), Load(size=MIB), Load("thrift"),
@@ -204,8 +206,7 @@ def report():
         earlier = scenarios.get(load, Scenario(load, (), 0))
         merged = dict.fromkeys((*earlier.transports, *transports, *extra))
         scenarios[load] = Scenario(load, tuple(merged), max(rounds, earlier.rounds))
-    # How a pair of processes happens to fall out, and not what the machine did in the meantime.
-    return [*scenarios.values(), Scenario(Load(), SOCKETS, 20, together=True)]
+    return [*scenarios.values(), *IN_A_ROW]
 
 
 def quick():
