@@ -25,8 +25,6 @@ constinit Contention contention(BytesReceived);
 constinit Turns turns;
 constinit thread_local Turn turn;
 
-bool MaySpin(Deadline now) { return contention.spins_freely() || contention.MaySpin(now); }
-
 // The thread has not looked at the clock for `away`, until `now`. Gives what of it another program has had.
 Clock::duration TellAbsence(Clock::duration away, Clock::duration ran_before, Deadline now) {
   if (away < Contention::kLongAbsence || turns.Explain(away, ran_before, Processors())) return {};
@@ -41,7 +39,7 @@ absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
   if (longest == absl::ZeroDuration() || longest == absl::InfiniteDuration()) return longest;
   // One spinner needs no count of the processors, which may have to read files.
   if (spinners > 1 && spinners > Processors()) return absl::ZeroDuration();
-  return MaySpin(Clock::now()) ? longest : absl::ZeroDuration();
+  return contention.spins_freely() || contention.MaySpin(Clock::now()) ? longest : absl::ZeroDuration();
 }
 
 Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after)
@@ -69,7 +67,8 @@ bool Spin::Pass() {
   }
   const Clock::duration lost = TellAbsence(before);
   if (then == Pacer::Then::kYield) turn.Begin(pacer_.now(), lost);
-  return pacer_.sleepless() || (then != Pacer::Then::kOver && MaySpin(pacer_.now()));
+  return pacer_.sleepless() ||
+         (then != Pacer::Then::kOver && (contention.spins_freely() || contention.MaySpin(pacer_.now())));
 }
 
 void LetOthersRun() {
