@@ -63,7 +63,7 @@ absl::StatusOr<Answer> DecodeYes(FieldReader& reader, uint8_t version) {
   }
   const bool has_features = version == kVersionWithFeatures;
   if (has_features) yes.features = reader.Take<uint8_t>();
-  if (!reader.done() || existing > 1 || yes.stream == 0 || yes.fabric >= kMaxOfferedFabrics ||
+  if (!reader.done() || existing > 1 || yes.stream == 0 || yes.window == 0 || yes.fabric >= kMaxOfferedFabrics ||
       has_features != (yes.features != 0) || yes.passed_over.detail.size() > Fallback::kMaxDetailBytes) {
     return Malformed("answer");
   }

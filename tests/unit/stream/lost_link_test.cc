@@ -20,6 +20,7 @@ TEST(LostLinkTest, WhoIsToldToUseItAsksForANewOne) {
   wire::Yes yes;
   yes.link = 77;  // never heard of
   yes.stream = 1;
+  yes.window = 1;
   {
     const auto attempt = ends.connector->Begin({}).value();
     EXPECT_FALSE(OfferOf(*attempt).new_link_only);

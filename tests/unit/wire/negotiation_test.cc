@@ -51,6 +51,7 @@ void CheckAnswer(const absl::StatusOr<Answer>& answer, size_t bytes) {
   }
   const Yes& yes = std::get<Yes>(*answer);
   EXPECT_NE(yes.stream, 0u);
+  EXPECT_NE(yes.window, 0u);
   EXPECT_LT(yes.fabric, kMaxOfferedFabrics);
   EXPECT_TRUE(IsPrintable(yes.passed_over.detail));
   EXPECT_LE(yes.passed_over.detail.size(), Fallback::kMaxDetailBytes);
@@ -259,10 +260,15 @@ TEST(AnswerTest, ANoNeedsAReasonButOneOfTheFutureWillDo) {
   EXPECT_TRUE(DecodeAnswerExact(EncodeAnswer(no)).ok());
 }
 
-TEST(AnswerTest, StreamZeroAndImpossibleRingsAreRefused) {
+TEST(AnswerTest, StreamZeroNoWindowAndImpossibleRingsAreRefused) {
   for (bool is_new : {true, false}) {
     Yes yes = SampleYes(is_new);
     yes.stream = 0;
+    EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(yes)).status()), FallbackCode::kProtocol);
+  }
+  for (bool is_new : {true, false}) {
+    Yes yes = SampleYes(is_new);
+    yes.window = 0;
     EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(yes)).status()), FallbackCode::kProtocol);
   }
   Yes yes = SampleYes(true);
