@@ -31,7 +31,7 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
   ~Waiting() { threads_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // What counts as spinners, for BeginSpin: so many threads for each processor spin, and yield. They wait for one
+  // The number of spinners, for BeginSpin: so many threads for each processor spin, and yield. They wait for one
   // connection; of more threads than these most would look in vain.
   static int Spinners() { return (threads_.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor; }
 
@@ -186,7 +186,8 @@ grpc_error_handle LookAtDescriptors(grpc_pollset* pollset, Waits& waits, grpc_po
   return error;
 }
 
-grpc_error_handle Wait(grpc_pollset* pollset, grpc_pollset_worker** worker, Timestamp deadline) {
+grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Timestamp deadline) {
+  BeginUse();
   Waits& waits = WaitsOf(pollset);
   if (std::exchange(waits.kicked_without_waiter, false) || waits.shut_down) return absl::OkStatus();
   if (InForkedChild()) return WorkInEpoll1(pollset, waits, worker, deadline);
@@ -195,11 +196,6 @@ grpc_error_handle Wait(grpc_pollset* pollset, grpc_pollset_worker** worker, Time
   grpc_error_handle error = WorkInEpoll1(pollset, waits, worker, deadline);
   busy_set->EndSleep();
   return error;
-}
-
-grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Timestamp deadline) {
-  BeginUse();
-  return Wait(pollset, worker, deadline);
 }
 
 }  // namespace

@@ -162,7 +162,7 @@ IN_A_ROW = tuple(Scenario(Load(api), SOCKETS, 20, together=True) for api in ("sy
 ALSO_BLOCKING = (
     Load(), Load(callers=8), Load("callback"), Load("callback", callers=8), Load(size=MIB), Load("thrift"),
 )  # fmt: skip
-# What calls below HTTP/2 give: the same with `skein.calls` http2.
+# Beside the default, `skein.calls` http2: the difference is the gain of calls below HTTP/2.
 ALSO_HTTP2 = (
     *(Load(api, callers=callers) for api in APIS for callers in (1, 8, 64)),
     Load("stream"), Load("stream", callers=64), Load(size=MIB), Load(size=16 * MIB),

@@ -40,7 +40,7 @@ class Turn {
   Clock::duration length_ = kShortest;
 };
 
-// What all threads of a process have run. Any thread.
+// The time that all threads of a process have run. Any thread.
 class Turns {
  public:
   Clock::duration ran() const { return Clock::duration(ran_.load(std::memory_order_relaxed)); }

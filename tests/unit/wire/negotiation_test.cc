@@ -265,9 +265,7 @@ TEST(AnswerTest, StreamZeroNoWindowAndImpossibleRingsAreRefused) {
     Yes yes = SampleYes(is_new);
     yes.stream = 0;
     EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(yes)).status()), FallbackCode::kProtocol);
-  }
-  for (bool is_new : {true, false}) {
-    Yes yes = SampleYes(is_new);
+    yes = SampleYes(is_new);
     yes.window = 0;
     EXPECT_EQ(CodeOf(DecodeAnswerExact(EncodeAnswer(yes)).status()), FallbackCode::kProtocol);
   }
