@@ -34,6 +34,7 @@ bool Call::BeginSend(const grpc_transport_stream_op_batch& op, const Batch& batc
     deadline_ = metadata.get(grpc_core::GrpcTimeoutMetadata()).value_or(grpc_core::Timestamp::InfFuture());
   }
   if (op.send_trailing_metadata) sent_trailing_ = true;
+  if (op.send_message && !op.send_trailing_metadata) streams_ = true;
   stats_.outgoing.framing_bytes += kFrameHeaderBytes;
   stats_.outgoing.header_bytes += batch.initial + batch.trailing;
   stats_.outgoing.data_bytes += batch.message == nullptr ? 0 : batch.message->length;
@@ -152,6 +153,8 @@ Call::After Call::Fail(const grpc_error_handle& why, const Peer& peer, std::opti
   // A status that has come and that gRPC has not asked for yet stands.
   if (peer.is_server && has_trailing_ && asked_trailing_.ready == nullptr) return after;
   error_ = why.ok() ? absl::CancelledError() : why;
+  // gRPC 1.51 loses messages of a call that it makes anew while the program goes on sending.
+  if (state == grpc_core::GrpcStreamNetworkState::kNotSeenByServer && streams_) state = std::nullopt;
   network_state_ = state;
   SetFailed(after, peer);
   HandOut(peer);

@@ -126,6 +126,7 @@ class Call {
   bool sent_initial_ ABSL_GUARDED_BY(mu_) = false;
   bool sent_trailing_ ABSL_GUARDED_BY(mu_) = false;
   bool sent_all_ ABSL_GUARDED_BY(mu_) = false;  // and it has left
+  bool streams_ ABSL_GUARDED_BY(mu_) = false;   // more may follow a message that has been sent
   bool has_initial_ ABSL_GUARDED_BY(mu_) = false;
   bool has_trailing_ ABSL_GUARDED_BY(mu_) = false;
   bool initial_handed_out_ ABSL_GUARDED_BY(mu_) = false;
