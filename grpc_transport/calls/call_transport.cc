@@ -220,7 +220,7 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
 grpc_error_handle CallTransport::Admit(Call& call) {
   if (!draining_.ok()) return draining_;
   SayHello();
-  if (!paused_ && calls_.size() < peer_max_calls_) {
+  if (MayBegin()) {
     GiveNumber(call);
   } else {
     call.Ref();
@@ -228,6 +228,8 @@ grpc_error_handle CallTransport::Admit(Call& call) {
   }
   return absl::OkStatus();
 }
+
+bool CallTransport::MayBegin() { return !paused_ && calls_.size() < peer_max_calls_ && endpoint_->IsOpen(); }
 
 void CallTransport::SayHello() {
   if (std::exchange(said_hello_, true)) return;
@@ -289,7 +291,7 @@ void CallTransport::Forget(Call& call, bool succeeded) {
       if (waits == unstarted_.end()) return;
       unstarted_.erase(waits);
     }
-    while (!unstarted_.empty() && calls_.size() < peer_max_calls_ && !paused_ && draining_.ok()) {
+    while (!unstarted_.empty() && draining_.ok() && MayBegin()) {
       GiveNumber(*unstarted_.front());
       unstarted_.front()->Unref();
       unstarted_.pop_front();
@@ -305,7 +307,7 @@ void CallTransport::Drain(const grpc_error_handle& why) {
   std::deque<Call*> unstarted;
   {
     MutexLock lock(&mu_);
-    if (draining_.ok()) draining_ = why;
+    if (draining_.ok()) draining_ = ended_.ok() ? why : ended_;
     for (Call* call : unstarted_) call->Ref();
     unstarted = unstarted_;
     if (calls_.empty()) books_->LastCallEnds(/*close=*/true);
@@ -333,12 +335,16 @@ void CallTransport::GiveUpACall() {
 
 void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
   const grpc_error_handle error = OrUnavailable(why);
-  Drain(error);
+  if (!is_client_) Drain(error);
   std::vector<std::pair<Call*, bool>> calls;  // and whether the server has seen it
   {
     MutexLock lock(&mu_);
     if (!ended_.ok()) return;
     ended_ = error;
+    // A client's channel hears of the end from chttp2, and until then makes calls here. Refused, they would come back
+    // at once, again and again, on a thread that may have what chttp2 needs to hear of the end. StateWatcher lets them
+    // go.
+    paused_ = true;
     for (const auto& [number, call] : calls_) {
       call->Ref();
       calls.emplace_back(call, number <= goodbye_);

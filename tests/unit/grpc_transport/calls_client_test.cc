@@ -1,0 +1,160 @@
+// A client's end of a connection: what becomes of calls that the server has not looked at.
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grpc_transport/calls/call_endpoint.h"
+#include "grpc_transport/calls/call_transport.h"
+#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/calls_fake_connection.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using NetworkState = grpc_core::GrpcStreamNetworkState;
+// What gRPC hears, in order: "the channel" that its connection has ended, "the call" that it is over.
+using Heard = std::vector<std::string>;
+
+// gRPC's part of a client's call, of one batch. Deletes itself with its last reference.
+class ClientCall {
+ public:
+  ClientCall(::grpc_transport* transport, Heard& heard)
+      : transport_(transport), heard_(heard), memory_(new char[transport->vtable->sizeof_stream]) {
+    GRPC_STREAM_REF_INIT(&refs_, 1, Destroy, this, "test");
+    grpc_transport_init_stream(transport, stream(), &refs_, nullptr, arena_.get());
+  }
+  void Unref() { grpc_stream_unref(&refs_, "test"); }
+
+  // Begins it, with a message, and asks for its status.
+  void Begin(bool half_closes) {
+    message_.AppendIndexed(grpc_core::Slice::FromStaticString("message"));
+    op_.send_initial_metadata = op_.send_message = op_.recv_trailing_metadata = true;
+    op_.send_trailing_metadata = half_closes;
+    op_.payload = &payload_;
+    op_.on_complete = GRPC_CLOSURE_INIT(&sent_, Nothing, nullptr, nullptr);
+    payload_.send_initial_metadata.send_initial_metadata = &initial_;
+    payload_.send_message.send_message = &message_;
+    payload_.send_trailing_metadata.send_trailing_metadata = &trailing_;
+    payload_.recv_trailing_metadata.recv_trailing_metadata = &status_;
+    payload_.recv_trailing_metadata.recv_trailing_metadata_ready = GRPC_CLOSURE_INIT(&over_, OnOver, this, nullptr);
+    grpc_transport_perform_stream_op(transport_, stream(), &op_);
+  }
+  // None: gRPC is not to make it anew by itself.
+  std::optional<NetworkState::ValueType> network_state() const {
+    const auto state = status_.get(NetworkState());
+    return state.has_value() ? std::optional(*state) : std::nullopt;
+  }
+
+ private:
+  static void Nothing(void* /*arg*/, grpc_error_handle /*error*/) {}
+  static void OnOver(void* self, grpc_error_handle /*error*/) {
+    static_cast<ClientCall*>(self)->heard_.emplace_back("the call");
+  }
+  static void Destroy(void* arg, grpc_error_handle /*error*/) {
+    auto* const self = static_cast<ClientCall*>(arg);
+    const auto end = [](void* call, grpc_error_handle) { delete static_cast<ClientCall*>(call); };
+    grpc_transport_destroy_stream(self->transport_, self->stream(), GRPC_CLOSURE_INIT(&self->end_, end, arg, nullptr));
+  }
+  grpc_stream* stream() { return reinterpret_cast<grpc_stream*>(memory_.get()); }
+
+  ::grpc_transport* const transport_;
+  Heard& heard_;
+  const std::unique_ptr<char[]> memory_;
+  grpc_core::MemoryAllocator allocator_ =
+      grpc_core::ResourceQuota::Default()->memory_quota()->CreateMemoryAllocator("test");
+  const grpc_core::ScopedArenaPtr arena_ = grpc_core::MakeScopedArena(1024, &allocator_);
+  grpc_metadata_batch initial_{arena_.get()};
+  grpc_metadata_batch trailing_{arena_.get()};
+  grpc_metadata_batch status_{arena_.get()};
+  grpc_core::SliceBuffer message_;
+  grpc_transport_stream_op_batch op_;
+  grpc_transport_stream_op_batch_payload payload_{nullptr};
+  grpc_stream_refcount refs_;
+  grpc_closure sent_;
+  grpc_closure over_;
+  grpc_closure end_;
+};
+
+// Of the channel.
+class Watcher final : public grpc_core::ConnectivityStateWatcherInterface {
+ public:
+  explicit Watcher(Heard& heard) : heard_(heard) {}
+  void Notify(grpc_connectivity_state state, const absl::Status& /*status*/) override {
+    if (state == GRPC_CHANNEL_SHUTDOWN) heard_.emplace_back("the channel");
+  }
+
+ private:
+  Heard& heard_;
+};
+
+class CallsClientTest : public testing::Test {
+ protected:
+  CallsClientTest() {
+    const auto args =
+        grpc_core::CoreConfiguration::Get().channel_args_preconditioning().PreconditionChannelArgs(nullptr).SetObject(
+            grpc_core::ResourceQuota::Default());
+    transport_ = grpc_create_chttp2_transport(args, CallEndpoint::Create(connection_.get()), /*is_client=*/true);
+    new CallTransport(transport_, *CallEndpoint::Of(transport_->vtable->get_endpoint(transport_)), true, args);
+    grpc_transport_op* const op = grpc_make_transport_op(nullptr);
+    op->start_connectivity_watch = grpc_core::MakeOrphanable<Watcher>(heard_);
+    op->start_connectivity_watch_state = GRPC_CHANNEL_READY;
+    grpc_transport_perform_op(transport_, op);
+    grpc_chttp2_transport_start_reading(transport_, nullptr, nullptr, nullptr);
+    call_ = new ClientCall(transport_, heard_);
+    exec_ctx_.Flush();
+  }
+  ~CallsClientTest() override {
+    grpc_transport_op* const op = grpc_make_transport_op(nullptr);
+    op->disconnect_with_error = GRPC_ERROR_CREATE("the test's end");
+    grpc_transport_perform_op(transport_, op);
+    exec_ctx_.Flush();
+    call_->Unref();
+    exec_ctx_.Flush();
+    grpc_transport_destroy(transport_);
+    exec_ctx_.Flush();
+  }
+  void Refuse() {
+    exec_ctx_.Flush();
+    connection_.Deliver(Frame({.call = 1, .kind = FrameKind::kRefused}));
+    ASSERT_EQ(heard_, Heard{"the call"});
+  }
+
+  struct Grpc {
+    Grpc() { grpc_init(); }
+    ~Grpc() { grpc_shutdown_blocking(); }
+  } grpc_;
+  grpc_core::ExecCtx exec_ctx_;
+  FakeConnection connection_;
+  ::grpc_transport* transport_ = nullptr;
+  Heard heard_;
+  ClientCall* call_ = nullptr;
+};
+
+// A call that fails at once is back at once: gRPC makes it anew on the same connection while the channel has not heard.
+// That may take for ever, on the thread by which the channel is to hear.
+TEST_F(CallsClientTest, ACallThatBeginsBehindTheConnectionsEndIsOverWhenTheChannelHasHeardOfThat) {
+  connection_.Break();
+  grpc_closure begin;
+  const auto begins = [](void* call, grpc_error_handle /*error*/) { static_cast<ClientCall*>(call)->Begin(true); };
+  grpc_core::ExecCtx::Run(DEBUG_LOCATION, GRPC_CLOSURE_INIT(&begin, begins, call_, nullptr), absl::OkStatus());
+  exec_ctx_.Flush();
+  EXPECT_EQ(heard_, (Heard{"the channel", "the call"}));
+  EXPECT_EQ(call_->network_state(), NetworkState::kNotSentOnWire);
+}
+
+TEST_F(CallsClientTest, ARefusedCallMayBeMadeAnew) {
+  call_->Begin(/*half_closes=*/true);
+  Refuse();
+  EXPECT_EQ(call_->network_state(), NetworkState::kNotSeenByServer);
+}
+
+// gRPC 1.51 loses messages of a call that it makes anew while the program goes on sending.
+TEST_F(CallsClientTest, ARefusedCallThatStreamsItsRequestsMayNot) {
+  call_->Begin(/*half_closes=*/false);
+  Refuse();
+  EXPECT_EQ(call_->network_state(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
