@@ -189,7 +189,6 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
   }
   absl::StatusOr<SendQueue::Added> added = SendQueue::Added::kDropped;
   if (begins) {
-    if (channelz_ != nullptr) channelz_->RecordStreamStartedFromLocal();
     MutexLock lock(&mu_);
     if (grpc_error_handle error = Admit(call); !error.ok()) {
       added = error;
@@ -219,6 +218,8 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
 
 grpc_error_handle CallTransport::Admit(Call& call) {
   if (!draining_.ok()) return draining_;
+  // From here on the call is listed or waits, and Forget counts its end.
+  if (channelz_ != nullptr) channelz_->RecordStreamStartedFromLocal();
   SayHello();
   if (MayBegin()) {
     GiveNumber(call);
@@ -280,11 +281,9 @@ void CallTransport::List(Call& call) {
 }
 
 void CallTransport::Forget(Call& call, bool succeeded) {
-  bool was_listed = false;
   {
     MutexLock lock(&mu_);
-    was_listed = std::exchange(call.listed, false);
-    if (was_listed) {
+    if (std::exchange(call.listed, false)) {
       calls_.erase(call.outgoing().call());
     } else {
       const auto waits = std::find(unstarted_.begin(), unstarted_.end(), &call);
@@ -298,8 +297,7 @@ void CallTransport::Forget(Call& call, bool succeeded) {
     }
     if (calls_.empty()) books_->LastCallEnds(/*close=*/!draining_.ok());
   }
-  if (was_listed && channelz_ != nullptr)
-    succeeded ? channelz_->RecordStreamSucceeded() : channelz_->RecordStreamFailed();
+  if (channelz_ != nullptr) succeeded ? channelz_->RecordStreamSucceeded() : channelz_->RecordStreamFailed();
   call.Unref();
 }
 

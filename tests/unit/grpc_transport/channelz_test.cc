@@ -1,10 +1,9 @@
 // What gRPC's channelz tells of connections that Skein carries: what it tells of others.
-#include <grpc/grpc.h>
-#include <grpc/support/alloc.h>
+#include "tests/unit/grpc_transport/channelz.h"
 
-#include <memory>
+#include <grpc/grpc.h>
+
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
@@ -15,13 +14,6 @@ namespace {
 
 using ChannelzTest = TwoEnds;
 using nlohmann::json;
-
-json Told(char* text) {
-  const std::unique_ptr<char, void (*)(void*)> owned(text, gpr_free);
-  return owned == nullptr ? json() : json::parse(owned.get());
-}
-
-intptr_t Number(const json& reference, const char* name) { return std::stol(reference.at(name).get<std::string>()); }
 
 json ClientSocket() {
   const json channel = Told(grpc_channelz_get_top_channels(0)).at("channel").at(0);
@@ -52,6 +44,33 @@ TEST_F(ChannelzTest, BothEndsHaveASocketWithAddressesAndCounts) {
   EXPECT_EQ(server.at("remote"), client.at("local")) << "one connection, seen from its two ends";
   EXPECT_EQ(server.at("data").at("streamsStarted"), "2");
   EXPECT_EQ(server.at("data").at("messagesReceived"), "2");
+}
+
+class OneCallChannelzTest : public TwoEnds {
+ protected:
+  OneCallChannelzTest() : TwoEnds(/*most_calls=*/1) {}
+};
+
+TEST_F(OneCallChannelzTest, ACallWhoseTurnDoesNotComeHasFailed) {
+  ASSERT_TRUE(Call("/test.Echo/Call").ok());
+  grpc::ClientContext context;
+  grpc::CompletionQueue queue;
+  void* tag = nullptr;
+  bool ok = false;
+  const auto held = stub_->PrepareCall(&context, "/test.Echo/Call", &queue);
+  held->StartCall(&context);
+  ASSERT_TRUE(queue.Next(&tag, &ok) && ok);
+  EXPECT_EQ(Call("/test.Echo/Call", std::chrono::milliseconds(50)).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  const json data = ClientSocket().at("data");
+  EXPECT_EQ(data.at("streamsStarted"), "3");
+  EXPECT_EQ(data.at("streamsSucceeded"), "1");
+  EXPECT_EQ(data.value("streamsFailed", "0"), "1") << "else it would seem to be under way for ever";
+  context.TryCancel();
+  grpc::Status status;
+  held->Finish(&status, &context);
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  queue.Shutdown();
+  EXPECT_FALSE(queue.Next(&tag, &ok));
 }
 
 }  // namespace

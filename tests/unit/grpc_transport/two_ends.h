@@ -36,10 +36,12 @@ class Echo final : public grpc::CallbackGenericService {
 // After Init().
 class TwoEnds : public testing::Test {
  protected:
-  TwoEnds() {
+  // `most_calls`: that the server takes at once; 0: as many as there are.
+  explicit TwoEnds(int most_calls = 0) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
     builder.AddChannelArgument("skein.mode", "require");
+    if (most_calls > 0) builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_calls);
     builder.RegisterCallbackGenericService(&echo_);
     server_ = builder.BuildAndStart();
     grpc::ChannelArguments arguments;
@@ -48,9 +50,9 @@ class TwoEnds : public testing::Test {
         grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials(), arguments));
   }
 
-  grpc::Status Call(const std::string& method) {
+  grpc::Status Call(const std::string& method, std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
+    context.set_deadline(std::chrono::system_clock::now() + patience);
     const grpc::Slice slice(std::string(100, 'x'));
     const grpc::ByteBuffer request(&slice, 1);
     grpc::ByteBuffer reply;
