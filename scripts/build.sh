@@ -1,7 +1,7 @@
 # Verb build: configure a preset and build it, or only the targets named.
 # shellcheck shell=bash
 
-PRESETS=(dev release asan tsan fuzz)
+PRESETS=(dev release asan tsan)
 
 is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
 
@@ -12,6 +12,11 @@ build_preset() {
   shift
   if [[ $preset == dev && (-n ${UNITY_TESTS:-} || ! -f $BUILD/dev/CMakeCache.txt) ]]; then
     options=("-DSKEIN_UNITY_TESTS=${UNITY_TESTS:-ON}")
+  fi
+  # g++ built asan once: CMake forgets all other settings where the compiler changes.
+  if [[ $preset == asan && -f $BUILD/asan/CMakeCache.txt ]] &&
+    ! grep -q '^CMAKE_CXX_COMPILER:.*clang++$' "$BUILD/asan/CMakeCache.txt"; then
+    options=(--fresh)
   fi
   if [[ $preset == tsan ]]; then
     build_tsan_abseil || return
@@ -30,7 +35,7 @@ build_release() {
 }
 
 verb_build() {
-  local preset=${1:-dev} targets=()
+  local preset=${1:-dev}
   is_preset "$preset" || usage_error "unknown preset '$preset'; there are: ${PRESETS[*]}"
   (($# <= 1)) || usage_error "build takes one preset"
   if [[ $preset == release ]]; then
@@ -39,6 +44,5 @@ verb_build() {
     return
   fi
   verb_setup
-  [[ $preset != fuzz ]] || targets=(fuzz_targets) # the only ones that are built with clang
-  build_preset "$preset" "${targets[@]}" || die "the build failed"
+  build_preset "$preset" || die "the build failed"
 }

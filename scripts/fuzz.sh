@@ -1,4 +1,4 @@
-# Verb fuzz: the targets of tests/fuzz, built with clang for libFuzzer.
+# Verb fuzz: the targets of tests/fuzz, in the build with AddressSanitizer, which clang makes for libFuzzer, too.
 # shellcheck shell=bash
 
 fuzz_targets() { sed -n 's/^ *skein_fuzz(\([a-z0-9_]*\).*/\1/p' "$ROOT/tests/fuzz/CMakeLists.txt" | sort; }
@@ -15,8 +15,8 @@ check_fuzz_targets() {
 run_fuzz() {
   local option=$1 targets=("${@:2}")
   ((${#targets[@]} != 0)) || mapfile -t targets < <(fuzz_targets)
-  build_preset fuzz fuzz_targets || die "the build failed"
-  python3 "$ROOT/tests/fuzz/run_fuzz.py" --build "$BUILD/fuzz" "$option" "${targets[@]}"
+  build_preset asan fuzz_targets || die "the build failed"
+  python3 "$ROOT/tests/fuzz/run_fuzz.py" --build "$BUILD/asan" "$option" "${targets[@]}"
 }
 
 verb_fuzz() {

@@ -22,10 +22,8 @@ test_named() {
 }
 
 build_sanitized() {
-  local preset
-  for preset in asan tsan; do
-    build_preset "$preset" || die "the $preset build failed"
-  done
+  build_preset asan all fuzz_targets || die "the asan build failed"
+  build_preset tsan || die "the tsan build failed"
 }
 
 test_sanitized() {
@@ -119,7 +117,7 @@ test_all() {
 test_fuzz() {
   local targets seconds=0 at_most=60
   if ((SECONDS < LATEST - 240)); then
-    build_preset fuzz fuzz_targets || die "the build failed"
+    build_preset asan fuzz_targets || die "the build failed"
     targets=$(fuzz_targets | wc -l)
     seconds=$(((LATEST - TIDYING - 60 - SECONDS) * 2 / targets))
     if ((seconds < 20)); then

@@ -19,7 +19,7 @@ HEADINGS = ("target", "executions", "exec/s", "corpus", "edges", "crashes")
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/fuzz", help="build folder (%(default)s)")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/asan", help="build folder (%(default)s)")
     parser.add_argument("--seconds", type=int, default=60, help="for each target (%(default)s)")
     parser.add_argument("--record", action="store_true", help="add what was executed to record.json and its page")
     parser.add_argument("--merge", action="store_true", help="no fuzzing: keep what earlier runs have found")

@@ -44,15 +44,15 @@ uint32_t MessagesReadToRetire(int heads) {
   victim->Abandoned(*port);
   peer.WriteItem(peer.Hello());
   for (int i = 0; i < heads; ++i) {
-    PollAll(simulation, {{victim.get()}});
+    PollAll(simulation, {victim.get()});
     wire::MessageHeader header;
     header.flags = wire::kHeadWanted;
     peer.Write(header, "");
   }
-  PollAll(simulation, {{victim.get()}});
+  PollAll(simulation, {victim.get()});
   EXPECT_TRUE(victim->met());
   victim->idle();  // asks for what tells
-  PollAll(simulation, {{victim.get()}});
+  PollAll(simulation, {victim.get()});
   port->Send();
   victim->Retire();
   victim->Close();

@@ -37,7 +37,7 @@ class BacklogTest : public testing::TestWithParam<bool> {
   void Pump() {
     do {
       simulation_.RunUntilIdle();
-    } while (client_->Poll() | server_->Poll());
+    } while (int{client_->Poll()} | int{server_->Poll()});
   }
   // One item fills a message.
   void Answer() {

@@ -67,7 +67,7 @@ class WritingTest : public testing::Test {
   void Pump() {
     do {
       simulation_.RunUntilIdle();
-    } while (client_->Poll() | server_->Poll());
+    } while (int{client_->Poll()} | int{server_->Poll()});
   }
   static absl::StatusOr<size_t> Write(StreamPort& port, size_t size) {
     const std::string text(size, 'w');
