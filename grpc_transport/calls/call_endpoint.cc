@@ -172,7 +172,7 @@ bool CallEndpoint::IsOpen() {
 
 void CallEndpoint::AddFrame(const FrameHeader& header, absl::string_view body) {
   MutexLock lock(&mu_);
-  if (!ended_) queue_.AddFrame(header, body);
+  queue_.AddFrame(header, body);
 }
 
 // One write is out at a time. A thread that finds one out leaves the queue to that write's end.
@@ -180,14 +180,14 @@ void CallEndpoint::Flush() {
   grpc_error_handle end;
   {
     MutexLock lock(&mu_);
-    if (writing_ || ended_) return;
+    if (writing_ || queue_.closed()) return;
     if (!queue_.empty()) queue_.Take(writing_bytes_);
     writing_ = writing_bytes_.Length() > 0;
     http2_writing_ = std::exchange(http2_queued_, false);
     if (!writing_) {
       // Calls that wait for their peer's window keep the queue's turns, but no bytes.
       if (shutdown_.ok()) return;
-      ended_ = true;
+      queue_.Close();
       end = shutdown_;
     }
   }

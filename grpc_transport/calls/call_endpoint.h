@@ -117,11 +117,10 @@ class CallEndpoint final : public grpc_core::RefCounted<CallEndpoint>, private F
   grpc_slice_buffer* read_slices_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* read_done_ ABSL_GUARDED_BY(mu_) = nullptr;
 
-  SendQueue queue_ ABSL_GUARDED_BY(mu_);
+  SendQueue queue_ ABSL_GUARDED_BY(mu_);  // closed: the connection below has been shut down
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   bool http2_queued_ ABSL_GUARDED_BY(mu_) = false;   // chttp2's write is in queue_
   bool http2_writing_ ABSL_GUARDED_BY(mu_) = false;  // and in writing_bytes_
-  bool ended_ ABSL_GUARDED_BY(mu_) = false;          // the connection below has been shut down
   grpc_closure* write_done_ ABSL_GUARDED_BY(mu_) = nullptr;
 };
 

@@ -120,7 +120,7 @@ bool SendQueue::CanGo(const Outgoing& call) {
 }
 
 void SendQueue::List(Outgoing& call) {
-  if (std::exchange(call.listed_, true)) return;
+  if (closed_ || std::exchange(call.listed_, true)) return;
   grpc_stream_ref(call.refs_, kReason);
   ready_.push_back(&call);
 }
@@ -150,6 +150,7 @@ void SendQueue::Run(grpc_closure*& closure, const grpc_error_handle& error) {
 }
 
 void SendQueue::AddFrame(const FrameHeader& header, absl::string_view body) {
+  if (closed_) return;
   queue_.AppendIndexed(HeaderSlice(header));
   if (!body.empty()) queue_.AppendIndexed(Slice::FromCopiedBuffer(body.data(), body.size()));
 }

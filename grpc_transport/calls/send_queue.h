@@ -81,6 +81,7 @@ class SendQueue {
   // Frees what a call has; after Drop.
   static void Free(Outgoing& call) { delete std::exchange(call.waiting_, nullptr); }
 
+  // Ignored once the queue is closed.
   void AddFrame(const FrameHeader& header, absl::string_view body = {});
   void AddHttp2(grpc_slice_buffer& bytes);
 
@@ -88,6 +89,10 @@ class SendQueue {
   // Moves what is to be written next into `to`: what is queued, and a fragment of each call in turn while that is
   // short.
   void Take(grpc_core::SliceBuffer& to);
+  // The connection writes no more, and Take is not called again. A call that is still granted a window does not get in
+  // line: the line's reference would keep the call, and the call keeps the connection with this queue.
+  void Close() { closed_ = true; }
+  bool closed() const { return closed_; }
 
  private:
   // More makes the next small message wait for longer; less makes more writes.
@@ -106,6 +111,7 @@ class SendQueue {
 
   grpc_core::SliceBuffer queue_;
   std::deque<Outgoing*> ready_;  // each with a reference to its call; the next in turn first
+  bool closed_ = false;
 };
 
 }  // namespace skein::grpc_transport

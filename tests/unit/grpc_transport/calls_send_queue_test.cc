@@ -407,5 +407,17 @@ TEST_F(CallsDroppedTest, AQueueThatEndsLetsGoOfItsCalls) {
   // ~TestCall sees whether its references are gone.
 }
 
+// The call would keep the connection, and that the queue: none of the three would ever go.
+TEST_F(CallsSendQueueTest, AClosedQueueKeepsNoCallThatIsGrantedAWindow) {
+  TestCall call(7);
+  const Sent sent = Add(call, kInitial | kMessage, Message(kWindow + 1));
+  TakeAll();
+  queue_->Close();
+  EXPECT_TRUE(queue_->Grant(call.outgoing, 1000));
+  queue_->Drop(call.outgoing, absl::UnavailableError("the connection has ended"));
+  Flush();
+  EXPECT_EQ(sent.done->runs, 1);
+}  // TestCall expects that nobody keeps it
+
 }  // namespace
 }  // namespace skein::grpc_transport
