@@ -98,7 +98,6 @@ void DrawCourse(Dice& dice, Plan& plan) {
 }
 
 void DrawEnd(Dice& dice, Plan& plan) {
-  if (MayBeRetried(plan.call) && (plan.kind == Kind::kUp || plan.kind == Kind::kBoth)) return;
   if (dice.OneIn(7)) plan.timeout = dice.Between(absl::Milliseconds(1), absl::Milliseconds(60));
   if (!dice.OneIn(6)) return;
   const Part canceller = static_cast<Part>(dice.Between(1, 3));
@@ -114,7 +113,7 @@ Plan PlanOf(uint64_t call) {
   Dice dice(call);
   Plan plan;
   plan.call = call;
-  plan.kind = static_cast<Kind>(dice.Below(4));
+  plan.kind = MayBeRetried(call) ? (dice.OneIn(2) ? Kind::kUnary : Kind::kDown) : static_cast<Kind>(dice.Below(4));
   DrawCourse(dice, plan);
   DrawEnd(dice, plan);
   plan.pauses = dice.OneIn(3) ? 3 : 20;

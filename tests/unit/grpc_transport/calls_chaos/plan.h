@@ -47,8 +47,8 @@ struct Plan {
 };
 
 // Calls with odd numbers are made by channels that make a call anew by themselves, where the server has not looked at
-// it. gRPC 1.51 spoils some of those, over HTTP/2 as well: it compresses a compressed message again, and a call that
-// streams its requests may never end once it is cancelled, not even at its deadline. Such calls are not planned.
+// it. gRPC 1.51 spoils some of those, over TCP as well: it compresses a compressed message again, and of a call that
+// streams its requests it loses messages, or the end. Such calls are not planned.
 inline bool MayBeRetried(uint64_t call) { return call % 2 == 1; }
 
 Plan PlanOf(uint64_t call);
