@@ -141,7 +141,7 @@ void CallEndpoint::Write(grpc_endpoint* endpoint, grpc_slice_buffer* slices, grp
 
 absl::StatusOr<SendQueue::Added> CallEndpoint::Add(Outgoing& call, Batch& batch, grpc_closure* done) {
   MutexLock lock(&mu_);
-  if (!shutdown_.ok() && call.call() != 0) return shutdown_;
+  if (!shutdown_.ok()) return shutdown_;
   return queue_.Add(call, batch, done);
 }
 
@@ -163,11 +163,6 @@ SendQueue::PeerAwaits CallEndpoint::Drop(Outgoing& call, const grpc_error_handle
 bool CallEndpoint::Ended(const Outgoing& call) {
   MutexLock lock(&mu_);
   return SendQueue::Ended(call);
-}
-
-bool CallEndpoint::IsOpen() {
-  MutexLock lock(&mu_);
-  return shutdown_.ok();
 }
 
 void CallEndpoint::AddFrame(const FrameHeader& header, absl::string_view body) {

@@ -47,14 +47,12 @@ class CallEndpoint final : public grpc_core::RefCounted<CallEndpoint>, private F
   const std::string& peer() const { return peer_; }
 
   // As SendQueue's. Not written before Flush, which the caller calls without locks. Add: an error, with `done` left
-  // alone, once the connection has ended; but a call without a number waits.
+  // alone, once the connection has ended.
   absl::StatusOr<SendQueue::Added> Add(Outgoing& call, Batch& batch, grpc_closure* done) ABSL_LOCKS_EXCLUDED(mu_);
   void Start(Outgoing& call, uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);
   bool Grant(Outgoing& call, uint32_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   SendQueue::PeerAwaits Drop(Outgoing& call, const grpc_error_handle& why) ABSL_LOCKS_EXCLUDED(mu_);
   bool Ended(const Outgoing& call) ABSL_LOCKS_EXCLUDED(mu_);
-  // Whether what is added may still reach the peer.
-  bool IsOpen() ABSL_LOCKS_EXCLUDED(mu_);
   void AddFrame(const FrameHeader& header, absl::string_view body = {}) ABSL_LOCKS_EXCLUDED(mu_);
   void Flush() ABSL_LOCKS_EXCLUDED(mu_);
 

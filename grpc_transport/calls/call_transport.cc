@@ -202,9 +202,8 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
     if (sent != nullptr) *sent = false;
     if (ends) call.Unref();
     if (added.ok()) return done(NotSent(op, GRPC_ERROR_CREATE("the call has ended meanwhile")));
-    const auto state = begins ? std::optional(grpc_core::GrpcStreamNetworkState::kNotSentOnWire) : std::nullopt;
     const grpc_error_handle why = OrUnavailable(added.status());
-    Do(call, call.Fail(why, peer(), state));
+    begins ? Refuse(call, why) : Do(call, call.Fail(why, peer()));
     return done(NotSent(op, why));
   }
   if (ends && *added == SendQueue::Added::kAll) {
@@ -221,7 +220,7 @@ grpc_error_handle CallTransport::Admit(Call& call) {
   // From here on the call is listed or waits, and Forget counts its end.
   if (channelz_ != nullptr) channelz_->RecordStreamStartedFromLocal();
   SayHello();
-  if (MayBegin()) {
+  if (!paused_ && calls_.size() < peer_max_calls_) {
     GiveNumber(call);
   } else {
     call.Ref();
@@ -229,8 +228,6 @@ grpc_error_handle CallTransport::Admit(Call& call) {
   }
   return absl::OkStatus();
 }
-
-bool CallTransport::MayBegin() { return !paused_ && calls_.size() < peer_max_calls_ && endpoint_->IsOpen(); }
 
 void CallTransport::SayHello() {
   if (std::exchange(said_hello_, true)) return;
@@ -290,7 +287,7 @@ void CallTransport::Forget(Call& call, bool succeeded) {
       if (waits == unstarted_.end()) return;
       unstarted_.erase(waits);
     }
-    while (!unstarted_.empty() && draining_.ok() && MayBegin()) {
+    while (!unstarted_.empty() && calls_.size() < peer_max_calls_ && !paused_ && draining_.ok()) {
       GiveNumber(*unstarted_.front());
       unstarted_.front()->Unref();
       unstarted_.pop_front();
@@ -305,15 +302,29 @@ void CallTransport::Drain(const grpc_error_handle& why) {
   std::deque<Call*> unstarted;
   {
     MutexLock lock(&mu_);
-    if (draining_.ok()) draining_ = ended_.ok() ? why : ended_;
+    if (draining_.ok()) draining_ = why;
     for (Call* call : unstarted_) call->Ref();
     unstarted = unstarted_;
     if (calls_.empty()) books_->LastCallEnds(/*close=*/true);
   }
   for (Call* call : unstarted) {
-    Do(*call, call->Fail(why, peer(), grpc_core::GrpcStreamNetworkState::kNotSentOnWire));
+    Refuse(*call, why);
     call->Unref();
   }
+}
+
+// gRPC makes the call anew at once, maybe on this thread, and on this connection until the channel hears of its end.
+// chttp2's combiner brings that news. This thread may own the combiner, and would run all closures before it went on
+// there: a call that came back again and again would keep the news from the channel. So a refusal goes through the
+// combiner too, as those of chttp2's own streams do, and comes behind the news.
+void CallTransport::Refuse(Call& call, const grpc_error_handle& why) {
+  Forget(call, /*succeeded=*/false);
+  call.Ref();
+  const auto fail = [this, &call, why](const grpc_error_handle& /*error*/) {
+    Do(call, call.Fail(why, peer(), grpc_core::GrpcStreamNetworkState::kNotSentOnWire));
+    call.Unref();
+  };
+  chttp2_->perform_op(transport_, grpc_make_transport_op(grpc_core::NewClosure(fail)));
 }
 
 // As chttp2 does: any of them.
@@ -333,16 +344,12 @@ void CallTransport::GiveUpACall() {
 
 void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
   const grpc_error_handle error = OrUnavailable(why);
-  if (!is_client_) Drain(error);
+  Drain(error);
   std::vector<std::pair<Call*, bool>> calls;  // and whether the server has seen it
   {
     MutexLock lock(&mu_);
     if (!ended_.ok()) return;
     ended_ = error;
-    // A client's channel hears of the end from chttp2, and until then makes calls here. Refused, they would come back
-    // at once, again and again, on a thread that may have what chttp2 needs to hear of the end. StateWatcher lets them
-    // go.
-    paused_ = true;
     for (const auto& [number, call] : calls_) {
       call->Ref();
       calls.emplace_back(call, number <= goodbye_);

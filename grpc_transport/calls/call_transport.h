@@ -70,8 +70,8 @@ class CallTransport final : public CallSink {
   // A client's call gets its number, or waits for one. An error: it can have none.
   grpc_error_handle Admit(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveNumber(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether another call of a client's may have a number now.
-  bool MayBegin() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Fails a client's call of which the server has not heard. gRPC may make it anew.
+  void Refuse(Call& call, const grpc_error_handle& why) ABSL_LOCKS_EXCLUDED(mu_);
   void SayHello() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Receiving.
@@ -119,7 +119,7 @@ class CallTransport final : public CallSink {
   std::deque<Call*> unstarted_ ABSL_GUARDED_BY(mu_);                 // likewise; the server takes no more just now
   uint32_t last_number_ ABSL_GUARDED_BY(mu_);                        // a client's own, a server's client's
   bool said_hello_ ABSL_GUARDED_BY(mu_) = false;
-  bool paused_ ABSL_GUARDED_BY(mu_) = false;            // the end of new calls is near: chttp2 is about to hear of it
+  bool paused_ ABSL_GUARDED_BY(mu_) = false;            // the server has said that GOAWAY follows
   uint32_t goodbye_ ABSL_GUARDED_BY(mu_) = UINT32_MAX;  // the last call that the server has looked at
   grpc_error_handle draining_ ABSL_GUARDED_BY(mu_);     // no call begins any more
   grpc_error_handle ended_ ABSL_GUARDED_BY(mu_);

@@ -1,9 +1,12 @@
 // A client's end of a connection: what becomes of calls that the server has not looked at.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "grpc_transport/calls/call_endpoint.h"
 #include "grpc_transport/calls/call_transport.h"
 #include "gtest/gtest.h"
@@ -25,6 +28,8 @@ class ClientCall {
     grpc_transport_init_stream(transport, stream(), &refs_, nullptr, arena_.get());
   }
   void Unref() { grpc_stream_unref(&refs_, "test"); }
+
+  std::function<void()> then = [] {};  // when it is over
 
   // Begins it, with a message, and asks for its status.
   void Begin(bool half_closes) {
@@ -50,6 +55,7 @@ class ClientCall {
   static void Nothing(void* /*arg*/, grpc_error_handle /*error*/) {}
   static void OnOver(void* self, grpc_error_handle /*error*/) {
     static_cast<ClientCall*>(self)->heard_.emplace_back("the call");
+    static_cast<ClientCall*>(self)->then();
   }
   static void Destroy(void* arg, grpc_error_handle /*error*/) {
     auto* const self = static_cast<ClientCall*>(arg);
@@ -96,12 +102,7 @@ class CallsClientTest : public testing::Test {
             grpc_core::ResourceQuota::Default());
     transport_ = grpc_create_chttp2_transport(args, CallEndpoint::Create(connection_.get()), /*is_client=*/true);
     new CallTransport(transport_, *CallEndpoint::Of(transport_->vtable->get_endpoint(transport_)), true, args);
-    grpc_transport_op* const op = grpc_make_transport_op(nullptr);
-    op->start_connectivity_watch = grpc_core::MakeOrphanable<Watcher>(heard_);
-    op->start_connectivity_watch_state = GRPC_CHANNEL_READY;
-    grpc_transport_perform_op(transport_, op);
     grpc_chttp2_transport_start_reading(transport_, nullptr, nullptr, nullptr);
-    call_ = new ClientCall(transport_, heard_);
     exec_ctx_.Flush();
   }
   ~CallsClientTest() override {
@@ -109,17 +110,41 @@ class CallsClientTest : public testing::Test {
     op->disconnect_with_error = GRPC_ERROR_CREATE("the test's end");
     grpc_transport_perform_op(transport_, op);
     exec_ctx_.Flush();
-    call_->Unref();
+    for (ClientCall* call : calls_) call->Unref();
     exec_ctx_.Flush();
     grpc_transport_destroy(transport_);
     exec_ctx_.Flush();
   }
-  void Refuse() {
+  // The channel asks to hear of the connection's end.
+  void Watch() {
+    grpc_transport_op* const op = grpc_make_transport_op(nullptr);
+    op->start_connectivity_watch = grpc_core::MakeOrphanable<Watcher>(heard_);
+    op->start_connectivity_watch_state = GRPC_CHANNEL_READY;
+    grpc_transport_perform_op(transport_, op);
+  }
+  bool ChannelHasHeard() const { return absl::c_linear_search(heard_, "the channel"); }
+  ClientCall& NewCall() { return *calls_.emplace_back(new ClientCall(transport_, heard_)); }
+  // A call, and as gRPC has it another at once where it is refused, until the channel has heard.
+  void Insist() {
+    ClientCall& call = NewCall();
+    call.then = [this, &call] {
+      EXPECT_EQ(call.network_state(), NetworkState::kNotSentOnWire);
+      if (!ChannelHasHeard() && calls_.size() < kManyCalls) Insist();
+    };
+    Later([&call] { call.Begin(/*half_closes=*/true); });
+  }
+  static void Later(std::function<void()> what) {
+    const auto run = [what = std::move(what)](const grpc_error_handle& /*error*/) { what(); };
+    grpc_core::ExecCtx::Run(DEBUG_LOCATION, grpc_core::NewClosure(run), absl::OkStatus());
+  }
+  void Refuse(ClientCall& call, bool half_closes) {
+    call.Begin(half_closes);
     exec_ctx_.Flush();
     connection_.Deliver(Frame({.call = 1, .kind = FrameKind::kRefused}));
     ASSERT_EQ(heard_, Heard{"the call"});
   }
 
+  static constexpr size_t kManyCalls = 1000;
   struct Grpc {
     Grpc() { grpc_init(); }
     ~Grpc() { grpc_shutdown_blocking(); }
@@ -128,32 +153,41 @@ class CallsClientTest : public testing::Test {
   FakeConnection connection_;
   ::grpc_transport* transport_ = nullptr;
   Heard heard_;
-  ClientCall* call_ = nullptr;
+  std::vector<ClientCall*> calls_;
 };
 
-// A call that fails at once is back at once: gRPC makes it anew on the same connection while the channel has not heard.
-// That may take for ever, on the thread by which the channel is to hear.
-TEST_F(CallsClientTest, ACallThatBeginsBehindTheConnectionsEndIsOverWhenTheChannelHasHeardOfThat) {
-  connection_.Break();
-  grpc_closure begin;
-  const auto begins = [](void* call, grpc_error_handle /*error*/) { static_cast<ClientCall*>(call)->Begin(true); };
-  grpc_core::ExecCtx::Run(DEBUG_LOCATION, GRPC_CLOSURE_INIT(&begin, begins, call_, nullptr), absl::OkStatus());
+// All of it on one thread, which owns chttp2's combiner: gRPC runs all closures before it goes on there.
+TEST_F(CallsClientTest, TheChannelHearsOfTheConnectionsEndThoughACallComesBackAtOnce) {
+  Watch();
   exec_ctx_.Flush();
-  EXPECT_EQ(heard_, (Heard{"the channel", "the call"}));
-  EXPECT_EQ(call_->network_state(), NetworkState::kNotSentOnWire);
+  connection_.Break();
+  Insist();
+  exec_ctx_.Flush();
+  EXPECT_TRUE(ChannelHasHeard());
+  EXPECT_LT(calls_.size(), kManyCalls) << "they kept the news from the channel";
+}
+
+// A connection that is lost as soon as it is there.
+TEST_F(CallsClientTest, TheChannelHearsOfTheEndThoughItAsksBehindThatAndACallComesBackAtOnce) {
+  connection_.Break();
+  Insist();
+  Later([this] { Later([this] { Watch(); }); });  // when the end is in the combiner already
+  exec_ctx_.Flush();
+  EXPECT_TRUE(ChannelHasHeard());
+  EXPECT_LT(calls_.size(), kManyCalls) << "they kept the question from chttp2";
 }
 
 TEST_F(CallsClientTest, ARefusedCallMayBeMadeAnew) {
-  call_->Begin(/*half_closes=*/true);
-  Refuse();
-  EXPECT_EQ(call_->network_state(), NetworkState::kNotSeenByServer);
+  ClientCall& call = NewCall();
+  Refuse(call, /*half_closes=*/true);
+  EXPECT_EQ(call.network_state(), NetworkState::kNotSeenByServer);
 }
 
 // gRPC 1.51 loses messages of a call that it makes anew while the program goes on sending.
 TEST_F(CallsClientTest, ARefusedCallThatStreamsItsRequestsMayNot) {
-  call_->Begin(/*half_closes=*/false);
-  Refuse();
-  EXPECT_EQ(call_->network_state(), std::nullopt);
+  ClientCall& call = NewCall();
+  Refuse(call, /*half_closes=*/false);
+  EXPECT_EQ(call.network_state(), std::nullopt);
 }
 
 }  // namespace
