@@ -45,6 +45,18 @@ struct Fallback {
   static constexpr size_t kMaxDetailBytes = 256;
 };
 
+// A row of the one table of reasons.
+struct FallbackReason {
+  FallbackCode code;
+  absl::string_view name;  // for logs and metrics
+  absl::string_view meaning;
+  absl::string_view mend;  // what an operator can do; Markdown
+};
+// All codes, in their order. The first is kNone, without meaning or mend.
+absl::Span<const FallbackReason> FallbackReasons();
+// docs/reasons.md.
+std::string ReasonsMarkdown();
+
 // "different network namespace", for logs; unknown codes give "unknown reason N".
 std::string FallbackCodeName(FallbackCode code);
 // "different network namespace (detail)"

@@ -356,12 +356,13 @@ absl::StatusOr<Options> Checked(const Options& options, const absl::Status& erro
 std::string OptionsMarkdown() {
   std::string page =
       "# Options\n\n"
-      "Written from the table in core/base/options.cc; change that, then run `skein_write_options docs/options.md` "
+      "Written from the table in core/base/options.cc: change that, then run `skein_write_pages docs`\n"
       "(in the build's core/base).\n\n"
-      "Every option can be set per process by its environment variable; per gRPC channel or server by its channel\n"
-      "argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed fails every\n"
-      "connection it concerns, with a message, and so does an unknown channel argument. An unknown variable is a\n"
-      "warning, once a process: the name may be Kubernetes' for a service. With mode off nothing fails.\n\n"
+      "Every option can be set per process by its environment variable; per gRPC channel or server by its\n"
+      "channel argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed\n"
+      "fails every connection it concerns, with a message, and so does an unknown channel argument. An\n"
+      "unknown variable is a warning, once a process: the name may be Kubernetes' for a service. With mode\n"
+      "off nothing fails.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const OptionSpec& spec : kTable) {

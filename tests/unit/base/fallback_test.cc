@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
+
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "core/base/options.h"
 
 namespace skein {
 namespace {
@@ -18,6 +24,31 @@ TEST(FallbackTest, EveryCodeHasANameOfItsOwn) {
     EXPECT_TRUE(names.insert(name).second) << name;
   }
   EXPECT_THAT(FallbackCodeName(static_cast<FallbackCode>(kLastCode + 1)), testing::HasSubstr("unknown reason"));
+}
+
+TEST(FallbackTest, EveryReasonSaysWhatCanBeDone) {
+  for (const FallbackReason& reason : FallbackReasons().subspan(1)) {
+    EXPECT_NE(reason.meaning, "") << reason.name;
+    EXPECT_NE(reason.mend, "") << reason.name;
+  }
+}
+
+// A mend that names an option which has been renamed would lead nowhere.
+TEST(FallbackTest, TheMendsNameOptionsThatThereAre) {
+  const std::string options = OptionsMarkdown();
+  for (const FallbackReason& reason : FallbackReasons()) {
+    for (absl::string_view word : absl::StrSplit(reason.mend, '`')) {
+      if (!absl::ConsumePrefix(&word, "skein.")) continue;
+      EXPECT_THAT(options, testing::HasSubstr("| `skein." + std::string(word) + "` |")) << reason.name;
+    }
+  }
+}
+
+TEST(FallbackTest, ReferencePageIsInStep) {
+  std::ifstream file(SKEIN_DOCS "/reasons.md");
+  std::stringstream page;
+  page << file.rdbuf();
+  EXPECT_EQ(page.str(), ReasonsMarkdown()) << "run skein_write_pages docs";
 }
 
 TEST(FallbackTest, CodeOfANewerPeerHasAName) {

@@ -176,10 +176,10 @@ TEST(OptionsTest, BadVariableFailsNobodyWithModeOff) {
 }
 
 TEST(OptionsTest, ReferencePageIsInStep) {
-  std::ifstream file(SKEIN_OPTIONS_PAGE);
+  std::ifstream file(SKEIN_DOCS "/options.md");
   std::stringstream page;
   page << file.rdbuf();
-  EXPECT_EQ(page.str(), OptionsMarkdown()) << "run skein_write_options docs/options.md";
+  EXPECT_EQ(page.str(), OptionsMarkdown()) << "run skein_write_pages docs";
 }
 
 }  // namespace
