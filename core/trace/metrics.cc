@@ -186,18 +186,18 @@ void Merge(MetricFamilies& families, MetricFamilies more) {
 std::string MetricsMarkdown() {
   std::string page =
       "# Metrics\n\n"
-      "Written from the tables in core/trace/counters.h and core/trace/metrics.cc; change these, then run "
+      "Written from the tables in core/trace/counters.h and core/trace/metrics.cc; change these, then run\n"
       "`skein_write_metrics docs/metrics.md` (in the build's core/trace).\n\n"
-      "Counters count always. Durations are those of traced calls and messages: summaries with the quantiles 0.5, 0.9, "
-      "0.99 and 0.999 since tracing was begun, each off by 1/64 at most, and of what is longer than 73 minutes as "
-      "that. The label `method` is the name, its bytes that are not printable ASCII as escapes (`\\xff`); one "
-      "that takes more than 256 bytes so is its beginning, `\\~` and a number.\n\n"
-      "`skein metrics PID` prints them. A process with two libraries, for gRPC and for Thrift, has all of them twice: "
-      "they are told apart by one more label, `library`, which is 0 or 1 and always there. `skein exporter` serves "
-      "those of a host's processes to Prometheus "
-      "([tracing.md](tracing.md#for-prometheus)), with the labels `process`, its number, and `program`, its name, and "
-      "with "
-      "a gauge `skein_up`: 1 if the process has answered, 0 if it has not.\n\n"
+      "Counters count always. Durations are those of traced calls and messages: summaries with the\n"
+      "quantiles 0.5, 0.9, 0.99 and 0.999 since tracing was begun, each off by 1/64 at most, and of what is\n"
+      "longer than 73 minutes as that. The label `method` is the name, its bytes that are not printable\n"
+      "ASCII as escapes (`\\xff`); one that takes more than 256 bytes so is its beginning, `\\~` and a\n"
+      "number.\n\n"
+      "`skein metrics PID` prints them. A process with two libraries, for gRPC and for Thrift, has all of\n"
+      "them twice: they are told apart by one more label, `library`, which is 0 or 1 and always there.\n"
+      "`skein exporter` serves those of a host's processes to Prometheus\n"
+      "([tracing.md](tracing.md#for-prometheus)), with the labels `process`, its number, and `program`, its\n"
+      "name, and with a gauge `skein_up`: 1 if the process has answered, 0 if it has not.\n\n"
       "| metric | type | labels | meaning |\n|---|---|---|---|\n";
   for (const CounterSpec& spec : kCounterTable) {
     AppendRow(page, spec.name, TypeName(spec.type), LabelName(spec.label), spec.help);
