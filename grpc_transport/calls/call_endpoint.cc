@@ -165,6 +165,11 @@ bool CallEndpoint::Ended(const Outgoing& call) {
   return SendQueue::Ended(call);
 }
 
+bool CallEndpoint::Announced(const Outgoing& call) {
+  MutexLock lock(&mu_);
+  return SendQueue::Announced(call);
+}
+
 void CallEndpoint::AddFrame(const FrameHeader& header, absl::string_view body) {
   MutexLock lock(&mu_);
   queue_.AddFrame(header, body);

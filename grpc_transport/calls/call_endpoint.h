@@ -53,6 +53,7 @@ class CallEndpoint final : public grpc_core::RefCounted<CallEndpoint>, private F
   bool Grant(Outgoing& call, uint32_t bytes) ABSL_LOCKS_EXCLUDED(mu_);
   SendQueue::PeerAwaits Drop(Outgoing& call, const grpc_error_handle& why) ABSL_LOCKS_EXCLUDED(mu_);
   bool Ended(const Outgoing& call) ABSL_LOCKS_EXCLUDED(mu_);
+  bool Announced(const Outgoing& call) ABSL_LOCKS_EXCLUDED(mu_);
   void AddFrame(const FrameHeader& header, absl::string_view body = {}) ABSL_LOCKS_EXCLUDED(mu_);
   void Flush() ABSL_LOCKS_EXCLUDED(mu_);
 

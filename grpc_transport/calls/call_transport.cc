@@ -203,8 +203,10 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
     if (ends) call.Unref();
     if (added.ok()) return done(NotSent(op, GRPC_ERROR_CREATE("the call has ended meanwhile")));
     const grpc_error_handle why = OrUnavailable(added.status());
-    begins ? Refuse(call, why) : Do(call, call.Fail(why, peer()));
-    return done(NotSent(op, why));
+    const grpc_error_handle result = NotSent(op, why);
+    if (is_client_ && !endpoint_->Announced(call.outgoing())) return Refuse(call, why, op.on_complete, result);
+    Do(call, call.Fail(why, peer()));
+    return done(result);
   }
   if (ends && *added == SendQueue::Added::kAll) {
     Sent(call);
@@ -313,15 +315,18 @@ void CallTransport::Drain(const grpc_error_handle& why) {
   }
 }
 
-// gRPC makes the call anew at once, maybe on this thread, and on this connection until the channel hears of its end.
-// chttp2's combiner brings that news. This thread may own the combiner, and would run all closures before it went on
-// there: a call that came back again and again would keep the news from the channel. So a refusal goes through the
-// combiner too, as those of chttp2's own streams do, and comes behind the news.
-void CallTransport::Refuse(Call& call, const grpc_error_handle& why) {
+// gRPC retries the call at once, and picks this connection until the channel hears of its end. A thread of gRPC's runs
+// all its closures before it goes on with a combiner, and the channel hears by chttp2's combiner: refusals by closures
+// alone could keep the thread from it for ever. A refusal in the combiner queues behind whatever is there, and so
+// leaves the news its turn. (Calls go round so while chttp2 awaits the end of a write before it ends: 100 ms at most.)
+// The batch is complete behind the call's failure: gRPC cancels a call whose batch fails first, and does not retry it.
+void CallTransport::Refuse(Call& call, const grpc_error_handle& why, grpc_closure* on_complete,
+                           const grpc_error_handle& result) {
   Forget(call, /*succeeded=*/false);
   call.Ref();
-  const auto fail = [this, &call, why](const grpc_error_handle& /*error*/) {
+  const auto fail = [this, &call, why, on_complete, result](const grpc_error_handle& /*error*/) {
     Do(call, call.Fail(why, peer(), grpc_core::GrpcStreamNetworkState::kNotSentOnWire));
+    if (on_complete != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, on_complete, result);
     call.Unref();
   };
   chttp2_->perform_op(transport_, grpc_make_transport_op(grpc_core::NewClosure(fail)));
@@ -362,8 +367,12 @@ void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
     }
   }
   for (const auto& [call, seen] : calls) {
-    const auto state = seen ? std::nullopt : std::optional(grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
-    Do(*call, EndedByPeer(call->Fail(error, peer(), state)));
+    if (is_client_ && !endpoint_->Announced(call->outgoing())) {
+      Refuse(*call, error);
+    } else {
+      const auto state = seen ? std::nullopt : std::optional(grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
+      Do(*call, EndedByPeer(call->Fail(error, peer(), state)));
+    }
     call->Unref();
   }
 }

@@ -70,8 +70,10 @@ class CallTransport final : public CallSink {
   // A client's call gets its number, or waits for one. An error: it can have none.
   grpc_error_handle Admit(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveNumber(Call& call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Fails a client's call of which the server has not heard. gRPC may make it anew.
-  void Refuse(Call& call, const grpc_error_handle& why) ABSL_LOCKS_EXCLUDED(mu_);
+  // Fails a client's call of which the server has not heard, later, by chttp2's combiner: gRPC may retry it. Completes
+  // the batch with `result` then.
+  void Refuse(Call& call, const grpc_error_handle& why, grpc_closure* on_complete = nullptr,
+              const grpc_error_handle& result = absl::OkStatus()) ABSL_LOCKS_EXCLUDED(mu_);
   void SayHello() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Receiving.

@@ -94,7 +94,7 @@ void SendQueue::Start(Outgoing& call, uint32_t number) {
 
 // However long the queue is: the metadata would not be less while it waits.
 void SendQueue::Announce(Outgoing& call) {
-  if (call.announced_ || call.waiting_ == nullptr || call.waiting_->empty()) return;
+  if (closed_ || call.announced_ || call.waiting_ == nullptr || call.waiting_->empty()) return;
   Outgoing::Waiting& first = call.waiting_->front();
   FrameHeader header;
   header.call = call.call_;

@@ -78,6 +78,8 @@ class SendQueue {
   PeerAwaits Drop(Outgoing& call, const grpc_error_handle& why);
   // Nothing is sent of the call but, at a client, its cancellation.
   static bool Ended(const Outgoing& call) { return call.ended_ || call.dropped_; }
+  // The peer knows of the call, or hears of it if anything more is written.
+  static bool Announced(const Outgoing& call) { return call.announced_; }
   // Frees what a call has; after Drop.
   static void Free(Outgoing& call) { delete std::exchange(call.waiting_, nullptr); }
 
@@ -89,8 +91,8 @@ class SendQueue {
   // Moves what is to be written next into `to`: what is queued, and a fragment of each call in turn while that is
   // short.
   void Take(grpc_core::SliceBuffer& to);
-  // The connection writes no more, and Take is not called again. A call that is still granted a window does not get in
-  // line: the line's reference would keep the call, and the call keeps the connection with this queue.
+  // The connection writes no more. No call is announced any more, nor listed: nobody would take it from the list, whose
+  // reference would keep the call, the call the connection, and the connection this queue.
   void Close() { closed_ = true; }
   bool closed() const { return closed_; }
 

@@ -16,7 +16,7 @@ namespace skein::grpc_transport {
 namespace {
 
 using NetworkState = grpc_core::GrpcStreamNetworkState;
-// What gRPC hears, in order: "the channel" that its connection has ended, "the call" that it is over.
+// What gRPC hears, in order: "the channel" that its connection has ended, "the call" that the call is over.
 using Heard = std::vector<std::string>;
 
 // gRPC's part of a client's call, of one batch. Deletes itself with its last reference.
@@ -37,7 +37,7 @@ class ClientCall {
     op_.send_initial_metadata = op_.send_message = op_.recv_trailing_metadata = true;
     op_.send_trailing_metadata = half_closes;
     op_.payload = &payload_;
-    op_.on_complete = GRPC_CLOSURE_INIT(&sent_, Nothing, nullptr, nullptr);
+    op_.on_complete = GRPC_CLOSURE_INIT(&sent_, OnSent, this, nullptr);
     payload_.send_initial_metadata.send_initial_metadata = &initial_;
     payload_.send_message.send_message = &message_;
     payload_.send_trailing_metadata.send_trailing_metadata = &trailing_;
@@ -45,14 +45,31 @@ class ClientCall {
     payload_.recv_trailing_metadata.recv_trailing_metadata_ready = GRPC_CLOSURE_INIT(&over_, OnOver, this, nullptr);
     grpc_transport_perform_stream_op(transport_, stream(), &op_);
   }
-  // None: gRPC is not to make it anew by itself.
+  // Another message, in a batch of its own.
+  void SendMore() {
+    more_op_.send_message = true;
+    more_op_.payload = &more_payload_;
+    more_op_.on_complete = GRPC_CLOSURE_INIT(&more_sent_, OnSent, this, nullptr);
+    more_payload_.send_message.send_message = &more_;
+    grpc_transport_perform_stream_op(transport_, stream(), &more_op_);
+  }
+  void Cancel(const grpc_error_handle& why) {
+    auto* const op = grpc_make_transport_stream_op(nullptr);
+    op->cancel_stream = true;
+    op->payload->cancel_stream.cancel_error = why;
+    grpc_transport_perform_stream_op(transport_, stream(), op);
+  }
+  // None: gRPC does not retry the call by itself.
   std::optional<NetworkState::ValueType> network_state() const {
     const auto state = status_.get(NetworkState());
     return state.has_value() ? std::optional(*state) : std::nullopt;
   }
 
  private:
-  static void Nothing(void* /*arg*/, grpc_error_handle /*error*/) {}
+  // As gRPC's retry filter has it.
+  static void OnSent(void* self, grpc_error_handle error) {
+    if (!error.ok()) static_cast<ClientCall*>(self)->Cancel(error);
+  }
   static void OnOver(void* self, grpc_error_handle /*error*/) {
     static_cast<ClientCall*>(self)->heard_.emplace_back("the call");
     static_cast<ClientCall*>(self)->then();
@@ -74,10 +91,14 @@ class ClientCall {
   grpc_metadata_batch trailing_{arena_.get()};
   grpc_metadata_batch status_{arena_.get()};
   grpc_core::SliceBuffer message_;
+  grpc_core::SliceBuffer more_;
   grpc_transport_stream_op_batch op_;
+  grpc_transport_stream_op_batch more_op_;
   grpc_transport_stream_op_batch_payload payload_{nullptr};
+  grpc_transport_stream_op_batch_payload more_payload_{nullptr};
   grpc_stream_refcount refs_;
   grpc_closure sent_;
+  grpc_closure more_sent_;
   grpc_closure over_;
   grpc_closure end_;
 };
@@ -96,11 +117,14 @@ class Watcher final : public grpc_core::ConnectivityStateWatcherInterface {
 
 class CallsClientTest : public testing::Test {
  protected:
-  CallsClientTest() {
+  explicit CallsClientTest(uint32_t most_calls = UINT32_MAX) {
     const auto args =
         grpc_core::CoreConfiguration::Get().channel_args_preconditioning().PreconditionChannelArgs(nullptr).SetObject(
             grpc_core::ResourceQuota::Default());
     transport_ = grpc_create_chttp2_transport(args, CallEndpoint::Create(connection_.get()), /*is_client=*/true);
+    // As if the server had said so.
+    auto* const chttp2 = reinterpret_cast<grpc_chttp2_transport*>(transport_);
+    chttp2->settings[GRPC_PEER_SETTINGS][GRPC_CHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS] = most_calls;
     new CallTransport(transport_, *CallEndpoint::Of(transport_->vtable->get_endpoint(transport_)), true, args);
     grpc_chttp2_transport_start_reading(transport_, nullptr, nullptr, nullptr);
     exec_ctx_.Flush();
@@ -124,7 +148,7 @@ class CallsClientTest : public testing::Test {
   }
   bool ChannelHasHeard() const { return absl::c_linear_search(heard_, "the channel"); }
   ClientCall& NewCall() { return *calls_.emplace_back(new ClientCall(transport_, heard_)); }
-  // A call, and as gRPC has it another at once where it is refused, until the channel has heard.
+  // A call, and where it is refused another at once, as gRPC retries, until the channel has heard.
   void Insist() {
     ClientCall& call = NewCall();
     call.then = [this, &call] {
@@ -137,7 +161,7 @@ class CallsClientTest : public testing::Test {
     const auto run = [what = std::move(what)](const grpc_error_handle& /*error*/) { what(); };
     grpc_core::ExecCtx::Run(DEBUG_LOCATION, grpc_core::NewClosure(run), absl::OkStatus());
   }
-  void Refuse(ClientCall& call, bool half_closes) {
+  void RefuseByServer(ClientCall& call, bool half_closes) {
     call.Begin(half_closes);
     exec_ctx_.Flush();
     connection_.Deliver(Frame({.call = 1, .kind = FrameKind::kRefused}));
@@ -157,7 +181,7 @@ class CallsClientTest : public testing::Test {
 };
 
 // All of it on one thread, which owns chttp2's combiner: gRPC runs all closures before it goes on there.
-TEST_F(CallsClientTest, TheChannelHearsOfTheConnectionsEndThoughACallComesBackAtOnce) {
+TEST_F(CallsClientTest, AWatchOfTheConnectionsEndIsAnsweredThoughACallIsRetriedAtOnce) {
   Watch();
   exec_ctx_.Flush();
   connection_.Break();
@@ -168,7 +192,7 @@ TEST_F(CallsClientTest, TheChannelHearsOfTheConnectionsEndThoughACallComesBackAt
 }
 
 // A connection that is lost as soon as it is there.
-TEST_F(CallsClientTest, TheChannelHearsOfTheEndThoughItAsksBehindThatAndACallComesBackAtOnce) {
+TEST_F(CallsClientTest, AWatchBehindTheConnectionsEndIsAnsweredThoughACallIsRetriedAtOnce) {
   connection_.Break();
   Insist();
   Later([this] { Later([this] { Watch(); }); });  // when the end is in the combiner already
@@ -177,17 +201,69 @@ TEST_F(CallsClientTest, TheChannelHearsOfTheEndThoughItAsksBehindThatAndACallCom
   EXPECT_LT(calls_.size(), kManyCalls) << "they kept the question from chttp2";
 }
 
-TEST_F(CallsClientTest, ARefusedCallMayBeMadeAnew) {
+TEST_F(CallsClientTest, GrpcRetriesACallThatTheServerRefuses) {
   ClientCall& call = NewCall();
-  Refuse(call, /*half_closes=*/true);
+  RefuseByServer(call, /*half_closes=*/true);
   EXPECT_EQ(call.network_state(), NetworkState::kNotSeenByServer);
 }
 
-// gRPC 1.51 loses messages of a call that it makes anew while the program goes on sending.
-TEST_F(CallsClientTest, ARefusedCallThatStreamsItsRequestsMayNot) {
+// gRPC 1.51 loses messages of a call that it retries while the program goes on sending.
+TEST_F(CallsClientTest, GrpcDoesNotRetryACallThatTheServerRefusesIfItStreamsItsRequests) {
   ClientCall& call = NewCall();
-  Refuse(call, /*half_closes=*/false);
+  RefuseByServer(call, /*half_closes=*/false);
   EXPECT_EQ(call.network_state(), std::nullopt);
+}
+
+TEST_F(CallsClientTest, GrpcRetriesACallBehindTheConnectionsEndOfWhichItSendsTwoBatches) {
+  connection_.Break();
+  exec_ctx_.Flush();
+  ClientCall& call = NewCall();
+  call.Begin(/*half_closes=*/false);
+  call.SendMore();
+  exec_ctx_.Flush();
+  EXPECT_EQ(call.network_state(), NetworkState::kNotSentOnWire);
+}
+
+TEST_F(CallsClientTest, ACallThatIsCancelledWhileItIsRefusedIsOverOnceAndNotRetried) {
+  connection_.Break();
+  exec_ctx_.Flush();
+  ClientCall& call = NewCall();
+  call.Begin(/*half_closes=*/true);
+  call.Cancel(absl::CancelledError());
+  exec_ctx_.Flush();
+  EXPECT_EQ(heard_, Heard{"the call"});
+  EXPECT_EQ(call.network_state(), std::nullopt);
+}
+
+// The server takes one at a time.
+class OneCallClientTest : public CallsClientTest {
+ protected:
+  OneCallClientTest() : CallsClientTest(1) {}
+};
+
+TEST_F(OneCallClientTest, GrpcRetriesTheCallThatStillWaitsForItsTurnAtTheConnectionsEnd) {
+  ClientCall& first = NewCall();
+  ClientCall& waiting = NewCall();
+  first.Begin(/*half_closes=*/true);
+  waiting.Begin(/*half_closes=*/true);
+  exec_ctx_.Flush();
+  connection_.Break();
+  exec_ctx_.Flush();
+  EXPECT_EQ(first.network_state(), std::nullopt) << "the server may have it";
+  EXPECT_EQ(waiting.network_state(), NetworkState::kNotSentOnWire);
+}
+
+TEST_F(OneCallClientTest, GrpcRetriesTheCallWhoseTurnComesWhenNothingIsWrittenAnyMore) {
+  ClientCall& first = NewCall();
+  ClientCall& waiting = NewCall();
+  connection_.stuck = true;
+  first.Begin(/*half_closes=*/true);
+  waiting.Begin(/*half_closes=*/true);
+  exec_ctx_.Flush();
+  connection_.FinishWrite(GRPC_ERROR_CREATE("broken"));
+  Later([&] { first.Cancel(absl::CancelledError()); });  // before the read hears of it
+  exec_ctx_.Flush();
+  EXPECT_EQ(waiting.network_state(), NetworkState::kNotSentOnWire);
 }
 
 }  // namespace

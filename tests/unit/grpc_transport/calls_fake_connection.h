@@ -51,8 +51,8 @@ class FakeConnection {
   grpc_endpoint* get() { return &base_.endpoint; }
   bool is_shut_down() const { return is_shut_down_; }
   bool is_read() const { return read_ != nullptr; }
-  void FinishWrite() {
-    if (write_ != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(write_, nullptr), absl::OkStatus());
+  void FinishWrite(const grpc_error_handle& error = absl::OkStatus()) {
+    if (write_ != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(write_, nullptr), error);
   }
 
   // The connection has failed.

@@ -407,7 +407,7 @@ TEST_F(CallsDroppedTest, AQueueThatEndsLetsGoOfItsCalls) {
   // ~TestCall sees whether its references are gone.
 }
 
-// The call would keep the connection, and that the queue: none of the three would ever go.
+// Else the call would keep the connection, and the connection this queue: none of the three would ever go.
 TEST_F(CallsSendQueueTest, AClosedQueueKeepsNoCallThatIsGrantedAWindow) {
   TestCall call(7);
   const Sent sent = Add(call, kInitial | kMessage, Message(kWindow + 1));

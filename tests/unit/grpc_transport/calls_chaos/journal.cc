@@ -71,11 +71,7 @@ void Journal::Befalls(size_t channel, uint8_t what, bool spares_handled) {
   befalling_[channel] |= what;
   for (auto& [call, record] : calls_) {
     if (record.channel != channel || record.context == nullptr) continue;
-    if (spares_handled && record.handled > 0) {
-      ++outcomes_["had to outlive their server's grace"];
-    } else {
-      record.befallen |= what;
-    }
+    if (!spares_handled || record.handled == 0) record.befallen |= what;
   }
 }
 

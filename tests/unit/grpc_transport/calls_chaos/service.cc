@@ -21,6 +21,7 @@ class Handling {
  public:
   Handling(Journal& journal, grpc::ServerContext& context)
       : journal_(journal), plan_(PlanOf(CallOf(context))), steps_(journal, plan_, Part::kHandler) {
+    if (plan_.call == 0) journal_.Wrong(0, "a call reaches its handler without its number");
     journal_.HandlerBegins(plan_.call);
     context.AddTrailingMetadata(kCallKey, absl::StrCat(plan_.call));
     if (plan_.compresses) context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
