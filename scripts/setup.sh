@@ -33,5 +33,6 @@ install_packages() {
 verb_setup() {
   install_packages "$ROOT/scripts/packages.txt"
   fetch_source libgrpc-dev "$GRPC_SOURCE"
-  fetch_source libthrift-dev "$THRIFT_SOURCE"
+  # Only Thrift's own tests need it. In a subshell: fetch_source ends it where there is none.
+  (fetch_source libthrift-dev "$THRIFT_SOURCE") || say "run: going on without Thrift's own tests"
 }

@@ -22,7 +22,9 @@ fetch_kernel() (
   cd "$work" || return
   # A list of packages that is missing, or older than the mirror's, is renewed.
   download_kernel || { as_root apt-get update -q && download_kernel; } || return
-  dpkg -x ./*.deb tree && depmod -b tree "$(ls tree/lib/modules)" || return
+  dpkg -x ./*.deb tree || return
+  [[ -e tree/lib ]] || ln -s usr/lib tree/lib # since Debian 13
+  depmod -b tree "$(ls tree/lib/modules)" || return
   # Someone else may have been quicker.
   mv -T tree "$KERNEL" || [[ -e $KERNEL ]]
 )
