@@ -150,4 +150,4 @@ class Usage(unittest.TestCase):
     def test_help(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("usage: skein run", done.stdout)
+        self.assertIn("Usage: skein run", done.stdout)
