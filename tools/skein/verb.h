@@ -23,12 +23,11 @@ struct VerbOption {
 // What stands behind the options.
 struct Operand {
   enum class Count : uint8_t {
-    kNone,
     kOne,
     kMany,
     kProgram,  // a program and all words behind it, whatever they look like
   };
-  Count count = Count::kNone;
+  Count count = Count::kOne;
   std::string name;      // what usage calls it: "PID"
   std::string question;  // to a caller who gives none; empty: none is needed
   Setter set;            // called for each word; its error is a sentence
