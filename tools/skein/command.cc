@@ -173,8 +173,8 @@ int UnknownVerb(const std::string& word, const std::vector<Verb>& verbs, std::os
         << "'; there are --help and --version, and a verb's options stand behind the verb\n";
     return 2;
   }
-  std::vector<absl::string_view> names;
-  for (const Verb& verb : verbs) names.push_back(verb.name);
+  std::vector<absl::string_view> names(verbs.size());
+  absl::c_transform(verbs, names.begin(), [](const Verb& verb) -> absl::string_view { return verb.name; });
   const absl::string_view nearest = NearestName(word, names);
   err << "skein: unknown verb '" << word << "'; "
       << (nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "))

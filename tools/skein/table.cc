@@ -14,6 +14,8 @@ namespace {
 
 // Of a cell, which is cut: all other rows are filled up to it. Addresses and names of intervals are shorter.
 constexpr size_t kMostCellWidth = 120;
+// Of a cell that goes on below itself to its end: each line takes the room of all columns.
+constexpr size_t kMostLinesText = 1000;
 // To which columns are narrowed for the last one's sake, and what that one is to have.
 constexpr size_t kLeastCellWidth = 12;
 constexpr size_t kLastCellWidth = 24;
@@ -72,8 +74,9 @@ std::string Lines(const std::vector<std::string>& row, const std::vector<size_t>
     column += widths[i];
   }
   if (!row.empty()) {
+    const std::string last = width == 0 ? row.back() : Cut(row.back(), kMostLinesText);
     const bool is_left = width == 0 || column + kLeastCellWidth > width;  // as it is
-    add(LinesOf(row.back(), is_left ? row.back().size() : width - column));
+    add(LinesOf(last, is_left ? last.size() : width - column));
   }
   std::string text;
   for (std::string& line : lines) absl::StrAppend(&text, width == 0 ? line : Cut(std::move(line), width), "\n");
