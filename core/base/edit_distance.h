@@ -1,4 +1,4 @@
-// Levenshtein's distance, and the nearest name by it, for "did you mean".
+// How far a name is from another one, and the nearest name by that, for "did you mean".
 #ifndef SKEIN_CORE_BASE_EDIT_DISTANCE_H_
 #define SKEIN_CORE_BASE_EDIT_DISTANCE_H_
 
@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -14,14 +13,20 @@
 
 namespace skein {
 
+// Letters inserted, deleted, replaced, or swapped with a neighbour: fingers do the last most often.
 inline size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> last(row.size());
+  std::vector<size_t> before_last(row.size());
   std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
+  for (size_t i = 1; i <= a.size(); ++i) {
+    before_last.swap(last);
+    last.swap(row);
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }
   }
   return row.back();

@@ -193,9 +193,9 @@ std::string MetricsMarkdown() {
       "longer than 73 minutes as that. The label `method` is the name, its bytes that are not printable\n"
       "ASCII as escapes (`\\xff`); one that takes more than 256 bytes so is its beginning, `\\~` and a\n"
       "number.\n\n"
-      "`skein metrics PID` prints them. A process with two libraries, for gRPC and for Thrift, has all of\n"
-      "them twice: they are told apart by one more label, `library`, which is 0 or 1 and always there.\n"
-      "`skein exporter` serves those of a host's processes to Prometheus\n"
+      "`skein metrics PID` prints them; with `--json`, as JSON. A process with two libraries, for gRPC and\n"
+      "for Thrift, has all of them twice: they are told apart by one more label, `library`, which is 0 or 1\n"
+      "and always there. `skein exporter` serves those of a host's processes to Prometheus\n"
       "([tracing.md](tracing.md#for-prometheus)), with the labels `process`, its number, and `program`, its\n"
       "name, and with a gauge `skein_up`: 1 if the process has answered, 0 if it has not.\n\n"
       "| metric | type | labels | meaning |\n|---|---|---|---|\n";

@@ -123,5 +123,5 @@ class Breakdown(harness.ProcessTest):
                       ["breakdown", "--seconds=1", "calls.json"]):  # fmt: skip
             result = skein(*wrong)
             self.assertEqual(result.returncode, 2, wrong)
-            self.assertIn("usage: skein", result.stderr)
+            self.assertIn("Usage: skein", result.stderr)
         self.assertEqual(skein("breakdown", 2**22 + 1).returncode, 1)

@@ -257,4 +257,4 @@ class Usage(unittest.TestCase):
     def test_help(self):
         result = doctor("--help")
         self.assertEqual(result.returncode, 0)
-        self.assertIn("usage: skein doctor", result.stdout)
+        self.assertIn("Usage: skein doctor", result.stdout)

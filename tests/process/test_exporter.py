@@ -176,12 +176,12 @@ class Exporter(harness.ProcessTest):
                 (["--listen=[::1]:0"], 1, "only on addresses of IPv4"),
                 (["--listen=7534"], 2, "'7534' is not HOST:PORT"),
                 (["--listen=127.0.0.1:65536"], 2, "is not HOST:PORT"),
-                (["--lisen=127.0.0.1:0"], 2, "unknown option '--lisen=127.0.0.1:0'"),
+                (["--lisen=127.0.0.1:0"], 2, "unknown option '--lisen'; did you mean --listen?"),
                 (["first"], 2, "'first' is no process number"),
                 ([2**22 + 1], 1, "there is no process 4194305"),
             ):
                 result = run("exporter", *arguments)
                 self.assertEqual((result.returncode, result.stdout), (status, ""), arguments)
                 self.assertIn(f"skein exporter: {why}" if status == 1 and "IPv4" not in why else why, result.stderr)
-                self.assertEqual("usage: skein exporter" in result.stderr, status == 2)
+                self.assertEqual("Usage: skein exporter" in result.stderr, status == 2)
         self.assertEqual(run("exporter", "--help").returncode, 0)

@@ -63,6 +63,12 @@ class Starting(harness.ProcessTest):
         self.assertTrue(done.stdout.startswith(f"require {harness.preload_library()}:"), done)
         self.assertIn("libearly_library.so", done.stdout)
 
+    def test_each_word_behind_the_program_is_the_programs(self):
+        words = ["--shm", "off", "--help", "-n", "--", "--require=", "[a,b]", "", "run", "++"]
+        for separator in ((), ("--",)):
+            done = run("--shm", "auto", *separator, "sh", "-c", 'printf "%s\\n" "$@"', *words)
+            self.assertEqual((done.stdout.splitlines(), done.stderr), (words[1:], ""), "sh takes one for its own name")
+
     def test_the_exit_status_is_the_programs(self):
         self.assertEqual(run("sh", "-c", "exit 7").returncode, 7)
 
@@ -150,4 +156,4 @@ class Usage(unittest.TestCase):
     def test_help(self):
         done = run("--help")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("usage: skein run", done.stdout)
+        self.assertIn("Usage: skein run", done.stdout)

@@ -1,95 +1,51 @@
-#include "tools/skein/breakdown.h"
-
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "core/base/errno_status.h"
 #include "core/inspect/attachment.h"
 #include "core/inspect/tracing.h"
-#include "tools/skein/arguments.h"
+#include "tools/skein/facts_json.h"
 #include "tools/skein/picture.h"
 #include "tools/skein/recorded_trace.h"
 #include "tools/skein/stacked_bar.h"
 #include "tools/skein/stage_table.h"
+#include "tools/skein/terminal.h"
 #include "tools/skein/tracing.h"
+#include "tools/skein/verbs.h"
 
 namespace skein {
 namespace {
 
 using inspect::SeriesFigures;
 
-constexpr char kVerb[] = "breakdown";
-constexpr char kUsage[] =
-    "usage: skein breakdown [--seconds=S] [--every=N] [--svg=FILE] [--png=FILE] PID\n"
-    "       skein breakdown [--svg=FILE] [--png=FILE] TRACE\n"
-    "\n"
-    "Where the time of a process's calls goes: a table for each path, side and method, a line for each stage. Of the\n"
-    "calls in TRACE, a file that skein record wrote, the same figures (./ before a name that is a number).\n"
-    "\n"
-    "  --seconds=S   traces for so long, then stops; 0: what has been traced until now (default: 3, or 0 where the\n"
-    "                process traces already)\n"
-    "  --every=N     traces one call of N (default 1)\n"
-    "  --svg=FILE, --png=FILE\n"
-    "                draws the medians as stacked bars, too\n";
-
 struct CommandLine {
-  std::optional<pid_t> process;
+  pid_t process = 0;
   std::string trace;  // instead of a process
   std::optional<double> seconds;
   std::optional<uint32_t> every;
   std::string svg;
   std::string png;
+  bool json = false;
 };
 
 // A number is a process's, all else a file's name.
-absl::Status SetSubject(CommandLine& line, absl::string_view argument) {
-  if (line.process.has_value() || !line.trace.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("of one thing at a time, not of '", argument, "' too"));
-  }
-  if (absl::c_all_of(argument, absl::ascii_isdigit)) {
-    line.process = ProcessNumber(argument);
-    return line.process.has_value() ? absl::OkStatus() : NoProcessNumber(argument);
-  }
-  line.trace = std::string(argument);
-  return absl::OkStatus();
+Setter ProcessOrTrace(CommandLine& line) {
+  return [&line](const std::string& word) {
+    return absl::c_all_of(word, absl::ascii_isdigit) ? Process(line.process)(word) : Text(line.trace)(word);
+  };
 }
 
-// INVALID_ARGUMENT: called wrongly.
-absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
-  CommandLine line;
-  for (absl::string_view argument : arguments) {
-    absl::string_view value = argument;
-    absl::Status status;
-    if (absl::ConsumePrefix(&value, "--seconds=")) {
-      status = ParseSeconds(value, line.seconds.emplace());
-    } else if (absl::ConsumePrefix(&value, "--every=")) {
-      status = ParseCount("--every", value, line.every.emplace());
-    } else if (absl::ConsumePrefix(&value, "--svg=")) {
-      line.svg = std::string(value);
-    } else if (absl::ConsumePrefix(&value, "--png=")) {
-      line.png = std::string(value);
-    } else if (absl::StartsWith(argument, "-")) {
-      status = UnknownOption(argument);
-    } else {
-      status = SetSubject(line, argument);
-    }
-    if (!status.ok()) return status;
-  }
-  if (!line.process.has_value() && line.trace.empty()) return absl::InvalidArgumentError("of which process, or trace?");
-  if (!line.trace.empty() && (line.seconds.has_value() || line.every.has_value())) {
-    return absl::InvalidArgumentError("what is in a trace is in it: --seconds and --every are for a process");
-  }
-  return line;
+absl::Status Check(const CommandLine& line) {
+  if (line.trace.empty() || (!line.seconds.has_value() && !line.every.has_value())) return absl::OkStatus();
+  return absl::InvalidArgumentError("what is in a trace is in it: --seconds and --every are for a process");
 }
 
 // For how long, if that is not said: who traces already has something to tell.
@@ -100,7 +56,7 @@ absl::StatusOr<double> DefaultSeconds(pid_t process) {
 }
 
 absl::StatusOr<std::vector<SeriesFigures>> OfProcess(const CommandLine& line) {
-  const pid_t process = *line.process;
+  const pid_t process = line.process;
   const absl::StatusOr<double> seconds = line.seconds.has_value() ? *line.seconds : DefaultSeconds(process);
   if (!seconds.ok()) return seconds.status();
   std::optional<TracingFor> tracing;
@@ -133,23 +89,48 @@ absl::Status Draw(const std::vector<StageGroup>& groups, const CommandLine& line
   return line.png.empty() ? absl::OkStatus() : picture.SaveAsPng(line.png);
 }
 
-}  // namespace
-
-int RunBreakdown(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
-  const absl::StatusOr<CommandLine> line = Parse(arguments);
-  if (!line.ok()) return Misused(kVerb, line.status().message(), kUsage);
-  const absl::StatusOr<std::vector<SeriesFigures>> series =
-      line->process.has_value() ? OfProcess(*line) : OfTrace(line->trace);
-  if (!series.ok()) return Failed(kVerb, series.status());
-  const std::vector<StageGroup> groups = GroupsOf(*series);
-  for (const StageGroup& group : groups) std::puts(StageTable(group).c_str());
+void Print(const std::vector<StageGroup>& groups) {
+  for (const StageGroup& group : groups) std::puts(StageTable(group, TerminalWidth()).c_str());
   if (groups.empty()) {
     std::puts("nothing was traced: no call came or went over a connection of Skein's");
   }
-  if (line->svg.empty() && line->png.empty()) return 0;
-  const absl::Status drawn = Draw(groups, *line);
-  return drawn.ok() ? 0 : Failed(kVerb, drawn);
+}
+
+absl::StatusOr<int> Run(const CommandLine& line) {
+  const absl::StatusOr<std::vector<SeriesFigures>> series = line.trace.empty() ? OfProcess(line) : OfTrace(line.trace);
+  if (!series.ok()) return series.status();
+  const std::vector<StageGroup> groups = GroupsOf(*series);
+  line.json ? static_cast<void>(std::puts(StagesJson(groups).c_str())) : Print(groups);
+  if (line.svg.empty() && line.png.empty()) return 0;
+  std::fflush(stdout);  // before a word on what cannot be drawn
+  if (absl::Status drawn = Draw(groups, line); !drawn.ok()) return drawn;
+  return 0;
+}
+
+}  // namespace
+
+Verb BreakdownVerb() {
+  const auto line = std::make_shared<CommandLine>();
+  return {.name = "breakdown",
+          .summary = "where the time of a process's or a trace's calls goes, stage by stage",
+          .about =
+              "Where the time of a process's calls goes: a table for each path, side and method, a line for each "
+              "stage. Of the calls in TRACE, a file that skein record wrote, the same figures (./ before a name that "
+              "is a number).",
+          .options = {{"--seconds", "S",
+                       "traces for so long, then stops; 0: what has been traced until now (default: 3, or 0 where the "
+                       "process traces already)",
+                       Number(line->seconds, 0, 3600, "seconds")},
+                      {"--every", "N", "traces one call of N (default 1)", Number(line->every, 1, 1'000'000, "calls")},
+                      {"--svg", "FILE", "draws the medians as stacked bars, too", Text(line->svg)},
+                      {"--png", "FILE", "the same as PNG", Text(line->png)},
+                      JsonOption(line->json)},
+          .operand = {Operand::Count::kOne, "PID|TRACE", "of which process, or trace?", ProcessOrTrace(*line)},
+          .examples = {{"skein breakdown 4711", "the calls of process 4711 in the next three seconds"},
+                       {"skein breakdown --seconds 10 --every 100 4711", "one call of 100, for ten seconds"},
+                       {"skein breakdown calls.json", "the calls that skein record wrote"}},
+          .check = [line] { return Check(*line); },
+          .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

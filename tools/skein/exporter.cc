@@ -1,5 +1,3 @@
-#include "tools/skein/exporter.h"
-
 #include <netdb.h>
 #include <poll.h>
 #include <prometheus/exposer.h>
@@ -11,55 +9,26 @@
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "core/base/errno_status.h"
 #include "core/base/tcp_address.h"
 #include "core/base/unique_fd.h"
 #include "core/inspect/attachment.h"
-#include "tools/skein/arguments.h"
+#include "tools/skein/host_port.h"
 #include "tools/skein/process_metrics.h"
+#include "tools/skein/verbs.h"
 #include "tools/skein/watched_processes.h"
 
 namespace skein {
 namespace {
 
-constexpr char kVerb[] = "exporter";
-constexpr char kUsage[] =
-    "usage: skein exporter [--listen=ADDRESS:PORT] [PID...]\n"
-    "\n"
-    "Serves the metrics of running processes to Prometheus, at /metrics: each is asked whenever that is, the "
-    "processes\n"
-    "themselves have no port and no thread for it. Without a PID, of all processes of this user (as root: of all) "
-    "that\n"
-    "have Skein at that time, until SIGINT or SIGTERM; with PIDs, until these have ended at the latest.\n"
-    "\n"
-    "  --listen=ADDRESS:PORT   where (default 127.0.0.1:7534); port 0: any, it is printed. Who reaches it may read "
-    "it\n";
-
 struct CommandLine {
-  std::string listen = "127.0.0.1:7534";
-  std::vector<pid_t> processes;
+  HostPort listen = {"127.0.0.1", "7534", "127.0.0.1:7534"};
+  std::vector<pid_t> processes;  // none: all
 };
-
-// INVALID_ARGUMENT: called wrongly.
-absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
-  CommandLine line;
-  for (absl::string_view argument : arguments) {
-    absl::string_view value = argument;
-    if (absl::ConsumePrefix(&value, "--listen=")) {
-      line.listen = std::string(value);
-    } else if (absl::StartsWith(argument, "-")) {
-      return UnknownOption(argument);
-    } else if (absl::Status status = AddProcess(argument, line.processes); !status.ok()) {
-      return status;
-    }
-  }
-  return line;
-}
 
 // Readable once the process is to end. Blocks the signals: in this thread and those that it starts.
 absl::StatusOr<UniqueFd> EndSignals() {
@@ -74,19 +43,20 @@ absl::StatusOr<UniqueFd> EndSignals() {
 }
 
 // In numbers, if one can listen there. The web server itself, which Debian builds without IPv6, would not say why not.
-absl::StatusOr<std::string> AddressToListenOn(const std::string& address) {
+absl::StatusOr<std::string> AddressToListenOn(const HostPort& address) {
   std::string numeric;
   const absl::StatusOr<UniqueFd> tried =
-      OpenFirst(address, AI_PASSIVE, [&](const addrinfo& found) -> absl::StatusOr<UniqueFd> {
+      OpenFirst(address.host, address.port, AI_PASSIVE, [&](const addrinfo& found) -> absl::StatusOr<UniqueFd> {
         if (found.ai_family != AF_INET) {
-          return absl::UnimplementedError(absl::StrCat("cannot listen on ", address, ": only on addresses of IPv4"));
+          return absl::UnimplementedError(
+              absl::StrCat("cannot listen on ", address.text, ": only on addresses of IPv4"));
         }
         UniqueFd fd(socket(found.ai_family, found.ai_socktype | SOCK_CLOEXEC, found.ai_protocol));
         if (!fd.valid()) return ErrnoStatus(errno, "create a socket");
         const int yes = 1;  // as the web server does: connections that are over do not count
         setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
         if (bind(fd.get(), found.ai_addr, found.ai_addrlen) != 0 || listen(fd.get(), 1) != 0) {
-          return ErrnoStatus(errno, absl::StrCat("listen on ", address));
+          return ErrnoStatus(errno, absl::StrCat("listen on ", address.text));
         }
         absl::StatusOr<std::string> name = NumericAddress(found.ai_addr, found.ai_addrlen);
         if (!name.ok()) return name.status();
@@ -132,7 +102,7 @@ void WaitForEnd(int signals, const WatchedProcesses* named) {
   }
 }
 
-absl::Status Export(const CommandLine& line) {
+absl::StatusOr<int> Run(const CommandLine& line) {
   const absl::StatusOr<UniqueFd> signals = EndSignals();
   if (!signals.ok()) return signals.status();
   const absl::StatusOr<WatchedProcesses> named = WatchedProcesses::Open(line.processes);
@@ -149,18 +119,36 @@ absl::Status Export(const CommandLine& line) {
               (*exposer)->GetListeningPorts().front());
   std::fflush(stdout);
   WaitForEnd(signals->get(), watched);
-  return absl::OkStatus();
+  return 0;
+}
+
+Setter Listening(HostPort& variable) {
+  return [&variable](const std::string& word) {
+    absl::StatusOr<HostPort> address = ParseHostPort(word, /*lowest_port=*/0);
+    if (!address.ok()) return address.status();
+    variable = *std::move(address);
+    return absl::OkStatus();
+  };
 }
 
 }  // namespace
 
-int RunExporter(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
-  const absl::StatusOr<CommandLine> line = Parse(arguments);
-  if (!line.ok()) return Misused(kVerb, line.status().message(), kUsage);
-  const absl::Status status = Export(*line);
-  if (status.ok()) return 0;
-  return absl::IsInvalidArgument(status) ? Misused(kVerb, status.message(), kUsage) : Failed(kVerb, status);
+Verb ExporterVerb() {
+  const auto line = std::make_shared<CommandLine>();
+  return {.name = "exporter",
+          .summary = "the same of all processes over HTTP, for Prometheus",
+          .about =
+              "Serves the metrics of running processes to Prometheus, at /metrics: each is asked whenever that "
+              "is, the processes themselves have no port and no thread for it. Without a PID, of all processes of "
+              "this user (as root: of all) that have Skein at that time, until SIGINT or SIGTERM; with PIDs, until "
+              "these have ended at the latest.",
+          .options = {{"--listen", "ADDRESS:PORT",
+                       "where (default 127.0.0.1:7534); port 0: any, it is printed. Who reaches it may read it",
+                       Listening(line->listen)}},
+          .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
+          .examples = {{"skein exporter", "all processes, at http://127.0.0.1:7534/metrics"},
+                       {"skein exporter --listen 0.0.0.0:7534 4711", "process 4711, to other hosts, too"}},
+          .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

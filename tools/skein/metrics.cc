@@ -1,30 +1,39 @@
-#include "tools/skein/metrics.h"
-
 #include <cstdio>
-#include <optional>
+#include <memory>
 
 #include "core/inspect/tracing.h"
 #include "core/trace/prometheus.h"
-#include "tools/skein/arguments.h"
+#include "tools/skein/facts_json.h"
+#include "tools/skein/verbs.h"
 
 namespace skein {
 namespace {
 
-constexpr char kVerb[] = "metrics";
-constexpr char kUsage[] =
-    "usage: skein metrics PID\n"
-    "\n"
-    "A process's counters, and the durations of the calls that it traces, as Prometheus' text (docs/metrics.md).\n";
+struct CommandLine {
+  pid_t process = 0;
+  bool json = false;
+};
+
+absl::StatusOr<int> Run(const CommandLine& line) {
+  const absl::StatusOr<trace::MetricFamilies> families = inspect::AskMetrics(line.process);
+  if (!families.ok()) return families.status();
+  const std::string text = line.json ? MetricsJson(*families) + "\n" : trace::PrometheusText(*families);
+  return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
+}
 
 }  // namespace
 
-int RunMetrics(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
-  const std::optional<pid_t> process = arguments.size() == 1 ? ProcessNumber(arguments[0]) : std::nullopt;
-  if (!process.has_value()) return Misused(kVerb, "of which process?", kUsage);
-  const absl::StatusOr<trace::MetricFamilies> families = inspect::AskMetrics(*process);
-  if (!families.ok()) return Failed(kVerb, families.status());
-  return std::fputs(trace::PrometheusText(*families).c_str(), stdout) < 0 ? 1 : 0;
+Verb MetricsVerb() {
+  const auto line = std::make_shared<CommandLine>();
+  return {.name = "metrics",
+          .summary = "a process's counters and durations, as Prometheus' text",
+          .about =
+              "A process's counters, and the durations of the calls that it traces, as Prometheus' "
+              "text (docs/metrics.md).",
+          .options = {JsonOption(line->json)},
+          .operand = {Operand::Count::kOne, "PID", "of which process?", Process(line->process)},
+          .examples = {{"skein metrics 4711", "all that process 4711 counts and measures"}},
+          .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

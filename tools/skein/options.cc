@@ -1,68 +1,73 @@
-#include "tools/skein/options.h"
-
-#include <cstdio>
-
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "core/base/options.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "tools/skein/facts_json.h"
+#include "tools/skein/option_variables.h"
+#include "tools/skein/terminal.h"
+#include "tools/skein/verbs.h"
+#include "tools/skein/wrapped.h"
 
 namespace skein {
 namespace {
 
-constexpr char kUsage[] =
-    "usage: skein options [NAME]\n"
-    "\n"
-    "Every option: its channel argument, its environment variable, what it may be and its default. With a NAME, that\n"
-    "one alone. An environment variable holds for all of a process, a channel argument for one channel or server.\n";
+constexpr size_t kLineLength = 100;  // at most, for it is prose
 
-constexpr size_t kLineLength = 100;
+struct CommandLine {
+  std::string name;  // empty: every option
+  bool json = false;
+};
 
-std::string Wrapped(absl::string_view text) {
-  std::string lines = "   ";
-  size_t length = 3;
-  for (absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (length + 1 + word.size() > kLineLength) {
-      lines += "\n   ";
-      length = 3;
-    }
-    absl::StrAppend(&lines, " ", word);
-    length += 1 + word.size();
-  }
-  return lines;
+std::string Paragraph(const OptionSpec& option, size_t width) {
+  const std::string allowed = absl::StrCat(option.allowed, option.unit.empty() ? "" : " ", option.unit, "; default ",
+                                           option.default_value.empty() ? "none" : option.default_value);
+  return absl::StrCat("skein.", option.name, "  (", absl::StrJoin(VariablesOf(option), ", "), ")\n    ",
+                      Wrapped(allowed, 4, width), "\n    ", Wrapped(option.doc, 4, width), "\n\n");
 }
 
-void Show(const OptionSpec& option) {
-  const bool mode = option.name == "mode";
-  const std::string variable =
-      mode ? "SKEIN_GRPC, SKEIN_THRIFT" : absl::StrCat("SKEIN_", absl::AsciiStrToUpper(option.name));
-  std::printf("skein.%s  (%s)\n    %s%s%s; default %s\n%s\n\n", std::string(option.name).c_str(), variable.c_str(),
-              std::string(option.allowed).c_str(), option.unit.empty() ? "" : " ", std::string(option.unit).c_str(),
-              option.default_value.empty() ? "none" : std::string(option.default_value).c_str(),
-              Wrapped(option.doc).c_str());
+absl::StatusOr<int> Run(const CommandLine& line) {
+  std::vector<OptionSpec> wanted;
+  absl::c_copy_if(OptionTable(), std::back_inserter(wanted),
+                  [&](const OptionSpec& option) { return line.name.empty() || line.name == option.name; });
+  if (line.json) return std::puts(OptionsJson(wanted).c_str()) < 0 ? 1 : 0;
+  const size_t width = TerminalWidth() == 0 ? kLineLength : std::min(kLineLength, TerminalWidth());
+  for (const OptionSpec& option : wanted) std::fputs(Paragraph(option, width).c_str(), stdout);
+  return 0;
+}
+
+Setter OptionName(std::string& variable) {
+  return [&variable](const std::string& word) {
+    variable = std::string(absl::StripPrefix(word, "skein."));
+    if (absl::c_any_of(OptionTable(), [&](const OptionSpec& option) { return option.name == variable; })) {
+      return absl::OkStatus();
+    }
+    Options ignored;
+    return SetOption(ignored, word, "");  // names the one that was meant
+  };
 }
 
 }  // namespace
 
-int RunOptions(const std::vector<std::string>& arguments) {
-  if (arguments.size() > 1 || (!arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h"))) {
-    std::fputs(kUsage, arguments.size() > 1 ? stderr : stdout);
-    return arguments.size() > 1 ? 2 : 0;
-  }
-  bool found = false;
-  for (const OptionSpec& option : OptionTable()) {
-    if (!arguments.empty() && arguments[0] != option.name && arguments[0] != absl::StrCat("skein.", option.name)) {
-      continue;
-    }
-    Show(option);
-    found = true;
-  }
-  if (found) return 0;
-  // The table knows which one was meant.
-  Options ignored;
-  const absl::Status status = SetOption(ignored, arguments[0], "");
-  std::fprintf(stderr, "skein options: %s\n", std::string(status.message()).c_str());
-  return 2;
+Verb OptionsVerb() {
+  const auto line = std::make_shared<CommandLine>();
+  return {.name = "options",
+          .summary = "every option, its values and its default",
+          .about =
+              "Every option of Skein: its channel argument, its environment variable, what it may be and its "
+              "default. With a NAME, that one alone. An environment variable holds for all of a process, a channel "
+              "argument for one channel or server.",
+          .options = {JsonOption(line->json)},
+          .operand = {Operand::Count::kOne, "NAME", "", OptionName(line->name)},
+          .examples = {{"skein options", "all of them"}, {"skein options wait_mode", "how threads wait"}},
+          .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

@@ -12,6 +12,7 @@
 #include "core/base/printable.h"
 #include "core/trace/stage.h"
 #include "tools/skein/table.h"
+#include "tools/skein/wrapped.h"
 
 namespace skein {
 namespace {
@@ -32,7 +33,6 @@ bool IsAfterwards(const SeriesFigures& figures) {
   return !figures.whole && (figures.from_stage >= static_cast<uint64_t>(trace::Stage::kDelivered) ||
                             absl::EndsWith(figures.interval, " to persisted"));
 }
-bool IsPart(const SeriesFigures& figures) { return !figures.whole && !IsAfterwards(figures); }
 
 std::string TitleOf(const SeriesFigures& figures) {
   return absl::StrCat(figures.method.empty() ? (figures.call ? "calls" : "messages") : figures.method, " over ",
@@ -54,6 +54,8 @@ std::vector<std::string> Row(const std::string& name, const SeriesFigures& figur
 
 }  // namespace
 
+bool IsPart(const SeriesFigures& figures) { return !figures.whole && !IsAfterwards(figures); }
+
 std::vector<StageGroup> GroupsOf(const std::vector<SeriesFigures>& all) {
   std::map<std::tuple<bool, std::string, bool, std::string>, StageGroup> groups;
   for (const SeriesFigures& figures : all) {
@@ -69,7 +71,7 @@ std::vector<StageGroup> GroupsOf(const std::vector<SeriesFigures>& all) {
   return list;
 }
 
-std::string StageTable(const StageGroup& group) {
+std::string StageTable(const StageGroup& group, size_t width) {
   const auto end = absl::c_find_if(group, [](const SeriesFigures& figures) { return figures.whole; });
   const double whole = end == group.end() ? 0 : Mean(*end);
   std::vector<std::vector<std::string>> rows = {
@@ -88,14 +90,14 @@ std::string StageTable(const StageGroup& group) {
   for (const SeriesFigures& figures : group) {
     if (IsAfterwards(figures)) rows.push_back(Row(figures.interval, figures, whole));
   }
-  std::string text = absl::StrCat(Printable(TitleOf(group.front())), "\n", Table(std::move(rows)),
-                                  "sum of the stages' medians: ", Micros(medians), " us");
+  std::string sums = absl::StrCat("sum of the stages' medians: ", Micros(medians), " us");
   if (end != group.end()) {
     const double all = whole * static_cast<double>(end->count);
-    for (const auto& [work, sum] : by_work) absl::StrAppend(&text, "; ", Printable(work), " ", Share(sum, all));
-    if (end->clock_error > 0) absl::StrAppend(&text, "; the other host's clock: +-", Micros(end->clock_error), " us");
+    for (const auto& [work, sum] : by_work) absl::StrAppend(&sums, "; ", Printable(work), " ", Share(sum, all));
+    if (end->clock_error > 0) absl::StrAppend(&sums, "; the other host's clock: +-", Micros(end->clock_error), " us");
   }
-  return absl::StrCat(text, "\n");
+  return absl::StrCat(Wrapped(Printable(TitleOf(group.front())), 0, width), "\n", Table(std::move(rows), width),
+                      Wrapped(sums, 0, width), "\n");
 }
 
 StackedBar BarOf(const StageGroup& group) {

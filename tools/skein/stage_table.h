@@ -2,6 +2,7 @@
 #ifndef SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
 #define SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,12 @@ namespace skein {
 // What is told of together: the calls of one method over one path at one side.
 using StageGroup = std::vector<inspect::SeriesFigures>;
 
+// Whether it is one of the intervals that add up to the whole: neither that one nor something afterwards.
+bool IsPart(const inspect::SeriesFigures& figures);
 // Calls before messages; within a group the stages in order.
 std::vector<StageGroup> GroupsOf(const std::vector<inspect::SeriesFigures>& all);
-// A line for each stage, and the sums.
-std::string StageTable(const StageGroup& group);
+// A line for each stage, and the sums. No line is longer than `width` (0: any).
+std::string StageTable(const StageGroup& group, size_t width = 0);
 // The medians, us.
 StackedBar BarOf(const StageGroup& group);
 

@@ -1,64 +1,37 @@
-#include "tools/skein/top.h"
-
 #include <unistd.h>
 
 #include <cstdio>
 #include <map>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/inspect/attachment.h"
 #include "core/inspect/live_paths.h"
 #include "core/inspect/tracing.h"
-#include "tools/skein/arguments.h"
+#include "tools/skein/activity.h"
+#include "tools/skein/facts_json.h"
 #include "tools/skein/process_name.h"
 #include "tools/skein/table.h"
+#include "tools/skein/terminal.h"
+#include "tools/skein/verbs.h"
 
 namespace skein {
 namespace {
 
-constexpr char kVerb[] = "top";
-constexpr char kUsage[] =
-    "usage: skein top [--interval=S] [--rounds=N] [PID...]\n"
-    "\n"
-    "What processes send and receive over Skein, again every S seconds (default 1), N times (default: until Ctrl-C).\n"
-    "Without a PID, all processes of this user that have any connections. Calls' p50 and p99 are of processes that\n"
-    "trace (SKEIN_TRACE, skein breakdown).\n";
-
 struct CommandLine {
-  std::vector<pid_t> processes;
-  double interval = 1;
-  uint32_t rounds = 0;  // 0: without end
+  std::vector<pid_t> processes;    // none: all
+  std::optional<double> interval;  // seconds
+  std::optional<uint32_t> rounds;  // none: without end
+  bool json = false;
 };
-
-// INVALID_ARGUMENT: called wrongly.
-absl::StatusOr<CommandLine> Parse(const std::vector<std::string>& arguments) {
-  CommandLine line;
-  for (absl::string_view argument : arguments) {
-    absl::string_view value = argument;
-    if (absl::ConsumePrefix(&value, "--interval=")) {
-      if (!absl::SimpleAtod(value, &line.interval) || !(line.interval >= 0.1 && line.interval <= 3600)) {
-        return absl::InvalidArgumentError("--interval is a number of seconds from 0.1 to 3600");
-      }
-    } else if (absl::ConsumePrefix(&value, "--rounds=")) {
-      if (!absl::SimpleAtoi(value, &line.rounds) || line.rounds == 0) {
-        return absl::InvalidArgumentError("--rounds is a number");
-      }
-    } else if (absl::StartsWith(argument, "-")) {
-      return UnknownOption(argument);
-    } else if (absl::Status status = AddProcess(argument, line.processes); !status.ok()) {
-      return status;
-    }
-  }
-  return line;
-}
 
 // What a process has said of itself.
 struct Sample {
@@ -101,15 +74,11 @@ absl::StatusOr<Sample> Take(pid_t process) {
   return sample;
 }
 
-std::string Scaled(double number) {
-  constexpr absl::string_view kUnits[] = {"", "k", "M", "G", "T"};
-  size_t unit = 0;
-  for (; number >= 10000 && unit + 1 < std::size(kUnits); ++unit) number /= 1000;
-  const int digits = number < 100 && unit > 0 ? 1 : 0;
-  return absl::StrFormat("%.*f%s", digits, number, kUnits[unit]);
+std::optional<double> Percent(double part, double all) {
+  return all > 0 ? std::optional<double>(100 * part / all) : std::nullopt;
 }
 
-std::vector<std::string> Row(pid_t process, const Sample& before, const Sample& now) {
+Activity ActivityBetween(const Sample& before, const Sample& now, pid_t process) {
   const double seconds = absl::ToDoubleSeconds(now.when - before.when);
   const auto grown = [&](const char* name) {
     const auto value = [name](const Sample& sample) {
@@ -118,28 +87,49 @@ std::vector<std::string> Row(pid_t process, const Sample& before, const Sample& 
     };
     return value(now) - value(before);
   };
-  const auto rate = [&](const char* name) { return Scaled(seconds > 0 ? grown(name) / seconds : 0); };
-  const auto percent = [](double part, double all) {
-    return all > 0 ? absl::StrFormat("%.0f", 100 * part / all) : "-";
-  };
-  std::string connections;
-  for (const auto& [path, count] : now.connections) absl::StrAppend(&connections, path, ":", count, " ");
+  const auto rate = [&](const char* name) { return seconds > 0 ? grown(name) / seconds : 0; };
   const double hits = grown("skein_spins_hit_total");
+  return {.process = process,
+          .name = ProcessName(process),
+          .connections = now.connections,
+          .messages_sent = rate("skein_messages_sent_total"),
+          .messages_received = rate("skein_messages_received_total"),
+          .bytes_sent = rate("skein_bytes_sent_total"),
+          .bytes_received = rate("skein_bytes_received_total"),
+          .wake_ups = rate("skein_wake_ups_total"),
+          .coalesced_percent = Percent(grown("skein_coalesced_messages_total"), grown("skein_messages_sent_total")),
+          .spins_hit_percent = Percent(hits, hits + grown("skein_spins_missed_total")),
+          .p50_ns = now.p50,
+          .p99_ns = now.p99};
+}
+
+std::string Scaled(double number) {
+  constexpr absl::string_view kUnits[] = {"", "k", "M", "G", "T"};
+  size_t unit = 0;
+  for (; number >= 10000 && unit + 1 < std::size(kUnits); ++unit) number /= 1000;
+  const int digits = number < 100 && unit > 0 ? 1 : 0;
+  return absl::StrFormat("%.*f%s", digits, number, kUnits[unit]);
+}
+
+std::vector<std::string> Row(const Activity& activity) {
+  const auto percent = [](const std::optional<double>& share) {
+    return share.has_value() ? absl::StrFormat("%.0f", *share) : "-";
+  };
   const auto micros = [](uint64_t ns) {
     return ns == 0 ? "-" : absl::StrFormat("%.1f", static_cast<double>(ns) / 1000);
   };
-  return {absl::StrCat(process),
-          ProcessName(process),
-          connections.empty() ? "-" : std::string(absl::StripTrailingAsciiWhitespace(connections)),
-          rate("skein_messages_sent_total"),
-          rate("skein_messages_received_total"),
-          rate("skein_bytes_sent_total"),
-          rate("skein_bytes_received_total"),
-          percent(grown("skein_coalesced_messages_total"), grown("skein_messages_sent_total")),
-          percent(hits, hits + grown("skein_spins_missed_total")),
-          rate("skein_wake_ups_total"),
-          micros(now.p50),
-          micros(now.p99)};
+  return {absl::StrCat(activity.process),
+          activity.name,
+          activity.connections.empty() ? "-" : absl::StrJoin(activity.connections, " ", absl::PairFormatter(":")),
+          Scaled(activity.messages_sent),
+          Scaled(activity.messages_received),
+          Scaled(activity.bytes_sent),
+          Scaled(activity.bytes_received),
+          percent(activity.coalesced_percent),
+          percent(activity.spins_hit_percent),
+          Scaled(activity.wake_ups),
+          micros(activity.p50_ns),
+          micros(activity.p99_ns)};
 }
 
 // All that can be asked; of those that were named, what is wrong with the others goes to `wrong`.
@@ -156,35 +146,57 @@ std::map<pid_t, Sample> TakeAll(const std::vector<pid_t>& named, std::string& wr
   return samples;
 }
 
-void Show(const std::map<pid_t, Sample>& before, const std::map<pid_t, Sample>& now) {
+void ShowTable(const std::vector<Activity>& activities) {
   std::vector<std::vector<std::string>> rows = {{"PID", "NAME", "CONNECTIONS", "SENT/s", "RECEIVED/s", "BYTES OUT/s",
                                                  "BYTES IN/s", "COALESCED %", "SPINS HIT %", "WAKE-UPS/s", "P50 us",
                                                  "P99 us"}};
+  for (const Activity& activity : activities) rows.push_back(Row(activity));
+  if (isatty(STDOUT_FILENO) != 0) std::fputs("\033[H\033[J", stdout);
+  std::fputs(Table(std::move(rows), TerminalWidth()).c_str(), stdout);
+}
+
+void Show(const std::map<pid_t, Sample>& before, const std::map<pid_t, Sample>& now, bool json) {
+  std::vector<Activity> activities;
   for (const auto& [process, sample] : now) {
     const auto found = before.find(process);
-    rows.push_back(Row(process, found == before.end() ? sample : found->second, sample));
+    activities.push_back(ActivityBetween(found == before.end() ? sample : found->second, sample, process));
   }
-  if (isatty(STDOUT_FILENO) != 0) std::fputs("\033[H\033[J", stdout);
-  std::fputs(Table(std::move(rows)).c_str(), stdout);
+  json ? static_cast<void>(std::puts(ActivitiesJson(activities).c_str())) : ShowTable(activities);
   std::fflush(stdout);
 }
 
-}  // namespace
-
-int RunTop(const std::vector<std::string>& arguments) {
-  if (!arguments.empty() && AsksForHelp(arguments[0])) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
-  const absl::StatusOr<CommandLine> line = Parse(arguments);
-  if (!line.ok()) return Misused(kVerb, line.status().message(), kUsage);
+absl::StatusOr<int> Run(const CommandLine& line) {
   std::string wrong;
-  std::map<pid_t, Sample> before = TakeAll(line->processes, wrong);
-  for (uint32_t round = 0; wrong.empty() && (line->rounds == 0 || round < line->rounds); ++round) {
-    absl::SleepFor(absl::Seconds(line->interval));
-    std::map<pid_t, Sample> now = TakeAll(line->processes, wrong);
-    Show(before, now);
+  std::map<pid_t, Sample> before = TakeAll(line.processes, wrong);
+  for (uint32_t round = 0; wrong.empty() && round != line.rounds; ++round) {
+    absl::SleepFor(absl::Seconds(line.interval.value_or(1)));
+    std::map<pid_t, Sample> now = TakeAll(line.processes, wrong);
+    Show(before, now, line.json);
     before = std::move(now);
   }
   std::fputs(wrong.c_str(), stderr);
   return wrong.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+Verb TopVerb() {
+  const auto line = std::make_shared<CommandLine>();
+  return {.name = "top",
+          .summary = "what running processes send and receive, second by second",
+          .about =
+              "What processes send and receive over Skein, again and again. Without a PID, all processes of this "
+              "user that have any connections. Calls' p50 and p99 are of processes that trace (SKEIN_TRACE, skein "
+              "breakdown).",
+          .options = {{"--interval", "S", "waits so many seconds between two looks (default 1)",
+                       Number(line->interval, 0.1, 3600, "seconds")},
+                      {"--rounds", "N", "ends after so many looks (default: at Ctrl-C)",
+                       Number(line->rounds, 1, 1'000'000'000, "rounds")},
+                      {"--json", "", "prints JSON, for programs: a line for each look", Yes(line->json)}},
+          .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
+          .examples = {{"skein top", "all processes, each second"},
+                       {"skein top --interval 5 --rounds 1 4711", "process 4711, of the next five seconds"}},
+          .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

@@ -10,17 +10,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
+#include "tools/skein/host_port.h"
 
 namespace skein::doctor {
-
-struct HostPort {
-  std::string host;  // a name or an address, without brackets
-  std::string port;
-  std::string text;  // as it was given
-};
-
-// "name:1", "1.2.3.4:1", "[::1]:1". INVALID_ARGUMENT says what is expected.
-absl::StatusOr<HostPort> ParseHostPort(absl::string_view text);
 
 class Connection {
  public:

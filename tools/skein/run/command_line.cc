@@ -1,86 +1,63 @@
 #include "tools/skein/run/command_line.h"
 
-#include <iterator>
+#include <memory>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "core/base/edit_distance.h"
+#include "absl/strings/strip.h"
 #include "core/base/options.h"
+#include "tools/skein/option_variables.h"
 
 namespace skein::run {
 namespace {
 
-constexpr absl::string_view kFlags[] = {"require", "verbose", "dry-run", "help"};
-
-// Sets a flag; false: there is none of this name.
-bool SetFlag(absl::string_view word, CommandLine& line) {
-  if (word == "--help" || word == "-h") {
-    line.help = true;
-  } else if (word == "--verbose" || word == "-v") {
-    line.verbose = true;
-  } else if (word == "--dry-run" || word == "-n") {
-    line.dry_run = true;
-  } else if (word == "--require") {
-    line.variables.emplace_back("SKEIN_GRPC", "require");
-  } else {
-    return false;
-  }
-  return true;
+Setter Variable(std::vector<std::pair<std::string, std::string>>& variables, const OptionSpec& option) {
+  return [&variables, &option](const std::string& word) {
+    Options checked;
+    if (const absl::Status status = SetOption(checked, option.name, word); !status.ok()) {
+      return absl::InvalidArgumentError(absl::StripPrefix(status.message(), absl::StrCat(option.name, " ")));
+    }
+    variables.emplace_back(VariablesOf(option).front(), word);
+    return absl::OkStatus();
+  };
 }
 
-bool IsOption(absl::string_view name) {
-  for (const OptionSpec& option : OptionTable()) {
-    if (option.name == name) return true;
-  }
-  return false;
-}
-
-absl::Status UnknownName(absl::string_view word, absl::string_view name) {
-  std::vector<absl::string_view> known(std::begin(kFlags), std::end(kFlags));
-  for (const OptionSpec& option : OptionTable()) known.push_back(option.name);
-  const absl::string_view nearest = NearestName(name, known);
-  return absl::InvalidArgumentError(
-      absl::StrCat("no option '", word, nearest.empty() ? "'" : absl::StrCat("'; did you mean --", nearest, "?")));
-}
-
-// "--NAME=VALUE", or "--NAME" and the word behind it, if there is one.
-absl::Status SetOptionOf(absl::string_view word, const std::string* next, CommandLine& line, bool& took_next) {
-  const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(word, absl::MaxSplits('=', 1));
-  const absl::string_view name = absl::StartsWith(word, "--") ? parts.first.substr(2) : parts.first;
-  if (!absl::StartsWith(word, "--") || !IsOption(name)) return UnknownName(word, name);
-  took_next = !absl::StrContains(word, '=');
-  if (took_next && next == nullptr) return absl::InvalidArgumentError(absl::StrCat(word, " needs a value"));
-  const std::string value = took_next ? *next : std::string(parts.second);
-  Options checked;
-  const absl::Status status = SetOption(checked, name, value);
-  if (!status.ok()) return absl::InvalidArgumentError(absl::StrCat("--", status.message()));
-  line.variables.emplace_back(name == "mode" ? "SKEIN_GRPC" : absl::StrCat("SKEIN_", absl::AsciiStrToUpper(name)),
-                              value);
-  return absl::OkStatus();
+Setter Require(std::vector<std::pair<std::string, std::string>>& variables) {
+  return [&variables](const std::string& /*word*/) {
+    variables.emplace_back("SKEIN_GRPC", "require");
+    return absl::OkStatus();
+  };
 }
 
 }  // namespace
 
-absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& words) {
-  CommandLine line;
-  size_t at = 0;
-  for (; at < words.size() && absl::StartsWith(words[at], "-"); ++at) {
-    if (words[at] == "--") {
-      ++at;
-      break;
-    }
-    if (SetFlag(words[at], line)) continue;
-    bool took_next = false;
-    const std::string* const next = at + 1 < words.size() ? &words[at + 1] : nullptr;
-    if (absl::Status status = SetOptionOf(words[at], next, line, took_next); !status.ok()) return status;
-    if (took_next) ++at;
+Verb Declare(std::function<int(const CommandLine&)> run) {
+  const auto line = std::make_shared<CommandLine>();
+  Verb verb = {
+      .name = "run",
+      .summary = "starts a gRPC program with Skein, and says beforehand what stands in the way",
+      .about =
+          "Starts a gRPC program with Skein: under the preload library, and with SKEIN_GRPC=prefer unless that is "
+          "set already. Says so beforehand, in a line on standard error, if something stands in the way. Each of "
+          "`skein options` is an option here, too, as --shm=off. All words behind PROGRAM are the program's.\n"
+          "Exit status: the program's; 2 called wrongly, 126 refused or it cannot be executed, 127 there is no such "
+          "program.",
+      .options = {{"--require", "",
+                   "fails rather than use TCP (SKEIN_GRPC=require); a program of which it is known that this cannot be "
+                   "kept is not started",
+                   Require(line->variables)},
+                  {"-v,--verbose", "", "says what will happen in any case", Yes(line->verbose)},
+                  {"-n,--dry-run", "",
+                   "says it, and what would be put into the environment, on standard output; starts nothing",
+                   Yes(line->dry_run)}},
+      .operand = {Operand::Count::kProgram, "PROGRAM", "which program?", Texts(line->command)},
+      .examples = {{"skein run ./server --port 50051", "over Skein where that is possible"},
+                   {"skein run --require --shm off -- ./server", "over RDMA, or not at all"},
+                   {"skein run -n ./server", "what would happen"}},
+      .run = [line, run = std::move(run)] { return run(*line); }};
+  for (const OptionSpec& option : OptionTable()) {
+    verb.options.push_back({absl::StrCat("--", option.name), "VALUE", "", Variable(line->variables, option)});
   }
-  line.command.assign(words.begin() + static_cast<ptrdiff_t>(at), words.end());
-  if (line.command.empty() && !line.help) return absl::InvalidArgumentError("which program?");
-  return line;
+  return verb;
 }
 
 }  // namespace skein::run

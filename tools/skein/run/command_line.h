@@ -2,24 +2,24 @@
 #ifndef SKEIN_TOOLS_SKEIN_RUN_COMMAND_LINE_H_
 #define SKEIN_TOOLS_SKEIN_RUN_COMMAND_LINE_H_
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "tools/skein/verb.h"
 
 namespace skein::run {
 
 struct CommandLine {
-  bool help = false;
   bool dry_run = false;
   bool verbose = false;
   std::vector<std::pair<std::string, std::string>> variables;  // SKEIN_... and its value, the last said last
   std::vector<std::string> command;                            // the program and its arguments
 };
 
-// INVALID_ARGUMENT: called wrongly; names the nearest option.
-absl::StatusOr<CommandLine> ParseCommandLine(const std::vector<std::string>& words);
+// The verb, which calls `run` with what it was told.
+Verb Declare(std::function<int(const CommandLine&)> run);
 
 }  // namespace skein::run
 

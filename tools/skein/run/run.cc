@@ -1,5 +1,3 @@
-#include "tools/skein/run/run.h"
-
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,34 +8,16 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tools/skein/arguments.h"
 #include "tools/skein/program/executable.h"
 #include "tools/skein/program/outlook.h"
 #include "tools/skein/run/command_line.h"
 #include "tools/skein/run/preload_library.h"
+#include "tools/skein/verbs.h"
 
 namespace skein {
 namespace {
 
 using program::Outlook;
-
-constexpr char kVerb[] = "run";
-constexpr char kUsage[] =
-    "usage: skein run [--require] [--OPTION VALUE]... [--verbose] [--dry-run] [--] PROGRAM [ARGUMENT]...\n"
-    "\n"
-    "Starts a gRPC program with Skein: under the preload library, and with SKEIN_GRPC=prefer unless that is set "
-    "already.\n"
-    "Says so beforehand, in a line on standard error, if something stands in the way.\n"
-    "\n"
-    "  --require        fail rather than use TCP (SKEIN_GRPC=require); a program of which it is known that this cannot "
-    "be\n"
-    "                   kept is not started\n"
-    "  --OPTION VALUE   any of `skein options`, as --shm off\n"
-    "  --verbose, -v    say what will happen in any case\n"
-    "  --dry-run, -n    say it, and what would be put into the environment, on standard output; start nothing\n"
-    "\n"
-    "Exit status: the program's; 2 called wrongly, 126 refused or it cannot be executed, 127 there is no such "
-    "program.\n";
 
 constexpr int kCannot = 126;
 constexpr int kMissing = 127;
@@ -127,23 +107,22 @@ int Start(const std::vector<std::string>& command) {
   return error == ENOENT ? kMissing : kCannot;
 }
 
-}  // namespace
-
-int RunProgram(const std::vector<std::string>& arguments) {
-  const absl::StatusOr<run::CommandLine> line = run::ParseCommandLine(arguments);
-  if (!line.ok()) return Misused(kVerb, line.status().message(), kUsage);
-  if (line->help) return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
-  const absl::StatusOr<std::string> path = program::FindExecutable(line->command[0]);
+int Run(const run::CommandLine& line) {
+  const absl::StatusOr<std::string> path = program::FindExecutable(line.command[0]);
   if (!path.ok()) {
-    Failed(kVerb, path.status());
+    std::fprintf(stderr, "skein run: %s\n", std::string(path.status().message()).c_str());
     return StatusFor(path.status());
   }
-  const Plan plan = MakePlan(*line, *path);
-  if (line->dry_run) return Show(plan);
-  if (plan.in_the_way || line->verbose) std::fprintf(stderr, "skein run: %s\n", plan.sentence.c_str());
+  const Plan plan = MakePlan(line, *path);
+  if (line.dry_run) return Show(plan);
+  if (plan.in_the_way || line.verbose) std::fprintf(stderr, "skein run: %s\n", plan.sentence.c_str());
   if (IsRefused(plan)) return kCannot;
   for (const auto& [name, value] : plan.environment) setenv(name.c_str(), value.c_str(), 1);
-  return Start(line->command);
+  return Start(line.command);
 }
+
+}  // namespace
+
+Verb RunVerb() { return run::Declare(Run); }
 
 }  // namespace skein
