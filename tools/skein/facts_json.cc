@@ -29,7 +29,7 @@ Json NullUnless(bool known, const T& value) {
 }
 
 // As exact as it was told: whole numbers of 64 bits stay whole.
-Json Number(const std::string& text) {
+Json ExactNumber(const std::string& text) {
   uint64_t whole = 0;
   if (absl::SimpleAtoi(text, &whole)) return whole;
   double number = 0;
@@ -70,13 +70,13 @@ Json JsonOf(const trace::Metric& metric, trace::MetricType type) {
   Json json = {{"labels", Json::object()}};
   for (const auto& [name, value] : metric.labels) json["labels"][name] = value;
   if (type != trace::MetricType::kSummary) {
-    json["value"] = Number(metric.value);
+    json["value"] = ExactNumber(metric.value);
     return json;
   }
   json["quantiles"] = Json::object();
-  for (const auto& [quantile, value] : metric.quantiles) json["quantiles"][quantile] = Number(value);
-  json["sum"] = Number(metric.sum);
-  json["count"] = Number(metric.count);
+  for (const auto& [quantile, value] : metric.quantiles) json["quantiles"][quantile] = ExactNumber(value);
+  json["sum"] = ExactNumber(metric.sum);
+  json["count"] = ExactNumber(metric.count);
   return json;
 }
 

@@ -21,7 +21,7 @@ std::string Entry(const std::string& name, const std::string& what, size_t width
 }
 
 // "  -o, --output=FILE", "      --every=N", "  -o FILE"
-std::string NamesOf(const VerbOption& option) {
+std::string ShownNames(const VerbOption& option) {
   const std::vector<std::string> names = absl::StrSplit(option.names, ',');
   const bool has_long = names.back().size() > 2;
   std::string text = has_long && names.size() == 1 ? "      " : "  ";
@@ -53,7 +53,7 @@ std::string UsageOf(const Verb& verb) {
 std::string HelpOf(const Verb& verb, size_t width) {
   std::string text = absl::StrCat(UsageOf(verb), Paragraphs(verb.about, width), "\nOptions:\n");
   for (const VerbOption& option : verb.options) {
-    if (!option.help.empty()) text += Entry(NamesOf(option), option.help, width);
+    if (!option.help.empty()) text += Entry(ShownNames(option), option.help, width);
   }
   text += Entry(kHelp, "says this", width);
   if (!verb.examples.empty()) text += "\nExamples:\n";

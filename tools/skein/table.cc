@@ -19,7 +19,7 @@ constexpr size_t kMostLinesText = 1000;
 // To which columns are narrowed for the last one's sake, and what that one is to have.
 constexpr size_t kLeastCellWidth = 12;
 constexpr size_t kLastCellWidth = 24;
-constexpr absl::string_view kGap = "  ";
+constexpr absl::string_view kBetweenColumns = "  ";
 constexpr absl::string_view kCut = "...";
 
 std::string Cut(std::string text, size_t width) {
@@ -35,7 +35,7 @@ std::vector<size_t> WidthsOf(const std::vector<std::vector<std::string>>& rows, 
     if (row.empty()) continue;
     widths.resize(std::max(widths.size(), row.size() - 1));
     for (size_t i = 0; i + 1 < row.size(); ++i) {
-      widths[i] = std::max(widths[i], std::min(row[i].size(), kMostCellWidth) + kGap.size());
+      widths[i] = std::max(widths[i], std::min(row[i].size(), kMostCellWidth) + kBetweenColumns.size());
     }
     last = std::max(last, row.back().size());
   }
@@ -48,7 +48,7 @@ void Narrow(std::vector<size_t>& widths, size_t last, size_t width) {
   for (const size_t each : widths) needed += each;
   for (; needed > width; --needed) {
     const auto widest = std::max_element(widths.begin(), widths.end());
-    if (widest == widths.end() || *widest <= kLeastCellWidth + kGap.size()) return;
+    if (widest == widths.end() || *widest <= kLeastCellWidth + kBetweenColumns.size()) return;
     --*widest;
   }
 }
@@ -70,7 +70,7 @@ std::string Lines(const std::vector<std::string>& row, const std::vector<size_t>
     }
   };
   for (size_t i = 0; i + 1 < row.size(); ++i) {
-    add(LinesOf(Cut(row[i], kMostCellWidth), widths[i] - kGap.size()));
+    add(LinesOf(Cut(row[i], kMostCellWidth), widths[i] - kBetweenColumns.size()));
     column += widths[i];
   }
   if (!row.empty()) {
