@@ -83,11 +83,10 @@ part_in_time() {
 
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
 test_all() {
-  local failed=() left_out=() targets beside
+  local failed=() left_out=() beside
   rm -f "$BUILD"/logs/tests-*.xml
   install_packages "$ROOT/tests/vm/packages.txt" || return
-  mapfile -t targets < <(targets_of_thrift)
-  build_preset dev all interop "${targets[@]}" hot_paths || die "the build failed"
+  build_preset dev all interop thrift_tests hot_paths || die "the build failed"
   set -m # a process group, to end with this one
   compile_when_idle &
   set +m
@@ -164,11 +163,8 @@ test_grpc_core() {
   python3 -B "$ROOT/tests/grpc_core/run_grpc_core.py" --build "$BUILD/dev" "$@"
 }
 
-# The target of Thrift's own tests; none where the mirror has not their source.
-targets_of_thrift() { [[ ! -f $THRIFT_SOURCE/.version ]] || echo thrift_tests; }
-
 test_thrift() {
-  if [[ -z $(targets_of_thrift) ]]; then
+  if [[ ! -f $THRIFT_SOURCE/.version ]]; then
     say "Thrift's own tests are left out: their source package could not be had; ./run setup tries again"
     left_out+=("Thrift's own tests")
     return
@@ -218,10 +214,8 @@ run_guests() { python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev" "$@"; }
 
 # shellcheck disable=SC2120
 test_vm() {
-  local targets
   install_packages "$ROOT/tests/vm/packages.txt" || return
-  mapfile -t targets < <(targets_of_thrift)
-  build_preset dev all interop "${targets[@]}" || die "the build failed"
+  build_preset dev all interop thrift_tests || die "the build failed"
   run_guests "$@"
 }
 
