@@ -10,14 +10,15 @@
 namespace skein {
 namespace {
 
-constexpr size_t kColumn = 26;  // of what is said of a name; help2man wants 20 at least
+constexpr size_t kColumn = 26;  // of what is said of an option or an example; help2man wants 20 at least
+constexpr size_t kVerbColumn = 14;
 constexpr char kHelp[] = "  -h, --help";
 
 // A name, and what it means beside it or, where that has no room, below it.
-std::string Entry(const std::string& name, const std::string& what, size_t width) {
-  const bool fits = name.size() + 2 <= kColumn;
-  return absl::StrCat(name, fits ? "" : "\n", std::string(fits ? kColumn - name.size() : kColumn, ' '),
-                      Wrapped(what, kColumn, width), "\n");
+std::string Entry(const std::string& name, const std::string& what, size_t width, size_t column = kColumn) {
+  const bool fits = name.size() + 2 <= column;
+  return absl::StrCat(name, fits ? "" : "\n", std::string(fits ? column - name.size() : column, ' '),
+                      Wrapped(what, column, width), "\n");
 }
 
 // "  -o, --output=FILE", "      --every=N", "  -o FILE"
@@ -67,10 +68,7 @@ std::string HelpOf(const std::vector<Verb>& verbs, size_t width) {
       Paragraphs("Starts programs with Skein, and says what Skein can do here and what it does in running programs.",
                  width),
       "\nVerbs:\n");
-  for (const Verb& verb : verbs) {
-    absl::StrAppend(&text, "  ", verb.name, std::string(12 - verb.name.size(), ' '), Wrapped(verb.summary, 14, width),
-                    "\n");
-  }
+  for (const Verb& verb : verbs) text += Entry(absl::StrCat("  ", verb.name), verb.summary, width, kVerbColumn);
   absl::StrAppend(&text, "\nOptions:\n", Entry(kHelp, "says this; of a verb: skein VERB --help", width),
                   Entry("      --version", "says which version this is", width));
   return text + Paragraphs("Exit status: 0 as asked, 1 something failed, 2 called wrongly.", width);
