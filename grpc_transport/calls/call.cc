@@ -153,7 +153,7 @@ Call::After Call::Fail(const grpc_error_handle& why, const Peer& peer, std::opti
   // A status that has come and that gRPC has not asked for yet stands.
   if (peer.is_server && has_trailing_ && asked_trailing_.ready == nullptr) return after;
   error_ = why.ok() ? absl::CancelledError() : why;
-  // gRPC 1.51 loses messages of a call that it makes anew while the program goes on sending.
+  // gRPC 1.51 loses messages of a call that it retries while the program goes on sending.
   if (state == grpc_core::GrpcStreamNetworkState::kNotSeenByServer && streams_) state = std::nullopt;
   network_state_ = state;
   SetFailed(after, peer);

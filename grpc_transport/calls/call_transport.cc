@@ -204,7 +204,7 @@ void CallTransport::Send(Call& call, grpc_transport_stream_op_batch& op) {
     if (added.ok()) return done(NotSent(op, GRPC_ERROR_CREATE("the call has ended meanwhile")));
     const grpc_error_handle why = OrUnavailable(added.status());
     const grpc_error_handle result = NotSent(op, why);
-    if (is_client_ && !endpoint_->Announced(call.outgoing())) return Refuse(call, why, op.on_complete, result);
+    if (!endpoint_->Announced(call.outgoing())) return Refuse(call, why, op.on_complete, result);
     Do(call, call.Fail(why, peer()));
     return done(result);
   }
@@ -367,7 +367,7 @@ void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
     }
   }
   for (const auto& [call, seen] : calls) {
-    if (is_client_ && !endpoint_->Announced(call->outgoing())) {
+    if (!endpoint_->Announced(call->outgoing())) {
       Refuse(*call, error);
     } else {
       const auto state = seen ? std::nullopt : std::optional(grpc_core::GrpcStreamNetworkState::kNotSeenByServer);

@@ -70,7 +70,7 @@ void SendQueue::Wait(Outgoing& call, Batch& batch, grpc_closure* done) {
   waiting.message_bytes = static_cast<uint32_t>(MessageBytes(batch));
   if (batch.on_end != nullptr) call.on_end_ = batch.on_end;
   // Initial metadata alone is done: it is little. So is what gRPC wants kept until more follows, while that is little;
-  // but no message of a call without a number: gRPC may have to make such a call once more (Call::Fail).
+  // but no message of a call without a number: gRPC may have to retry such a call (Call::Fail).
   const bool goes = !batch.may_wait || !call.started() || WaitingBytes(call) > kMaxFragmentBytes;
   const bool is_done = (batch.flags & (kMessage | kTrailing)) == 0 || !goes;
   waiting.done = is_done ? nullptr : done;

@@ -78,7 +78,7 @@ class SendQueue {
   PeerAwaits Drop(Outgoing& call, const grpc_error_handle& why);
   // Nothing is sent of the call but, at a client, its cancellation.
   static bool Ended(const Outgoing& call) { return call.ended_ || call.dropped_; }
-  // The peer knows of the call, or hears of it if anything more is written.
+  // The peer knows of the call, as a server's client always does, or hears of it if anything more is written.
   static bool Announced(const Outgoing& call) { return call.announced_; }
   // Frees what a call has; after Drop.
   static void Free(Outgoing& call) { delete std::exchange(call.waiting_, nullptr); }

@@ -11,6 +11,7 @@
 #include "grpc_transport/calls/call_transport.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/calls_fake_connection.h"
+#include "tests/unit/grpc_transport/calls_test_stream.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -19,15 +20,10 @@ using NetworkState = grpc_core::GrpcStreamNetworkState;
 // What gRPC hears, in order: "the channel" that its connection has ended, "the call" that the call is over.
 using Heard = std::vector<std::string>;
 
-// gRPC's part of a client's call, of one batch. Deletes itself with its last reference.
-class ClientCall {
+// A client's call, and what gRPC does with it.
+class ClientCall final : public TestStream {
  public:
-  ClientCall(::grpc_transport* transport, Heard& heard)
-      : transport_(transport), heard_(heard), memory_(new char[transport->vtable->sizeof_stream]) {
-    GRPC_STREAM_REF_INIT(&refs_, 1, Destroy, this, "test");
-    grpc_transport_init_stream(transport, stream(), &refs_, nullptr, arena_.get());
-  }
-  void Unref() { grpc_stream_unref(&refs_, "test"); }
+  ClientCall(::grpc_transport* transport, Heard& heard) : TestStream(transport, nullptr), heard_(heard) {}
 
   std::function<void()> then = [] {};  // when it is over
 
@@ -43,7 +39,7 @@ class ClientCall {
     payload_.send_trailing_metadata.send_trailing_metadata = &trailing_;
     payload_.recv_trailing_metadata.recv_trailing_metadata = &status_;
     payload_.recv_trailing_metadata.recv_trailing_metadata_ready = GRPC_CLOSURE_INIT(&over_, OnOver, this, nullptr);
-    grpc_transport_perform_stream_op(transport_, stream(), &op_);
+    Perform(&op_);
   }
   // Another message, in a batch of its own.
   void SendMore() {
@@ -51,13 +47,13 @@ class ClientCall {
     more_op_.payload = &more_payload_;
     more_op_.on_complete = GRPC_CLOSURE_INIT(&more_sent_, OnSent, this, nullptr);
     more_payload_.send_message.send_message = &more_;
-    grpc_transport_perform_stream_op(transport_, stream(), &more_op_);
+    Perform(&more_op_);
   }
   void Cancel(const grpc_error_handle& why) {
     auto* const op = grpc_make_transport_stream_op(nullptr);
     op->cancel_stream = true;
     op->payload->cancel_stream.cancel_error = why;
-    grpc_transport_perform_stream_op(transport_, stream(), op);
+    Perform(op);
   }
   // None: gRPC does not retry the call by itself.
   std::optional<NetworkState::ValueType> network_state() const {
@@ -74,16 +70,7 @@ class ClientCall {
     static_cast<ClientCall*>(self)->heard_.emplace_back("the call");
     static_cast<ClientCall*>(self)->then();
   }
-  static void Destroy(void* arg, grpc_error_handle /*error*/) {
-    auto* const self = static_cast<ClientCall*>(arg);
-    const auto end = [](void* call, grpc_error_handle) { delete static_cast<ClientCall*>(call); };
-    grpc_transport_destroy_stream(self->transport_, self->stream(), GRPC_CLOSURE_INIT(&self->end_, end, arg, nullptr));
-  }
-  grpc_stream* stream() { return reinterpret_cast<grpc_stream*>(memory_.get()); }
-
-  ::grpc_transport* const transport_;
   Heard& heard_;
-  const std::unique_ptr<char[]> memory_;
   grpc_core::MemoryAllocator allocator_ =
       grpc_core::ResourceQuota::Default()->memory_quota()->CreateMemoryAllocator("test");
   const grpc_core::ScopedArenaPtr arena_ = grpc_core::MakeScopedArena(1024, &allocator_);
@@ -96,11 +83,9 @@ class ClientCall {
   grpc_transport_stream_op_batch more_op_;
   grpc_transport_stream_op_batch_payload payload_{nullptr};
   grpc_transport_stream_op_batch_payload more_payload_{nullptr};
-  grpc_stream_refcount refs_;
   grpc_closure sent_;
   grpc_closure more_sent_;
   grpc_closure over_;
-  grpc_closure end_;
 };
 
 // Of the channel.
@@ -239,31 +224,30 @@ TEST_F(CallsClientTest, ACallThatIsCancelledWhileItIsRefusedIsOverOnceAndNotRetr
 class OneCallClientTest : public CallsClientTest {
  protected:
   OneCallClientTest() : CallsClientTest(1) {}
+  void BeginBoth() {
+    for (ClientCall* call : {&first_, &waiting_}) call->Begin(/*half_closes=*/true);
+    exec_ctx_.Flush();
+  }
+
+  ClientCall& first_ = NewCall();
+  ClientCall& waiting_ = NewCall();
 };
 
 TEST_F(OneCallClientTest, GrpcRetriesTheCallThatStillWaitsForItsTurnAtTheConnectionsEnd) {
-  ClientCall& first = NewCall();
-  ClientCall& waiting = NewCall();
-  first.Begin(/*half_closes=*/true);
-  waiting.Begin(/*half_closes=*/true);
-  exec_ctx_.Flush();
+  BeginBoth();
   connection_.Break();
   exec_ctx_.Flush();
-  EXPECT_EQ(first.network_state(), std::nullopt) << "the server may have it";
-  EXPECT_EQ(waiting.network_state(), NetworkState::kNotSentOnWire);
+  EXPECT_EQ(first_.network_state(), std::nullopt) << "the server may have it";
+  EXPECT_EQ(waiting_.network_state(), NetworkState::kNotSentOnWire);
 }
 
 TEST_F(OneCallClientTest, GrpcRetriesTheCallWhoseTurnComesWhenNothingIsWrittenAnyMore) {
-  ClientCall& first = NewCall();
-  ClientCall& waiting = NewCall();
   connection_.stuck = true;
-  first.Begin(/*half_closes=*/true);
-  waiting.Begin(/*half_closes=*/true);
-  exec_ctx_.Flush();
+  BeginBoth();
   connection_.FinishWrite(GRPC_ERROR_CREATE("broken"));
-  Later([&] { first.Cancel(absl::CancelledError()); });  // before the read hears of it
+  Later([this] { first_.Cancel(absl::CancelledError()); });  // before the read hears of it
   exec_ctx_.Flush();
-  EXPECT_EQ(waiting.network_state(), NetworkState::kNotSentOnWire);
+  EXPECT_EQ(waiting_.network_state(), NetworkState::kNotSentOnWire);
 }
 
 }  // namespace

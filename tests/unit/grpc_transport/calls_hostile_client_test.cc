@@ -10,33 +10,10 @@
 #include "grpc_transport/calls/call_transport.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/calls_fake_connection.h"
+#include "tests/unit/grpc_transport/calls_test_stream.h"
 
 namespace skein::grpc_transport {
 namespace {
-
-// gRPC's part of a server's call. Deletes itself with its last reference.
-class ServerCall {
- public:
-  ServerCall(::grpc_transport* transport, const void* data)
-      : transport_(transport), memory_(new char[transport->vtable->sizeof_stream]) {
-    GRPC_STREAM_REF_INIT(&refs_, 1, Destroy, this, "test");
-    grpc_transport_init_stream(transport, stream(), &refs_, data, nullptr);
-  }
-  void End() { grpc_stream_unref(&refs_, "test"); }
-
- private:
-  static void Destroy(void* arg, grpc_error_handle /*error*/) {
-    auto* const self = static_cast<ServerCall*>(arg);
-    const auto end = [](void* call, grpc_error_handle) { delete static_cast<ServerCall*>(call); };
-    grpc_transport_destroy_stream(self->transport_, self->stream(), GRPC_CLOSURE_INIT(&self->end_, end, arg, nullptr));
-  }
-  grpc_stream* stream() { return reinterpret_cast<grpc_stream*>(memory_.get()); }
-
-  ::grpc_transport* const transport_;
-  const std::unique_ptr<char[]> memory_;
-  grpc_stream_refcount refs_;
-  grpc_closure end_;
-};
 
 class HostileClientTest : public testing::Test {
  protected:
@@ -49,7 +26,7 @@ class HostileClientTest : public testing::Test {
     op->set_accept_stream = true;
     op->set_accept_stream_user_data = this;
     op->set_accept_stream_fn = [](void* self, ::grpc_transport* transport, const void* data) {
-      static_cast<HostileClientTest*>(self)->calls_.push_back(new ServerCall(transport, data));
+      static_cast<HostileClientTest*>(self)->calls_.push_back(new TestStream(transport, data));
     };
     grpc_transport_perform_op(transport_, op);
     grpc_chttp2_transport_start_reading(transport_, nullptr, nullptr, nullptr);
@@ -60,7 +37,7 @@ class HostileClientTest : public testing::Test {
     connection_.stuck = false;
     connection_.FinishWrite();
     exec_ctx_.Flush();
-    for (ServerCall* call : calls_) call->End();
+    for (TestStream* call : calls_) call->Unref();
     exec_ctx_.Flush();
     grpc_transport_destroy(transport_);
     exec_ctx_.Flush();
@@ -85,7 +62,7 @@ class HostileClientTest : public testing::Test {
       grpc_core::MakeRefCounted<grpc_core::ResourceQuota>("test");
   FakeConnection connection_;
   ::grpc_transport* transport_ = nullptr;
-  std::vector<ServerCall*> calls_;
+  std::vector<TestStream*> calls_;
 };
 
 TEST_F(HostileClientTest, ACallIsAccepted) {
