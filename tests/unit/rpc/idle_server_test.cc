@@ -1,6 +1,7 @@
 // An idle server sleeps, whatever departed clients leave behind and however many clients wait at its door. It looks by
 // itself at links that the kernel does not watch.
 #include <netinet/in.h>
+#include <skein/rpc.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,8 +17,6 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "core/fabric/shm/shm_device.h"
-#include "core/rpc/client.h"
-#include "core/rpc/server.h"
 #include "core/stream/fabrics.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"

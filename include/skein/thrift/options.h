@@ -1,13 +1,13 @@
 // How Skein's Thrift transports behave. Every option of docs/options.md can be set here by its name; what is not set
 // comes from the environment (SKEIN_THRIFT for the mode, SKEIN_<NAME> for the others), and what that does not say, from
 // the table; but the mode, which is prefer: who swaps the class wants it used.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
+#ifndef SKEIN_THRIFT_OPTIONS_H_
+#define SKEIN_THRIFT_OPTIONS_H_
+
+#include <skein/export.h>
 
 #include <memory>
 #include <string>
-
-#define SKEIN_EXPORT __attribute__((visibility("default")))
 
 namespace skein {
 struct Options;
@@ -36,4 +36,4 @@ class SKEIN_EXPORT TSkeinOptions {
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
+#endif  // SKEIN_THRIFT_OPTIONS_H_
