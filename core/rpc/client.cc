@@ -21,6 +21,18 @@ namespace {
 // What a link's last words get to reach a peer that would not see its end otherwise.
 constexpr absl::Duration kParting = absl::Milliseconds(100);
 
+// An atomic by the server's processor. What was there.
+absl::StatusOr<uint64_t> ServerAtomic(Connection& connection, const AtomicRequest& request) {
+  std::string bytes;
+  wire::Put(bytes, request);
+  const absl::StatusOr<std::string> answer = connection.Call(kAtomicHandler, bytes);
+  if (!answer.ok()) return answer.status();
+  wire::FieldReader reader(*answer);
+  const auto old = reader.Take<uint64_t>();
+  if (!reader.done()) return absl::DataLossError("a malformed answer to an atomic");
+  return old;
+}
+
 }  // namespace
 
 PendingCall::~PendingCall() { Forget(); }
@@ -77,17 +89,6 @@ Connection::Impl::~Impl() {
   if (on_end_) on_end_();
 }
 
-absl::StatusOr<uint64_t> Connection::Impl::Ask(Connection& connection, const AtomicRequest& request) {
-  std::string bytes;
-  wire::Put(bytes, request);
-  const absl::StatusOr<std::string> answer = connection.Call(kAtomicHandler, bytes);
-  if (!answer.ok()) return answer.status();
-  wire::FieldReader reader(*answer);
-  const auto old = reader.Take<uint64_t>();
-  if (!reader.done()) return absl::DataLossError("a malformed answer to an atomic");
-  return old;
-}
-
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Connection::~Connection() = default;
 
@@ -95,11 +96,8 @@ absl::StatusOr<std::string> Connection::Call(uint32_t handler, absl::string_view
   PendingCall call;
   if (!call.BeginOn(impl_->port)) return call.answer_.status;
   const Request one{call.slot_, handler, request};
-  const bool done = impl_->port->room()->SendAndWait(
-      [&] {
-        impl_->port->Start({&one, 1});
-      },
-      call.slot_->ticket, After(timeout));
+  ClientPort& port = *impl_->port;
+  const bool done = port.room()->SendAndWait([&] { port.Start({&one, 1}); }, call.slot_->ticket, After(timeout));
   if (absl::Status status = call.End(done); !status.ok()) return status;
   return call.TakeReply();
 }
@@ -138,7 +136,7 @@ absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration 
 
 absl::StatusOr<uint64_t> Connection::FetchAdd(const RemoteRegion& region, uint64_t offset, uint64_t addend) {
   if ((region.access & kServerAtomic) != 0) {
-    return impl_->Ask(*this, {region.number, AtomicKind::kFetchAdd, offset, addend, 0});
+    return ServerAtomic(*this, {region.number, AtomicKind::kFetchAdd, offset, addend, 0});
   }
   return impl_->memory.Atomic(region, offset, fabric::Opcode::kFetchAdd, addend, 0);
 }
@@ -146,7 +144,7 @@ absl::StatusOr<uint64_t> Connection::FetchAdd(const RemoteRegion& region, uint64
 absl::StatusOr<uint64_t> Connection::CompareSwap(const RemoteRegion& region, uint64_t offset, uint64_t expected,
                                                  uint64_t desired) {
   if ((region.access & kServerAtomic) != 0) {
-    return impl_->Ask(*this, {region.number, AtomicKind::kCompareSwap, offset, expected, desired});
+    return ServerAtomic(*this, {region.number, AtomicKind::kCompareSwap, offset, expected, desired});
   }
   return impl_->memory.Atomic(region, offset, fabric::Opcode::kCompareSwap, expected, desired);
 }

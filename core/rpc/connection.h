@@ -4,15 +4,12 @@
 
 #include <skein/rpc.h>
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 
-#include "absl/status/statusor.h"
 #include "core/base/unique_fd.h"
 #include "core/link/link_room.h"
 #include "core/rpc/client_port.h"
-#include "core/rpc/regions.h"
 #include "core/rpc/remote_memory.h"
 
 namespace skein::rpc {
@@ -23,9 +20,6 @@ class Connection::Impl {
   Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<link::Lifeline> lifeline, UniqueFd tcp,
        std::function<void()> on_end);
   ~Impl();
-
-  // An atomic of the server's.
-  static absl::StatusOr<uint64_t> Ask(Connection& connection, const AtomicRequest& request);
 
   const std::shared_ptr<ClientPort> port;
   RemoteMemory memory;
