@@ -5,10 +5,10 @@ include(CMakePackageConfigHelpers)
 set(skein_package ${CMAKE_INSTALL_LIBDIR}/cmake/Skein)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skein DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# skein_public_library(TARGET COMPONENT name STANDARD n EXPORTS file REQUIRES "package ..." DESCRIPTION text): a shared library
-# that is installed, as Skein::name and libskein_name.so.1, for programs in C++ of that standard or a later one. EXPORTS names
-# what is public, for the linker: the code that is linked in statically, and the standard library's templates, are not.
-# REQUIRES is for pkg-config; SkeinConfig.cmake.in has the same for CMake.
+# skein_public_library(TARGET COMPONENT name STANDARD n EXPORTS file REQUIRES "package ..." DESCRIPTION text): a shared
+# library that is installed, as Skein::name and libskein_name.so.1, for programs in C++ of that standard or a later one.
+# EXPORTS tells the linker what is public: the code that is linked in statically, and the standard library's templates,
+# are not. REQUIRES is for pkg-config; SkeinConfig.cmake.in has the same for CMake.
 function(skein_public_library target)
   cmake_parse_arguments(ARG "" "COMPONENT;STANDARD;EXPORTS;REQUIRES;DESCRIPTION" "" ${ARGN})
   cmake_path(ABSOLUTE_PATH ARG_EXPORTS)
@@ -24,7 +24,8 @@ function(skein_public_library target)
   install(TARGETS ${target} EXPORT Skein_${ARG_COMPONENT} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(EXPORT Skein_${ARG_COMPONENT} NAMESPACE Skein:: DESTINATION ${skein_package})
   string(REPLACE _ - name skein-${ARG_COMPONENT})
-  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig OUTPUT_VARIABLE to_prefix)
+  cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+             OUTPUT_VARIABLE to_prefix)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/skein.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
   set_property(GLOBAL APPEND PROPERTY skein_components ${ARG_COMPONENT})

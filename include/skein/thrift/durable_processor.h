@@ -51,7 +51,7 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
   TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options);
-  // With a storage (core/durable) in place of options.path.
+  // For tests of Skein's own: with a storage in place of options.path.
   TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage);
