@@ -42,7 +42,7 @@ class Server::Impl final : public progress::Waiter {
         fabrics_(FabricsOf(options)),
         negotiator_(stream::CreateLinkListener(fabrics_, StreamOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
-      const auto device = reply.port_->link().device();
+      const auto device = ServerPort::Of(reply).link().device();
       Answer(regions_.Attach(request, device), reply);
     };
     service_->handlers()[kAtomicHandler] = [this](absl::string_view request, Reply reply) {

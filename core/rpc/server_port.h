@@ -33,6 +33,9 @@ class ServerPort final : public link::Port {
  public:
   ServerPort(stream::Place place, std::shared_ptr<const Handlers> handlers, const Options& options);
 
+  // The connection of a call that is not answered.
+  static ServerPort& Of(const Reply& reply) { return *reply.port_; }
+
   void Answer(uint32_t call, absl::string_view bytes);
   void AnswerError(uint32_t call, const absl::Status& error);
   link::Link& link() { return *link_; }

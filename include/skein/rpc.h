@@ -47,7 +47,6 @@ namespace skein::rpc {
 
 class ClientPort;
 class Connection;
-class Server;
 class ServerPort;
 struct Slot;
 
@@ -203,7 +202,6 @@ class SKEIN_EXPORT Reply {
   void Fail(const absl::Status& error);
 
  private:
-  friend Server;
   friend ServerPort;
 
   Reply(std::shared_ptr<ServerPort> port, uint32_t call) : port_(std::move(port)), call_(call) {}
