@@ -22,8 +22,8 @@ test_named() {
 }
 
 build_sanitized() {
-  build_preset asan all fuzz_targets || die "the asan build failed"
-  build_preset tsan || die "the tsan build failed"
+  build_preset asan quick_tests probes || die "the asan build failed"
+  build_preset tsan quick_tests || die "the tsan build failed"
 }
 
 test_sanitized() {
