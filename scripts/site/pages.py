@@ -1,4 +1,4 @@
-"""What is in the site: every page and picture of the repository, and as pages what they link to of its sources and folders.
+"""The files of the site: every page and picture of the repository, and the sources and folders to which they link, as pages.
 Each keeps its place in the tree, so that links between them lead where they lead in the repository."""
 
 import pathlib
@@ -34,8 +34,9 @@ def tracked():
 
 
 def linked(page):
-    """Paths from the root of what a page links to."""
-    return {posixpath.normpath(posixpath.join(posixpath.dirname(page), path)) for path in LINK.findall((ROOT / page).read_text())}
+    """Paths from the root of all that a page links to."""
+    links = LINK.findall((ROOT / page).read_text())
+    return {posixpath.normpath(posixpath.join(posixpath.dirname(page), link)) for link in links}
 
 
 def language(name):
@@ -52,7 +53,8 @@ def on_files(files, config):
     folders = {target for target in targets if (ROOT / target).is_dir() and f"{target}/README.md" not in pages}
     listed = {name for name in names if posixpath.dirname(name) in folders and language(name)}
     as_they_are = {name for name in names if name.endswith((".md", ".svg", ".png"))}
-    as_they_are |= {name for name in targets | listed if name.endswith(".json")}  # data, and too much for a page
+    # Data, which is too much for a page, and names without a dot, which MkDocs does not take for a page's.
+    as_they_are |= {name for name in targets & names | listed if posixpath.splitext(name)[1] in (".json", "")}
 
     place = (str(ROOT), config["site_dir"], config["use_directory_urls"])
     made = [File(name, *place) for name in as_they_are]
@@ -62,15 +64,19 @@ def on_files(files, config):
     return Files([file for file in files if not file.abs_src_path.startswith(config["docs_dir"])] + made)
 
 
+def entries(folder):
+    """Of a list, in Markdown: what is in a folder, with a link if it is a page."""
+    below = (name.removeprefix(f"{folder}/") for name in tracked() if name.startswith(f"{folder}/"))
+    children = {name.split("/")[0] + "/" * ("/" in name) for name in below}
+    return [f"- [{child}]({child})" if language(child) else f"- {child}" for child in sorted(children)]
+
+
 def on_page_read_source(page, config):
     name = page.file.src_uri
     if isinstance(page.file, Source):
         return f"# {name}\n\n````````{language(name) or 'text'}\n{(ROOT / name).read_text()}\n````````\n"
     if isinstance(page.file, Folder):
-        folder = posixpath.dirname(name)
-        paths = [path.removeprefix(f"{folder}/") for path in tracked() if path.startswith(f"{folder}/")]
-        entries = {f"- {path.split('/')[0]}/" if "/" in path else f"- [{path}]({path})" if language(path) else f"- {path}" for path in paths}
-        return "\n".join([f"# {folder}", "", *sorted(entries)])
+        return f"# {posixpath.dirname(name)}\n\n" + "\n".join(entries(posixpath.dirname(name)))
     return None
 
 
