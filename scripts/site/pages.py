@@ -1,4 +1,4 @@
-"""The files of the site: every page and picture of the repository, and the sources and folders to which they link, as pages.
+"""The files of the site: every page and picture of the repository, and the sources and folders that pages link to.
 Each keeps its place in the tree, so that links between them lead where they lead in the repository."""
 
 import pathlib

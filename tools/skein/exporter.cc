@@ -138,12 +138,12 @@ Verb ExporterVerb() {
   return {.name = "exporter",
           .summary = "the same of all processes over HTTP, for Prometheus",
           .about =
-              "Serves the metrics of running processes to Prometheus, at /metrics: each is asked whenever that "
-              "is, the processes themselves have no port and no thread for it. Without a PID, of all processes of "
+              "Serves the metrics of running processes to Prometheus, at /metrics: it asks each process when Prometheus "
+              "asks; the processes themselves have no port and no thread for it. Without a PID, of all processes of "
               "this user (as root: of all) that have Skein at that time, until SIGINT or SIGTERM; with PIDs, until "
               "these have ended at the latest.",
           .options = {{"--listen", "ADDRESS:PORT",
-                       "where (default 127.0.0.1:7534); port 0: any, it is printed. Who reaches it may read it",
+                       "where (default 127.0.0.1:7534); port 0: any, it is printed. Anybody who reaches it may read it",
                        Listening(line->listen)}},
           .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
           .examples = {{"skein exporter", "all processes, at http://127.0.0.1:7534/metrics"},

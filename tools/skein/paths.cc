@@ -90,7 +90,7 @@ Verb PathsVerb() {
   return {.name = "paths",
           .summary = "what the connections of running processes use, and why not something better",
           .about =
-              "The connections of running processes that Skein has had a say in: over what they run, and why not "
+              "The connections of running processes that asked for Skein or were asked: over what they run, and why not "
               "over something better. Without a PID, of all processes of this user that have any. PATH says +tls "
               "where TLS runs on top, and +calls where gRPC's calls go below HTTP/2.",
           .options = {JsonOption(line->json)},
