@@ -82,6 +82,9 @@ def on_page_read_source(page, config):
 
 def on_page_markdown(markdown, page, config, files):
     """MkDocs checks and follows links to files alone: links to a folder lead to its page."""
+    if isinstance(page.file, Source):
+        return markdown  # code, which may look like a link
+
     def to_page(link):
         path = posixpath.join(posixpath.dirname(page.file.src_uri), link[0])
         return posixpath.join(link[0], "README.md") if (ROOT / path).is_dir() else link[0]
