@@ -103,6 +103,7 @@ test_all() {
   part_in_time grpc-core test_grpc_core --sample 60
   part_in_time thrift test_thrift
   part_in_time instructions test_instructions
+  part docs verb_docs
   part fuzz test_fuzz
   part clang-tidy tidy_quickly
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
