@@ -5,6 +5,8 @@
 #ifndef SKEIN_GRPC_TRANSPORT_HANDSHAKER_H_
 #define SKEIN_GRPC_TRANSPORT_HANDSHAKER_H_
 
+#include <skein/grpc.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,7 +21,6 @@
 #include "grpc_transport/grpc_internal.h"
 #include "grpc_transport/path_list.h"
 #include "grpc_transport/runtime.h"
-#include "grpc_transport/skein.h"
 #include "grpc_transport/tcp_reader.h"
 
 namespace skein::grpc_transport {

@@ -1,3 +1,5 @@
+#include <skein/grpc.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,7 +13,6 @@
 #include "grpc_transport/runtime.h"
 #include "grpc_transport/server_handshaker.h"
 #include "grpc_transport/settings.h"
-#include "grpc_transport/skein.h"
 
 namespace skein {
 namespace grpc_transport {

@@ -2,10 +2,11 @@
 #ifndef SKEIN_GRPC_TRANSPORT_PATH_LIST_H_
 #define SKEIN_GRPC_TRANSPORT_PATH_LIST_H_
 
+#include <skein/grpc.h>
+
 #include <memory>
 
 #include "core/inspect/live_paths.h"
-#include "grpc_transport/skein.h"
 
 namespace skein::grpc_transport {
 

@@ -31,7 +31,7 @@ build_preset() {
 # shellcheck disable=SC2120  # ../run passes them
 build_release() {
   verb_setup
-  build_preset release {grpc_transport,thrift_transport,tools,examples}/all "$@" || die "the build failed"
+  build_preset release {core/rpc,grpc_transport,thrift_transport,tools,examples}/all "$@" || die "the build failed"
 }
 
 verb_build() {

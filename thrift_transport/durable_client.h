@@ -2,6 +2,8 @@
 #ifndef SKEIN_THRIFT_TRANSPORT_DURABLE_CLIENT_H_
 #define SKEIN_THRIFT_TRANSPORT_DURABLE_CLIENT_H_
 
+#include <skein/thrift/durable_transport.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -17,7 +19,6 @@
 #include "core/base/mutex.h"
 #include "core/durable/calls/outbox.h"
 #include "thrift_transport/durable_line.h"
-#include "thrift_transport/tskein_durable_transport.h"
 
 namespace skein::thrift_transport {
 

@@ -1,5 +1,6 @@
 #include "thrift_transport/durable_execution.h"
 
+#include <skein/thrift/durable_processor.h>
 #include <thrift/TApplicationException.h>
 #include <thrift/transport/TBufferTransports.h>
 
@@ -8,7 +9,6 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "thrift_transport/tskein_durable_processor.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -1,5 +1,6 @@
 #include "thrift_transport/durable_line.h"
 
+#include <skein/thrift/socket.h>
 #include <sys/socket.h>
 #include <thrift/transport/TSocket.h>
 
@@ -9,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/wire/bytes.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -1,5 +1,4 @@
-#include "thrift_transport/tskein_durable_processor.h"
-
+#include <skein/thrift/durable_processor.h>
 #include <thrift/transport/TSSLSocket.h>
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TTransportException.h>

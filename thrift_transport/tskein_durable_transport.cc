@@ -1,4 +1,4 @@
-#include "thrift_transport/tskein_durable_transport.h"
+#include <skein/thrift/durable_transport.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,4 @@
-#include "thrift_transport/tskein_durable_transport_factory.h"
-
+#include <skein/thrift/durable_transport_factory.h>
 #include <thrift/transport/TBufferTransports.h>
 
 #include <utility>

@@ -1,6 +1,5 @@
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-
 #include <fcntl.h>
+#include <skein/thrift/nonblocking_server_socket.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <thrift/Thrift.h>

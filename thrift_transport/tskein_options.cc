@@ -1,5 +1,4 @@
-#include "thrift_transport/tskein_options.h"
-
+#include <skein/thrift/options.h>
 #include <thrift/Thrift.h>
 #include <thrift/transport/TTransportException.h>
 #include <unistd.h>

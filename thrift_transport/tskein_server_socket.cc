@@ -1,5 +1,5 @@
-#include "thrift_transport/tskein_server_socket.h"
-
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/TOutput.h>
 
 #include <algorithm>
@@ -11,7 +11,6 @@
 #include "core/base/options.h"
 #include "thrift_transport/hello.h"
 #include "thrift_transport/respite.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 

@@ -1,6 +1,5 @@
-#include "thrift_transport/tskein_socket.h"
-
 #include <poll.h>
+#include <skein/thrift/socket.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "thrift_transport/tskein_tracing.h"
+#include <skein/thrift/tracing.h>
 
 #include <string>
 #include <utility>

@@ -2,6 +2,8 @@
 // processes on this host, blocking calls of one channel. Prints one line of JSON.
 //   bench_durable_grpc [--skein] [--log=FILE] --callers=8 --bytes=64 --duration=1s
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
+#include <skein/grpc_durable.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -18,8 +20,6 @@
 #include "bench/durable/calls_load.h"
 #include "bench/macro/echo_services.h"
 #include "bench/server_process.h"
-#include "grpc_transport/durable/skein_durable.h"
-#include "grpc_transport/skein.h"
 
 namespace skein::bench {
 namespace {

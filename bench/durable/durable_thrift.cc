@@ -1,5 +1,10 @@
 // The same of Thrift: a connection for each caller.
 //   bench_durable_thrift [--skein] [--log=FILE] --callers=8 --bytes=64 --duration=1s
+#include <skein/thrift/durable_processor.h>
+#include <skein/thrift/durable_transport.h>
+#include <skein/thrift/durable_transport_factory.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
 #include <thrift/transport/TBufferTransports.h>
@@ -20,11 +25,6 @@
 #include "bench/durable/calls_load.h"
 #include "bench/server_process.h"
 #include "bench/thrift/BenchEcho.h"
-#include "thrift_transport/tskein_durable_processor.h"
-#include "thrift_transport/tskein_durable_transport.h"
-#include "thrift_transport/tskein_durable_transport_factory.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::bench {
 namespace {

@@ -1,3 +1,5 @@
+#include <skein/grpc.h>
+
 #include <cstdlib>
 #include <iostream>
 #include <utility>
@@ -5,7 +7,6 @@
 
 #include "absl/time/time.h"
 #include "bench/macro/init.h"
-#include "grpc_transport/skein.h"
 
 namespace skein::bench {
 namespace {

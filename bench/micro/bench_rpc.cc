@@ -5,6 +5,7 @@
 //   bench_rpc --measure=rate --threads=4 --window=8 --coalesce=false
 // Exit status: 0, 1 failed, 2 called wrongly.
 #include <sched.h>
+#include <skein/rpc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +20,6 @@
 #include "absl/flags/usage.h"
 #include "absl/strings/str_format.h"
 #include "bench/server_process.h"
-#include "core/rpc/client.h"
-#include "core/rpc/server.h"
 
 ABSL_FLAG(std::string, measure, "latency", "latency (round trips of one caller) or rate (calls per second)");
 ABSL_FLAG(std::string, mode, "poll", "how both ends wait: poll, hybrid or block");

@@ -5,6 +5,9 @@
 //   bench_thrift --skein --target=127.0.0.1:PORT --bytes=64 --threads=1 --duration=1s
 //   bench_thrift --skein --target=127.0.0.1:PORT --server_pid=PROCESS --idle --duration=3s
 // Exit status: 0, 1 failed, 2 called wrongly.
+#include <skein/thrift/nonblocking_server_socket.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TNonblockingServer.h>
 #include <thrift/server/TThreadedServer.h>
@@ -36,9 +39,6 @@
 #include "bench/load_figures.h"
 #include "bench/processor_time.h"
 #include "bench/thrift/BenchEcho.h"
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 ABSL_FLAG(std::string, listen, "", "makes it a server: the address, HOST:PORT or unix:PATH; port 0: any");
 ABSL_FLAG(std::string, target, "", "makes it a client: the server's address");

@@ -3,6 +3,8 @@
 #ifndef SKEIN_CORE_BASE_OPTIONS_H_
 #define SKEIN_CORE_BASE_OPTIONS_H_
 
+#include <skein/options.h>
+
 #include <cstdint>
 #include <string>
 
@@ -11,42 +13,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "core/base/peer_users.h"
-#include "core/base/wait_mode.h"
 
 namespace skein {
 
 // off: as if Skein were not there. prefer: the best path both ends can prove, else TCP. require: fail rather than TCP.
 enum class Mode : uint8_t { kOff, kPrefer, kRequire };
 absl::string_view ModeName(Mode mode);
-
-// How RDMA is used. Numbers that the InfiniBand specification codes are as there (vol. 1, 11.2.5).
-struct RdmaOptions {
-  bool enabled = true;
-  std::string device;      // empty: the one that has the connection's address
-  int64_t port = 0;        // 0: the same
-  int64_t gid_index = -1;  // -1: the same
-  int64_t mtu = 0;         // bytes; 0: the port's
-  int64_t traffic_class = 0;
-  int64_t service_level = 0;
-  int64_t timeout = 14;
-  int64_t retries = 6;
-  int64_t rnr_timer = 12;
-  absl::Duration settle_time = absl::Seconds(10);
-  int64_t memory = int64_t{1} << 30;        // bytes registered by this process
-  int64_t peer_memory = int64_t{64} << 20;  // of these, as a mirror of one peer's ring
-
-  friend bool operator==(const RdmaOptions&, const RdmaOptions&) = default;
-};
-
-// With which processes of this host memory is shared.
-struct SharedMemoryOptions {
-  bool enabled = true;
-  PeerUsers peer_users;
-  std::string rendezvous;  // a directory; empty: none
-
-  friend bool operator==(const SharedMemoryOptions&, const SharedMemoryOptions&) = default;
-};
 
 struct Options {
   Mode mode = Mode::kOff;

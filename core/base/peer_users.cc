@@ -1,6 +1,5 @@
-#include "core/base/peer_users.h"
-
 #include <pwd.h>
+#include <skein/options.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <skein/options.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,7 +22,6 @@
 #include "core/base/errno_status.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
-#include "core/base/peer_users.h"
 #include "core/base/signals_blocked.h"
 
 namespace skein::inspect {

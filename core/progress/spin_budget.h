@@ -2,11 +2,12 @@
 #ifndef SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
 #define SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
 
+#include <skein/options.h>
+
 #include <atomic>
 #include <cstdint>
 
 #include "absl/time/time.h"
-#include "core/base/wait_mode.h"
 
 namespace skein::progress {
 

@@ -1,7 +1,6 @@
-#include "core/rpc/client.h"
-
 #include <poll.h>
 #include <sched.h>
+#include <skein/rpc.h>
 
 #include <utility>
 #include <vector>
@@ -9,6 +8,9 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/rpc/client_service.h"
+#include "core/rpc/connection.h"
+#include "core/rpc/options.h"
+#include "core/rpc/regions.h"
 #include "core/rpc/tcp.h"
 #include "core/stream/route.h"
 #include "core/wire/bytes.h"
@@ -18,6 +20,18 @@ namespace {
 
 // What a link's last words get to reach a peer that would not see its end otherwise.
 constexpr absl::Duration kParting = absl::Milliseconds(100);
+
+// An atomic by the server's processor. What was there.
+absl::StatusOr<uint64_t> ServerAtomic(Connection& connection, const AtomicRequest& request) {
+  std::string bytes;
+  wire::Put(bytes, request);
+  const absl::StatusOr<std::string> answer = connection.Call(kAtomicHandler, bytes);
+  if (!answer.ok()) return answer.status();
+  wire::FieldReader reader(*answer);
+  const auto old = reader.Take<uint64_t>();
+  if (!reader.done()) return absl::DataLossError("a malformed answer to an atomic");
+  return old;
+}
 
 }  // namespace
 
@@ -58,49 +72,53 @@ absl::Status PendingCall::End(bool done) {
   return answer_.status;
 }
 
-Connection::Connection(std::shared_ptr<ClientPort> port, std::shared_ptr<link::Lifeline> lifeline, UniqueFd tcp,
+Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<link::Lifeline> lifeline, UniqueFd tcp,
                        std::function<void()> on_end)
-    : port_(std::move(port)),
+    : port(std::move(to)),
+      memory(port->link(), port->room()),
       lifeline_(std::move(lifeline)),
       tcp_(std::move(tcp)),
-      memory_(port_->link(), port_->room()),
       on_end_(std::move(on_end)) {
   // If the kernel does not watch it, threads that wait for answers look at it.
-  if (lifeline_ != nullptr) port_->room()->Add(lifeline_).IgnoreError();
+  if (lifeline_ != nullptr) port->room()->Add(lifeline_).IgnoreError();
 }
 
-Connection::~Connection() {
-  if (lifeline_ != nullptr) port_->room()->Remove(lifeline_);
-  port_->Close(absl::CancelledError("the connection was closed by this end"));
+Connection::Impl::~Impl() {
+  if (lifeline_ != nullptr) port->room()->Remove(lifeline_);
+  port->Close(absl::CancelledError("the connection was closed by this end"));
   if (on_end_) on_end_();
 }
 
+Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Connection::~Connection() = default;
+
 absl::StatusOr<std::string> Connection::Call(uint32_t handler, absl::string_view request, absl::Duration timeout) {
   PendingCall call;
-  if (!call.BeginOn(port_)) return call.answer_.status;
+  if (!call.BeginOn(impl_->port)) return call.answer_.status;
   const Request one{call.slot_, handler, request};
-  const bool done = port_->room()->SendAndWait([&] { port_->Start({&one, 1}); }, call.slot_->ticket, After(timeout));
+  ClientPort& port = *impl_->port;
+  const bool done = port.room()->SendAndWait([&] { port.Start({&one, 1}); }, call.slot_->ticket, After(timeout));
   if (absl::Status status = call.End(done); !status.ok()) return status;
   return call.TakeReply();
 }
 
 void Connection::Start(PendingCall& call, uint32_t handler, absl::string_view request) {
-  if (!call.BeginOn(port_)) return;
+  if (!call.BeginOn(impl_->port)) return;
   const Request one{call.slot_, handler, request};
-  port_->Start({&one, 1});
+  impl_->port->Start({&one, 1});
 }
 
 void Connection::Start(absl::Span<const CallRequest> requests) {
   absl::InlinedVector<Request, 16> all;
   for (const CallRequest& request : requests) {
-    if (request.call->BeginOn(port_)) all.push_back({request.call->slot_, request.handler, request.bytes});
+    if (request.call->BeginOn(impl_->port)) all.push_back({request.call->slot_, request.handler, request.bytes});
   }
-  if (!all.empty()) port_->Start(all);
+  if (!all.empty()) impl_->port->Start(all);
 }
 
 absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
   if (!call.under_way_) return call.answer_.status;
-  return call.End(call.slot_->ticket.done() || port_->room()->Wait(call.slot_->ticket, After(timeout)));
+  return call.End(call.slot_->ticket.done() || impl_->port->room()->Wait(call.slot_->ticket, After(timeout)));
 }
 
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
@@ -118,29 +136,29 @@ absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration 
 
 absl::StatusOr<uint64_t> Connection::FetchAdd(const RemoteRegion& region, uint64_t offset, uint64_t addend) {
   if ((region.access & kServerAtomic) != 0) {
-    return ServerAtomic({region.number, AtomicKind::kFetchAdd, offset, addend, 0});
+    return ServerAtomic(*this, {region.number, AtomicKind::kFetchAdd, offset, addend, 0});
   }
-  return memory_.Atomic(region, offset, fabric::Opcode::kFetchAdd, addend, 0);
+  return impl_->memory.Atomic(region, offset, fabric::Opcode::kFetchAdd, addend, 0);
 }
 
 absl::StatusOr<uint64_t> Connection::CompareSwap(const RemoteRegion& region, uint64_t offset, uint64_t expected,
                                                  uint64_t desired) {
   if ((region.access & kServerAtomic) != 0) {
-    return ServerAtomic({region.number, AtomicKind::kCompareSwap, offset, expected, desired});
+    return ServerAtomic(*this, {region.number, AtomicKind::kCompareSwap, offset, expected, desired});
   }
-  return memory_.Atomic(region, offset, fabric::Opcode::kCompareSwap, expected, desired);
+  return impl_->memory.Atomic(region, offset, fabric::Opcode::kCompareSwap, expected, desired);
 }
 
-absl::StatusOr<uint64_t> Connection::ServerAtomic(const AtomicRequest& request) {
-  std::string bytes;
-  wire::Put(bytes, request);
-  const absl::StatusOr<std::string> answer = Call(kAtomicHandler, bytes);
-  if (!answer.ok()) return answer.status();
-  wire::FieldReader reader(*answer);
-  const auto old = reader.Take<uint64_t>();
-  if (!reader.done()) return absl::DataLossError("a malformed answer to an atomic");
-  return old;
+absl::Status Connection::Read(const RemoteRegion& region, uint64_t offset, absl::Span<std::byte> to) {
+  return impl_->memory.Read(region, offset, to);
 }
+
+absl::Status Connection::Write(const RemoteRegion& region, uint64_t offset, absl::Span<const std::byte> from) {
+  return impl_->memory.Write(region, offset, from);
+}
+
+absl::string_view Connection::path() const { return impl_->port->link().fabric_name(); }
+absl::Status Connection::error() const { return impl_->port->error(); }
 
 // Keeps the links until their peers know that they are left.
 class Client::Impl final : public progress::Waiter, public std::enable_shared_from_this<Client::Impl> {
@@ -163,8 +181,8 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
     absl::StatusOr<std::shared_ptr<ClientPort>> port = Negotiate(tcp->get(), route, deadline);
     if (!port.ok()) return absl::Status(port.status().code(), absl::StrCat(address, ": ", port.status().message()));
     std::shared_ptr<link::Lifeline> lifeline = LifelineOf(*port, tcp->get());
-    return std::make_unique<Connection>(*std::move(port), std::move(lifeline), *std::move(tcp),
-                                        [self = shared_from_this()] { self->LetGo(); });
+    return std::make_unique<Connection>(std::make_unique<Connection::Impl>(
+        *std::move(port), std::move(lifeline), *std::move(tcp), [self = shared_from_this()] { self->LetGo(); }));
   }
 
  private:

@@ -7,6 +7,8 @@
 #ifndef SKEIN_CORE_RPC_CLIENT_PORT_H_
 #define SKEIN_CORE_RPC_CLIENT_PORT_H_
 
+#include <skein/rpc.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -28,16 +30,10 @@
 
 namespace skein::rpc {
 
-// Where an answer goes. By one thread at a time: its owner's, or while the call is under way the poller's.
-struct Answer {
-  absl::Status status;
-  std::string bytes;
-};
-
 // A place in the table.
 struct alignas(64) Slot {
   link::Ticket ticket;
-  Answer* answer = nullptr;
+  Answer* answer = nullptr;  // by one thread at a time: its owner's, or while the call is under way the poller's
   uint32_t number = 0;
 };
 

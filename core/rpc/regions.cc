@@ -10,7 +10,9 @@
 namespace skein::rpc {
 namespace {
 
-constexpr uint32_t kDevicesPart = fabric::kRemoteRead | fabric::kRemoteWrite | fabric::kRemoteAtomic;
+constexpr uint32_t kDevicesPart = kRemoteRead | kRemoteWrite | kRemoteAtomic;
+static_assert(uint32_t{kRemoteRead} == fabric::kRemoteRead && uint32_t{kRemoteWrite} == fabric::kRemoteWrite &&
+              uint32_t{kRemoteAtomic} == fabric::kRemoteAtomic && (kServerAtomic & kDevicesPart) == 0);
 
 absl::Status NoRegion(uint32_t number) { return absl::NotFoundError(absl::StrCat("no region ", number)); }
 
@@ -25,7 +27,7 @@ std::string WordBytes(uint64_t word) {
 absl::StatusOr<absl::Span<std::byte>> Regions::Add(uint32_t number, size_t bytes, uint32_t access,
                                                    std::shared_ptr<fabric::Device> device) {
   if (device == nullptr) return absl::FailedPreconditionError("no fabric has memory for a region");
-  if ((access & fabric::kRemoteAtomic) != 0 && (access & kServerAtomic) != 0) {
+  if ((access & kRemoteAtomic) != 0 && (access & kServerAtomic) != 0) {
     return absl::InvalidArgumentError("atomics are either the device's or the server's");
   }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> memory = device->Allocate(bytes, access & kDevicesPart);

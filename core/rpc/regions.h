@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_RPC_REGIONS_H_
 #define SKEIN_CORE_RPC_REGIONS_H_
 
+#include <skein/rpc.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,23 +21,10 @@
 namespace skein::rpc {
 
 // Handlers of every server.
-inline constexpr uint32_t kAttachHandler = 0xffffffff;    // u32 region -> RemoteRegion
-inline constexpr uint32_t kAtomicHandler = 0xfffffffe;    // AtomicRequest -> u64, what was there
-inline constexpr uint32_t kFirstOwnHandler = 0xffffff00;  // from here on, they are not the program's
+inline constexpr uint32_t kAttachHandler = 0xffffffff;  // u32 region -> RemoteRegion
+inline constexpr uint32_t kAtomicHandler = 0xfffffffe;  // AtomicRequest -> u64, what was there
 
-// Or'd with fabric::Access: atomics are the server's to execute (RaaS III.C), by its processor. Instead of
-// kRemoteAtomic: a device's atomics are not atomic to a processor.
-inline constexpr uint32_t kServerAtomic = 1u << 8;
-
-// What a client is told.
-struct RemoteRegion {
-  uint32_t number = 0;
-  uint32_t access = 0;  // fabric::Access, kServerAtomic
-  uint32_t rkey = 0;
-  uint32_t zero = 0;
-  uint64_t address = 0;
-  uint64_t size = 0;
-};
+// This is how a client is told of a region.
 static_assert(sizeof(RemoteRegion) == 32);
 
 enum class AtomicKind : uint32_t { kFetchAdd = 1, kCompareSwap };

@@ -97,7 +97,7 @@ absl::Status RemoteMemory::Run(fabric::SendRequest request, std::byte* bytes, si
 }
 
 absl::Status RemoteMemory::Read(const RemoteRegion& region, uint64_t offset, absl::Span<std::byte> to) {
-  absl::Status status = Check(region, offset, to.size(), fabric::kRemoteRead);
+  absl::Status status = Check(region, offset, to.size(), kRemoteRead);
   while (status.ok() && !to.empty()) {
     const size_t size = std::min(to.size(), kBlockBytes);
     status = Run(RequestOf(fabric::Opcode::kRead, region, offset), to.data(), size);
@@ -108,7 +108,7 @@ absl::Status RemoteMemory::Read(const RemoteRegion& region, uint64_t offset, abs
 }
 
 absl::Status RemoteMemory::Write(const RemoteRegion& region, uint64_t offset, absl::Span<const std::byte> from) {
-  absl::Status status = Check(region, offset, from.size(), fabric::kRemoteWrite);
+  absl::Status status = Check(region, offset, from.size(), kRemoteWrite);
   while (status.ok() && !from.empty()) {
     const size_t size = std::min(from.size(), kBlockBytes);
     // A source is only read.
@@ -121,7 +121,7 @@ absl::Status RemoteMemory::Write(const RemoteRegion& region, uint64_t offset, ab
 
 absl::StatusOr<uint64_t> RemoteMemory::Atomic(const RemoteRegion& region, uint64_t offset, fabric::Opcode opcode,
                                               uint64_t operand, uint64_t swap) {
-  absl::Status status = Check(region, offset, sizeof(uint64_t), fabric::kRemoteAtomic);
+  absl::Status status = Check(region, offset, sizeof(uint64_t), kRemoteAtomic);
   if (status.ok() && (region.address + offset) % sizeof(uint64_t) != 0) {
     status = absl::OutOfRangeError("an atomic at no multiple of 8");
   }

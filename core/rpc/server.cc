@@ -1,5 +1,4 @@
-#include "core/rpc/server.h"
-
+#include <skein/rpc.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -17,6 +16,9 @@
 #include "core/link/link_room.h"
 #include "core/progress/pace.h"
 #include "core/progress/spin.h"
+#include "core/rpc/options.h"
+#include "core/rpc/regions.h"
+#include "core/rpc/server_port.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
 #include "core/stream/negotiation.h"
@@ -40,7 +42,7 @@ class Server::Impl final : public progress::Waiter {
         fabrics_(FabricsOf(options)),
         negotiator_(stream::CreateLinkListener(fabrics_, StreamOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
-      const auto device = reply.port().link().device();
+      const auto device = ServerPort::Of(reply).link().device();
       Answer(regions_.Attach(request, device), reply);
     };
     service_->handlers()[kAtomicHandler] = [this](absl::string_view request, Reply reply) {

@@ -6,6 +6,8 @@
 #ifndef SKEIN_CORE_RPC_SERVER_PORT_H_
 #define SKEIN_CORE_RPC_SERVER_PORT_H_
 
+#include <skein/rpc.h>
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -21,41 +23,18 @@
 #include "core/link/link.h"
 #include "core/rpc/backlog.h"
 #include "core/rpc/message.h"
-#include "core/rpc/options.h"
 #include "core/stream/negotiation.h"
 
 namespace skein::rpc {
 
-class ServerPort;
-
-// The right to answer one call, and the duty: if it is destroyed unused, the call fails with INTERNAL. May be given to
-// another thread.
-class Reply {
- public:
-  Reply(std::shared_ptr<ServerPort> port, uint32_t call) : port_(std::move(port)), call_(call) {}
-  Reply(Reply&&) noexcept = default;
-  Reply& operator=(Reply&&) = delete;
-  ~Reply();
-
-  // Once, either. `bytes` may go when it returns. Too large a reply becomes RESOURCE_EXHAUSTED at the caller.
-  void Send(absl::string_view bytes);
-  void Fail(const absl::Status& error);
-  // The connection, to who needs more of it than the call.
-  ServerPort& port() { return *port_; }
-
- private:
-  std::shared_ptr<ServerPort> port_;  // null: has answered
-  uint32_t call_;
-};
-
-// `request` is valid during the call. Must not block: it keeps every caller waiting. One thread at a time, for one
-// link.
-using Handler = std::function<void(absl::string_view request, Reply reply)>;
 using Handlers = absl::flat_hash_map<uint32_t, Handler>;
 
 class ServerPort final : public link::Port {
  public:
   ServerPort(stream::Place place, std::shared_ptr<const Handlers> handlers, const Options& options);
+
+  // The connection of a call that is not answered.
+  static ServerPort& Of(const Reply& reply) { return *reply.port_; }
 
   void Answer(uint32_t call, absl::string_view bytes);
   void AnswerError(uint32_t call, const absl::Status& error);

@@ -2,12 +2,13 @@
 #ifndef SKEIN_CORE_TRACE_TELLING_H_
 #define SKEIN_CORE_TRACE_TELLING_H_
 
+#include <skein/traced.h>
+
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "core/trace/method_table.h"
 #include "core/trace/record.h"
-#include "core/trace/traced.h"
 
 namespace skein::trace {
 

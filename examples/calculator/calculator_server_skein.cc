@@ -1,9 +1,10 @@
 // calculator_server_skein [HOST:PORT]: the calculator over Skein where it can. Diff this with calculator_server.cc.
+#include <skein/thrift/server_socket.h>
+
 #include <memory>
 
 #include "examples/calculator/address.h"
 #include "examples/calculator/calculator_service.h"
-#include "thrift_transport/tskein_server_socket.h"
 
 int main(int argc, char** argv) {
   const auto [host, port] = skein::examples::ParseAddress(argc > 1 ? argv[1] : "127.0.0.1:0");

@@ -2,6 +2,8 @@
 // once (32). The server may be killed and come back as often as it likes. JOURNAL gets a line for each call that is
 // persisted: how many have been started, and how many are persisted.
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
+#include <skein/grpc_durable.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -14,8 +16,6 @@
 #include <vector>
 
 #include "examples/counter/counter.grpc.pb.h"
-#include "grpc_transport/durable/skein_durable.h"
-#include "grpc_transport/skein.h"
 
 namespace {
 

@@ -2,6 +2,8 @@
 // of BYTES (8 MiB), LOG.total its checkpoint.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
+#include <skein/grpc.h>
+#include <skein/grpc_durable.h>
 
 #include <iostream>
 #include <memory>
@@ -9,8 +11,6 @@
 
 #include "examples/counter/counter.grpc.pb.h"
 #include "examples/counter/total.h"
-#include "grpc_transport/durable/skein_durable.h"
-#include "grpc_transport/skein.h"
 
 namespace {
 

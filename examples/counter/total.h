@@ -2,11 +2,11 @@
 #ifndef SKEIN_EXAMPLES_COUNTER_TOTAL_H_
 #define SKEIN_EXAMPLES_COUNTER_TOTAL_H_
 
+#include <skein/grpc_durable.h>
+
 #include <cstdint>
 #include <mutex>
 #include <string>
-
-#include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::examples {
 

@@ -1,12 +1,12 @@
 // greeter_client_skein TARGET [--calls N] [--watch]: calls the greeter over Skein where it can. Diff this with
 // greeter_client.cc.
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
 
 #include <iostream>
 
 #include "examples/client.h"
 #include "examples/greeter/greeter_calls.h"
-#include "grpc_transport/skein.h"
 
 int main(int argc, char** argv) {
   const std::string target = skein::examples::ParseTarget(argc, argv);

@@ -1,8 +1,8 @@
 // greeter_server_skein [ADDRESS]: the greeter over Skein where it can. Diff this with greeter_server.cc.
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
 
 #include "examples/greeter/greeter_service.h"
-#include "grpc_transport/skein.h"
 
 int main(int argc, char** argv) {
   if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status << std::endl;

@@ -4,13 +4,13 @@
 //   hash_table ADDRESS put KEY VALUE
 //   hash_table ADDRESS get KEY
 // Exit status: 0, 1 failed or not found, 2 called wrongly.
+#include <skein/rpc.h>
+
 #include <cstring>
 #include <iostream>
 #include <string>
 #include <vector>
 
-#include "core/rpc/client.h"
-#include "core/rpc/server.h"
 #include "examples/hash_table/entry.h"
 
 namespace skein::hash_table {
@@ -83,7 +83,7 @@ absl::Status Put(rpc::Connection& connection, absl::string_view key, absl::strin
 absl::Status Serve(absl::string_view at) {
   rpc::Server server({});
   const absl::StatusOr<absl::Span<std::byte>> memory =
-      server.Attach(kRegion, kEntries * sizeof(Entry), fabric::kRemoteRead);
+      server.Attach(kRegion, kEntries * sizeof(Entry), rpc::kRemoteRead);
   if (!memory.ok()) return memory.status();
   Table table(*memory);
   absl::Status status = server.Handle(kPut, [&table](absl::string_view request, rpc::Reply reply) {

@@ -1,6 +1,7 @@
 #include "examples/notebook/book.h"
 
 #include <fcntl.h>
+#include <skein/thrift/durable_processor.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -8,8 +9,6 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
-
-#include "thrift_transport/tskein_durable_processor.h"
 
 namespace skein::examples {
 

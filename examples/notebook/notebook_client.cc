@@ -1,5 +1,7 @@
 // notebook_client HOST:PORT LINE...: writes lines into the notebook, and says of each that it is safe before the server
 // has written it.
+#include <skein/thrift/durable_transport.h>
+#include <skein/thrift/socket.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 
 #include <iostream>
@@ -7,8 +9,6 @@
 
 #include "examples/calculator/address.h"
 #include "examples/notebook/Notebook.h"
-#include "thrift_transport/tskein_durable_transport.h"
-#include "thrift_transport/tskein_socket.h"
 
 using skein::thrift_transport::TSkeinDurableTransport;
 using skein::thrift_transport::TSkeinSocket;

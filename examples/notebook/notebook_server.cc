@@ -1,6 +1,9 @@
 // notebook_server HOST:PORT LOG FILE: writes lines into FILE by durable calls, whose redo log is LOG. What a crash left
 // unfinished is written when it starts again. Ends upon SIGTERM or SIGINT.
 #include <signal.h>
+#include <skein/thrift/durable_processor.h>
+#include <skein/thrift/durable_transport_factory.h>
+#include <skein/thrift/server_socket.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
 
@@ -10,9 +13,6 @@
 
 #include "examples/calculator/address.h"
 #include "examples/notebook/book.h"
-#include "thrift_transport/tskein_durable_processor.h"
-#include "thrift_transport/tskein_durable_transport_factory.h"
-#include "thrift_transport/tskein_server_socket.h"
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <grpc/grpc.h>
 #include <grpc/slice.h>
 #include <grpcpp/support/slice.h>
+#include <skein/grpc_durable.h>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -10,7 +11,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/wire/bytes.h"
-#include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::grpc_transport {
 namespace {

@@ -1,5 +1,6 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/support/client_interceptor.h>
+#include <skein/grpc_durable.h>
 
 #include <utility>
 
@@ -7,7 +8,6 @@
 #include "grpc_transport/durable/durable_call.h"
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_interceptor.h"
-#include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::grpc_transport {
 namespace {

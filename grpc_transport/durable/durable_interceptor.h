@@ -3,6 +3,7 @@
 #define SKEIN_GRPC_TRANSPORT_DURABLE_DURABLE_INTERCEPTOR_H_
 
 #include <grpcpp/support/client_interceptor.h>
+#include <skein/grpc_durable.h>
 
 #include <memory>
 #include <string>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "grpc_transport/durable/durable_client.h"
-#include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::grpc_transport {
 

@@ -1,6 +1,7 @@
 #include <google/protobuf/descriptor.h>
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/impl/rpc_service_method.h>
+#include <skein/grpc_durable.h>
 
 #include <algorithm>
 #include <optional>
@@ -14,7 +15,6 @@
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_stream.h"
 #include "grpc_transport/durable/own_server.h"
-#include "grpc_transport/durable/skein_durable.h"
 
 namespace skein::grpc_transport {
 namespace {

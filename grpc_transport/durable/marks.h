@@ -2,9 +2,9 @@
 #ifndef SKEIN_GRPC_TRANSPORT_DURABLE_MARKS_H_
 #define SKEIN_GRPC_TRANSPORT_DURABLE_MARKS_H_
 
-#include <string>
+#include <skein/grpc_durable.h>
 
-#include "grpc_transport/durable/skein_durable.h"
+#include <string>
 
 namespace skein::grpc_transport {
 

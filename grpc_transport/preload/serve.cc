@@ -1,10 +1,11 @@
 #include "grpc_transport/preload/serve.h"
 
+#include <skein/grpc.h>
+
 #include <cstdio>
 #include <string>
 
 #include "grpc_transport/runtime.h"
-#include "grpc_transport/skein.h"
 
 // The dynamic linker knows functions by plain names.
 extern "C" SKEIN_EXPORT const char* skein_grpc_serve_1(const char* const* environment) {

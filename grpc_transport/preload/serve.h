@@ -5,7 +5,7 @@
 
 namespace skein::preload {
 
-inline constexpr char kLibrary[] = "libskein_grpc.so";
+inline constexpr char kLibrary[] = "libskein_grpc.so.1";
 inline constexpr char kServe[] = "skein_grpc_serve_1";
 
 // Init(), with the SKEIN_* variables of `environment` ("NAME=value" strings, null at the end; valid forever) in the

@@ -43,7 +43,7 @@ void Question(absl::string_view bytes) {
   fabric::Simulation simulation(1);
   const std::shared_ptr<fabric::Device> device = simulation.CreateDevice("own");
   rpc::Regions regions;
-  Require(regions.Add(1, 4096, fabric::kRemoteRead | rpc::kServerAtomic, device).ok(), "a region");
+  Require(regions.Add(1, 4096, rpc::kRemoteRead | rpc::kServerAtomic, device).ok(), "a region");
   const auto attached = regions.Attach(bytes, simulation.CreateDevice("another"));
   if (attached.ok()) Require(attached->size() == sizeof(rpc::RemoteRegion), "what a client is told");
   regions.Execute(bytes).IgnoreError();

@@ -4,12 +4,12 @@
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
 
 #include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "grpc_transport/skein.h"
 #include "tests/instructions/hot_path.h"
 
 namespace skein::instructions {

@@ -1,12 +1,15 @@
 // Calls of core/rpc over shared memory, client and server in this process and on this thread: the client starts them,
 // the server is polled, the client waits and need not.
+#include <skein/rpc.h>
+
 #include <array>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "core/rpc/client.h"
 #include "core/rpc/client_service.h"
+#include "core/rpc/connection.h"
+#include "core/rpc/options.h"
 #include "core/rpc/server_service.h"
 #include "tests/instructions/hot_path.h"
 #include "tests/unit/stream/two_ends.h"
@@ -26,7 +29,8 @@ class OneConnection {
     auto client = std::static_pointer_cast<rpc::ClientPort>(attempt->Complete(result.answer).port);
     server_ = std::static_pointer_cast<rpc::ServerPort>(std::move(result.placement.port));
     Require(client != nullptr && server_ != nullptr, "a connection");
-    connection_ = std::make_unique<rpc::Connection>(std::move(client), nullptr, UniqueFd(), nullptr);
+    connection_ = std::make_unique<rpc::Connection>(
+        std::make_unique<rpc::Connection::Impl>(std::move(client), nullptr, UniqueFd(), nullptr));
     // Shared memory is mapped at its first use, which takes both ends.
     connection_->Start(calls_[0], kEcho, request_);
     ends_.Pump();

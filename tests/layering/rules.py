@@ -10,13 +10,19 @@ LAYERS = [
     "core/progress", "core/fabric", "core/wire", "core/inspect", "core/trace", "core/base",
 ]  # fmt: skip
 ADAPTERS = ("grpc_transport", "thrift_transport")
+# Headers that are installed, below include/, belong to the layer that keeps what they promise; those that name none are below
+# all layers.
+PUBLIC_OF = {"skein/grpc": "grpc_transport", "skein/thrift/": "thrift_transport", "skein/rpc": "core/rpc"}
+# They include what any machine with the framework has.
+PUBLIC_INCLUDE = re.compile(r"[a-z_]+$|sys/types\.h$|absl/|skein/")
+PUBLIC_FRAMEWORK = {"grpc_transport": "grpcpp/", "thrift_transport": "thrift/"}
 
 # The one file that sees gRPC's internal headers; everything else of the adapter includes it.
 GRPC_INTERNAL = "grpc_transport/grpc_internal.h"
 GRPC_INTERNAL_INCLUDE = re.compile(r"src/(core|cpp)/|upb/")
-FRAMEWORK_INCLUDE = re.compile(r"grpc\+?\+?/|grpcpp/|grpc_|src/(core|cpp|proto)/|thrift/|upb/|google/protobuf/")
+FRAMEWORK_INCLUDE = re.compile(r"grpc\+?\+?/|grpcpp/|grpc_|src/(core|cpp|proto)/|thrift/|upb/|google/protobuf/|skein/(grpc|thrift)")
 
-SOURCE_FOLDERS = ("core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "cmake")
+SOURCE_FOLDERS = ("include", "core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "cmake")
 SOURCE_SUFFIXES = {".h", ".cc", ".py", ".sh", ".rb", ".cmake"}
 SOURCE_NAMES = {"CMakeLists.txt", "run"}
 MAX_LINES = 500
@@ -68,7 +74,7 @@ def layer_of(file):
     for layer in LAYERS:
         if file.startswith(layer + "/"):
             return layer
-    return None
+    return next((layer for name, layer in PUBLIC_OF.items() if file.removeprefix("include/").startswith(name)), None)
 
 
 def every_folder_is_a_layer(tree):
@@ -86,6 +92,17 @@ def includes_point_downwards(tree):
                 continue
             if LAYERS.index(other) < LAYERS.index(own) or (own in ADAPTERS and other in ADAPTERS):
                 yield f"{file}:{number}: {own} must not include {included}"
+
+
+def public_headers_stand_alone(tree):
+    for file in tree.cxx("include"):
+        framework = PUBLIC_FRAMEWORK.get(layer_of(file))
+        for number, included in tree.includes(file):
+            installed = PUBLIC_INCLUDE.match(included) or (framework and included.startswith(framework))
+            other = included.startswith("skein/") and layer_of(included) not in (None, layer_of(file))
+            missing = included.startswith("skein/") and not (tree.root / "include" / included).is_file()
+            if not installed or other or missing:
+                yield f"{file}:{number}: a public header includes only public ones, not {included}"
 
 
 def core_knows_no_framework(tree):
@@ -134,6 +151,6 @@ def files_stay_short(tree):
 
 
 RULES = [
-    every_folder_is_a_layer, includes_point_downwards, core_knows_no_framework, one_file_sees_grpc_internals,
-    own_includes_start_at_the_root, policies_are_pure, durable_state_knows_no_fabric, files_stay_short,
+    every_folder_is_a_layer, includes_point_downwards, public_headers_stand_alone, core_knows_no_framework,
+    one_file_sees_grpc_internals, own_includes_start_at_the_root, policies_are_pure, durable_state_knows_no_fabric, files_stay_short,
 ]  # fmt: skip

@@ -25,12 +25,26 @@ class MadeUpTree(unittest.TestCase):
         files = {
             "core/ring/up.h": '#pragma once\n#include "core/link/link.h"\n',
             "core/ring/down.cc": '#include "core/ring/up.h"\n#include "core/base/clock.h"\n',
-            "core/stream/adapter.cc": '#include "grpc_transport/skein.h"\n',
-            "thrift_transport/sideways.cc": '#include "grpc_transport/skein.h"\n',
+            "core/stream/adapter.cc": "#include <skein/grpc.h>\n",
+            "core/stream/public.cc": "#include <skein/options.h>\n#include <skein/rpc.h>\n",
+            "thrift_transport/sideways.cc": '#include "grpc_transport/init.h"\n#include <skein/thrift/socket.h>\n',
             "grpc_transport/down.cc": '#include "core/stream/stream.h"\n',
         }
         self.assertEqual(self.broken(rules.includes_point_downwards, files),
-                         ["core/ring/up.h:2", "core/stream/adapter.cc:1", "thrift_transport/sideways.cc:1"])
+                         ["core/ring/up.h:2", "core/stream/adapter.cc:1", "core/stream/public.cc:2",
+                          "thrift_transport/sideways.cc:1"])
+
+    def test_public_headers_stand_alone(self):
+        files = {
+            "include/skein/grpc.h": "#include <grpcpp/channel.h>\n#include <skein/thrift/socket.h>\n",
+            "include/skein/rpc.h": '#include <string>\n#include "core/base/fd.h"\n#include <thrift/Thrift.h>\n',
+            "include/skein/thrift/socket.h": "#include <thrift/Thrift.h>\n#include <skein/rpc.h>\n#include <skein/lost.h>\n",
+            "include/skein/traced.h": '#include <sys/types.h>\n#include <skein/grpc.h>\n#include "absl/time/time.h"\n',
+        }
+        self.assertEqual(self.broken(rules.public_headers_stand_alone, files),
+                         ["include/skein/grpc.h:2", "include/skein/rpc.h:2", "include/skein/rpc.h:3",
+                          "include/skein/thrift/socket.h:2", "include/skein/thrift/socket.h:3",
+                          "include/skein/traced.h:2"])
 
     def test_every_folder_is_a_layer(self):
         files = {"core/misc/a.h": "", "core/loose.cc": "", "core/base/b.h": "", "core/misc/notes.md": ""}
@@ -38,7 +52,7 @@ class MadeUpTree(unittest.TestCase):
 
     def test_core_knows_no_framework(self):
         for header in ("<grpcpp/grpcpp.h>", "<grpc/slice.h>", '"src/core/lib/iomgr/closure.h"',
-                       "<thrift/transport/TTransport.h>", '"google/protobuf/message.h"'):
+                       "<thrift/transport/TTransport.h>", '"google/protobuf/message.h"', "<skein/grpc.h>", "<skein/thrift/socket.h>"):
             files = {"core/base/a.cc": f"#include <string>\n#  include {header}\n", "examples/a.cc": f"#include {header}\n"}
             self.assertEqual(self.broken(rules.core_knows_no_framework, files), ["core/base/a.cc:2"], header)
 

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # own_files PATTERN...: null-separated.
 own_files() {
   local folder names=() folders=()
-  for folder in core grpc_transport thrift_transport tests examples bench tools scripts .ci; do
+  for folder in include core grpc_transport thrift_transport tests examples bench tools scripts .ci; do
     [[ -d $folder ]] && folders+=("$folder")
   done
   for pattern; do

@@ -1,5 +1,7 @@
 #include "tests/load/grpc_calls.h"
 
+#include <skein/grpc.h>
+
 #include <chrono>
 #include <future>
 #include <map>
@@ -8,7 +10,6 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "grpc_transport/skein.h"
 #include "tests/load/grpc_options.h"
 #include "tests/load/options.h"
 #include "tests/load/pattern.h"

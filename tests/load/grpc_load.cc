@@ -5,6 +5,7 @@
 //   (callers.h)
 // What else they are told: options.h, grpc_options.h.
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +15,6 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
-#include "grpc_transport/skein.h"
 #include "tests/load/callers.h"
 #include "tests/load/grpc_calls.h"
 #include "tests/load/grpc_options.h"

@@ -1,6 +1,8 @@
 // The same of Thrift: threads with a connection each, which they open anew now and then.
 //   thrift_load --serve=127.0.0.1:0 [--mode=require]
 //   thrift_load --targets=ADDRESS,... [--threads=3] [...]
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/protocol/TCompactProtocol.h>
 #include <thrift/server/TThreadedServer.h>
@@ -23,8 +25,6 @@
 #include "tests/load/options.h"
 #include "tests/load/pattern.h"
 #include "tests/load/tally.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::load {
 namespace {

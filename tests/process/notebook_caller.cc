@@ -5,6 +5,8 @@
 //     done <calls>
 // An exception ends it with status 1.
 #include <poll.h>
+#include <skein/thrift/durable_transport.h>
+#include <skein/thrift/socket.h>
 #include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/transport/TSocket.h>
@@ -19,8 +21,6 @@
 #include "absl/strings/str_cat.h"
 #include "examples/calculator/address.h"
 #include "examples/notebook/Notebook.h"
-#include "thrift_transport/tskein_durable_transport.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace {
 

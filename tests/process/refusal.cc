@@ -1,12 +1,12 @@
 // refusal in-time | late: calls Init() before or after gRPC has made its first channel, prints what it said, and makes
 // sure that gRPC goes on working whatever that was. Status 0 if Init() succeeded, 1 if it refused, 2 if gRPC broke.
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
 
 #include <iostream>
 #include <memory>
 
 #include "absl/strings/string_view.h"
-#include "grpc_transport/skein.h"
 
 namespace {
 

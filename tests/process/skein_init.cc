@@ -1,7 +1,8 @@
+#include <skein/grpc.h>
+
 #include <cstdlib>
 #include <iostream>
 
-#include "grpc_transport/skein.h"
 #include "tests/process/probe_flags.h"
 
 void skein::probe::InitTransport() {

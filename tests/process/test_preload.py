@@ -47,7 +47,7 @@ class TheGrpcThatSkeinServes(Preload):
             with self.subTest(mode):
                 said, errors = self.core_client(mode)
                 self.assertEqual(said[:2], ["ready", "port"])
-                self.assertIn("libskein_grpc.so", said)
+                self.assertIn("libskein_grpc.so.1", said)
                 self.assertEqual(errors, "")
                 self.assert_peer_saw("shm")
 

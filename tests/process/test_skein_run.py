@@ -20,7 +20,7 @@ def skein_command():
 
 
 def whole_library():
-    return harness.preload_library().with_name("libskein_grpc.so")
+    return harness.preload_library().with_name("libskein_grpc.so.1")
 
 
 def run(*words, skein=None, prefix=(), **variables):
@@ -48,7 +48,7 @@ class Starting(harness.ProcessTest):
         server = self.server()
         done = run("--require", program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.stdout.split()[0], done.stderr), ("ready", ""))
-        (prefix / "lib/libskein_grpc.so").unlink()
+        (prefix / "lib/libskein_grpc.so.1").unlink()
         done = run("--require", program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.returncode, done.stdout), (126, ""))
         self.assertRegex(done.stderr, r"libskein_grpc\.so.*; install Skein")
@@ -112,7 +112,7 @@ class InTheWay(harness.ProcessTest):
             shutil.copy(file, folder)
         (folder / "bin").mkdir(0o755)
         (folder / "lib").mkdir(0o755)
-        for name in ("libskein_grpc_preload.so", "libskein_grpc.so"):
+        for name in ("libskein_grpc_preload.so", "libskein_grpc.so.1"):
             shutil.move(folder / name, folder / "lib" / name)
         shutil.move(folder / "skein", folder / "bin/skein")
         (folder / "sh").chmod(0o4755)

@@ -32,8 +32,8 @@ class LoggedServer:
         self._reader.start()
 
     def _keep_log(self, ready):
-        with self.log_path.open("wb") as log:
-            for line in self._process.stdout:
+        with self.log_path.open("wb") as log, self._process.stdout as lines:
+            for line in lines:
                 log.write(line)
                 log.flush()
                 if ready in line:

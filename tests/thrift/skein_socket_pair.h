@@ -2,6 +2,8 @@
 // two ends of a connection between Skein's sockets.
 #pragma once
 
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/transport/PlatformSocket.h>
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TVirtualTransport.h>
@@ -11,9 +13,6 @@
 #include <memory>
 #include <thread>
 #include <utility>
-
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein_socket_pair {
 

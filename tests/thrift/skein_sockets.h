@@ -3,6 +3,9 @@
 // sockets come first.
 #pragma once
 
+#include <skein/thrift/nonblocking_server_socket.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/server/TNonblockingServer.h>
 #include <thrift/transport/TNonblockingSSLServerSocket.h>
 #include <thrift/transport/TNonblockingServerSocket.h>
@@ -11,10 +14,6 @@
 #include <thrift/transport/TServerSocket.h>
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TWebSocketServer.h>
-
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 // The sources name the classes with their namespace, or by a using-directive for it.
 namespace apache::thrift::transport {

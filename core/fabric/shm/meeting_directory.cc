@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <skein/options.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +14,6 @@
 #include "core/base/abstract_socket.h"
 #include "core/base/closer.h"
 #include "core/base/errno_status.h"
-#include "core/base/peer_users.h"
 #include "core/fabric/shm/offer.h"
 
 namespace skein::fabric::shm {

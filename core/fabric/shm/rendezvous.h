@@ -9,6 +9,7 @@
 #ifndef SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 #define SKEIN_CORE_FABRIC_SHM_RENDEZVOUS_H_
 
+#include <skein/options.h>
 #include <unistd.h>
 
 #include <deque>
@@ -23,7 +24,6 @@
 #include "absl/status/statusor.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/mutex.h"
-#include "core/base/peer_users.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/meeting_directory.h"
 #include "core/fabric/shm/offer.h"

@@ -2,13 +2,14 @@
 #ifndef SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
 #define SKEIN_CORE_FABRIC_SHM_SHM_DEVICE_H_
 
+#include <skein/options.h>
+
 #include <cstddef>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/base/peer_users.h"
 #include "core/fabric/fabric.h"
 
 namespace skein::fabric {

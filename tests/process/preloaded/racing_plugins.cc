@@ -65,5 +65,5 @@ int main(int argc, char** argv) {
   in_its_midst.wait(false);
   if (dlopen(argv[2], RTLD_NOW | RTLD_LOCAL) == nullptr) std::fprintf(stderr, "%s\n", dlerror());
   initialising.join();
-  std::puts(dlopen("libskein_grpc.so", RTLD_NOW | RTLD_NOLOAD) != nullptr ? "served" : "not served");
+  std::puts(dlopen("libskein_grpc.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr ? "served" : "not served");
 }

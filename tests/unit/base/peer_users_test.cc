@@ -1,8 +1,7 @@
 // With whom memory is shared, by the numbers that the kernel has for users.
-#include "core/base/peer_users.h"
-
 #include <fcntl.h>
 #include <sched.h>
+#include <skein/options.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 // Many callers of one connection at once. No call may fail: one frame out of order would end the connection, and with
 // it every call that is under way.
 #include <grpc/grpc.h>
+#include <skein/grpc.h>
 
 #include <atomic>
 #include <memory>
@@ -10,7 +11,6 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/two_ends.h"
 

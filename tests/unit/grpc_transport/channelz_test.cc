@@ -2,10 +2,10 @@
 #include "tests/unit/grpc_transport/channelz.h"
 
 #include <grpc/grpc.h>
+#include <skein/grpc.h>
 
 #include <nlohmann/json.hpp>
 
-#include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/two_ends.h"
 

@@ -3,6 +3,7 @@
 #define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_DURABLE_FIXTURE_H_
 
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc_durable.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,7 +18,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "examples/counter/counter.grpc.pb.h"
-#include "grpc_transport/durable/skein_durable.h"
 #include "gtest/gtest.h"
 
 namespace skein::grpc_transport {

@@ -1,4 +1,5 @@
-#include "grpc_transport/skein.h"
+#include <skein/grpc.h>
+
 #include "gtest/gtest.h"
 
 int main(int argc, char** argv) {

@@ -1,8 +1,8 @@
 // A process of its own: Init() is called once.
 #include <grpc/grpc.h>
+#include <skein/grpc.h>
 
 #include "gmock/gmock.h"
-#include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
 
 namespace skein::grpc_transport {

@@ -1,6 +1,7 @@
 // Channels that are closed while their connection has been negotiated and HTTP/2 has not begun.
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
+#include <skein/grpc.h>
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +15,6 @@
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/grpc_internal.h"
-#include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
 
 namespace skein::grpc_transport {

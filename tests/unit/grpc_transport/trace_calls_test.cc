@@ -1,4 +1,6 @@
 // A program is told where the time of its calls goes, at both ends.
+#include <skein/grpc.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <future>
@@ -9,7 +11,6 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "gmock/gmock.h"
-#include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/two_ends.h"
 

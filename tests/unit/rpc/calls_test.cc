@@ -1,4 +1,6 @@
 // Calls from one end to the other, over what a host has: each is answered once, to who made it.
+#include <skein/rpc.h>
+
 #include <atomic>
 #include <memory>
 #include <string>
@@ -6,8 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/rpc/client.h"
-#include "core/rpc/server.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/rpc/served.h"

@@ -1,8 +1,8 @@
 // A child made by fork() while its parent has a client or a server.
 #include "core/base/forked.h"
 
-#include "core/rpc/client.h"
-#include "core/rpc/server.h"
+#include <skein/rpc.h>
+
 #include "gtest/gtest.h"
 #include "tests/support/in_child.h"
 

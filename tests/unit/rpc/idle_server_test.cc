@@ -1,6 +1,7 @@
 // An idle server sleeps, whatever departed clients leave behind and however many clients wait at its door. It looks by
 // itself at links that the kernel does not watch.
 #include <netinet/in.h>
+#include <skein/rpc.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,8 +17,7 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "core/fabric/shm/shm_device.h"
-#include "core/rpc/client.h"
-#include "core/rpc/server.h"
+#include "core/rpc/server_port.h"
 #include "core/stream/fabrics.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
@@ -60,7 +60,7 @@ class IdleServer {
     absl::MutexLock lock(&mu_);
     mu_.Await(absl::Condition(
         +[](IdleServer* self) ABSL_NO_THREAD_SAFETY_ANALYSIS { return self->kept_.has_value(); }, this));
-    return kept_->port().link();
+    return ServerPort::Of(*kept_).link();
   }
 
  private:

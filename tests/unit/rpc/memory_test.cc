@@ -1,11 +1,12 @@
 // A server's memory in its clients' hands: read, written and counted in by themselves, within its bounds.
+#include <skein/rpc.h>
+
 #include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "core/rpc/client.h"
 #include "gtest/gtest.h"
 #include "tests/unit/rpc/served.h"
 
@@ -13,12 +14,12 @@ namespace skein::rpc {
 namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(20);
-constexpr uint32_t kAll = fabric::kRemoteRead | fabric::kRemoteWrite;
+constexpr uint32_t kAll = kRemoteRead | kRemoteWrite;
 
 class MemoryTest : public testing::TestWithParam<bool> {
  protected:
   MemoryTest() {
-    const uint32_t atomics = GetParam() ? kServerAtomic : fabric::kRemoteAtomic;
+    const uint32_t atomics = GetParam() ? kServerAtomic : kRemoteAtomic;
     memory_ = served_.server().Attach(7, 1 << 16, kAll | atomics).value();
     sealed_ = served_.server().Attach(8, 4096, 0).value();
     connection_ = client_.Connect(served_.address(), kSoon).value();

@@ -1,4 +1,6 @@
 // A client sleeps while it waits for its first message to arrive, and for its last one.
+#include <skein/rpc.h>
+
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -9,7 +11,6 @@
 #include "absl/synchronization/notification.h"
 #include "core/base/tcp_address.h"
 #include "core/fabric/shm/shm_device.h"
-#include "core/rpc/client.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
 #include "core/stream/fabrics.h"

@@ -2,6 +2,8 @@
 #ifndef SKEIN_TESTS_UNIT_RPC_SERVED_H_
 #define SKEIN_TESTS_UNIT_RPC_SERVED_H_
 
+#include <skein/rpc.h>
+
 #include <string>
 #include <thread>
 #include <utility>
@@ -9,7 +11,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
-#include "core/rpc/server.h"
 #include "gtest/gtest.h"
 
 namespace skein::rpc {

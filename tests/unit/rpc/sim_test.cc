@@ -1,6 +1,7 @@
 // The same calls and waits over the simulated NIC, whose time a thread of the test moves on: sources are read late,
 // WRITEs land in pieces, and nobody can sleep.
 #include <poll.h>
+#include <skein/rpc.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "core/fabric/sim/simulation.h"
-#include "core/rpc/client.h"
 #include "core/rpc/client_service.h"
 #include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
@@ -49,7 +49,7 @@ TEST(SimTest, ThreadsCallAndUseMemory) {
     Options at_client;
     at_client.fabrics = std::make_shared<stream::OneFabric>(simulation.CreateDevice("client"));
     Served served(at_server);
-    ASSERT_TRUE(served.server().Attach(1, 4096, fabric::kRemoteAtomic).ok());
+    ASSERT_TRUE(served.server().Attach(1, 4096, kRemoteAtomic).ok());
     Client client(at_client);
     const auto connected = client.Connect(served.address(), kSoon);
     ASSERT_TRUE(connected.ok()) << connected.status();

@@ -1,5 +1,7 @@
 // What getSocketFD() of a TSkeinSocket tells whoever waits on it, over a stream and over TCP.
 #include <poll.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <thrift/Thrift.h>
@@ -14,8 +16,6 @@
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -2,6 +2,11 @@
 #ifndef SKEIN_TESTS_UNIT_THRIFT_TRANSPORT_DURABLE_FIXTURE_H_
 #define SKEIN_TESTS_UNIT_THRIFT_TRANSPORT_DURABLE_FIXTURE_H_
 
+#include <skein/thrift/durable_processor.h>
+#include <skein/thrift/durable_transport.h>
+#include <skein/thrift/durable_transport_factory.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <sys/socket.h>
 #include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
@@ -25,11 +30,6 @@
 #include "core/durable/sim/simulated_medium.h"
 #include "examples/notebook/Notebook.h"
 #include "gtest/gtest.h"
-#include "thrift_transport/tskein_durable_processor.h"
-#include "thrift_transport/tskein_durable_transport.h"
-#include "thrift_transport/tskein_durable_transport_factory.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 

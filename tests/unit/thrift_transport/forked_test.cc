@@ -1,5 +1,8 @@
 // Processes that fork, as daemons and servers with workers do. Each begins in a child that has not used Skein yet,
 // for a parent that has used it changes what its children may do.
+#include <skein/thrift/nonblocking_server_socket.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <sys/wait.h>
 #include <thrift/Thrift.h>
 #include <unistd.h>
@@ -11,9 +14,6 @@
 #include "gtest/gtest.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

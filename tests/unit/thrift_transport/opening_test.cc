@@ -1,6 +1,7 @@
 // How long open() takes, and how many connections, where the server does not answer.
 #include <netinet/in.h>
 #include <poll.h>
+#include <skein/thrift/socket.h>
 #include <sys/socket.h>
 #include <thrift/Thrift.h>
 
@@ -12,7 +13,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -1,5 +1,8 @@
 // The other end has closed its connection and lives on: what a writer is told, and what a reader still gets.
 #include <poll.h>
+#include <skein/thrift/nonblocking_server_socket.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/Thrift.h>
 
 #include <chrono>
@@ -9,9 +12,6 @@
 
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -1,6 +1,8 @@
 // Connections of a nonblocking server: what their descriptors say is true.
 #include <fcntl.h>
 #include <poll.h>
+#include <skein/thrift/nonblocking_server_socket.h>
+#include <skein/thrift/socket.h>
 #include <sys/socket.h>
 #include <thrift/Thrift.h>
 
@@ -17,8 +19,6 @@
 #include "gtest/gtest.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

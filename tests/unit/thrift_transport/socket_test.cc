@@ -1,4 +1,7 @@
 // Both ends of Skein's, in one process, over shared memory.
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
+#include <skein/thrift/tracing.h>
 #include <sys/wait.h>
 #include <thrift/Thrift.h>
 #include <unistd.h>
@@ -18,9 +21,6 @@
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
-#include "thrift_transport/tskein_tracing.h"
 
 namespace skein::thrift_transport {
 namespace {

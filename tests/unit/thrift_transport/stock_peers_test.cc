@@ -1,5 +1,7 @@
 // One end of Skein's, the other Thrift's own, in each protocol: the server tells a hello from a call, the client is
 // answered by a server that has never heard of hellos, and falls back.
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/protocol/TCompactProtocol.h>
@@ -17,8 +19,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

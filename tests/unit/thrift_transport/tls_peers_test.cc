@@ -1,6 +1,9 @@
 // TLS is never Skein's: one end speaks TLS, the other is Skein's. That one is served nothing and told so at once, and
 // the server goes on serving others.
 #include <openssl/opensslv.h>
+#include <skein/thrift/nonblocking_server_socket.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TNonblockingServer.h>
@@ -20,9 +23,6 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "thrift_transport/tskein_nonblocking_server_socket.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -1,6 +1,7 @@
 // Options of Thrift's transports: set in code, or by the environment.
-#include "thrift_transport/tskein_options.h"
-
+#include <skein/thrift/options.h>
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/Thrift.h>
 
 #include <cstdlib>
@@ -11,8 +12,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

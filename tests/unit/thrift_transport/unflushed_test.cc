@@ -1,4 +1,6 @@
 // Writes that no flush follows: over TCP they are sent all the same.
+#include <skein/thrift/server_socket.h>
+#include <skein/thrift/socket.h>
 #include <thrift/Thrift.h>
 
 #include <chrono>
@@ -10,8 +12,6 @@
 
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
-#include "thrift_transport/tskein_server_socket.h"
-#include "thrift_transport/tskein_socket.h"
 
 namespace skein::thrift_transport {
 namespace {

@@ -29,7 +29,7 @@ class PreloadLibraryTest : public ::testing::Test {
     fs::create_directories(prefix / "bin");
     fs::create_directories(prefix / libraries);
     std::ofstream(prefix / libraries / "libskein_grpc_preload.so") << "x";
-    std::ofstream(prefix / libraries / "libskein_grpc.so") << "x";
+    std::ofstream(prefix / libraries / "libskein_grpc.so.1") << "x";
     return prefix / "bin";
   }
 
@@ -49,7 +49,7 @@ TEST_F(PreloadLibraryTest, IsFoundInEachLayout) {
 
 TEST_F(PreloadLibraryTest, IsOfNoUseWithoutTheRest) {
   const std::string folder = Installed(root_, "lib");
-  fs::remove(root_ / "lib/libskein_grpc.so");
+  fs::remove(root_ / "lib/libskein_grpc.so.1");
   EXPECT_TRUE(absl::IsNotFound(PreloadLibrary(folder).status()));
   EXPECT_TRUE(absl::IsNotFound(PreloadLibrary("").status()));
 }

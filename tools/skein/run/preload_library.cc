@@ -14,7 +14,7 @@ namespace skein::run {
 namespace {
 
 constexpr char kStub[] = "libskein_grpc_preload.so";
-constexpr char kRest[] = "libskein_grpc.so";  // which the stub looks for beside itself
+constexpr char kRest[] = "libskein_grpc.so.1";  // which the stub looks for beside itself
 
 // From the folder of the command: as CMake installs, as distributions do, and in a build.
 constexpr char kAsInstalled[] = "../" SKEIN_LIBRARY_FOLDER;

@@ -11,6 +11,7 @@
 //   connection was cut, or the server ended;
 // - nothing is left of it: no call at either end, no connection, no memory of the quota, no descriptor, no thread.
 #include <grpc/grpc.h>
+#include <skein/grpc.h>
 
 #include <cstdint>
 #include <cstdio>
@@ -25,7 +26,6 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "grpc_transport/skein.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/calls_chaos/caller.h"
 #include "tests/unit/grpc_transport/calls_chaos/ends.h"

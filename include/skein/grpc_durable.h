@@ -13,8 +13,8 @@
 //   auto channel = skein::grpc_transport::CreateDurableChannel(target, credentials, arguments, {});
 //   auto stub = Counter::NewStub(channel);
 //   stub->Add(&context, request, &reply);
-#ifndef SKEIN_GRPC_TRANSPORT_DURABLE_SKEIN_DURABLE_H_
-#define SKEIN_GRPC_TRANSPORT_DURABLE_SKEIN_DURABLE_H_
+#ifndef SKEIN_GRPC_DURABLE_H_
+#define SKEIN_GRPC_DURABLE_H_
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -23,6 +23,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/channel_arguments.h>
+#include <skein/export.h>
 
 #include <chrono>
 #include <cstdint>
@@ -33,10 +34,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-
-#ifndef SKEIN_EXPORT
-#define SKEIN_EXPORT __attribute__((visibility("default")))
-#endif
 
 namespace skein::grpc_transport {
 
@@ -116,7 +113,7 @@ class SKEIN_EXPORT DurableService {
   uint64_t unfinished() const;
 
  private:
-  class Impl;
+  class SKEIN_PRIVATE Impl;
   explicit DurableService(std::unique_ptr<Impl> impl);
   const std::unique_ptr<Impl> impl_;
 };
@@ -169,4 +166,4 @@ class SKEIN_EXPORT DurableMark {
 
 }  // namespace skein::grpc_transport
 
-#endif  // SKEIN_GRPC_TRANSPORT_DURABLE_SKEIN_DURABLE_H_
+#endif  // SKEIN_GRPC_DURABLE_H_

@@ -12,18 +12,17 @@
 // A message that is flushed is a call. As long as the transport is open it is sent until a server says that it is safe,
 // over as many connections as that takes; then it is sent no more, and its reply is asked for. A server that comes back
 // executes what is safe and was not finished, without its client.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_TRANSPORT_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_TRANSPORT_H_
+#ifndef SKEIN_THRIFT_DURABLE_TRANSPORT_H_
+#define SKEIN_THRIFT_DURABLE_TRANSPORT_H_
 
+#include <skein/export.h>
+#include <skein/thrift/durable_options.h>
 #include <thrift/transport/TVirtualTransport.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-
-#include "thrift_transport/tskein_durable_options.h"
-#include "thrift_transport/tskein_options.h"
 
 namespace skein::thrift_transport {
 
@@ -94,4 +93,4 @@ class SKEIN_EXPORT TSkeinDurableTransport
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_TRANSPORT_H_
+#endif  // SKEIN_THRIFT_DURABLE_TRANSPORT_H_

@@ -5,16 +5,16 @@
 //
 // The server is given a connection when that has said something: its event handler's createContext is called then. The
 // accept callback is called on a thread of this socket's, which may not close it there.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_NONBLOCKING_SERVER_SOCKET_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_NONBLOCKING_SERVER_SOCKET_H_
+#ifndef SKEIN_THRIFT_NONBLOCKING_SERVER_SOCKET_H_
+#define SKEIN_THRIFT_NONBLOCKING_SERVER_SOCKET_H_
 
+#include <skein/export.h>
+#include <skein/thrift/options.h>
 #include <thrift/transport/TNonblockingServerSocket.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include "thrift_transport/tskein_options.h"
 
 namespace skein::thrift_transport {
 
@@ -59,4 +59,4 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_NONBLOCKING_SERVER_SOCKET_H_
+#endif  // SKEIN_THRIFT_NONBLOCKING_SERVER_SOCKET_H_

@@ -1,15 +1,15 @@
 // Skein for gRPC: everything a program may call. It only needs Init(); the rest is by channel arguments.
-#ifndef SKEIN_GRPC_TRANSPORT_SKEIN_H_
-#define SKEIN_GRPC_TRANSPORT_SKEIN_H_
+#ifndef SKEIN_GRPC_H_
+#define SKEIN_GRPC_H_
+
+#include <skein/export.h>
+#include <skein/traced.h>
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/trace/traced.h"
-
-#define SKEIN_EXPORT __attribute__((visibility("default")))
 
 namespace skein {
 
@@ -47,4 +47,4 @@ SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 }  // namespace grpc_transport
 }  // namespace skein
 
-#endif  // SKEIN_GRPC_TRANSPORT_SKEIN_H_
+#endif  // SKEIN_GRPC_H_

@@ -1,13 +1,13 @@
 // How Skein's Thrift transports behave. Every option of docs/options.md can be set here by its name; others come from
 // the environment (SKEIN_THRIFT for the mode, SKEIN_<NAME> for the others), and the rest from the table. Only the mode
 // differs: its default is prefer, for a program that swaps the class wants Skein used.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
+#ifndef SKEIN_THRIFT_OPTIONS_H_
+#define SKEIN_THRIFT_OPTIONS_H_
+
+#include <skein/export.h>
 
 #include <memory>
 #include <string>
-
-#define SKEIN_EXPORT __attribute__((visibility("default")))
 
 namespace skein {
 struct Options;
@@ -36,4 +36,4 @@ class SKEIN_EXPORT TSkeinOptions {
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_OPTIONS_H_
+#endif  // SKEIN_THRIFT_OPTIONS_H_

@@ -10,18 +10,17 @@
 //                            std::make_shared<TBinaryProtocolFactory>());
 //
 // Clients whose calls are not durable come to the same port, and to the inner processor as before.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_PROCESSOR_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_PROCESSOR_H_
+#ifndef SKEIN_THRIFT_DURABLE_PROCESSOR_H_
+#define SKEIN_THRIFT_DURABLE_PROCESSOR_H_
 
+#include <skein/export.h>
+#include <skein/thrift/durable_options.h>
 #include <thrift/TProcessor.h>
 #include <thrift/protocol/TProtocol.h>
 
 #include <cstdint>
 #include <memory>
 #include <string>
-
-#include "thrift_transport/tskein_durable_options.h"
-#include "thrift_transport/tskein_options.h"
 
 namespace skein::durable {
 class Storage;
@@ -52,7 +51,7 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
   TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options);
-  // With a storage (core/durable) in place of options.path.
+  // For tests of Skein's own: with a storage in place of options.path.
   TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage);
@@ -77,10 +76,10 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
   static const TSkeinDurableCall* currentCall();
 
  private:
-  class Impl;
+  class SKEIN_PRIVATE Impl;
   const std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_PROCESSOR_H_
+#endif  // SKEIN_THRIFT_DURABLE_PROCESSOR_H_

@@ -7,17 +7,17 @@
 // have come together, or some milliseconds later (for a program that does not flush, later writes at once); so a
 // message is one message of Skein's, without a TBufferedTransport on top, which would only copy once more. One thread
 // may read while another writes; at a server, from the first read on.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
+#ifndef SKEIN_THRIFT_SOCKET_H_
+#define SKEIN_THRIFT_SOCKET_H_
 
+#include <skein/export.h>
+#include <skein/thrift/options.h>
 #include <thrift/transport/TSocket.h>
 #include <thrift/transport/TVirtualTransport.h>
 
 #include <chrono>
 #include <memory>
 #include <string>
-
-#include "thrift_transport/tskein_options.h"
 
 namespace skein {
 struct Fallback;
@@ -72,7 +72,7 @@ class SKEIN_EXPORT TSkeinSocket
   void interrupt();
 
  private:
-  class Skein;
+  class SKEIN_PRIVATE Skein;
 
   std::chrono::steady_clock::time_point negotiationEnd() const;
   bool overStream();
@@ -86,4 +86,4 @@ class SKEIN_EXPORT TSkeinSocket
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_SOCKET_H_
+#endif  // SKEIN_THRIFT_SOCKET_H_

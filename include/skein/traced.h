@@ -1,6 +1,6 @@
 // A traced call, as programs are told of it: public, and free of everything else that is Skein's.
-#ifndef SKEIN_CORE_TRACE_TRACED_H_
-#define SKEIN_CORE_TRACE_TRACED_H_
+#ifndef SKEIN_TRACED_H_
+#define SKEIN_TRACED_H_
 
 #include <chrono>
 #include <cstdint>
@@ -37,4 +37,4 @@ using OnTracedCall = std::function<void(const TracedCall&)>;
 
 }  // namespace skein
 
-#endif  // SKEIN_CORE_TRACE_TRACED_H_
+#endif  // SKEIN_TRACED_H_

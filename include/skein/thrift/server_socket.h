@@ -2,17 +2,17 @@
 // TSkeinSockets. Clients with and without Skein come to the same port.
 //
 //     auto socket = std::make_shared<skein::thrift_transport::TSkeinServerSocket>(9090);
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_SERVER_SOCKET_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_SERVER_SOCKET_H_
+#ifndef SKEIN_THRIFT_SERVER_SOCKET_H_
+#define SKEIN_THRIFT_SERVER_SOCKET_H_
 
+#include <skein/export.h>
+#include <skein/thrift/options.h>
 #include <thrift/transport/TServerSocket.h>
 
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include "thrift_transport/tskein_options.h"
 
 namespace skein::thrift_transport {
 
@@ -43,4 +43,4 @@ class SKEIN_EXPORT TSkeinServerSocket : public apache::thrift::transport::TServe
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_SERVER_SOCKET_H_
+#endif  // SKEIN_THRIFT_SERVER_SOCKET_H_

@@ -1,11 +1,11 @@
 // Where the time of this process's Thrift calls goes, told to the program itself.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_TRACING_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_TRACING_H_
+#ifndef SKEIN_THRIFT_TRACING_H_
+#define SKEIN_THRIFT_TRACING_H_
+
+#include <skein/export.h>
+#include <skein/traced.h>
 
 #include <cstdint>
-
-#include "core/trace/traced.h"
-#include "thrift_transport/tskein_options.h"
 
 namespace skein::thrift_transport {
 
@@ -16,4 +16,4 @@ SKEIN_EXPORT void TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_TRACING_H_
+#endif  // SKEIN_THRIFT_TRACING_H_

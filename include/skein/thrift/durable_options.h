@@ -1,6 +1,6 @@
 // How durable calls behave, at either end.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_OPTIONS_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_OPTIONS_H_
+#ifndef SKEIN_THRIFT_DURABLE_OPTIONS_H_
+#define SKEIN_THRIFT_DURABLE_OPTIONS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -48,4 +48,4 @@ struct TSkeinDurableServerOptions {
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_OPTIONS_H_
+#endif  // SKEIN_THRIFT_DURABLE_OPTIONS_H_

@@ -1,12 +1,11 @@
 // The transport factory of a server of durable calls: sees by a connection's first byte which kind of client it is.
-#ifndef SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_TRANSPORT_FACTORY_H_
-#define SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_TRANSPORT_FACTORY_H_
+#ifndef SKEIN_THRIFT_DURABLE_TRANSPORT_FACTORY_H_
+#define SKEIN_THRIFT_DURABLE_TRANSPORT_FACTORY_H_
 
+#include <skein/export.h>
 #include <thrift/transport/TTransport.h>
 
 #include <memory>
-
-#include "thrift_transport/tskein_options.h"
 
 namespace skein::thrift_transport {
 
@@ -28,4 +27,4 @@ class SKEIN_EXPORT TSkeinDurableTransportFactory : public apache::thrift::transp
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TSKEIN_DURABLE_TRANSPORT_FACTORY_H_
+#endif  // SKEIN_THRIFT_DURABLE_TRANSPORT_FACTORY_H_

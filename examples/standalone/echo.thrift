@@ -1,0 +1,5 @@
+namespace cpp standalone
+
+service Echo {
+  string say(1: string text)
+}
