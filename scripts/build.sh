@@ -13,9 +13,9 @@ build_preset() {
   if [[ $preset == dev && (-n ${UNITY_TESTS:-} || ! -f $BUILD/dev/CMakeCache.txt) ]]; then
     options=("-DSKEIN_UNITY_TESTS=${UNITY_TESTS:-ON}")
   fi
-  # g++ built asan once: CMake forgets all other settings where the compiler changes.
-  if [[ $preset == asan && -f $BUILD/asan/CMakeCache.txt ]] &&
-    ! grep -q '^CMAKE_CXX_COMPILER:.*clang++$' "$BUILD/asan/CMakeCache.txt"; then
+  # g++ built these once: CMake forgets all other settings where the compiler changes.
+  if [[ $preset == ?san && -f $BUILD/$preset/CMakeCache.txt ]] &&
+    ! grep -q '^CMAKE_CXX_COMPILER:.*clang++$' "$BUILD/$preset/CMakeCache.txt"; then
     options=(--fresh)
   fi
   if [[ $preset == tsan ]]; then

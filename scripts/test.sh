@@ -22,8 +22,8 @@ test_named() {
 }
 
 build_sanitized() {
-  build_preset asan all fuzz_targets || die "the asan build failed"
-  build_preset tsan || die "the tsan build failed"
+  build_preset asan quick_tests probes || die "the asan build failed"
+  build_preset tsan quick_tests || die "the tsan build failed"
 }
 
 test_sanitized() {
@@ -44,22 +44,11 @@ compile_when_idle() {
   (build_sanitized) || true
 }
 
-# What is wanted of an hour: what is done last is left out, and says so, where the machine is slow.
+# On a slow machine, the parts that come last are left out from then on, and test_all says so.
 LATEST=$((54 * 60))
-TIDYING=300
-
-# leave_out NAME COMMAND: says that test_all has no time for it, and adds the name to its `left_out`.
-leave_out() {
-  say "no time is left for $1; $2 does it"
-  left_out+=("$1")
-}
 
 # Tests, benchmarks and examples are judged by running them; './run test tidy' has them, and the static analyzer.
 tidy_quickly() {
-  if ((SECONDS > LATEST - TIDYING)); then
-    leave_out clang-tidy './run test tidy'
-    return
-  fi
   quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" \
     python3 "$ROOT/scripts/tidy.py" --quick "$BUILD/dev" core grpc_transport thrift_transport tools
 }
@@ -72,12 +61,13 @@ part() {
   "$@" || failed+=("$name")
 }
 
-# The same, while there is time.
+# part_in_time NAME VERBS COMMAND...: the same, while there is time; else './run VERBS' does it.
 part_in_time() {
-  if ((SECONDS > LATEST)); then
-    leave_out "$1" "./run test $1"
+  if ((SECONDS <= LATEST)); then
+    part "$1" "${@:3}"
   else
-    part "$@"
+    say "no time is left for $1; ./run $2 does it"
+    left_out+=("$1")
   fi
 }
 
@@ -98,13 +88,14 @@ test_all() {
   wait "$beside"
   trap - EXIT
   part sanitizers test_sanitized
-  part_in_time chaos test_chaos --seeds 2000
-  part_in_time interop test_interop
-  part_in_time grpc-core test_grpc_core --sample 60
-  part_in_time thrift test_thrift
-  part_in_time instructions test_instructions
-  part fuzz test_fuzz
-  part clang-tidy tidy_quickly
+  part_in_time chaos 'test chaos' test_chaos --seeds 2000
+  part_in_time interop 'test interop' test_interop
+  part_in_time grpc-core 'test grpc-core' test_grpc_core --sample 60
+  part_in_time thrift 'test thrift' test_thrift
+  part_in_time instructions 'test instructions' test_instructions
+  part_in_time fuzz fuzz test_fuzz
+  part_in_time clang-tidy 'test tidy' tidy_quickly
+  part docs verb_docs
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
   if ((${#failed[@]} != 0)); then
     python3 "$ROOT/scripts/failed_tests.py" "$BUILD"/logs/tests-*.xml
@@ -112,24 +103,8 @@ test_all() {
   fi
 }
 
-# Each decoder of what peers send, for a minute, or for as long as there is: at least 20 seconds, rather than clang-tidy.
-# ctest has replayed what earlier runs had found.
-test_fuzz() {
-  local targets seconds=0 at_most=60
-  if ((SECONDS < LATEST - 240)); then
-    build_preset asan fuzz_targets || die "the build failed"
-    targets=$(fuzz_targets | wc -l)
-    seconds=$(((LATEST - TIDYING - 60 - SECONDS) * 2 / targets))
-    if ((seconds < 20)); then
-      seconds=$(((LATEST - SECONDS) * 2 / targets)) at_most=20
-    fi
-  fi
-  if ((seconds < 2)); then
-    leave_out fuzzing './run fuzz'
-    return
-  fi
-  run_fuzz "--seconds=$((seconds < at_most ? seconds : at_most))"
-}
+# Each decoder of what peers send: whether a change has broken one. The hours that find rare faults are on record.
+test_fuzz() { run_fuzz --seconds=15; }
 
 # Who speaks with whom: gRPC's and Thrift's own cases, and calls by each of gRPC's APIs at both ends, between stock processes
 # and Skein's, over shared memory and TCP, with TLS and without; then over RDMA, in virtual machines. The tables of

@@ -83,7 +83,7 @@ class Curve:
     figure: str
     y_title: str
     holds: typing.Callable
-    scale: type = plots.Linear
+    log: bool = False
     label: typing.Callable = "{:,}".format
     unit: float = 1  # of y, in the figure's
 
@@ -104,7 +104,7 @@ def by_rate(load):
 RATE = {"figure": "calls_per_s", "y_title": "thousand calls/s", "unit": 1000}
 SIZE = {"x": "size", "x_title": "bytes of a request and of its reply", "label": short_size, "holds": by_size}
 CURVES = (
-    Curve("size-p50", "One caller, sync: latency", figure="p50_us", y_title="p50, us", scale=plots.Logarithmic, **SIZE),
+    Curve("size-p50", "One caller, sync: latency", figure="p50_us", y_title="p50, us", log=True, **SIZE),
     Curve("size-mb", "One caller, sync: bandwidth", figure="mb_per_s", y_title="MB/s each way", **SIZE),
     *(
         Curve(f"callers-{api}", f"64 B, {api}: rate", "callers", "callers", **RATE,
@@ -115,7 +115,7 @@ CURVES = (
           holds=lambda load: load == Load("callback", callers=64, channels=load.channels)),
     *(
         Curve(f"rate-{figure.removesuffix('_us')}", f"64 B, callback, open loop: {title}", "rate", "calls/s offered",
-              figure, f"{title}, us", by_rate, plots.Logarithmic)
+              figure, f"{title}, us", by_rate, log=True)
         for figure, title in (("p50_us", "p50"), ("p99_us", "p99"))
     ),
 )  # fmt: skip
@@ -274,7 +274,7 @@ def left_out(results):
 
 
 def charts(results):
-    """{file name: SVG document}."""
+    """{file name: chart}."""
     drawn = {}
     for curve in section_of(results).curves:
         lines = {}
@@ -287,7 +287,7 @@ def charts(results):
         if lines and max(map(len, lines.values())) > 1:
             lines = {title: sorted(line) for title, line in lines.items()}
             drawn[f"{curve.file}.svg"] = plots.chart(
-                curve.title, curve.x_title, curve.y_title, lines, curve.scale, curve.label
+                curve.title, curve.x_title, curve.y_title, lines, curve.log, curve.label
             )
     return drawn
 
@@ -323,8 +323,7 @@ def write(results, docs):
     page.write_text(table.written_into(page.read_text(), markdown(results), section_of(results).begin))
     folder = docs / FOLDER
     folder.mkdir(exist_ok=True)
-    for name, drawing in charts(results).items():
-        (folder / name).write_text(drawing)
+    plots.draw({folder / name: chart for name, chart in charts(results).items()})
 
 
 def json_text(results):

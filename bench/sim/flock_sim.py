@@ -69,10 +69,12 @@ def write_docs(results, folder):
         sys.exit(f"bench: {page} lacks its markers: {BEGIN} ... {END}")
     page.write_text(f"{before}{BEGIN}\n\n{table(results)}\n\n{END}{after}")
     (folder / "flock-sim").mkdir(exist_ok=True)
+    charts = {}
     for experiment, name, title, x_title, figure, y_title in PLOTS:
         runs = claims.Results(results).series(experiment)
         series = {of: [(x, run[figure]) for x, run in line] for of, line in runs.items()}
-        (folder / "flock-sim" / f"{name}.svg").write_text(plots.chart(title, x_title, y_title, series))
+        charts[folder / "flock-sim" / f"{name}.svg"] = plots.chart(title, x_title, y_title, series)
+    plots.draw(charts)
 
 
 def main():

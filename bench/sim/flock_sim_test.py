@@ -1,11 +1,11 @@
 """The table and the plots, on invented figures."""
 
+import pathlib
+import tempfile
 import unittest
-import xml.etree.ElementTree
 
 import claims
 import flock_sim
-import plots
 
 
 def results(*runs):
@@ -36,18 +36,17 @@ class Claims(unittest.TestCase):
         self.assertIn("| READ, 1,408 queue pairs, of 704 | sharp drop | **0.50x** |", flock_sim.table(peak(5.0)))
 
 
-class Charts(unittest.TestCase):
-    def test_are_well_formed_and_within_the_picture(self):
-        svg = plots.chart("t", "x", "y", {"a": [(1, 0.0), (48, 67.6)], "b": [(1, 5.0), (10005, 3.0)]})
-        root = xml.etree.ElementTree.fromstring(svg)
-        circles = [node for node in root.iter() if node.tag.endswith("circle")]
-        self.assertEqual(len(circles), 4)
-        for circle in circles:
-            self.assertTrue(plots.LEFT <= float(circle.get("cx")) <= plots.WIDTH - plots.RIGHT)
-            self.assertTrue(plots.TOP <= float(circle.get("cy")) <= plots.HEIGHT - plots.BOTTOM)
-
-    def test_axes_end_at_round_numbers(self):
-        self.assertEqual([plots.nice_top(value) for value in (9.9, 10.1, 67.6, 82)], [10, 12, 80, 100])
+class Page(unittest.TestCase):
+    def test_is_written_with_its_plots(self):
+        names = {experiment for experiment, *_ in flock_sim.PLOTS}
+        keys = ("experiment", "series", "x", "mrps", "p99_us")
+        runs = [dict(zip(keys, (name, "a", x, 2.0, 3.0), strict=True)) for name in names for x in (1, 48)]
+        with tempfile.TemporaryDirectory() as folder:
+            docs = pathlib.Path(folder)
+            (docs / "flock-sim.md").write_text(f"{flock_sim.BEGIN}\n{flock_sim.END}\n")
+            flock_sim.write_docs({"seed": 7, "runs": runs}, docs)
+            self.assertIn("Seed 7.", (docs / "flock-sim.md").read_text())
+            self.assertEqual({file.stem for file in (docs / "flock-sim").iterdir()}, {name for _, name, *_ in flock_sim.PLOTS})
 
 
 if __name__ == "__main__":

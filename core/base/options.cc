@@ -122,9 +122,9 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.window_bytes);
      }},
     {"large_payload", "-1", "-1 .. 1073741824", "bytes",
-     "What is written in one piece of so many bytes is left in registered memory and pulled by the peer in chunks, so "
-     "that small messages do not wait behind it. 0: nothing is. -1: 65536 over RDMA, nothing over shared memory, where "
-     "it takes up to 1.7 times the processors' time.",
+     "A write of at least so many bytes stays in registered memory, and the peer reads it from there in chunks, so"
+     " that small messages do not wait behind it. 0: none does. -1: 65536 over RDMA, none over shared memory, "
+     "where it takes up to 1.7 times the processors' time.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, -1, 1 << 30, 1, &options.large_payload);
      }},
@@ -163,8 +163,7 @@ constexpr OptionSpec kTable[] = {
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.shm.enabled); }},
     {"peer_users", "", "names or numbers of users, with commas between", "",
      "Users whose processes may share memory with this one's, besides its own; the other end must allow this one's. "
-     "Root "
-     "is no exception. What that trusts: security.md.",
+     "Root is no exception. How far that trusts them: security.md.",
      SetPeerUsers},
     {"rendezvous", "", "an absolute path of at most 68 bytes", "",
      "A directory that both ends have mounted, where processes in different network namespaces of one host meet to "
@@ -175,7 +174,7 @@ constexpr OptionSpec kTable[] = {
     {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",
      [](Options& options, absl::string_view value) { return ParseAuto(value, &options.rdma.enabled); }},
     {"rdma_device", "", "a device's name, as mlx5_0", "",
-     "The RDMA device; by default the one that has the address by which the connection leaves this host. Who names "
+     "The RDMA device; by default the one that has the address by which the connection leaves this host. A named "
      "device, port or GID also lets peers have another RDMA address than that of their connection.",
      [](Options& options, absl::string_view value) {
        options.rdma.device = std::string(value);
@@ -188,7 +187,7 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, -1, 255, 1, &options.rdma.gid_index);
      }},
     {"rdma_mtu", "0", "0 | 256 | 512 | 1024 | 2048 | 4096", "bytes",
-     "Largest packet, if both ports can; 0: what both ports are set to.", SetRdmaMtu},
+     "Largest packet, if both ports can; 0: the largest that both ports are set to.", SetRdmaMtu},
     {"rdma_traffic_class", "0", "0 .. 255", "", "Of the global route header: the DSCP and ECN bits of RoCE v2.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 0, 255, 1, &options.rdma.traffic_class);
@@ -200,18 +199,18 @@ constexpr OptionSpec kTable[] = {
     {"rdma_timeout", "14", "1 .. 31", "4.096 us * 2^n",
      "How long an acknowledgement is awaited before a packet is sent again.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 1, 31, 1, &options.rdma.timeout); }},
-    {"rdma_retries", "6", "0 .. 7", "", "How often it is sent again before the connection is given up.",
+    {"rdma_retries", "6", "0 .. 7", "", "How often a packet is sent again before the connection is given up.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 7, 1, &options.rdma.retries); }},
     {"rdma_rnr_timer", "12", "0 .. 31", "",
-     "How long a sender waits that came before a receive; coded as in the specification, 12 is 0.64 ms.",
+     "How long a sender waits if the receiver has no receive posted; coded as in the specification, 12 is 0.64 ms.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 31, 1, &options.rdma.rnr_timer); }},
     {"rdma_memory", "1073741824", "1048576 .. 1099511627776", "bytes",
-     "Memory that this process registers with RDMA devices at most. What needs more uses TCP.",
+     "Memory that this process registers with RDMA devices at most. Connections that need more use TCP.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, int64_t{1} << 20, int64_t{1} << 40, 1, &options.rdma.memory);
      }},
     {"rdma_peer_memory", "67108864", "65536 .. 1073741824", "bytes",
-     "Largest ring of a peer, of which this end must register a mirror.",
+     "Largest ring of a peer, for which this end must register a staging buffer of the same size.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.rdma.peer_memory);
      }},

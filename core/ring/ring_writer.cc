@@ -34,9 +34,9 @@ absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& d
     return writer;
   }
   if (ring.size > max_mirror_bytes) {
-    return absl::ResourceExhaustedError(absl::StrCat("the peer's ring of ", ring.size,
-                                                     " bytes needs a mirror here, and skein.rdma_peer_memory allows ",
-                                                     max_mirror_bytes));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the peer's ring of ", ring.size,
+                     " bytes needs a staging buffer here, and skein.rdma_peer_memory allows ", max_mirror_bytes));
   }
   if (mirror == nullptr || mirror->bytes().size() < ring.size) {
     mirror = nullptr;  // first: there may not be memory for both

@@ -194,7 +194,7 @@ std::string MetricsMarkdown() {
       "ASCII as escapes (`\\xff`); one that takes more than 256 bytes so is its beginning, `\\~` and a\n"
       "number.\n\n"
       "`skein metrics PID` prints them; with `--json`, as JSON. A process with two libraries, for gRPC and\n"
-      "for Thrift, has all of them twice: they are told apart by one more label, `library`, which is 0 or 1\n"
+      "for Thrift, has all of them twice: one more label, `library`, distinguishes them, which is 0 or 1\n"
       "and always there. `skein exporter` serves those of a host's processes to Prometheus\n"
       "([tracing.md](tracing.md#for-prometheus)), with the labels `process`, its number, and `program`, its\n"
       "name, and with a gauge `skein_up`: 1 if the process has answered, 0 if it has not.\n\n"

@@ -1,4 +1,4 @@
-// What Skein's libraries show to programs, and what they keep to themselves.
+// Marks the names that Skein's libraries show to programs.
 #ifndef SKEIN_EXPORT_H_
 #define SKEIN_EXPORT_H_
 

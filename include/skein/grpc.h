@@ -26,8 +26,8 @@ struct Path {
       false;  // calls travel straight over the path: SKEIN_CALLS is auto at both ends, and there is no TLS
 };
 
-// The connections of this process that Skein has had a say in and that still live, oldest first; none in a forked
-// child. Any thread.
+// The live connections of this process that asked for Skein or were asked, oldest first; none in a forked child. Any
+// thread.
 SKEIN_EXPORT std::vector<Path> Paths();
 
 namespace grpc_transport {
@@ -39,10 +39,9 @@ namespace grpc_transport {
 // every connection will fail and say so. A second call gives the first one's status. Any thread.
 SKEIN_EXPORT absl::Status Init();
 
-// From now on `on_call` hears of one unary call of `every` of this process, at either end, over connections that Skein
-// has a say in; of none if `every` is 0 or there is none to hear. At any time; the last said counts. What a call costs
-// more is in docs/tracing.md. RESOURCE_EXHAUSTED: no thread is to be had. Any thread, one at
-// a time.
+// From now on Skein calls `on_call` with one unary call of `every` of this process, at either end, over the connections
+// that Paths() has; with none if `every` is 0 or `on_call` is empty. At any time; the last setting counts.
+// docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. Any thread, one at a time.
 SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace grpc_transport

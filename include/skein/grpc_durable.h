@@ -40,7 +40,7 @@ namespace skein::grpc_transport {
 // A call that was executed, and whose reply is safe.
 struct DurableReply {
   uint64_t position = 0;  // in the log; greater than that of any before
-  std::string client;     // 16 bytes; who knows them can be that client: not for logs
+  std::string client;     // 16 bytes; a process that knows them can pass for that client: not for logs
   uint64_t sequence = 0;  // of its calls, from 1
   std::string method;     // "/package.Service/Method"
   std::string message;    // the reply's bytes
@@ -50,8 +50,9 @@ struct DurableServiceOptions {
   // The redo log: persistent memory where the file lies in some, else an ordinary disk. One process at a time.
   std::string path;
   uint64_t bytes = uint64_t{64} << 20;  // all taken when it is made; of an existing log, its size
-  // That execute; of one client, one call at a time, in their order. With more than one, a call may see the effects of
-  // another client's whose reply is not safe yet: in a crash that one is executed again, behind it.
+  // Threads that execute calls; of one client, one call at a time, in order. With more than one thread, a call may see
+  // the effects of another client's call whose reply is not safe yet: after a crash that call is executed again, behind
+  // it.
   int threads = 4;
   // Bytes of a call's message and metadata; larger ones are RESOURCE_EXHAUSTED at the client, by themselves. The
   // server's SetMaxReceiveMessageSize (4 MiB unless told otherwise) is to be above that, by 1 KiB.
@@ -61,20 +62,22 @@ struct DurableServiceOptions {
   uint64_t most_reply_bytes = (uint64_t{4} << 30) - 2048;
   uint64_t slow_calls = 1024;  // with more that are not finished, clients are asked to send fewer at a time
   // Replies are kept for clients that come back, until the client has them, or there are so many newer ones, or they
-  // are older than `kept_for`, or take a quarter of the log. After a crash those count, too, that the client had.
+  // are older than `kept_for`, or take a quarter of the log. After a crash, replies that the client has already had
+  // count, too.
   uint64_t kept_replies = uint64_t{64} << 10;
   std::chrono::seconds kept_for{600};
   uint64_t clients = 0;  // that are known at a time; 0: up to 16,384, as the log's size allows
-  // Whether who has connected may make durable calls: these reach the services without their own authentication, over
-  // a connection of the server with itself. Empty: whoever can connect. Streams are not called: UNIMPLEMENTED; but of
-  // services other than protobuf's nobody knows which methods are, and one that does not end keeps a thread.
+  // Whether a connected client may make durable calls: these reach the services without the client's own
+  // authentication, over a connection of the server with itself. Empty: every client that can connect may. Streams are
+  // not called: UNIMPLEMENTED; but the server cannot tell which methods of services other than protobuf's are streams,
+  // and a stream that does not end keeps a thread.
   std::function<bool(const grpc::CallbackServerContext& context)> admit = nullptr;
-  // A reply of so many bytes always has room in the log: it is set aside when its call is accepted.
+  // The log has space for every reply of so many bytes: it sets the space aside when it accepts the call.
   uint64_t reply_room = 256;
-  // For services whose state is made of their replies: each as it is safe, in the order of positions, before its client
-  // hears of it; by a thread that persists. Then the log keeps all replies until Checkpoint. A reply that is
-  // larger than reply_room, for which there is no room, is none: its call ends with RESOURCE_EXHAUSTED. Calls that fail
-  // have none.
+  // For services whose state is made of their replies: called with each reply as soon as it is safe, in the order of
+  // positions, before its client hears of it, by a thread that persists. Then the log keeps all replies until
+  // Checkpoint. A reply that is larger than reply_room and for which the log has no space is dropped: its call ends
+  // with RESOURCE_EXHAUSTED. Calls that fail have no reply.
   std::function<void(const DurableReply& reply)> on_reply = nullptr;
 };
 
@@ -85,27 +88,27 @@ class SKEIN_EXPORT DurableService {
   // others could read it; RESOURCE_EXHAUSTED: the disk is full; INVALID_ARGUMENT: it is too small, or there are no
   // threads; DATA_LOSS: it is damaged.
   static absl::StatusOr<std::unique_ptr<DurableService>> Open(const DurableServiceOptions& options);
-  // Stops. Its server is no more.
+  // Stops. The server must be gone.
   ~DurableService();
 
   grpc::Service* service();
   // When `server` has been built with the service: calls its services for what was not finished, then for what comes.
   // Their handlers see the metadata that clients send along, and kDurableClient, kDurableSequence.
   void Start(grpc::Server& server);
-  // Ends the clients' streams, waits for handlers that run. What is not executed waits for the next opening. Before the
-  // server's Shutdown, which cuts handlers off: those are executed again at the next opening, as is one that says
-  // UNAVAILABLE or CANCELLED itself at that moment. Any thread; idempotent.
+  // Ends the clients' streams, waits for running handlers. Calls that are not executed wait for the next opening. Call
+  // it before the server's Shutdown, which cuts handlers off: their calls are executed again at the next opening, and
+  // so is a call whose handler returns UNAVAILABLE or CANCELLED at that moment. Any thread; idempotent.
   void Stop();
 
   // With options.on_reply. Before Start: the replies that are safe, behind `position`, as they were given. Checkpoint:
-  // what those up to `position` have brought about is safe elsewhere, and the log need not keep them. Who cannot write
-  // that down tries again by itself: a log that is full of replies takes no calls, so there are no more of them.
+  // the effects of those up to `position` are safe elsewhere, and the log need not keep them. A service that fails to
+  // write them down must try again by itself: a log that is full of replies takes no calls, so no further reply comes.
   absl::Status ForEachReply(uint64_t position, const std::function<void(const DurableReply& reply)>& visit);
   void Checkpoint(uint64_t position);
 
   // "persistent", "emulated": what acknowledgements claim.
   std::string level() const;
-  // OK, or why nothing more is taken.
+  // OK, or why the log takes nothing more.
   absl::Status health() const;
   uint64_t unfinished() const;
 
@@ -115,17 +118,17 @@ class SKEIN_EXPORT DurableService {
   const std::unique_ptr<Impl> impl_;
 };
 
-// Metadata that a handler sees: who has called, by 16 bytes; and which of its calls, from 1. A call that is executed
-// again after a crash has the same: by these a handler can make its own effects happen once. Who knows the 16 bytes can
-// be that client: they are not for logs.
+// Metadata that a handler sees: the client, 16 bytes; and the number of its call, from 1. A call that is executed again
+// after a crash has the same two: by these a handler can make its own effects happen once. A process that knows the 16
+// bytes can pass for that client: they are not for logs.
 inline constexpr char kDurableClient[] = "skein-durable-client-bin";
 inline constexpr char kDurableSequence[] = "skein-durable-sequence";
 
 struct DurableChannelOptions {
   // Every unary call. False: only those that are marked (DurableMark).
   bool every_call = true;
-  // What acknowledgements must claim at least: "visible", "cpu-flushed", "flushed", "persistent", or "emulated". Empty:
-  // whatever the server has. If it has not: FAILED_PRECONDITION.
+  // The least that acknowledgements must claim: "visible", "cpu-flushed", "flushed", "persistent", or "emulated".
+  // Empty: whatever the server has. If it has not: FAILED_PRECONDITION.
   std::string level;
   // Names of metadata that are logged and replayed with a call. Others of a durable call go nowhere.
   std::vector<std::string> metadata;
@@ -134,11 +137,11 @@ struct DurableChannelOptions {
   uint64_t most_bytes = uint64_t{64} << 20;
 };
 
-// A channel whose unary calls are durable, whatever their stubs' messages are. They travel in one stream, in the order
-// in which they were started. A call whose server is lost waits for it to come back, and then goes on: what had been
-// persisted is not sent again, what had not, is. Without a deadline it waits for ever; at its deadline the caller is
-// told DEADLINE_EXCEEDED, and what had been started may be executed yet. Deadline and cancellation are the context's
-// own: what it has from a server's context (ClientContext::FromServerContext) does not reach a durable call.
+// A channel whose unary calls are durable, with stubs of any messages. The calls travel in one stream, in the order in
+// which they were started. A call whose server is lost waits for the server to come back, and then goes on: the channel
+// sends calls again that had not been persisted. Without a deadline a call waits for ever; at its deadline the caller
+// gets DEADLINE_EXCEEDED, and the server may still execute a call that had been started. Deadline and cancellation are
+// the context's own: those of a server's context (ClientContext::FromServerContext) do not reach a durable call.
 // INVALID_ARGUMENT: no such level.
 SKEIN_EXPORT absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateDurableChannel(
     const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,

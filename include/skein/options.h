@@ -64,7 +64,7 @@ struct RdmaOptions {
   int64_t rnr_timer = 12;                          // coded; 12 is 0.64 ms
   absl::Duration settle_time = absl::Seconds(10);  // without RDMA to a peer after it has failed
   int64_t memory = int64_t{1} << 30;               // bytes registered by this process
-  int64_t peer_memory = int64_t{64} << 20;         // of these, as a mirror of one peer's ring
+  int64_t peer_memory = int64_t{64} << 20;         // of these, for the staging buffer of one peer
 
   friend bool operator==(const RdmaOptions&, const RdmaOptions&) = default;
 };

@@ -66,7 +66,7 @@ struct Options {
 
 inline constexpr uint32_t kMostCalls = 1 << 14;
 
-// What clients may do with a region of a server's memory, or'd together.
+// The operations that clients may do on a region of a server's memory, or'd together.
 enum Access : uint32_t {
   kRemoteWrite = 1u << 0,
   kRemoteRead = 1u << 1,
@@ -84,7 +84,7 @@ struct RemoteRegion {
   uint64_t size = 0;     // bytes
 };
 
-// What became of a call.
+// The end of a call.
 struct Answer {
   absl::Status status;
   std::string bytes;
@@ -140,8 +140,8 @@ class SKEIN_EXPORT Connection {
   absl::StatusOr<std::string> Call(uint32_t handler, absl::string_view request,
                                    absl::Duration timeout = absl::InfiniteDuration());
 
-  // Does not wait. What goes wrong is the answer of its Wait, which must come before the next Start. `request` may go
-  // when it returns.
+  // Does not wait. Errors are those of the call's Wait, which must come before the next Start. `request` may go when it
+  // returns.
   void Start(PendingCall& call, uint32_t handler, absl::string_view request);
   // The same for several, which travel together.
   void Start(absl::Span<const CallRequest> requests);
@@ -154,8 +154,8 @@ class SKEIN_EXPORT Connection {
 
   // Each of these waits until it is done: the bytes are here, or there. `offset` counts bytes from the region's begin.
   // OUT_OF_RANGE, PERMISSION_DENIED: refused at this end. RESOURCE_EXHAUSTED: too many under way. UNAVAILABLE: the link
-  // is lost, before or after. What is longer than 16 KiB may go in several requests, in order, and is not read or
-  // written as one.
+  // is lost, before or after. More than 16 KiB may go in several requests, in order: they are not read
+  // or written as one.
   absl::Status Read(const RemoteRegion& region, uint64_t offset, absl::Span<std::byte> to);
   absl::Status Write(const RemoteRegion& region, uint64_t offset, absl::Span<const std::byte> from);
   // Of the 8 bytes at a multiple of 8, in the hosts' order. Gives what was there.

@@ -31,8 +31,8 @@ struct TracedCall {
   std::chrono::nanoseconds clock_error{};
 };
 
-// Called on one thread, soon after the program has let go of the call; slow ones cost records, not calls. What it
-// throws is ignored. It may use nothing that the process destroys at its end.
+// Called on one thread, soon after the program has let go of the call; a slow callback costs records, not calls. Its
+// exceptions are ignored. It may use nothing that the process destroys at its end.
 using OnTracedCall = std::function<void(const TracedCall&)>;
 
 }  // namespace skein

@@ -15,8 +15,8 @@ HEAD = """# What has been fuzzed
 
 Written by `tests/fuzz/run_fuzz.py --record`, which adds each of its runs.
 [The targets](../../tests/fuzz/README.md) have AddressSanitizer and UndefinedBehaviorSanitizer;
-wanted of each is an hour of a processor, or 10^8 executions. What crashed
-[is mended](../reliability.md#fuzzing).
+wanted of each is an hour of a processor, or 10^8 executions. The crashes are
+[mended](../reliability.md#fuzzing).
 
 """
 

@@ -237,18 +237,15 @@ def charts(frameworks):
             for f in frameworks for role, _ in f.staying()
         }  # fmt: skip
 
-    def label(minutes):
-        return f"{minutes:.0f}"
-
     latency = {
         f"{f.name} {figure}": [point for point in f.line(f"{figure}_us") if point[1] > 0]
         for f in frameworks for figure in ("p50", "p99")
     }  # fmt: skip
     return {
-        "live": plots.chart("Memory that malloc has given out", "minutes", "MiB", lines("live", 1024), label=label, time=True),
-        "memory": plots.chart("Resident memory", "minutes", "MiB", lines("memory", 1024), label=label, time=True),
-        "descriptors": plots.chart("Open descriptors", "minutes", "", lines("descriptors"), label=label, time=True),
-        "latency": plots.chart("Latency of calls", "minutes", "us", latency, plots.Logarithmic, label, time=True),
+        "live": plots.chart("Memory that malloc has given out", "minutes", "MiB", lines("live", 1024), time=True),
+        "memory": plots.chart("Resident memory", "minutes", "MiB", lines("memory", 1024), time=True),
+        "descriptors": plots.chart("Open descriptors", "minutes", "", lines("descriptors"), time=True),
+        "latency": plots.chart("Latency of calls", "minutes", "us", latency, log=True, time=True),
     }
 
 
@@ -294,8 +291,7 @@ def run(options):
         for framework in frameworks:
             framework.kill()
     options.out.mkdir(exist_ok=True)
-    for name, chart in charts(frameworks).items():
-        (options.out / f"{name}.svg").write_text(chart)
+    plots.draw({options.out / f"{name}.svg": chart for name, chart in charts(frameworks).items()})
     (options.out / "soak.json").write_text(json.dumps({f.name: f.samples for f in frameworks}) + "\n")
     problems = [f"{f.name}: {problem}" for f in frameworks for problem in problems_of(f, options.minutes)]
     for framework in frameworks:

@@ -13,9 +13,7 @@
 #include "core/inspect/attachment.h"
 #include "core/inspect/tracing.h"
 #include "tools/skein/facts_json.h"
-#include "tools/skein/picture.h"
 #include "tools/skein/recorded_trace.h"
-#include "tools/skein/stacked_bar.h"
 #include "tools/skein/stage_table.h"
 #include "tools/skein/terminal.h"
 #include "tools/skein/tracing.h"
@@ -31,8 +29,6 @@ struct CommandLine {
   std::string trace;  // instead of a process
   std::optional<double> seconds;
   std::optional<uint32_t> every;
-  std::string svg;
-  std::string png;
   bool json = false;
 };
 
@@ -78,17 +74,6 @@ absl::StatusOr<std::vector<SeriesFigures>> OfTrace(const std::string& name) {
   return absl::Status(figures.status().code(), absl::StrCat(name, ": ", figures.status().message()));
 }
 
-absl::Status Draw(const std::vector<StageGroup>& groups, const CommandLine& line) {
-  std::vector<StackedBar> bars;
-  bars.reserve(groups.size());
-  for (const StageGroup& group : groups) bars.push_back(BarOf(group));
-  const Picture picture = DrawStackedBars(bars, "us, medians");
-  if (!line.svg.empty()) {
-    if (absl::Status status = picture.SaveAsSvg(line.svg); !status.ok()) return status;
-  }
-  return line.png.empty() ? absl::OkStatus() : picture.SaveAsPng(line.png);
-}
-
 void Print(const std::vector<StageGroup>& groups) {
   for (const StageGroup& group : groups) std::puts(StageTable(group, TerminalWidth()).c_str());
   if (groups.empty()) {
@@ -101,9 +86,6 @@ absl::StatusOr<int> Run(const CommandLine& line) {
   if (!series.ok()) return series.status();
   const std::vector<StageGroup> groups = GroupsOf(*series);
   line.json ? static_cast<void>(std::puts(StagesJson(groups).c_str())) : Print(groups);
-  if (line.svg.empty() && line.png.empty()) return 0;
-  std::fflush(stdout);  // before a word on what cannot be drawn
-  if (absl::Status drawn = Draw(groups, line); !drawn.ok()) return drawn;
   return 0;
 }
 
@@ -122,13 +104,12 @@ Verb BreakdownVerb() {
                        "process traces already)",
                        Number(line->seconds, 0, 3600, "seconds")},
                       {"--every", "N", "traces one call of N (default 1)", Number(line->every, 1, 1'000'000, "calls")},
-                      {"--svg", "FILE", "draws the medians as stacked bars, too", Text(line->svg)},
-                      {"--png", "FILE", "the same as PNG", Text(line->png)},
                       JsonOption(line->json)},
           .operand = {Operand::Count::kOne, "PID|TRACE", "of which process, or trace?", ProcessOrTrace(*line)},
           .examples = {{"skein breakdown 4711", "the calls of process 4711 in the next three seconds"},
                        {"skein breakdown --seconds 10 --every 100 4711", "one call of 100, for ten seconds"},
-                       {"skein breakdown calls.json", "the calls that skein record wrote"}},
+                       {"skein breakdown calls.json", "the calls that skein record wrote"},
+                       {"skein breakdown --json 4711 | skein-bars calls.svg", "draws the medians as stacked bars"}},
           .check = [line] { return Check(*line); },
           .run = [line] { return Run(*line); }};
 }

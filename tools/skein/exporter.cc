@@ -135,20 +135,21 @@ Setter Listening(HostPort& variable) {
 
 Verb ExporterVerb() {
   const auto line = std::make_shared<CommandLine>();
-  return {.name = "exporter",
-          .summary = "the same of all processes over HTTP, for Prometheus",
-          .about =
-              "Serves the metrics of running processes to Prometheus, at /metrics: each is asked whenever that "
-              "is, the processes themselves have no port and no thread for it. Without a PID, of all processes of "
-              "this user (as root: of all) that have Skein at that time, until SIGINT or SIGTERM; with PIDs, until "
-              "these have ended at the latest.",
-          .options = {{"--listen", "ADDRESS:PORT",
-                       "where (default 127.0.0.1:7534); port 0: any, it is printed. Who reaches it may read it",
-                       Listening(line->listen)}},
-          .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
-          .examples = {{"skein exporter", "all processes, at http://127.0.0.1:7534/metrics"},
-                       {"skein exporter --listen 0.0.0.0:7534 4711", "process 4711, to other hosts, too"}},
-          .run = [line] { return Run(*line); }};
+  return {
+      .name = "exporter",
+      .summary = "the same of all processes over HTTP, for Prometheus",
+      .about =
+          "Serves the metrics of running processes to Prometheus, at /metrics: it asks each process when Prometheus "
+          "asks; the processes themselves have no port and no thread for it. Without a PID, of all processes of "
+          "this user (as root: of all) that have Skein at that time, until SIGINT or SIGTERM; with PIDs, until "
+          "these have ended at the latest.",
+      .options = {{"--listen", "ADDRESS:PORT",
+                   "where (default 127.0.0.1:7534); port 0: any, it is printed. Anybody who reaches it may read it",
+                   Listening(line->listen)}},
+      .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
+      .examples = {{"skein exporter", "all processes, at http://127.0.0.1:7534/metrics"},
+                   {"skein exporter --listen 0.0.0.0:7534 4711", "process 4711, to other hosts, too"}},
+      .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

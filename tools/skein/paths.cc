@@ -87,18 +87,19 @@ absl::StatusOr<int> Run(const CommandLine& line) {
 
 Verb PathsVerb() {
   const auto line = std::make_shared<CommandLine>();
-  return {.name = "paths",
-          .summary = "what the connections of running processes use, and why not something better",
-          .about =
-              "The connections of running processes that Skein has had a say in: over what they run, and why not "
-              "over something better. Without a PID, of all processes of this user that have any. PATH says +tls "
-              "where TLS runs on top, and +calls where gRPC's calls go below HTTP/2.",
-          .options = {JsonOption(line->json)},
-          .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
-          .examples = {{"skein paths", "of all processes"},
-                       {"skein paths 4711 4712", "of these two"},
-                       {"skein paths --json", "the same as JSON"}},
-          .run = [line] { return Run(*line); }};
+  return {
+      .name = "paths",
+      .summary = "what the connections of running processes use, and why not something better",
+      .about =
+          "The connections of running processes that asked for Skein or were asked: over what they run, and why not "
+          "over something better. Without a PID, of all processes of this user that have any. PATH says +tls "
+          "where TLS runs on top, and +calls where gRPC's calls go below HTTP/2.",
+      .options = {JsonOption(line->json)},
+      .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
+      .examples = {{"skein paths", "of all processes"},
+                   {"skein paths 4711 4712", "of these two"},
+                   {"skein paths --json", "the same as JSON"}},
+      .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

@@ -100,12 +100,4 @@ std::string StageTable(const StageGroup& group, size_t width) {
                       Wrapped(sums, 0, width), "\n");
 }
 
-StackedBar BarOf(const StageGroup& group) {
-  StackedBar bar{TitleOf(group.front()), {}};
-  for (const SeriesFigures& figures : group) {
-    if (IsPart(figures)) bar.parts.push_back({figures.interval, figures.work, static_cast<double>(figures.p50) / 1000});
-  }
-  return bar;
-}
-
 }  // namespace skein

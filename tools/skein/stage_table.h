@@ -1,4 +1,4 @@
-// Where the time of calls went, for people: as tables and as bars.
+// Where the time of calls went, for people.
 #ifndef SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
 #define SKEIN_TOOLS_SKEIN_STAGE_TABLE_H_
 
@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/inspect/tracing.h"
-#include "tools/skein/stacked_bar.h"
 
 namespace skein {
 
@@ -20,8 +19,6 @@ bool IsPart(const inspect::SeriesFigures& figures);
 std::vector<StageGroup> GroupsOf(const std::vector<inspect::SeriesFigures>& all);
 // A line for each stage, and the sums. No line is longer than `width` (0: any).
 std::string StageTable(const StageGroup& group, size_t width = 0);
-// The medians, us.
-StackedBar BarOf(const StageGroup& group);
 
 }  // namespace skein
 

@@ -185,7 +185,7 @@ Verb TopVerb() {
   return {.name = "top",
           .summary = "what running processes send and receive, second by second",
           .about =
-              "What processes send and receive over Skein, again and again. Without a PID, all processes of this "
+              "The traffic of running processes over Skein, again and again. Without a PID, all processes of this "
               "user that have any connections. Calls' p50 and p99 are of processes that trace (SKEIN_TRACE, skein "
               "breakdown).",
           .options = {{"--interval", "S", "waits so many seconds between two looks (default 1)",

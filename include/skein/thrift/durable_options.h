@@ -8,39 +8,40 @@
 
 namespace skein::thrift_transport {
 
-// How safe a call is that counts as persisted goes by name, from the server's log: "persistent" survives a power
-// failure, "emulated" a crash of the process only (tests, /tmp); docs/durable.md has all.
+// The server's log gives its safety by a name: a "persistent" call survives a power failure, an "emulated" one a crash
+// of the process only (tests, /tmp); docs/durable.md has all names.
 
 struct TSkeinDurableClientOptions {
   // The least that is good enough; empty: whatever the server's log gives. A server that gives less takes no calls:
   // TTransportException (NOT_OPEN).
   std::string wanted;
-  // For so long a lost connection is made anew, from when it was lost, before all calls fail. 0: not at all.
+  // For so long after a loss the transport tries to make the connection anew, before all calls fail. 0: not at all.
   std::chrono::milliseconds reconnect = std::chrono::seconds(30);
-  // Without an answer; with more, flush() waits for some. And of what is not safe, the bytes.
+  // Calls without an answer; with more, flush() waits for some. And the bytes of calls that are not safe.
   uint64_t most_calls = 4096;
   uint64_t most_bytes = uint64_t{64} << 20;
 };
 
 struct TSkeinDurableServerOptions {
-  // The redo log's file: made if there is none, else what it holds is gone on with. One process at a time.
+  // The redo log's file: made if there is none; else the server goes on with its calls. One process at a time.
   std::string path;
-  // Of that file, all taken from the start; the same each time. The largest call has less than a quarter of it.
+  // The file's bytes, all taken from the start; the same each time. The largest call has less than a quarter of it.
   uint64_t bytes = uint64_t{64} << 20;
   // The least that the file's volume must give for the server to start; empty: whatever it gives.
   std::string required;
-  // That run the handlers. Of one client, one call at a time, in order, unless they overlap: then they are begun in
-  // order, and may end in any.
+  // Threads that run the handlers. Of one client, one call at a time, in order, unless its calls overlap: then they
+  // begin in order, and may end in any.
   int threads = 4;
   bool overlap = false;
-  // With more that are not finished, clients are asked to send more slowly.
+  // With more unfinished calls the server asks clients to send more slowly.
   uint64_t slow_requests = 1024;
   // Replies are kept for clients that come back for them until the client has them, or there are so many newer ones, or
-  // they are so old, or they take a quarter of the log. After a crash also those that the client had count, once more.
+  // they are so old, or they take a quarter of the log. After a crash, replies that the client has already had count
+  // once more.
   uint64_t kept_outcomes = uint64_t{64} << 10;
   std::chrono::milliseconds kept_for = std::chrono::minutes(10);
-  // Whose calls are told apart at once. One that was gone for `client_expiry` may be forgotten for another; nobody that
-  // is connected is. 0: up to 16,384, as the log's size allows.
+  // Clients that the server knows at a time. It may forget one that was gone for `client_expiry` for another, but none
+  // that is connected. 0: up to 16,384, as the log's size allows.
   uint64_t clients = 0;
   std::chrono::milliseconds client_expiry = std::chrono::hours(1);
 };

@@ -1,6 +1,5 @@
-// A server's processor for durable calls: each is safe in a redo log before it is executed, by the processor that it is
-// put in front of; what a crash left unfinished is executed when it starts again. Clients have a
-// TSkeinDurableTransport.
+// A server's processor for durable calls: each is safe in a redo log before the inner processor executes it; calls that
+// a crash left unfinished are executed when the server starts again. Clients have a TSkeinDurableTransport.
 //
 //     TSkeinDurableServerOptions options;
 //     options.path = "/var/lib/ledger/calls.log";
@@ -29,10 +28,11 @@ class Storage;
 
 namespace skein::thrift_transport {
 
-// Which durable call is being executed. Executed again after a crash, it is the same: handlers whose effects lie
-// outside of the log make them once by it ("last change 3f.../17").
+// The durable call that is being executed. It is the same when the call is executed again after a crash: by it handlers
+// whose effects lie outside of the log make them once ("last change 3f.../17").
 struct TSkeinDurableCall {
-  // 32 digits, anew each time that a client's program begins. Who knows them can be that client: not for logs.
+  // 32 digits, anew each time that a client's program begins. A process that knows them can pass for that client: not
+  // for logs.
   std::string client;
   uint64_t sequence = 0;  // of the client: 1, 2, and so on
 };
@@ -41,13 +41,13 @@ struct TSkeinDurableCall {
 // TSkeinDurableTransportFactory: a connection has a thread of the server's for as long as it lasts. Not over TLS, whose
 // sockets cannot be read and written at once.
 //
-// The inner processor is called by threads of this, with a null context, by several at once, and never twice for a call
-// that has been finished. It may block. What it throws, its client gets as a TApplicationException.
+// Threads of this processor call the inner one, with a null context, several at once, and never twice for a call that
+// has been finished. It may block. The client gets its exceptions as a TApplicationException.
 class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
  public:
-  // Opens the log, and begins with what was not finished: what is given here is ready to be called. `protocol` is the
-  // clients'. TTransportException: BAD_ARGS, an option is wrong; NOT_OPEN, the log cannot be used, or is less safe than
-  // required, with the cause.
+  // Opens the log, and begins with the unfinished calls: the inner processor must be ready to be called. `protocol` is
+  // the clients'. TTransportException: BAD_ARGS, an option is wrong; NOT_OPEN, the log cannot be used, or is less safe
+  // than required, with the cause.
   TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options);
@@ -57,22 +57,22 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
                          const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage);
   ~TSkeinDurableProcessor() override;
 
-  // Of a durable client: all its calls, until its connection ends.
+  // Processes all calls of a durable client, until its connection ends.
   bool process(std::shared_ptr<apache::thrift::protocol::TProtocol> in,
                std::shared_ptr<apache::thrift::protocol::TProtocol> out, void* context) override;
 
-  // Ends durable clients' connections; waits for what is being executed, and until that is safe. The rest waits for the
-  // next start. Any thread but a handler's; idempotent.
+  // Ends durable clients' connections; waits until running calls have ended and their outcomes are safe. Other calls
+  // wait for the next start. Any thread but a handler's; idempotent.
   void stop();
 
-  // How safe a call is that its client knows as persisted.
+  // The level that calls have which their clients know as persisted.
   std::string getLevel() const;
-  // Empty, or why nothing is taken any more.
+  // Empty, or why the log takes nothing any more.
   std::string getHealth() const;
   // Calls that are safe and not finished.
   uint64_t getUnfinished() const;
 
-  // Of the handler that asks, on its thread; null where the call is not durable.
+  // The call of the handler that asks, on the handler's thread; null where the call is not durable.
   static const TSkeinDurableCall* currentCall();
 
  private:

@@ -36,23 +36,23 @@ struct TSkeinPersisted {
 };
 
 // One thread may write and flush while another reads or waits, as a TConcurrentClientSyncInfo's clients do. There is no
-// thread of Skein's: news of calls come to who reads, waits or flushes, and only while it does. Nobody is in a call of
-// it when it is closed or destroyed.
+// thread of Skein's: a thread hears news of calls when it reads, waits or flushes, and only then. No thread may be in a
+// call of the transport when it is closed or destroyed.
 //
-// Deadlines are those of the connections that `connect` makes: when one of these times out, so does who waits here
-// (TTransportException, TIMED_OUT), and the call goes on. Close after that, as with a TSocket: the next reply would be
+// Deadlines are those of the connections that `connect` makes: when one of these times out, the waiting thread gets
+// TTransportException (TIMED_OUT), and the call goes on. Close after that, as with a TSocket: the next reply would be
 // another call's.
 //
 // Other errors are the end of all calls, and the transport is not open any more: NOT_OPEN, with the cause, when no
 // connection came about within options.reconnect, or the server's log does not give the level that is wanted; UNKNOWN
-// when the server's log takes nothing more; CORRUPTED_DATA when it is no such server. Calls that were persisted are
-// executed all the same; of others nobody knows, unless open() is called again: then they are not sent again, and not
-// executed if they had not been safe.
+// when the server's log takes nothing more; CORRUPTED_DATA when it is no such server. The server executes persisted
+// calls all the same. It may or may not execute the others, unless open() is called again: then they are not sent
+// again, and not executed if they had not been safe.
 class SKEIN_EXPORT TSkeinDurableTransport
     : public apache::thrift::transport::TVirtualTransport<TSkeinDurableTransport> {
  public:
-  // Makes the connection below, open or not: a TSkeinSocket, a TSocket. Called again when it is lost. What it throws is
-  // as a connection that fails.
+  // Makes the connection below, open or not: a TSkeinSocket, a TSocket. Called again when the connection is lost. An
+  // exception from it counts as a connection that fails.
   using Connect = std::function<std::shared_ptr<apache::thrift::transport::TTransport>()>;
   // Once for each call, before its reply can be read. On a thread that reads, waits, flushes or closes; it calls
   // nothing of the transport.

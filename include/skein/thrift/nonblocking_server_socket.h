@@ -32,7 +32,7 @@ class SKEIN_EXPORT TSkeinNonblockingServerSocket : public apache::thrift::transp
   // TTransportException: NOT_OPEN; BAD_ARGS, an option is wrong.
   void listen() override;
   void close() override;
-  // Readable while a connection can be accepted. Whoever asks may close it, as TNonblockingServer does with what it has
+  // Readable while a connection can be accepted. The caller may close it, as TNonblockingServer does with what it has
   // been given, or leave that to this.
   THRIFT_SOCKET getSocketFD() override;
 

@@ -1,6 +1,6 @@
-// How Skein's Thrift transports behave. Every option of docs/options.md can be set here by its name; what is not set
-// comes from the environment (SKEIN_THRIFT for the mode, SKEIN_<NAME> for the others), and what that does not say, from
-// the table; but the mode, which is prefer: who swaps the class wants it used.
+// How Skein's Thrift transports behave. Every option of docs/options.md can be set here by its name; others come from
+// the environment (SKEIN_THRIFT for the mode, SKEIN_<NAME> for the others), and the rest from the table. Only the mode
+// differs: its default is prefer, for a program that swaps the class wants Skein used.
 #ifndef SKEIN_THRIFT_OPTIONS_H_
 #define SKEIN_THRIFT_OPTIONS_H_
 

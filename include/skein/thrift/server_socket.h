@@ -19,7 +19,7 @@ namespace skein::thrift_transport {
 class TSkeinSocket;
 
 // As TServerSocket: interrupt and interruptChildren from any thread. Other than with TServerSocket, a server goes on
-// when there was no descriptor or memory for a client: who came waits until there is.
+// when there was no descriptor or memory for a client: the client waits until there is.
 class SKEIN_EXPORT TSkeinServerSocket : public apache::thrift::transport::TServerSocket {
  public:
   explicit TSkeinServerSocket(int port, const TSkeinOptions& options = {});

@@ -3,8 +3,8 @@
 //
 //     auto socket = std::make_shared<skein::thrift_transport::TSkeinSocket>("host", 9090);
 //
-// What is written goes out by flush() (all generated code calls it), by the next read() or peek(), when more than 32
-// KiB have come together, or some milliseconds later (for a program that does not flush, later writes at once); so a
+// Written bytes go out by flush() (all generated code calls it), by the next read() or peek(), when more than 32 KiB
+// have come together, or some milliseconds later (for a program that does not flush, later writes at once); so a
 // message is one message of Skein's, without a TBufferedTransport on top, which would only copy once more. One thread
 // may read while another writes; at a server, from the first read on.
 #ifndef SKEIN_THRIFT_SOCKET_H_
@@ -31,10 +31,10 @@ class SKEIN_EXPORT TSkeinSocket
   using Configuration = std::shared_ptr<apache::thrift::TConfiguration>;
 
   TSkeinSocket(const std::string& host, int port, const TSkeinOptions& options = {}, const Configuration& config = {});
-  // A UNIX socket's path: always the socket itself, for both ends are on one host and it says nothing of them.
+  // A UNIX socket's path: Skein leaves such sockets as they are.
   explicit TSkeinSocket(const std::string& path, const TSkeinOptions& options = {}, const Configuration& config = {});
-  // A server's, of a connection that has been accepted. What it is, is seen when the client has written something.
-  // `interrupted`: see TServerSocket::interruptChildren.
+  // A server's socket of an accepted connection. It sees whether the client has Skein when the client has written
+  // something. `interrupted`: see TServerSocket::interruptChildren.
   TSkeinSocket(THRIFT_SOCKET socket, const std::shared_ptr<THRIFT_SOCKET>& interrupted, const TSkeinOptions& options,
                const Configuration& config = {});
   ~TSkeinSocket() override;
@@ -56,7 +56,7 @@ class SKEIN_EXPORT TSkeinSocket
   // To wait on, by the thread that reads: readable while there is something to read, the end included. Over a stream it
   // is a descriptor of its own, made at the first call, good for nothing but poll(2) and its kin, and closed with the
   // socket. TTransportException (UNKNOWN): there is none to be had. At a server, ask after the first read: before that
-  // it is not known how the client's bytes come.
+  // the socket does not know how the client's bytes come.
   //
   // Thrift's is not virtual: by a pointer to TSocket, or as `TSocket::getSocketFD()`, it is the TCP connection's, which
   // takes options and tells addresses, but is silent over a stream until the end.

@@ -9,10 +9,9 @@
 
 namespace skein::thrift_transport {
 
-// From now on `on_call` hears of one call of `every` over Skein's transports, as far as a transport can tell calls
-// (docs/ tracing.md), at either end; of none if `every` is 0 or there is none to hear. At any time; the last said
-// counts. TTransportException (INTERNAL_ERROR): no thread is to be had. Any thread, one at
-// a time.
+// From now on Skein calls `on_call` with one call of `every` over its transports, as far as a transport can tell calls
+// (docs/tracing.md), at either end; with none if `every` is 0 or `on_call` is empty. At any time; the last setting
+// counts. TTransportException (INTERNAL_ERROR): no thread is to be had. Any thread, one at a time.
 SKEIN_EXPORT void TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace skein::thrift_transport

@@ -8,7 +8,7 @@ namespace {
 constexpr char kOneProcessor[] = "two processes cannot run at once here: messages wait for the scheduler";
 constexpr char kShortQuota[] =
     "one thread at a time waits by spinning; a group that has used its quota up stands still for the rest of the "
-    "period, over TCP, too. Who sets it: resources.limits.cpu (Kubernetes), --cpus (containers), CPUQuota= (systemd)";
+    "period, over TCP, too. It is set by resources.limits.cpu (Kubernetes), --cpus (containers), CPUQuota= (systemd)";
 
 }  // namespace
 

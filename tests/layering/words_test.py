@@ -1,0 +1,106 @@
+"""Words that users read: those of the field, where we once had our own, and sentences that name who acts."""
+
+import pathlib
+import re
+import subprocess
+import unittest
+
+from markdown_test import FIGURES, without_code
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Ours, and the field's.
+RETIRED = {
+    "a mirror": "a staging buffer",
+    "attention": "notification suppression",
+    "bell": "notification",
+    "breach": "protocol error",
+    "caretaker": "background progress thread",
+    "census": "link statistics",
+    "doorbell": "wakeup (a NIC's doorbell is one)",
+    "lifeline": "liveness connection",
+    "pulled": "read by the peer; rendezvous",
+    "room": "free space; wait set",
+    "seat": "poller role",
+    "ticket": "waiter",
+    "told apart": "distinguished",
+    "wish": "pending request",
+}
+NIC_PAGES = ("docs/flock-sim.md", "docs/durable-performance.md")  # models of NICs, which have doorbells
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+# "Who asks later is told ...": the subject is a clause. What ends with a question mark is a question.
+CLAUSE = re.compile(r"(?:^|[.:;] |\| )(?:Who|Whoever|What|Whatever)\s[^.?|]*[.|]|[;:|] (?:who|whoever)\s[^.?|]*[.|]")
+
+
+def prose(text):
+    """Of a page, without code, headings and what programs have written."""
+    lines = [line for _, line in without_code(FIGURES.sub("", text)) if not line.startswith("#")]
+    return re.sub(r"`[^`]*`", "", "\n".join(lines))
+
+
+def comments(source):
+    """With an empty line for each that has none."""
+    return "\n".join(line.partition("//")[2].strip() for line in source.split("\n"))
+
+
+def strings(source):
+    return "\n\n".join(STRING.findall(re.sub(r"^#include .*", "", source, flags=re.MULTILINE)))
+
+
+def here_document(script):
+    return re.search(r"<<'HELP'\n(.*?)\nHELP", script, re.DOTALL)[1].replace("\n", "\n\n")
+
+
+# What a user reads: pages, the comments of installed headers, the help of the skein command and of ./run.
+TEXTS = {
+    r"^[^/]*\.md$|^docs/.*\.md$": prose,
+    r"include/skein/.*\.h$|(^|/)(skein|skein_durable|traced|tskein_\w+)\.h$": comments,
+    r"^tools/skein/.*\.cc$": strings,
+    r"^run$": here_document,
+}
+
+
+def users_texts():
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], check=True, capture_output=True, text=True)
+    for name in listed.stdout.split():
+        for pattern, extract in TEXTS.items():
+            if re.search(pattern, name):
+                yield name, extract((ROOT / name).read_text())
+
+
+def retired(text):
+    return [word for word in RETIRED if re.search(rf"\b{word}s?\b", text, re.IGNORECASE)]
+
+
+def clauses(text):
+    """Sentences, and rows of tables, whose subject is one."""
+    parts = (" ".join(part.split()) for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) )", text))
+    return [found[0] for part in parts for found in CLAUSE.finditer(re.sub(r"^([-*]|\d+\.) (\*[^*]+\* )?", "", part))]
+
+
+class WordsTest(unittest.TestCase):
+    def test_are_the_fields(self):
+        found = [(name, word) for name, text in users_texts() for word in retired(text)]
+        left = [f"{name}: {word}: {RETIRED[word]}" for name, word in found if word != "doorbell" or name not in NIC_PAGES]
+        self.assertEqual(left, [])
+
+    def test_sentences_name_who_acts(self):
+        self.assertEqual([f"{name}: {clause}" for name, text in users_texts() for clause in clauses(text)], [])
+
+    def test_each_kind_of_text_is_read(self):
+        for pattern, told in zip(TEXTS, ("shared memory", "Init", "Prometheus", "the tests whose names match")):
+            texts = [text for name, text in users_texts() if re.search(pattern, name)]
+            self.assertTrue(any(told in text for text in texts), pattern)
+
+    def test_what_is_found(self):
+        self.assertEqual(retired("The Caretaker polls.\nTwo seats; a bellow, a classroom."), ["caretaker", "seat"])
+        self.assertEqual(prose("# Rooms\n`room`\n    room\n<!-- a, do not edit -->room<!-- end of figures -->\n"), "\n\n")
+        self.assertEqual(comments("int a;  // one\n// two\nint b;\n// three"), "one\ntwo\n\nthree")
+        for text in ("Who asks later is told so.", "A caller\nwaits; who\nwaits sleeps.", "- *One.* What came is lost.", "| x | who asks |"):
+            self.assertEqual(len(clauses(text)), 1, text)
+        for text in ("Who is it? What is lost?", "The caller knows who waits. It says what it is.", "It has two: what ran, and when."):
+            self.assertEqual(clauses(text), [], text)
+
+
+if __name__ == "__main__":
+    unittest.main()
