@@ -22,7 +22,7 @@ case ${1:-} in
     own_files '*.h' '*.cc' | xargs -0 clang-format --dry-run --Werror
     ;;
   shellcheck)
-    { own_files '*.sh' && printf '%s\0' run .ci/run; } | xargs -0 shellcheck -x
+    { own_files '*.sh' && printf '%s\0' run .ci/run tools/skein/completion.bash; } | xargs -0 shellcheck -x
     ;;
   *)
     echo "usage: style_test.sh clang-format | shellcheck" >&2
