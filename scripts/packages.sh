@@ -9,7 +9,7 @@ verb_packages() {
   quietly "source package" "$BUILD/logs/packages-source.log" "$ROOT/packaging/make_source.sh" "$BUILD/packages" || return
   quietly "binary packages" "$BUILD/logs/packages-build.log" build_packages "$BUILD/packages" || return
   quietly lintian "$BUILD/logs/packages-lintian.log" \
-    lintian --fail-on error,warning --tag-display-limit 0 "$BUILD"/packages/*.changes || return
+    lintian --fail-on error,warning --tag-display-limit 0 "$BUILD"/packages/*.{dsc,changes} || return
   # Of no use but to debuggers: *.deb are those to install.
   mkdir "$BUILD/packages/debug" && mv "$BUILD"/packages/*-dbgsym_*.deb "$BUILD/packages/debug" || return
   say "run: in $BUILD/packages; to install: apt install $BUILD/packages/*.deb"
