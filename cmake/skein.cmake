@@ -5,23 +5,29 @@
 # in another way than code of programs; one for programs; one for tests.
 add_library(skein_precompiled OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
 add_executable(skein_precompiled_program ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
-add_executable(skein_precompiled_test ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
-foreach(target skein_precompiled skein_precompiled_program skein_precompiled_test)
+set(skein_precompiled skein_precompiled skein_precompiled_program)
+if(BUILD_TESTING)
+  add_executable(skein_precompiled_test ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
+  list(APPEND skein_precompiled skein_precompiled_test)
+endif()
+foreach(target ${skein_precompiled})
   target_link_libraries(${target} PRIVATE
     absl::algorithm_container absl::any_invocable absl::flat_hash_map absl::function_ref absl::span absl::statusor
     absl::strings absl::synchronization absl::time)
   target_precompile_headers(${target} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.h)
 endforeach()
-target_link_libraries(skein_precompiled_test PRIVATE GTest::gmock GTest::gtest_main)
-target_precompile_headers(skein_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-# What a test does itself is little: optimising it takes three times as long as the rest of compiling it, and counting for the
-# fuzzer, which runs none of them, a third of that rest.
-set(skein_test_options $<$<CONFIG:Debug>:-O0>)
-if(SKEIN_SANITIZE MATCHES fuzzer)
-  list(APPEND skein_test_options -fno-sanitize=fuzzer-no-link
-    -fno-sanitize-coverage=edge,inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth)
+if(BUILD_TESTING)
+  target_link_libraries(skein_precompiled_test PRIVATE GTest::gmock GTest::gtest_main)
+  target_precompile_headers(skein_precompiled_test PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  # What a test does itself is little: optimising it takes three times as long as the rest of compiling it, and counting for
+  # the fuzzer, which runs none of them, a third of that rest.
+  set(skein_test_options $<$<CONFIG:Debug>:-O0>)
+  if(SKEIN_SANITIZE MATCHES fuzzer)
+    list(APPEND skein_test_options -fno-sanitize=fuzzer-no-link
+      -fno-sanitize-coverage=edge,inline-8bit-counters,indirect-calls,trace-cmp,pc-table,stack-depth)
+  endif()
+  target_compile_options(skein_precompiled_test PRIVATE ${skein_test_options})
 endif()
-target_compile_options(skein_precompiled_test PRIVATE ${skein_test_options})
 
 # skein_library(NAME SOURCES a.cc ... DEPS t ...): one layer, a static library that can go into a shared one.
 function(skein_library name)

@@ -22,7 +22,7 @@ GRPC_INTERNAL = "grpc_transport/grpc_internal.h"
 GRPC_INTERNAL_INCLUDE = re.compile(r"src/(core|cpp)/|upb/")
 FRAMEWORK_INCLUDE = re.compile(r"grpc\+?\+?/|grpcpp/|grpc_|src/(core|cpp|proto)/|thrift/|upb/|google/protobuf/|skein/(grpc|thrift)")
 
-SOURCE_FOLDERS = ("include", "core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "cmake")
+SOURCE_FOLDERS = ("include", "core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "packaging", "cmake")
 SOURCE_SUFFIXES = {".h", ".cc", ".py", ".sh", ".rb", ".cmake"}
 SOURCE_NAMES = {"CMakeLists.txt", "run"}
 MAX_LINES = 500

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # own_files PATTERN...: null-separated.
 own_files() {
   local folder names=() folders=()
-  for folder in include core grpc_transport thrift_transport tests examples bench tools scripts .ci; do
+  for folder in include core grpc_transport thrift_transport tests examples bench tools scripts packaging .ci; do
     [[ -d $folder ]] && folders+=("$folder")
   done
   for pattern; do
@@ -22,7 +22,7 @@ case ${1:-} in
     own_files '*.h' '*.cc' | xargs -0 clang-format --dry-run --Werror
     ;;
   shellcheck)
-    { own_files '*.sh' && printf '%s\0' run .ci/run; } | xargs -0 shellcheck -x
+    { own_files '*.sh' && printf '%s\0' run .ci/run tools/skein/completion.bash packaging/debian/tests/quick-start; } | xargs -0 shellcheck -x
     ;;
   *)
     echo "usage: style_test.sh clang-format | shellcheck" >&2

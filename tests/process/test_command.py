@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import pathlib
 import pty
 import re
 import struct
@@ -12,6 +13,7 @@ import unittest
 
 import harness
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBS = ("run", "doctor", "paths", "top", "breakdown", "record", "metrics", "exporter", "options")
 
 
@@ -46,6 +48,28 @@ def columns(table):
     begins = [heading.start() for heading in re.finditer(r"(?<=\s\s)\S|^\S", table[0])]
     return ["".join("".join(line[begin:end] for line in table[1:]).split())
             for begin, end in zip(begins, [*begins[1:], None])]  # fmt: skip
+
+
+def completed(*words):
+    """What bash offers for the last of these words behind `skein`."""
+    script = f"""source {ROOT}/tools/skein/completion.bash
+        compopt() {{ :; }}
+        COMP_WORDS=(skein "$@") COMP_CWORD=$#
+        _skein skein "${{@: -1}}" "${{COMP_WORDS[$# - 1]}}"
+        printf '%s\\n' "${{COMPREPLY[@]}}" """
+    path = f"{command().parent}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", "-c", script, "bash", *words], env=harness.clean_environment() | {"PATH": path},
+                          capture_output=True, text=True, timeout=60, check=True)  # fmt: skip
+    return done.stdout.split()
+
+
+class Completion(unittest.TestCase):
+    def test_offers_what_help_lists(self):
+        self.assertEqual(set(completed("")), {*VERBS, "--help", "--version"})
+        self.assertEqual(completed("re"), ["record"])
+        self.assertEqual(set(completed("record", "--")), {"--output=", "--seconds=", "--every=", "--most=", "--help"})
+        self.assertEqual(completed("run", "--require", "--dry"), ["--dry-run"])
+        self.assertEqual(completed("options", "wait_m"), ["wait_mode"])
 
 
 class Help(unittest.TestCase):

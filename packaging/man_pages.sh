@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# man_pages.sh PROGRAMS FOLDER: the man pages of PROGRAMS/skein, of each of its verbs and of PROGRAMS/skein-bars, made of
+# what their --help says.
+set -euo pipefail
+
+programs=$1 folder=$2
+version=$("$programs/skein" --version)
+mkdir -p "$folder"
+
+# page NAME SUMMARY COMMAND. help2man knows no commands of two words: the page is called as its file is.
+page() {
+  help2man --no-info --manual='Skein' --source="$version" --version-string="${version#* }" --name="$2" "$3" |
+    sed -e "s/^\.TH [A-Z-]* /.TH ${1^^} /" -e "/^\.SH NAME/ { n; s/^[a-z -]* \\\\-/$1 \\\\-/ }" >"$folder/$1.1"
+}
+
+# verbs: a line for each, its name and its summary, which --help may have wrapped.
+verbs() {
+  "$programs/skein" --help | awk '
+    /^[^ ]/ { listed = /^Verbs:/; next }
+    !listed || !NF { next }
+    /^  [a-z]/ { if (line) print line; line = "" }
+    { $1 = $1; line = line (line ? " " : "") $0 }
+    END { if (line) print line }'
+}
+
+page skein 'start programs with Skein, and look into them' "$programs/skein"
+page skein-bars 'draw the tables of skein breakdown' "$programs/skein-bars"
+while read -r verb summary; do
+  page "skein-$verb" "$summary" "$programs/skein $verb"
+done < <(verbs)
