@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Prints deb-src entries (deb822) for the distribution's own archives, made from the machine's deb entries."""
+"""deb_src.py [--release RELEASE]: apt entries (deb822) for the distribution's own archives, made from the machine's own.
 
+deb-src entries of the machine's release; or the deb entry of another release of the same distribution, on the same mirror.
+"""
+
+import argparse
 import pathlib
 import re
 import sys
@@ -39,20 +43,34 @@ def one_line_entries(text):
         yield entry
 
 
-def source_entries(entries, codename):
-    """deb-src stanzas for the suites of the release called codename (CODENAME, CODENAME-security, ...)."""
+def entries_of(entries, names):
+    """Enabled deb entries that carry a release called one of names, each with its suites (NAME, NAME-security, ...) of that."""
     for entry in entries:
         if "deb" not in entry.get("types", "").split() or entry.get("enabled", "yes").lower() in ("no", "false", "0"):
             continue
-        suites = [s for s in entry.get("suites", "").split() if s == codename or s.startswith(codename + "-")]
-        if not suites:
-            continue
-        lines = ["Types: deb-src", f"URIs: {entry['uris']}", f"Suites: {' '.join(suites)}",
-                 f"Components: {entry.get('components', '')}"]
-        for field, name in (("signed-by", "Signed-By"), ("trusted", "Trusted")):
-            if field in entry:
-                lines.append(f"{name}: {entry[field]}")
-        yield "\n".join(lines) + "\n"
+        suites = [s for s in entry.get("suites", "").split() if s.split("-")[0] in names]
+        if suites:
+            yield entry, suites
+
+
+def stanza_of(entry, kind, suites):
+    lines = [f"Types: {kind}", f"URIs: {entry['uris']}", f"Suites: {' '.join(suites)}",
+             f"Components: {entry.get('components', '')}"]
+    lines += [f"{name}: {entry[name.lower()]}" for name in ("Signed-By", "Trusted") if name.lower() in entry]
+    return "\n".join(lines) + "\n"
+
+
+def source_entries(entries, names):
+    """deb-src stanzas for the suites of the release called one of names."""
+    for entry, suites in entries_of(entries, names):
+        yield stanza_of(entry, "deb-src", suites)
+
+
+def release_entries(entries, names, release):
+    """deb stanzas for the suite called release, from where the release called one of names comes from."""
+    for entry, suites in entries_of(entries, names):
+        if set(suites) & set(names):  # a mirror of security updates alone has no other release's packages
+            yield stanza_of(entry, "deb", [release])
 
 
 def machine_entries(root):
@@ -64,18 +82,32 @@ def machine_entries(root):
         yield from stanzas(path.read_text())
 
 
-def codename_of(root):
-    match = re.search(r'^VERSION_CODENAME="?([\w.-]+)', (root / "etc/os-release").read_text(), re.MULTILINE)
-    return match.group(1) if match else ""
+def names_of(root):
+    """What apt may call the release of this machine."""
+    text = (root / "etc/os-release").read_text()
+    match = re.search(r'^VERSION_CODENAME="?([\w.-]+)', text, re.MULTILINE)
+    names = [match.group(1)] if match else []
+    # Debian's testing and sid share one os-release, which has the codename of testing and no number.
+    if re.search(r"^ID=debian$", text, re.MULTILINE) and not re.search(r"^VERSION_ID=", text, re.MULTILINE):
+        names += ["testing", "sid", "unstable"]
+    return names
 
 
-def main(root=pathlib.Path("/")):
-    codename = codename_of(root)
-    found = list(source_entries(machine_entries(root), codename))
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path("/"), help="of the machine")
+    parser.add_argument("--release", help="another release, of which packages are wanted")
+    options = parser.parse_args()
+    names = names_of(options.root)
+    entries = machine_entries(options.root)
+    if options.release:
+        found = list(release_entries(entries, names, options.release))
+    else:
+        found = list(source_entries(entries, names))
     if not found:
-        sys.exit(f"deb_src: no apt entry of this machine carries the release '{codename}'")
+        sys.exit(f"deb_src: no apt entry of this machine carries the release '{' or '.join(names)}'")
     print("\n".join(found))
 
 
 if __name__ == "__main__":
-    main(*map(pathlib.Path, sys.argv[1:2]))
+    main()

@@ -49,11 +49,11 @@ check_options() {
   python3 -B "$1" --build "$BUILD" "${@:2}" --check || exit 2
 }
 
-# check_root PACKAGE...: ahead of installing them, all that needs root.
+# check_root WHAT: ahead of what needs root.
 check_root() {
   ((EUID != 0)) || return 0
-  command -v sudo >/dev/null || die "to install packages it takes root, and there is no sudo; as root: apt-get install $*"
-  sudo -n true 2>/dev/null || die "to install packages it takes root, and sudo asks for a password: 'sudo -v' first, then again"
+  command -v sudo >/dev/null || die "$1 takes root, and there is no sudo"
+  sudo -n true 2>/dev/null || die "$1 takes root, and sudo asks for a password: 'sudo -v' first, then again"
 }
 
 # as_root COMMAND...: after check_root.

@@ -21,7 +21,7 @@ install_packages() {
   if ((${#missing[@]} == 0)); then
     return 0
   fi
-  check_root "${missing[@]}"
+  check_root "apt-get install ${missing[*]}"
   say "run: installing ${#missing[@]} packages: ${missing[*]}"
   quietly "apt-get update" "$BUILD/logs/apt-update.log" as_root apt-get update -q ||
     die "cannot reach the package mirrors: is there a network?"

@@ -23,6 +23,7 @@ unpack_source() (
   trap 'rm -rf "$work"' EXIT
   download_source "$package=$version" "$work" &&
     dpkg-source --no-check -x "$work/$package"_*.dsc "$work/tree" &&
+    find "$work/tree" -type f -exec touch {} + && # newer than all that was built with another version
     echo "$version" >"$work/tree/.version" &&
     rm -rf "$folder" &&
     mv "$work/tree" "$folder"

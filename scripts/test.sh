@@ -1,13 +1,13 @@
 # Verb test: what is tested, in which builds.
 # shellcheck shell=bash
 
-# run_ctest PRESET [CTEST OPTION...]: prints ctest's output only where it says something, always its closing lines.
+# run_ctest PRESET[/FOLDER] [CTEST OPTION...]: prints ctest's output only where it says something, always its closing lines.
 run_ctest() {
   local preset=$1
   shift
   say "run: tests of build/$preset"
   ctest --test-dir "$BUILD/$preset" --output-on-failure --no-tests=error --parallel 2 --progress \
-    --output-junit "$(mktemp "$BUILD/logs/tests-$preset-XXXX.xml")" "$@" </dev/null
+    --output-junit "$(mktemp "$BUILD/logs/tests-${preset//\//-}-XXXX.xml")" "$@" </dev/null
 }
 
 # The default: everything quick, in one build of what that needs. Tests of whole processes carry the label "process".
@@ -44,8 +44,8 @@ compile_when_idle() {
   (build_sanitized) || true
 }
 
-# On a slow machine, the parts that come last are left out from then on, and test_all says so.
-LATEST=$((54 * 60))
+# What would not end by then is left out, and test_all says so. A slow machine takes longer than is thought here.
+END=$((60 * 60))
 
 # Tests, benchmarks and examples are judged by running them; './run test tidy' has them, and the static analyzer.
 tidy_quickly() {
@@ -61,12 +61,12 @@ part() {
   "$@" || failed+=("$name")
 }
 
-# part_in_time NAME VERBS COMMAND...: the same, while there is time; else './run VERBS' does it.
+# part_in_time NAME MINUTES VERBS COMMAND...: the same, if there are so many minutes left; else './run VERBS' does it.
 part_in_time() {
-  if ((SECONDS <= LATEST)); then
-    part "$1" "${@:3}"
+  if ((SECONDS + $2 * 60 <= END)); then
+    part "$1" "${@:4}"
   else
-    say "no time is left for $1; ./run $2 does it"
+    say "no time is left for $1; ./run $3 does it"
     left_out+=("$1")
   fi
 }
@@ -88,13 +88,14 @@ test_all() {
   wait "$beside"
   trap - EXIT
   part sanitizers test_sanitized
-  part_in_time chaos 'test chaos' test_chaos --seeds 2000
-  part_in_time interop 'test interop' test_interop
-  part_in_time grpc-core 'test grpc-core' test_grpc_core --sample 60
-  part_in_time thrift 'test thrift' test_thrift
-  part_in_time instructions 'test instructions' test_instructions
-  part_in_time fuzz fuzz test_fuzz
-  part_in_time clang-tidy 'test tidy' tidy_quickly
+  part_in_time chaos 3 'test chaos' test_chaos --seeds 2000
+  part_in_time interop 3 'test interop' test_interop
+  part_in_time grpc-core 6 'test grpc-core' test_grpc_core --sample 60
+  part_in_time thrift 4 'test thrift' test_thrift
+  part_in_time instructions 3 'test instructions' test_instructions
+  part_in_time fuzz 6 fuzz test_fuzz
+  part_in_time clang-tidy 6 'test tidy' tidy_quickly
+  part_in_time debian13 15 'test debian13' test_debian13
   part docs verb_docs
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
   if ((${#failed[@]} != 0)); then
@@ -194,6 +195,16 @@ test_vm() {
   run_guests "$@"
 }
 
+# The same source on other releases of Debian; as root, or with sudo.
+test_debian() {
+  install_packages "$ROOT/tests/debian/packages.txt" || return
+  "$ROOT/tests/debian/run_debian.sh" "$@"
+}
+
+test_debian13() { test_debian debian13 trixie; }
+
+test_sid() { test_debian sid sid; }
+
 # Of all folders, each file by itself.
 test_tidy() {
   UNITY_TESTS=OFF build_preset dev || die "the build failed"
@@ -203,10 +214,10 @@ test_tidy() {
 verb_test() {
   local what=${1:-quick}
   if [[ "$*" != 'instructions --update' && ! $what =~ ^(chaos|faults|grpc-core|vm)$ ]] && (($# > 1)); then
-    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
+    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, debian13, sid, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
   fi
   case $what in
-    quick | chaos | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
+    quick | chaos | debian13 | sid | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac

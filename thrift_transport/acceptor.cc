@@ -4,7 +4,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <thrift/Thrift.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "core/base/errno_status.h"
 #include "core/base/signals_blocked.h"
 #include "thrift_transport/respite.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -126,8 +126,8 @@ void Acceptor::Forsake() {
 }
 
 void Acceptor::Refuse(PolledSocket& socket, const std::string& why) const {
-  apache::thrift::GlobalOutput.printf("skein: required, but there is none with client %s: %s",
-                                      socket.getPeerAddress().c_str(), why.c_str());
+  ThriftOutput().printf("skein: required, but there is none with client %s: %s", socket.getPeerAddress().c_str(),
+                        why.c_str());
 }
 
 void Acceptor::AcceptOne() {

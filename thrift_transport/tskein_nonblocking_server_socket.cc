@@ -2,7 +2,6 @@
 #include <skein/thrift/nonblocking_server_socket.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <thrift/Thrift.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +12,7 @@
 #include "thrift_transport/acceptor.h"
 #include "thrift_transport/hello.h"
 #include "thrift_transport/polled_socket.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 
@@ -71,7 +71,7 @@ void TSkeinNonblockingServerSocket::listen() {
   if (why.empty()) return;
   forgetPair();
   if (options.mode != Mode::kRequire) {
-    apache::thrift::GlobalOutput.printf("skein: connections to this server stay on TCP: %s", why.c_str());
+    ThriftOutput().printf("skein: connections to this server stay on TCP: %s", why.c_str());
     return;
   }
   close();

@@ -1,11 +1,11 @@
 #include <skein/thrift/options.h>
-#include <thrift/Thrift.h>
 #include <thrift/transport/TTransportException.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "core/base/options.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -19,7 +19,7 @@ using apache::thrift::transport::TTransportException;
 void WarnOnce(const std::string& warning) {
   static std::atomic<bool> warned{false};  // relaxed: of two threads, one warns
   if (!warned.exchange(true, std::memory_order_relaxed)) {
-    apache::thrift::GlobalOutput.printf("skein: %s", warning.c_str());
+    ThriftOutput().printf("skein: %s", warning.c_str());
   }
 }
 

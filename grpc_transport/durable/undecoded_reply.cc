@@ -22,23 +22,23 @@ struct Reached {
 };
 struct FailedOfBatch {
   using Member = bool* InterceptorBatchMethodsImpl::*;
-  friend Member MemberOf(FailedOfBatch tag);
+  friend Member MemberOf(FailedOfBatch /*tag*/);
 };
 struct FailedOfTyped {
   using Member = bool CallOpRecvMessage::*;
-  friend Member MemberOf(FailedOfTyped tag);
+  friend Member MemberOf(FailedOfTyped /*tag*/);
 };
 struct BytesOfTyped {
   using Member = grpc::ByteBuffer CallOpRecvMessage::*;
-  friend Member MemberOf(BytesOfTyped tag);
+  friend Member MemberOf(BytesOfTyped /*tag*/);
 };
 struct FailedOfGeneric {
   using Member = bool CallOpGenericRecvMessage::*;
-  friend Member MemberOf(FailedOfGeneric tag);
+  friend Member MemberOf(FailedOfGeneric /*tag*/);
 };
 struct BytesOfGeneric {
   using Member = grpc::ByteBuffer CallOpGenericRecvMessage::*;
-  friend Member MemberOf(BytesOfGeneric tag);
+  friend Member MemberOf(BytesOfGeneric /*tag*/);
 };
 template struct Reached<FailedOfBatch, &InterceptorBatchMethodsImpl::hijacked_recv_message_failed_>;
 template struct Reached<FailedOfTyped, &CallOpRecvMessage::hijacked_recv_message_failed_>;

@@ -25,6 +25,7 @@
 #include "tests/load/options.h"
 #include "tests/load/pattern.h"
 #include "tests/load/tally.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::load {
 namespace {
@@ -200,7 +201,7 @@ int Serve() {
 
 int main(int argc, char** argv) {
   absl::ParseCommandLine(argc, argv);
-  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});  // of each attempt to connect
+  skein::thrift_transport::ThriftOutput().setOutputFunction([](const char*) {});  // of each attempt to connect
   try {
     return absl::GetFlag(FLAGS_serve).empty() ? skein::load::RunCallers(skein::load::Run) : skein::load::Serve();
   } catch (const apache::thrift::TException& error) {

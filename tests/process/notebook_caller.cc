@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "examples/calculator/address.h"
 #include "examples/notebook/Notebook.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace {
 
@@ -100,7 +101,7 @@ class Caller {
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const auto [host, port] = skein::examples::ParseAddress(argv[1]);
-  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});  // of each attempt to connect
+  skein::thrift_transport::ThriftOutput().setOutputFunction([](const char*) {});  // of each attempt to connect
   const bool skein = std::string(argv[3]) == "skein";
   const auto connect = [host = host, port = port, skein]() -> std::shared_ptr<TTransport> {
     if (skein) return std::make_shared<TSkeinSocket>(host, port);

@@ -19,7 +19,7 @@ namespace skein::thrift_transport {
 class SKEIN_EXPORT TSkeinOptions {
  public:
   // Reads the environment. get() tells of a wrong value there; variables that are no options are a warning to
-  // apache::thrift::GlobalOutput, once a process.
+  // Thrift's log (GlobalOutput, or TOutput::instance()), once a process.
   TSkeinOptions();
 
   // set("mode", "require").set("window_bytes", "4194304"). TTransportException (BAD_ARGS): no such option, with the

@@ -4,7 +4,6 @@
 #include <skein/thrift/socket.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <thrift/Thrift.h>
 #include <unistd.h>
 
 #include <future>
@@ -16,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -30,7 +30,7 @@ bool IsReadable(int fd, int timeout_ms) {
 class DescriptorTest : public testing::Test {
  protected:
   DescriptorTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 
   std::unique_ptr<TSkeinSocket> Open(int port, const std::string& mode = "require") {

@@ -8,7 +8,6 @@
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
 #include <sys/socket.h>
-#include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TThreadedServer.h>
 #include <thrift/transport/TServerSocket.h>
@@ -30,6 +29,7 @@
 #include "core/durable/sim/simulated_medium.h"
 #include "examples/notebook/Notebook.h"
 #include "gtest/gtest.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 
@@ -134,7 +134,7 @@ enum class Carrier { kTcp, kSharedMemory };
 class DurableTest : public testing::TestWithParam<Carrier> {
  protected:
   DurableTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
     server_options_.path = "(simulated)";
     server_options_.clients = 4;  // so that a small log will do
     client_options_.reconnect = std::chrono::seconds(10);

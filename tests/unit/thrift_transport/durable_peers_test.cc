@@ -19,6 +19,7 @@
 #include "tests/unit/thrift_transport/durable_fixture.h"
 #include "thrift_transport/durable_line.h"
 #include "thrift_transport/message_type.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -187,7 +188,7 @@ TEST_P(DurablePeersTest, AProgramsOwnKindsOfSocketsAreServed) {
 TEST_P(DurablePeersTest, TlsIsRefusedWithTheReason) {
   static std::promise<std::string> said;
   said = {};
-  apache::thrift::GlobalOutput.setOutputFunction([](const char* text) {
+  ThriftOutput().setOutputFunction([](const char* text) {
     if (std::string(text).find("skein:") != std::string::npos) said.set_value(text);  // once a connection
   });
   std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes raise it

@@ -4,7 +4,6 @@
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
 #include <sys/wait.h>
-#include <thrift/Thrift.h>
 #include <unistd.h>
 
 #include <functional>
@@ -14,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -66,7 +66,7 @@ std::string PathTo(int port) {
 class ForkedTest : public testing::Test {
  protected:
   ForkedTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 };
 

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <skein/thrift/socket.h>
 #include <sys/socket.h>
-#include <thrift/Thrift.h>
 
 #include <chrono>
 #include <memory>
@@ -13,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -46,7 +46,7 @@ class Deaf {
 class OpeningTest : public testing::Test {
  protected:
   OpeningTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 
   // A minute, unless the socket's own limits are kept.

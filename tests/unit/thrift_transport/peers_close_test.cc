@@ -3,7 +3,6 @@
 #include <skein/thrift/nonblocking_server_socket.h>
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
-#include <thrift/Thrift.h>
 
 #include <chrono>
 #include <future>
@@ -12,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -26,7 +26,7 @@ void Send(TTransport& transport, const std::string& text) {
 class PeersCloseTest : public testing::Test {
  protected:
   PeersCloseTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 
   std::unique_ptr<TSkeinSocket> Open(int port) {

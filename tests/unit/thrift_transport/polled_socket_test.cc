@@ -4,7 +4,6 @@
 #include <skein/thrift/nonblocking_server_socket.h>
 #include <skein/thrift/socket.h>
 #include <sys/socket.h>
-#include <thrift/Thrift.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -19,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -42,7 +42,7 @@ bool Ended(TSocket& socket) {
 class PolledSocketTest : public testing::Test {
  protected:
   PolledSocketTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
     server_.listen();
     fd_ = server_.getSocketFD();
   }
@@ -257,7 +257,7 @@ TEST_F(PolledSocketTest, WhenItsServerHasGoneNobodyCanConnect) {
 
 TEST_F(PolledSocketTest, WhoRequiresSkeinSaysWhomItRefuses) {
   static std::string said;  // read when the connection has ended, which is after that
-  apache::thrift::GlobalOutput.setOutputFunction([](const char* text) { said = text; });
+  ThriftOutput().setOutputFunction([](const char* text) { said = text; });
   TSkeinNonblockingServerSocket server(0, TSkeinOptions().set("mode", "require"));
   server.listen();
   TSocket client("127.0.0.1", server.getListenPort());

@@ -3,7 +3,6 @@
 #include <skein/thrift/socket.h>
 #include <skein/thrift/tracing.h>
 #include <sys/wait.h>
-#include <thrift/Thrift.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,6 +20,7 @@
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -32,7 +32,7 @@ TSkeinOptions With(const std::string& mode) { return TSkeinOptions().set("mode",
 class TSkeinSocketTest : public testing::Test {
  protected:
   TSkeinSocketTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 
   std::unique_ptr<TSkeinSocket> Open(const Accepting& server, const TSkeinOptions& options = With("require")) {
@@ -369,7 +369,7 @@ TEST_F(TSkeinSocketTest, AServerWithoutDescriptorsAcceptsWhenItHasSome) {
   TSkeinSocket client("127.0.0.1", server.port(), With("off"));
   static std::atomic<int> failures;
   failures = 0;
-  apache::thrift::GlobalOutput.setOutputFunction([](const char*) { ++failures; });
+  ThriftOutput().setOutputFunction([](const char*) { ++failures; });
   {
     const DescriptorLimit one(1);  // the client's
     client.open();

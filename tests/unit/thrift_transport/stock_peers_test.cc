@@ -2,7 +2,6 @@
 // answered by a server that has never heard of hellos, and falls back.
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
-#include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/protocol/TCompactProtocol.h>
 #include <thrift/protocol/THeaderProtocol.h>
@@ -19,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -123,7 +123,7 @@ std::string Call(TProtocol& protocol, const std::string& text) {
 class StockPeersTest : public testing::TestWithParam<Layers> {
  protected:
   StockPeersTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
   // Thrift 0.19's THeaderProtocol can write nothing on any transport: its numeric_cast<int32_t>(size_t) always throws.
   void SetUp() override {

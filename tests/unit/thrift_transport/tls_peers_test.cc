@@ -4,7 +4,6 @@
 #include <skein/thrift/nonblocking_server_socket.h>
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
-#include <thrift/Thrift.h>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TNonblockingServer.h>
 #include <thrift/server/TThreadedServer.h>
@@ -23,6 +22,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -98,7 +98,7 @@ class Running {
 class TlsPeersTest : public testing::TestWithParam<std::tuple<bool, const char*>> {
  protected:
   TlsPeersTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
     std::signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes raise it
     // No certificates: it is of no interest here who speaks.
     for (const auto& factory : {client_tls_, server_tls_}) factory->ciphers("AECDH:@SECLEVEL=0");

@@ -2,7 +2,6 @@
 #include <skein/thrift/options.h>
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
-#include <thrift/Thrift.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -33,7 +33,7 @@ TTransportException Thrown(Act act) {
 class TSkeinOptionsTest : public testing::Test {
  protected:
   TSkeinOptionsTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 
   std::unique_ptr<TSkeinSocket> Open(int port, const TSkeinOptions& options = {}) {
@@ -65,11 +65,11 @@ TEST_F(TSkeinOptionsTest, AVariableThatIsNoOptionIsAWarningSaidOnce) {
   setenv("SKEIN_EXPORTER_SERVICE_HOST", "10.0.0.1", 1);
   static int warnings;
   warnings = 0;
-  apache::thrift::GlobalOutput.setOutputFunction(
+  ThriftOutput().setOutputFunction(
       [](const char* line) { warnings += std::strstr(line, "SKEIN_EXPORTER_SERVICE_HOST") != nullptr ? 1 : 0; });
   Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
   const std::unique_ptr<TSkeinSocket> client = Open(server.port());
-  apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+  ThriftOutput().setOutputFunction([](const char*) {});
   unsetenv("SKEIN_EXPORTER_SERVICE_HOST");
   EXPECT_EQ(client->getSkeinPath(), "shm");
   EXPECT_EQ(warnings, 1);

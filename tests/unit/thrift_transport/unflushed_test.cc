@@ -1,7 +1,6 @@
 // Writes that no flush follows: over TCP they are sent all the same.
 #include <skein/thrift/server_socket.h>
 #include <skein/thrift/socket.h>
-#include <thrift/Thrift.h>
 
 #include <chrono>
 #include <future>
@@ -12,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/unit/thrift_transport/two_sockets.h"
+#include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kSoon{20};
 class UnflushedTest : public testing::Test {
  protected:
   UnflushedTest() {
-    apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
+    ThriftOutput().setOutputFunction([](const char*) {});
   }
 
   std::unique_ptr<TSkeinSocket> Open(int port) {

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# inside.sh: what is built and tested of Skein on another release of Debian. run_debian.sh runs it there.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
+for part in source_packages setup build test; do
+  # shellcheck source=/dev/null
+  source "$ROOT/scripts/$part.sh"
+done
+
+# What differs between releases: what lies on rdma-core, on gRPC and on Thrift.
+tested=(tests/conformance tests/unit/{fabric_verbs,grpc_transport,thrift_transport})
+demo=(grpc_transport tools/skein examples/{greeter,calculator})
+failed=()
+
+verb_setup
+build_preset dev "${tested[@]/%//all}" "${demo[@]/%//all}" || die "the build failed"
+for folder in "${tested[@]}"; do
+  run_ctest "dev/$folder" || failed+=("$folder")
+done
+quietly demo "$BUILD/logs/demo.log" "$ROOT/examples/demo.sh" "$BUILD/dev" || failed+=(demo)
+# Here, once ./run makes packages: they are made, installed and tried.
+((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
