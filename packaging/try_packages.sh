@@ -29,7 +29,7 @@ check_root "apt-get install ${packages[*]}"
 scratch=$(mktemp -d)
 clean_up() {
   rm -rf "$scratch"
-  [[ -n $keep ]] || as_root env DEBIAN_FRONTEND=noninteractive apt-get purge -q -y "${names[@]}" >/dev/null
+  [[ -n $keep ]] || as_root dpkg --purge "${names[@]}" >/dev/null 2>&1 # those that are not there, too
 }
 trap clean_up EXIT
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends --allow-downgrades --reinstall \
