@@ -32,6 +32,8 @@ enter() {
   as_root unshare --mount --pid --fork --kill-child bash -euc '
     root=$1 tree=$2 build=$3 cache=$4
     mount -t proc proc "$root/proc"
+    mount --bind /sys "$root/sys"
+    mount -t tmpfs tmpfs "$root/dev/shm"
     mount --bind "$tree" "$root/skein"
     mount -o remount,bind,ro "$root/skein"
     mount --bind "$build" "$root/skein/build"
