@@ -6,19 +6,8 @@ SKEIN_SANITIZER_HOOK __asan_default_options() {  // NOLINT(bugprone-reserved-ide
   return "detect_stack_use_after_return=1:strict_string_checks=1:check_initialization_order=1";
 }
 
-// fontconfig keeps its patterns behind pointers that are encoded, which LeakSanitizer does not follow.
-// NOLINTNEXTLINE(bugprone-reserved-identifier)
-SKEIN_SANITIZER_HOOK __lsan_default_suppressions() { return "leak:libfontconfig\n"; }
-
 SKEIN_SANITIZER_HOOK __ubsan_default_options() { return "print_stacktrace=1"; }  // NOLINT(bugprone-reserved-identifier)
 
 SKEIN_SANITIZER_HOOK __tsan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "halt_on_error=1:second_deadlock_stack=1:history_size=4";
-}
-
-// absl::Mutex hides its inside from ThreadSanitizer by annotations, but for its semaphores, where the memory of a
-// thread's identity seems to be handed over unguarded. Nothing of ours runs below these frames.
-SKEIN_SANITIZER_HOOK __tsan_default_suppressions() {  // NOLINT(bugprone-reserved-identifier)
-  return "race:absl::*::synchronization_internal::\n"
-         "race:NewThreadIdentity\n";
 }
