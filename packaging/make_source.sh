@@ -20,8 +20,8 @@ trap 'rm -rf "$scratch"' EXIT
 
 # archive FILE FOLDER PREFIX: the files of FOLDER that standard input lists, the same bytes whenever it is made.
 archive() {
-  sort -z | tar --create --xz --file "$1" --directory "$2" --mtime="$date" --owner=0 --group=0 --numeric-owner \
-    --mode=go-w --transform "flags=r;s,^,$3/," --no-recursion --null --files-from -
+  LC_ALL=C sort -z | tar --create --xz --file "$1" --directory "$2" --mtime="$date" --owner=0 --group=0 --numeric-owner \
+    --mode=u+rw,go=rX,a+X --transform "flags=r;s,^,$3/," --no-recursion --null --files-from -
 }
 
 # The compiler says which headers; how it is called, CMake says.
@@ -32,7 +32,10 @@ cmake -G Ninja -S "$ROOT" -B "$scratch/build" -DBUILD_TESTING=OFF -DSKEIN_GRPC_S
   "$ROOT/packaging/grpc_headers.py" "$GRPC_SOURCE" "$scratch/build"
 } | tr '\n' '\0' >"$scratch/headers"
 archive "$folder/skein_$version.orig-grpc.tar.xz" "$GRPC_SOURCE" grpc <"$scratch/headers"
-git -C "$ROOT" ls-files -z | archive "$folder/skein_$version.orig.tar.xz" "$ROOT" "skein-$version"
+# New files, too, and none that is gone.
+git -C "$ROOT" ls-files -z --cached --others --exclude-standard --deduplicate |
+  (cd "$ROOT" && while IFS= read -r -d '' file; do [[ ! -e $file && ! -L $file ]] || printf '%s\0' "$file"; done) |
+  archive "$folder/skein_$version.orig.tar.xz" "$ROOT" "skein-$version"
 
 tar --extract --file "$folder/skein_$version.orig.tar.xz" --directory "$folder"
 tar --extract --file "$folder/skein_$version.orig-grpc.tar.xz" --directory "$tree"

@@ -29,7 +29,7 @@ quietly() {
   if ((status != 0)); then
     tail -n 80 "$log" >&2
     say "run: $label failed (status $status); all of its output: $log"
-    return "$status"
+    return 1 # 2 would say that ./run was called wrongly
   fi
   # Things that had nothing to do are not worth a line.
   if ((SECONDS - start >= 3)); then

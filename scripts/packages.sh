@@ -11,7 +11,8 @@ verb_packages() {
   quietly lintian "$BUILD/logs/packages-lintian.log" \
     lintian --fail-on error,warning --tag-display-limit 0 "$BUILD"/packages/*.{dsc,changes} || return
   # Of no use but to debuggers: *.deb are those to install.
-  mkdir "$BUILD/packages/debug" && mv "$BUILD"/packages/*-dbgsym_*.deb "$BUILD/packages/debug" || return
+  mkdir "$BUILD/packages/debug" &&
+    find "$BUILD/packages" -maxdepth 1 -name '*-dbgsym_*.deb' -exec mv -t "$BUILD/packages/debug" {} + || return
   say "run: in $BUILD/packages; to install: apt install $BUILD/packages/*.deb"
 }
 

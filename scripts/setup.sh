@@ -16,7 +16,7 @@ missing_packages() {
 # install_packages FILE
 install_packages() {
   local missing
-  command -v dpkg-query >/dev/null || die "setup needs Debian 12, 13 or Ubuntu 24.04: there is no dpkg here"
+  command -v dpkg-query >/dev/null || die "setup needs Debian 12 or 13: there is no dpkg here"
   mapfile -t missing < <(missing_packages "$1")
   if ((${#missing[@]} == 0)); then
     return 0

@@ -1,4 +1,4 @@
-// How the stub (libskein_grpc_preload.so) asks libskein_grpc.so to serve the gRPC of this process. The stub opens the
+// How the stub (libskein_grpc_preload.so) asks libskein_grpc.so.1 to serve the gRPC of this process. The stub opens the
 // library at run time and finds the function by its name; another meaning gets another name.
 #ifndef SKEIN_GRPC_TRANSPORT_PRELOAD_SERVE_H_
 #define SKEIN_GRPC_TRANSPORT_PRELOAD_SERVE_H_

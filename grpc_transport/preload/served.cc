@@ -37,7 +37,7 @@ void* OpenSkein(const char** why) {
   if (opened == nullptr) {
     const char* const error = dlerror();
     const char* const kept = error == nullptr ? nullptr : strdup(error);
-    *why = kept == nullptr ? "libskein_grpc.so cannot be opened" : kept;
+    *why = kept == nullptr ? "libskein_grpc.so.1 cannot be opened" : kept;
   }
   return opened;
 }
@@ -56,7 +56,7 @@ const char* OpenAndServe(const Asked& asked, const void* inside) {
   void* const skein = OpenSkein(&why);
   if (skein == nullptr) return why;
   const auto serve = reinterpret_cast<ServeFunction>(dlsym(skein, kServe));
-  if (serve == nullptr) return "libskein_grpc.so is of another version than the preload library";
+  if (serve == nullptr) return "libskein_grpc.so.1 is of another version than the preload library";
   once_init = RealFunction("gpr_once_init", inside);
   if (once_init == nullptr) return "this gRPC has no gpr_once_init";
   why = serve(asked.variables);

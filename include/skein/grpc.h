@@ -19,7 +19,7 @@ struct Path {
   Role role = Role::kClient;
   std::string local;    // as gRPC writes addresses: "ipv4:127.0.0.1:50051"
   std::string peer;     // the same; on a server, what ServerContext::peer() says
-  std::string path;     // "shm" or "tcp"
+  std::string path;     // "shm", "tcp", or RDMA's device: "rdma:mlx5_0"
   std::string why;      // why not a better one; empty when there is none
   bool secure = false;  // TLS or the like runs on top
   bool below_http2 =

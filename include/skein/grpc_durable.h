@@ -114,7 +114,7 @@ class SKEIN_EXPORT DurableService {
 
  private:
   class SKEIN_PRIVATE Impl;
-  explicit DurableService(std::unique_ptr<Impl> impl);
+  SKEIN_PRIVATE explicit DurableService(std::unique_ptr<Impl> impl);
   const std::unique_ptr<Impl> impl_;
 };
 

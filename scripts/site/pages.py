@@ -30,7 +30,8 @@ class Folder(File):
 
 def tracked():
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"]
-    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")) - {""}
+    names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
+    return {name for name in names if name and (ROOT / name).exists()}
 
 
 def linked(page):

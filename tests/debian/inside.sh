@@ -19,5 +19,4 @@ for folder in "${tested[@]}"; do
   run_ctest "dev/$folder" || failed+=("$folder")
 done
 quietly demo "$BUILD/logs/demo.log" "$ROOT/examples/demo.sh" "$BUILD/dev" || failed+=(demo)
-# Here, once ./run makes packages: they are made, installed and tried.
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

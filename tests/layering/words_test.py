@@ -54,7 +54,7 @@ def here_document(script):
 # What a user reads: pages, the comments of installed headers, the help of the skein command and of ./run.
 TEXTS = {
     r"^[^/]*\.md$|^docs/.*\.md$": prose,
-    r"include/skein/.*\.h$|(^|/)(skein|skein_durable|traced|tskein_\w+)\.h$": comments,
+    r"^include/skein/.*\.h$": comments,
     r"^tools/skein/.*\.cc$": strings,
     r"^run$": here_document,
 }

@@ -72,6 +72,8 @@ def main():
         draw(json.load(sys.stdin), options.file)
     except ImportError as error:
         sys.exit(f"skein-bars: {error}: it draws with Debian's python3-matplotlib")
+    except (KeyError, TypeError):
+        sys.exit("skein-bars: this is not what skein breakdown --json prints")
     except (OSError, ValueError) as error:
         sys.exit(f"skein-bars: {error}")
 

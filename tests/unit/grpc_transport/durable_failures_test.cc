@@ -256,7 +256,7 @@ TEST_P(DurableFailuresTest, AnyBytesEndTheirStreamAlone) {
   for (const std::string& bytes : {std::string("\x7f"), std::string(), std::string(1000, '\xff'),
                                    durable::AskMessage(1), durable::CallMessage(1, 0, "x")}) {
     RawStream raw(Channel());
-    ASSERT_TRUE(raw.Say(bytes));
+    raw.Say(bytes);  // false, if the server has ended the stream before this end hears of its write
     EXPECT_EQ(raw.End().error_code(), grpc::StatusCode::INVALID_ARGUMENT);
   }
   EXPECT_TRUE(Add(1, &reply).ok());
