@@ -64,6 +64,8 @@ class CounterService final : public counter::Counter::Service {
 // By the mode of Skein: "off" is TCP.
 class DurableCallsTest : public testing::TestWithParam<const char*> {
  protected:
+  static constexpr int kPatienceMs = 20'000;
+
   DurableCallsTest() {
     char folder[] = "/tmp/skein-durable-XXXXXX";
     folder_ = mkdtemp(folder);
@@ -72,7 +74,9 @@ class DurableCallsTest : public testing::TestWithParam<const char*> {
     options_.threads = 1;
     arguments_.SetString("skein.mode", GetParam());
     arguments_.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 20);
-    arguments_.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20);
+    // Of one attempt, and of the negotiation within it: a machine may stand still for seconds.
+    arguments_.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kPatienceMs);
+    arguments_.SetInt("skein.negotiation_timeout", kPatienceMs);
     arguments_.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 50);
   }
   ~DurableCallsTest() override {
@@ -90,6 +94,7 @@ class DurableCallsTest : public testing::TestWithParam<const char*> {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(absl::StrCat("127.0.0.1:", port_), grpc::InsecureServerCredentials(), &port_);
     builder.AddChannelArgument("skein.mode", GetParam());
+    builder.AddChannelArgument("skein.negotiation_timeout", kPatienceMs);
     builder.RegisterService(counter_.get());
     builder.RegisterService(durable_->service());
     if (configure_) configure_(builder);
