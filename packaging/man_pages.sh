@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # man_pages.sh PROGRAMS FOLDER: the man pages of PROGRAMS/skein, of each of its verbs and of PROGRAMS/skein-bars, made of
-# what their --help says.
+# their --help.
 set -euo pipefail
 
 programs=$1 folder=$2

@@ -21,7 +21,7 @@ names=()
 for package in "${packages[@]}"; do
   names+=("$(dpkg-deb --field "$package" Package)")
 done
-# What the test itself needs, beside ours.
+# The packages that the test needs, beside ours.
 mapfile -t needed < <(awk '/^Depends:/ { on = 1; next } /^[^ ]/ { on = 0 } on { sub(",", ""); print $1 }' "$test/control" |
   grep -vxF "$(printf '%s\n' "${names[@]}")")
 
@@ -44,7 +44,7 @@ for page in skein skein-run skein-bars; do
   dpkg -L skein-tools | grep "/man1/$page\.1\.gz$" >/dev/null || die "no man page of $page"
 done
 
-# What the test reads, where that user may read it, and nothing else of this tree.
+# The files that the test reads, where that user may read them, and nothing else of this tree.
 cp -r "$ROOT/examples" "$test/quick-start" "$scratch"
 run_test=(env -C "$scratch" "TMPDIR=$scratch/tmp" ./quick-start)
 mkdir "$scratch/tmp"

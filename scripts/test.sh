@@ -40,7 +40,7 @@ test_sanitized() {
 # Whole processes and guests wait for much of their time. What is compiled meanwhile has the processor time that nobody
 # wants; who needs a build says if it failed. The dev build is there, and is let alone.
 compile_when_idle() {
-  chrt --idle --pid 0 "$BASHPID" || true # what a container may refuse
+  chrt --idle --pid 0 "$BASHPID" || true # a container may refuse it
   (build_sanitized) || true
 }
 

@@ -122,8 +122,8 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.window_bytes);
      }},
     {"large_payload", "-1", "-1 .. 1073741824", "bytes",
-     "A write of at least so many bytes stays in registered memory, and the peer reads it from there in chunks, so"
-     " that small messages do not wait behind it. 0: none does. -1: 65536 over RDMA, none over shared memory, "
+     "A write of at least so many bytes stays in registered memory, and the peer reads it from there in chunks, so "
+     "that small messages do not wait behind it. 0: none does. -1: 65536 over RDMA, none over shared memory, "
      "where it takes up to 1.7 times the processors' time.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, -1, 1 << 30, 1, &options.large_payload);

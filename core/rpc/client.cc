@@ -21,7 +21,7 @@ namespace {
 // What a link's last words get to reach a peer that would not see its end otherwise.
 constexpr absl::Duration kParting = absl::Milliseconds(100);
 
-// An atomic by the server's processor. What was there.
+// An atomic operation by the server's processor. Gives the value before it.
 absl::StatusOr<uint64_t> ServerAtomic(Connection& connection, const AtomicRequest& request) {
   std::string bytes;
   wire::Put(bytes, request);

@@ -1,4 +1,4 @@
-// What a Connection has: a port on the link to its server, and the sign that the server lives.
+// The inside of a Connection: a port on the link to its server, and the sign that the server lives.
 #ifndef SKEIN_CORE_RPC_CONNECTION_H_
 #define SKEIN_CORE_RPC_CONNECTION_H_
 

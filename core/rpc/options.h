@@ -1,4 +1,4 @@
-// What the layers below make of rpc::Options.
+// How the layers below read rpc::Options.
 #ifndef SKEIN_CORE_RPC_OPTIONS_H_
 #define SKEIN_CORE_RPC_OPTIONS_H_
 

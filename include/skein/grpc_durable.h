@@ -128,7 +128,7 @@ struct DurableChannelOptions {
   // Every unary call. False: only those that are marked (DurableMark).
   bool every_call = true;
   // The least that acknowledgements must claim: "visible", "cpu-flushed", "flushed", "persistent", or "emulated".
-  // Empty: whatever the server has. If it has not: FAILED_PRECONDITION.
+  // Empty: the level that the server has. A server with a lesser one: FAILED_PRECONDITION.
   std::string level;
   // Names of metadata that are logged and replayed with a call. Others of a durable call go nowhere.
   std::vector<std::string> metadata;

@@ -1,6 +1,7 @@
 """The files of the site: every page and picture of the repository, and the sources and folders that pages link to.
 Each keeps its place in the tree, so that links between them lead where they lead in the repository."""
 
+import functools
 import pathlib
 import posixpath
 import re
@@ -28,6 +29,7 @@ class Folder(File):
     """A folder without a README, as a page that lists its files."""
 
 
+@functools.cache  # each page of a folder asks
 def tracked():
     command = ["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard"]
     names = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
@@ -66,7 +68,7 @@ def on_files(files, config):
 
 
 def entries(folder):
-    """Of a list, in Markdown: what is in a folder, with a link if it is a page."""
+    """The lines of a list, in Markdown, of all that a folder has, each with a link if it is a page."""
     below = (name.removeprefix(f"{folder}/") for name in tracked() if name.startswith(f"{folder}/"))
     children = {name.split("/")[0] + "/" * ("/" in name) for name in below}
     return [f"- [{child}]({child})" if language(child) else f"- {child}" for child in sorted(children)]

@@ -12,7 +12,7 @@ namespace skein::thrift_transport {
 // of the process only (tests, /tmp); docs/durable.md has all names.
 
 struct TSkeinDurableClientOptions {
-  // The least that is good enough; empty: whatever the server's log gives. A server that gives less takes no calls:
+  // The least that is good enough; empty: as much as the server's log gives. A server that gives less takes no calls:
   // TTransportException (NOT_OPEN).
   std::string wanted;
   // For so long after a loss the transport tries to make the connection anew, before all calls fail. 0: not at all.
@@ -27,7 +27,7 @@ struct TSkeinDurableServerOptions {
   std::string path;
   // The file's bytes, all taken from the start; the same each time. The largest call has less than a quarter of it.
   uint64_t bytes = uint64_t{64} << 20;
-  // The least that the file's volume must give for the server to start; empty: whatever it gives.
+  // The least that the file's volume must give for the server to start; empty: as much as it gives.
   std::string required;
   // Threads that run the handlers. Of one client, one call at a time, in order, unless its calls overlap: then they
   // begin in order, and may end in any.
