@@ -9,7 +9,7 @@ import shlex
 import subprocess
 import sys
 
-THE_DOOR = "grpc_transport/grpc_internal.cc"  # whose header is the one that includes them
+THE_DOOR = "grpc_transport/iomgr/grpc_internal.cc"  # whose header is the one that includes them
 LICENCES = ("LICENSE*", "NOTICE*", "COPYING*", "AUTHORS*")
 
 

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "grpc_transport/runtime.h"
+#include "grpc_transport/iomgr/runtime.h"
 
 // The dynamic linker knows functions by plain names.
 extern "C" SKEIN_EXPORT const char* skein_grpc_serve_1(const char* const* environment) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grpc_transport/calls/frame_reader.h"
+#include "grpc_transport/iomgr/calls/frame_reader.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/recorded_frames.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "grpc_transport/calls/metadata.h"
+#include "grpc_transport/iomgr/calls/metadata.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace skein::fuzz {

@@ -2,7 +2,7 @@
 #ifndef SKEIN_TESTS_FUZZ_OFFER_PARSER_H_
 #define SKEIN_TESTS_FUZZ_OFFER_PARSER_H_
 
-#include "grpc_transport/offer_bytes.h"
+#include "grpc_transport/common/offer_bytes.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace skein::fuzz {

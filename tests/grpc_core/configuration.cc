@@ -6,7 +6,7 @@
 #include <atomic>
 #include <vector>
 
-#include "grpc_transport/grpc_internal.h"
+#include "grpc_transport/iomgr/grpc_internal.h"
 
 namespace grpc_core {
 namespace {

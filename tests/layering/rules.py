@@ -18,7 +18,7 @@ PUBLIC_INCLUDE = re.compile(r"[a-z_]+$|sys/types\.h$|absl/|skein/")
 PUBLIC_FRAMEWORK = {"grpc_transport": "grpcpp/", "thrift_transport": "thrift/"}
 
 # The one file that sees gRPC's internal headers; everything else of the adapter includes it.
-GRPC_INTERNAL = "grpc_transport/grpc_internal.h"
+GRPC_INTERNAL = "grpc_transport/iomgr/grpc_internal.h"
 GRPC_INTERNAL_INCLUDE = re.compile(r"src/(core|cpp)/|upb/")
 FRAMEWORK_INCLUDE = re.compile(r"grpc\+?\+?/|grpcpp/|grpc_|src/(core|cpp|proto)/|thrift/|upb/|google/protobuf/|skein/(grpc|thrift)")
 

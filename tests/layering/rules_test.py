@@ -58,7 +58,7 @@ class MadeUpTree(unittest.TestCase):
 
     def test_one_file_sees_grpc_internals(self):
         text = '#include "src/core/lib/iomgr/endpoint.h"\n'
-        files = {"grpc_transport/grpc_internal.h": text, "grpc_transport/endpoint.cc": text, "tests/unit/a_test.cc": text}
+        files = {"grpc_transport/iomgr/grpc_internal.h": text, "grpc_transport/endpoint.cc": text, "tests/unit/a_test.cc": text}
         self.assertEqual(self.broken(rules.one_file_sees_grpc_internals, files),
                          ["grpc_transport/endpoint.cc:1", "tests/unit/a_test.cc:1"])
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "grpc_transport/calls/frame_reader.h"
+#include "grpc_transport/iomgr/calls/frame_reader.h"
 
 namespace skein::grpc_transport {
 

@@ -12,7 +12,7 @@
 #include "core/base/fallback.h"
 #include "core/stream/connector.h"
 #include "core/stream/host_fabrics.h"
-#include "grpc_transport/offer_bytes.h"
+#include "grpc_transport/common/offer_bytes.h"
 #include "tools/skein/doctor/checks.h"
 #include "tools/skein/doctor/polled_waiter.h"
 

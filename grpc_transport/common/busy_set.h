@@ -1,0 +1,114 @@
+// The links that are busy: every thread that waits inside gRPC polls them for a while before it sleeps. The others tell
+// by their descriptors when something comes.
+//
+// A link need not be armed while somebody polls it, nor while nobody sleeps who would have to be woken. So these are
+// counted: whoever is the first to poll disarms what is busy, and whoever is the last arms it if anybody sleeps; so
+// does who goes to sleep while nobody polls.
+#ifndef SKEIN_GRPC_TRANSPORT_COMMON_BUSY_SET_H_
+#define SKEIN_GRPC_TRANSPORT_COMMON_BUSY_SET_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "core/base/mutex.h"
+#include "core/progress/progress.h"
+
+namespace skein::grpc_transport {
+
+// One link's place in the set, kept by who watches its descriptor.
+class Busy {
+ public:
+  explicit Busy(std::shared_ptr<progress::Source> source) : source_(std::move(source)) {}
+  virtual ~Busy() = default;
+
+  progress::Source& source() const { return *source_; }
+  // Somebody polls it from now on as if its descriptor had become readable, again and again until it is armed.
+  virtual void Again() = 0;
+
+ private:
+  friend class BusySet;
+  const std::shared_ptr<progress::Source> source_;
+  std::atomic<bool> used_{false};  // relaxed: since a spin has last ended in vain
+  bool removed_ = false;           // under the set's lock
+  std::atomic<bool> busy_{false};  // written under the set's lock; relaxed: a hint to who adds it
+};
+
+// Any thread. Lock: mu_, under which nothing is called.
+class BusySet {
+ public:
+  // `enabled`: otherwise nothing is ever busy, and all sleep at once.
+  explicit BusySet(bool enabled) : enabled_(enabled) {}
+  // Something has come or gone by it. True: somebody polls it from now on, who arms it when that ends.
+  bool Add(const std::shared_ptr<Busy>& busy);
+  // The same, by who does not ask.
+  void Use(const std::shared_ptr<Busy>& busy) {
+    if (!busy->used_.load(std::memory_order_relaxed)) busy->used_.store(true, std::memory_order_relaxed);
+    if (!busy->busy_.load(std::memory_order_relaxed)) Add(busy);
+  }
+  // It is not watched any more, and never busy again. Who polls it just now arms it once more.
+  void Remove(Busy& busy);
+
+  bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+  bool anybody_sleeps() const { return sleepers_.load(std::memory_order_seq_cst) > 0; }
+
+  // A thread's spin, of no length even. Either of the two Ends comes last.
+  class Spin {
+   public:
+    explicit Spin(BusySet& set);
+    Spin(const Spin&) = delete;
+    Spin& operator=(const Spin&) = delete;
+
+    // True: something came. `thorough`: looks at everything; else at messages.
+    bool Poll(bool thorough);
+    // Without a sleep to follow.
+    void End();
+    // In vain, and with a sleep to follow, which EndSleep ends. What had not been used before it is not busy any more.
+    void EndAsleep();
+
+   private:
+    void Refresh();
+
+    BusySet& set_;
+    bool disarms_ =
+        false;  // the first of all, before its first Poll: whoever sleeps is not to be woken for what it finds
+    uint64_t version_ = 0;
+    std::vector<std::shared_ptr<Busy>> polled_;
+  };
+
+  // By who is going to sleep while the descriptors are watched. False: not before a Spin that ends asleep.
+  bool SleepUnlessBusy() {
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    if (size_.load(std::memory_order_seq_cst) == 0) return true;
+    EndSleep();
+    return false;
+  }
+  void EndSleep() { sleepers_.fetch_sub(1, std::memory_order_relaxed); }
+
+ private:
+  using All = std::vector<std::shared_ptr<Busy>>;
+
+  static void Arm(const All& all);
+  All CoolDown() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  void Changed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    version_.fetch_add(1, std::memory_order_relaxed);
+    size_.store(all_.size(), std::memory_order_seq_cst);
+  }
+
+  const bool enabled_;
+  Mutex mu_;
+  All all_ ABSL_GUARDED_BY(mu_);
+  std::atomic<uint64_t> version_{0};  // of all_; written under mu_, relaxed: read under it when it has changed
+  // Of all_; written under mu_. Sequentially consistent, as is a sleeper's coming: either it sees that something is
+  // busy, or who spins for that sees the sleeper. One that has gone may be seen for a while, and is armed for in vain.
+  std::atomic<size_t> size_{0};
+  std::atomic<int> sleepers_{0};
+  int spinners_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_COMMON_BUSY_SET_H_

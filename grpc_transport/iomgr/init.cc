@@ -1,0 +1,120 @@
+#include <skein/grpc.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/trace/telling.h"
+#include "grpc_transport/iomgr/call_filters.h"
+#include "grpc_transport/iomgr/call_origin.h"
+#include "grpc_transport/iomgr/calls/call_stages.h"
+#include "grpc_transport/iomgr/client_handshaker.h"
+#include "grpc_transport/iomgr/first_bytes.h"
+#include "grpc_transport/iomgr/runtime.h"
+#include "grpc_transport/iomgr/server_handshaker.h"
+#include "grpc_transport/iomgr/settings.h"
+
+namespace skein {
+namespace grpc_transport {
+namespace {
+
+using grpc_core::ChannelArgs;
+using grpc_core::CoreConfiguration;
+using grpc_core::HandshakeManager;
+using grpc_core::MakeRefCounted;
+
+// After TCP (and a proxy) connected, before TLS begins.
+class Factory : public grpc_core::HandshakerFactory {
+ public:
+  HandshakerPriority Priority() override { return HandshakerPriority::kReadAheadSecurityHandshakers; }
+};
+
+absl::StatusOr<Options> OptionsOf(const ChannelArgs& args) {
+  return grpc_transport::OptionsOf(Runtime::Get().environment(), args);
+}
+
+bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
+
+// Not by Init(), which the preload library calls in every process, whether or not it is one of gRPC's.
+void WarnOnce() {
+  [[maybe_unused]] static const bool warned = [] {
+    const std::string& warning = Runtime::Get().environment().warning;
+    if (!warning.empty()) gpr_log(GPR_ERROR, "skein: %s", warning.c_str());
+    return true;
+  }();
+}
+
+class ClientFactory final : public Factory {
+ public:
+  void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* interested_parties,
+                      HandshakeManager* manager) override {
+    if (!args.Contains(GRPC_ARG_SERVER_URI)) return;  // not a channel: one of gRPC's own errands over HTTP
+    absl::StatusOr<Options> options = OptionsOf(args);
+    if (IsOff(options)) return;
+    WarnOnce();
+    manager->Add(MakeRefCounted<ClientHandshaker>(std::move(options), args, interested_parties));
+  }
+};
+
+class ServerFactory final : public Factory {
+ public:
+  void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* /*interested_parties*/,
+                      HandshakeManager* manager) override {
+    absl::StatusOr<Options> options = OptionsOf(args);
+    if (IsOff(options)) return;
+    WarnOnce();
+    manager->Add(MakeRefCounted<ServerHandshaker>(std::move(options)));
+  }
+};
+
+// Gives each client channel FirstBytes as its last handshaker.
+class FirstBytesFactory final : public grpc_core::HandshakerFactory {
+ public:
+  // gRPC names no priority behind TLS.
+  HandshakerPriority Priority() override {
+    return static_cast<HandshakerPriority>(static_cast<int>(HandshakerPriority::kSecurityHandshakers) + 1);
+  }
+  void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* /*interested_parties*/,
+                      HandshakeManager* manager) override {
+    if (!args.Contains(GRPC_ARG_SERVER_URI) || IsOff(OptionsOf(args))) return;
+    manager->Add(MakeRefCounted<FirstBytes>());
+  }
+};
+
+// Nothing else would tell: all works, only not as fast.
+void SayIfLate(const Options& environment) {
+  if (grpc_is_initialized() == 0 || environment.wait_mode == WaitMode::kBlock) return;
+  gpr_log(GPR_ERROR,
+          "skein: Init() came after grpc_init(), or after an object of gRPC's: threads that wait will sleep at "
+          "once and not spin first. Call Init() before, or set SKEIN_WAIT_MODE=block");
+}
+
+absl::Status Register() {
+  if (absl::Status status = LibraryMatches(); !status.ok()) return status;
+  if (absl::Status status = NotTooLate(); !status.ok()) return status;
+  Runtime& runtime = Runtime::Get();
+  SayIfLate(runtime.environment().options);
+  CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {
+    auto* registry = builder->handshaker_registry();
+    registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<ClientFactory>());
+    registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_CLIENT, std::make_unique<FirstBytesFactory>());
+    registry->RegisterHandshakerFactory(grpc_core::HANDSHAKER_SERVER, std::make_unique<ServerFactory>());
+    RegisterCallFilters(builder);
+    RegisterCallTransport(builder);
+    RegisterCallOrigin(builder, [](const ChannelArgs& args) { return !IsOff(OptionsOf(args)); });
+  });
+  return Checked(runtime.environment().options, runtime.environment().error).status();
+}
+
+}  // namespace
+
+absl::Status Init() {
+  static const auto* const status = new absl::Status(Register());
+  return *status;
+}
+
+absl::Status TraceCalls(uint32_t every, OnTracedCall on_call) { return trace::TellCalls(every, std::move(on_call)); }
+
+}  // namespace grpc_transport
+
+}  // namespace skein

@@ -1,0 +1,216 @@
+#include "grpc_transport/iomgr/polling_engine.h"
+
+#include <atomic>
+#include <new>
+#include <utility>
+
+#include "core/base/deadline.h"
+#include "core/base/forked.h"
+#include "core/progress/pace.h"
+#include "core/progress/spin.h"
+#include "core/progress/turn.h"
+#include "grpc_transport/iomgr/grpc_internal.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using grpc_core::ExecCtx;
+using grpc_core::Timestamp;
+
+const grpc_event_engine_vtable& epoll1 = grpc_ev_epoll1_posix;
+
+BusySet* busy_set = nullptr;
+// Of all pollsets: a blocking call has one of its own, which lives no longer.
+progress::SpinBudget* spin_budget = nullptr;
+
+// A thread that waits, spinning or not.
+class Waiting {
+ public:
+  Waiting() { threads_.fetch_add(1, std::memory_order_relaxed); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() { threads_.fetch_sub(1, std::memory_order_relaxed); }
+
+  // The number of spinners, for BeginSpin: so many threads for each processor spin, and yield. They wait for one
+  // connection; of more threads than these most would look in vain.
+  static int Spinners() { return (threads_.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor; }
+
+ private:
+  static constexpr int kPerProcessor = 4;
+  static inline std::atomic<int> threads_{0};  // relaxed: a hint
+};
+
+// Who has given its processor up for that long looks once more, and sleeps: there is other work for it.
+constexpr std::chrono::microseconds kWanted{50};
+
+// While nobody sleeps in epoll1, somebody looks there so often, and so many times: it handles one event each time.
+// Relaxed: two may look at once.
+constexpr std::chrono::microseconds kLookAtDescriptors{200};
+constexpr int kLooks = 4;
+std::atomic<Clock::rep> looked_at_descriptors{0};
+
+// What a pollset has beside epoll1's, behind that in memory. All but `kicks` under the pollset's lock.
+struct Waits {
+  explicit Waits(gpr_mu* mu) : mu(mu) {}
+
+  gpr_mu* const mu;
+  std::atomic<uint64_t> kicks{0};  // for whoever spins; relaxed: what a kick tells of is under the lock
+  int spinners = 0;
+  int sleepers = 0;  // inside epoll1
+  bool kicked_without_waiter = false;
+  bool shut_down = false;
+  grpc_closure* after_spinners = nullptr;  // of a shutdown that epoll1 has yet to hear of
+};
+static_assert(alignof(Waits) <= alignof(void*), "gRPC aligns pollsets for no more");
+
+size_t Offset() { return (epoll1.pollset_size + alignof(Waits) - 1) / alignof(Waits) * alignof(Waits); }
+
+Waits& WaitsOf(grpc_pollset* pollset) {
+  static const size_t offset = Offset();
+  return *reinterpret_cast<Waits*>(reinterpret_cast<char*>(pollset) + offset);
+}
+
+void Init(grpc_pollset* pollset, gpr_mu** mu) {
+  epoll1.pollset_init(pollset, mu);
+  new (&WaitsOf(pollset)) Waits(*mu);
+}
+
+void Destroy(grpc_pollset* pollset) {
+  WaitsOf(pollset).~Waits();
+  epoll1.pollset_destroy(pollset);
+}
+
+void Shutdown(grpc_pollset* pollset, grpc_closure* closure) {
+  Waits& waits = WaitsOf(pollset);
+  waits.shut_down = true;
+  waits.kicks.fetch_add(1, std::memory_order_relaxed);
+  if (waits.spinners == 0) return epoll1.pollset_shutdown(pollset, closure);
+  waits.after_spinners = closure;
+}
+
+grpc_error_handle Kick(grpc_pollset* pollset, grpc_pollset_worker* worker) {
+  Waits& waits = WaitsOf(pollset);
+  if (worker != nullptr) return epoll1.pollset_kick(pollset, worker);
+  if (waits.spinners > 0) {
+    waits.kicks.fetch_add(1, std::memory_order_relaxed);
+  } else if (waits.sleepers > 0) {
+    return epoll1.pollset_kick(pollset, nullptr);
+  } else {
+    waits.kicked_without_waiter = true;
+  }
+  return absl::OkStatus();
+}
+
+bool Over(Timestamp deadline) { return deadline != Timestamp::InfFuture() && Timestamp::Now() >= deadline; }
+
+// With no thread in epoll1, descriptors are looked at now and then all the same.
+bool TimeToLook() {
+  if (busy_set->empty() || busy_set->anybody_sleeps()) return false;
+  const Deadline last{Clock::duration(looked_at_descriptors.load(std::memory_order_relaxed))};
+  return Clock::now() - last >= kLookAtDescriptors;
+}
+
+// Runs what has become ready, of whatever completion queue. True: one of this thread's own may be among it; gRPC says
+// so by its ExecCtx or by a kick.
+bool FlushAndFinish() {
+  if (!ExecCtx::Get()->HasWork()) return false;
+  ExecCtx::Get()->Flush();
+  return ExecCtx::Get()->IsReadyToFinish();
+}
+
+enum class Spun { kKicked, kInVain, kMustReturn };
+
+// kMustReturn: the time is up, or it is time to look at descriptors.
+Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, absl::Duration budget,
+                     BusySet::Spin& polls) {
+  progress::Spin spin(budget, progress::kYieldAfter);
+  bool wanted = false;
+  for (int turn = 0;; ++turn) {
+    polls.Poll(turn % progress::kThorough == 0);
+    if (FlushAndFinish() || waits.kicks.load(std::memory_order_relaxed) != kicks) {
+      spin_budget->Ended(spin.Paid());
+      return Spun::kKicked;
+    }
+    if (turn % progress::kSeldom != 0) continue;
+    ExecCtx::Get()->InvalidateNow();
+    if (Over(deadline)) return Spun::kMustReturn;
+    if (!wanted && TimeToLook()) return Spun::kMustReturn;  // who sleeps looks, too
+    if (wanted || !spin.Pass()) {
+      spin_budget->Ended(false);
+      return Spun::kInVain;
+    }
+    wanted = budget != absl::InfiniteDuration() && spin.given() >= kWanted;
+  }
+}
+
+// With the pollset's lock, which is let go of meanwhile. True: it is for the caller to look at what it waits for.
+// False: what is busy is armed, and this thread counts as one that sleeps.
+bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
+  const uint64_t kicks = waits.kicks.load(std::memory_order_relaxed);
+  ++waits.spinners;
+  gpr_mu_unlock(waits.mu);
+  progress::LetOthersRun();
+  Waiting waiting;  // not before: a thread that others keep from its processor looks for nothing
+  const absl::Duration budget = progress::BeginSpin(*spin_budget, Waiting::Spinners());
+  BusySet::Spin polls(*busy_set);
+  const Spun spun =
+      budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : Spun::kInVain;
+  const bool returns = spun != Spun::kInVain;
+  returns ? polls.End() : polls.EndAsleep();
+  const bool finish = FlushAndFinish();  // arming may have found something
+  ExecCtx::Get()->InvalidateNow();
+  gpr_mu_lock(waits.mu);
+  if (--waits.spinners == 0 && waits.after_spinners != nullptr) {
+    epoll1.pollset_shutdown(pollset, std::exchange(waits.after_spinners, nullptr));
+  }
+  if (returns) return true;
+  if (!finish && waits.kicks.load(std::memory_order_relaxed) == kicks) return false;
+  busy_set->EndSleep();
+  return true;
+}
+
+grpc_error_handle WorkInEpoll1(grpc_pollset* pollset, Waits& waits, grpc_pollset_worker** worker, Timestamp deadline) {
+  Waiting waiting;
+  ++waits.sleepers;
+  grpc_error_handle error = epoll1.pollset_work(pollset, worker, deadline);
+  --waits.sleepers;
+  return error;
+}
+
+grpc_error_handle LookAtDescriptors(grpc_pollset* pollset, Waits& waits, grpc_pollset_worker** worker) {
+  looked_at_descriptors.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  grpc_error_handle error;
+  for (int i = 0; i < kLooks && error.ok() && !waits.shut_down && !waits.kicked_without_waiter; ++i) {
+    error = WorkInEpoll1(pollset, waits, worker, Timestamp::InfPast());
+  }
+  return error;
+}
+
+grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Timestamp deadline) {
+  BeginUse();
+  Waits& waits = WaitsOf(pollset);
+  if (std::exchange(waits.kicked_without_waiter, false) || waits.shut_down) return absl::OkStatus();
+  if (InForkedChild()) return WorkInEpoll1(pollset, waits, worker, deadline);
+  if (TimeToLook()) return LookAtDescriptors(pollset, waits, worker);
+  if (!busy_set->SleepUnlessBusy() && Spin(pollset, waits, deadline)) return absl::OkStatus();
+  grpc_error_handle error = WorkInEpoll1(pollset, waits, worker, deadline);
+  busy_set->EndSleep();
+  return error;
+}
+
+}  // namespace
+
+void RegisterPollingEngine(BusySet* busy, const progress::SpinPolicy& policy) {
+  busy_set = busy;
+  spin_budget = new progress::SpinBudget(policy);
+  static grpc_event_engine_vtable engine = epoll1;
+  engine.pollset_size = Offset() + sizeof(Waits);
+  engine.pollset_init = Init;
+  engine.pollset_shutdown = Shutdown;
+  engine.pollset_destroy = Destroy;
+  engine.pollset_work = Work;
+  engine.pollset_kick = Kick;
+  grpc_register_event_engine_factory(&engine, /*add_at_head=*/false);
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,49 @@
+#include "grpc_transport/iomgr/settings.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+constexpr absl::string_view kPrefix = "skein.";
+
+absl::StatusOr<std::string> ValueOf(const grpc_arg& arg) {
+  switch (arg.type) {
+    case GRPC_ARG_STRING:
+      return std::string(arg.value.string);
+    case GRPC_ARG_INTEGER:
+      return absl::StrCat(arg.value.integer);
+    case GRPC_ARG_POINTER:
+      break;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, " is a pointer, not text or a number"));
+}
+
+// A mode that is none asks for Skein, too.
+absl::Status SetFromArgument(Options& options, const grpc_arg& arg) {
+  const absl::string_view name = absl::StripPrefix(arg.key, kPrefix);
+  const absl::StatusOr<std::string> value = ValueOf(arg);
+  absl::Status set = value.ok() ? SetOption(options, name, *value) : value.status();
+  if (set.ok()) return set;
+  if (name == "mode") options.mode = Mode::kPrefer;
+  return value.ok() ? absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, ": ", set.message())) : set;
+}
+
+}  // namespace
+
+absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const grpc_core::ChannelArgs& args) {
+  Options options = environment.options;
+  absl::Status error = environment.error;
+  const auto list = args.ToC();
+  for (size_t i = 0; i < list->num_args; ++i) {
+    const grpc_arg& arg = list->args[i];
+    if (absl::StartsWith(arg.key, kPrefix)) error.Update(SetFromArgument(options, arg));
+  }
+  return Checked(options, error);
+}
+
+}  // namespace skein::grpc_transport

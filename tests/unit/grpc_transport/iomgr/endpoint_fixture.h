@@ -1,0 +1,255 @@
+// An endpoint of gRPC's over a stream, with the peer's end of the stream, and a TCP connection that the test ends.
+#ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_ENDPOINT_FIXTURE_H_
+#define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_ENDPOINT_FIXTURE_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
+#include "grpc_transport/iomgr/skein_endpoint.h"
+#include "gtest/gtest.h"
+#include "tests/unit/stream/two_ends.h"
+
+namespace skein::grpc_transport {
+inline constexpr size_t kWindow = size_t{64} << 10;
+inline constexpr size_t kKept = size_t{16} << 20;
+inline constexpr size_t kQuota = size_t{8} << 20;
+inline constexpr absl::Duration kPatience = absl::Seconds(20);
+inline constexpr absl::Duration kLongSilence = absl::Milliseconds(300);  // thrice as long as a write waits for the peer
+
+// The silent connection.
+class FakeTcp {
+ public:
+  FakeTcp() {
+    vtable_.read = [](grpc_endpoint* endpoint, grpc_slice_buffer*, grpc_closure* done, bool, int) {
+      Of(endpoint)->read_ = done;
+    };
+    vtable_.shutdown = [](grpc_endpoint* endpoint, grpc_error_handle why) {
+      if (!Of(endpoint)->shut_down_.HasBeenNotified()) Of(endpoint)->shut_down_.Notify();
+      Of(endpoint)->End(std::move(why));
+    };
+    vtable_.destroy = [](grpc_endpoint* endpoint) { Of(endpoint)->destroyed_.Notify(); };
+    vtable_.get_peer = [](grpc_endpoint*) { return absl::string_view("peer"); };
+    vtable_.get_local_address = vtable_.get_peer;
+    vtable_.get_fd = [](grpc_endpoint*) { return -1; };
+    base_ = {{&vtable_}, this};
+  }
+  grpc_endpoint* get() { return &base_.endpoint; }
+  const absl::Notification& shut_down() const { return shut_down_; }
+  const absl::Notification& destroyed() const { return destroyed_; }
+  void End(grpc_error_handle why) {
+    if (read_ != nullptr) grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(read_, nullptr), std::move(why));
+  }
+
+ private:
+  struct Base {
+    grpc_endpoint endpoint;  // first
+    FakeTcp* self;
+  };
+  static FakeTcp* Of(grpc_endpoint* endpoint) { return reinterpret_cast<Base*>(endpoint)->self; }
+
+  grpc_endpoint_vtable vtable_ = {};
+  Base base_;
+  grpc_closure* read_ = nullptr;
+  absl::Notification shut_down_;
+  absl::Notification destroyed_;
+};
+
+// Something that the endpoint's owner asks for, with its slices: it ends once.
+class Operation {
+ public:
+  Operation() {
+    grpc_slice_buffer_init(&slices_);
+    GRPC_CLOSURE_INIT(&closure_, Done, this, nullptr);
+  }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+  ~Operation() { grpc_slice_buffer_destroy(&slices_); }
+
+  bool IsDone(absl::Duration within) const { return done_.WaitForNotificationWithTimeout(within); }
+  const grpc_error_handle& error() const { return error_; }
+
+ protected:
+  grpc_slice_buffer slices_;
+  grpc_closure closure_;
+
+ private:
+  static void Done(void* arg, grpc_error_handle error) {
+    auto* self = static_cast<Operation*>(arg);
+    self->error_ = std::move(error);
+    self->done_.Notify();
+  }
+
+  grpc_error_handle error_;
+  absl::Notification done_;
+};
+
+class Writing : public Operation {
+ public:
+  explicit Writing(absl::string_view bytes, size_t slice_bytes = SIZE_MAX) {
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(slice_bytes, bytes.size()))) {
+      const absl::string_view part = bytes.substr(0, slice_bytes);
+      grpc_slice_buffer_add(&slices_, grpc_slice_from_copied_buffer(part.data(), part.size()));
+    }
+  }
+  Writing(grpc_endpoint* endpoint, absl::string_view bytes) : Writing(bytes) { Begin(endpoint); }
+  void Begin(grpc_endpoint* endpoint) {
+    grpc_endpoint_write(endpoint, &slices_, &closure_, nullptr, INT_MAX);
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+};
+
+class Reading : public Operation {
+ public:
+  explicit Reading(grpc_endpoint* endpoint) {
+    grpc_endpoint_read(endpoint, &slices_, &closure_, /*urgent=*/false, /*min_progress_size=*/1);
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+};
+
+// A write that stops inside the stream, as behind another writer of the link that the kernel has preempted. Everything
+// that happens before GoOn() does not wait for that write, unless the write gives up.
+class Held {
+ public:
+  void Wait() {
+    begun_.Notify();
+    gave_up_ = !go_on_.WaitForNotificationWithTimeout(kPatience);
+  }
+  bool HasBegun() const { return begun_.WaitForNotificationWithTimeout(kPatience); }
+  bool gave_up() const { return gave_up_; }
+  void GoOn() { go_on_.Notify(); }
+
+ private:
+  absl::Notification begun_;
+  absl::Notification go_on_;
+  std::atomic<bool> gave_up_ = false;
+};
+
+// Other threads poll the link of this stream, or write to it, as long as the test says so.
+class ContendedStream final : public stream::Stream {
+ public:
+  explicit ContendedStream(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+
+  void SetObserver(std::shared_ptr<stream::StreamObserver> observer) override {
+    stream_->SetObserver(std::move(observer));
+  }
+  absl::StatusOr<size_t> Write(absl::Span<const stream::ConstBytes> buffers) override {
+    if (Held* const held = held_before.exchange(nullptr)) held->Wait();
+    absl::StatusOr<size_t> taken = stream_->Write(buffers);
+    if (Held* const held = held_after.exchange(nullptr)) held->Wait();
+    return taken;
+  }
+  absl::Status Read(size_t most, std::vector<stream::Buffer>& out) override { return stream_->Read(most, out); }
+  void CloseWrite() override { stream_->CloseWrite(); }
+  void Abort(const absl::Status& reason) override { stream_->Abort(reason); }
+  void WhenReached(std::function<void(const absl::Status&)> then) override { stream_->WhenReached(std::move(then)); }
+  std::string path() const override { return stream_->path(); }
+  std::shared_ptr<link::Link> link() const override { return stream_->link(); }
+  bool Drain() override {
+    ++drains;
+    return !polled_elsewhere && stream_->Drain();
+  }
+  bool Coming() override { return stream_->Coming(); }
+  bool PeerHasClosed() const override { return stream_->PeerHasClosed(); }
+  link::Arrival last_arrival() override { return stream_->last_arrival(); }
+
+  std::atomic<bool> polled_elsewhere = false;
+  std::atomic<int> drains = 0;
+  std::atomic<Held*> held_before = nullptr;  // the next write, before the stream takes anything
+  std::atomic<Held*> held_after = nullptr;   // the next write, when the stream has taken its part
+
+ private:
+  const std::shared_ptr<Stream> stream_;
+};
+
+class SkeinEndpointTest : public testing::Test {
+ protected:
+  SkeinEndpointTest() {
+    grpc_init();
+    const grpc_core::ExecCtx exec_ctx;
+    streams_ = ends_.Connect();
+    auto contended = std::make_shared<ContendedStream>(std::move(streams_.client));
+    stream_ = contended;
+    endpoint_ = NewSkeinEndpoint(std::move(contended), tcp_.get(), grpc_core::MakeRefCounted<TcpReader>(tcp_.get()),
+                                 std::make_unique<Waiter::User>(&waiter_), nullptr,
+                                 grpc_core::MakeRefCounted<ConnectionTrace>(trace::Path::kShm),
+                                 QuotaOf(grpc_core::ChannelArgs().SetObject(quota_), "connection"), nullptr);
+  }
+  ~SkeinEndpointTest() override {
+    {
+      const grpc_core::ExecCtx exec_ctx;
+      Destroy();
+      streams_.server = nullptr;
+      Pump();
+      EXPECT_TRUE(tcp_.destroyed().WaitForNotificationWithTimeout(kPatience));
+    }
+    grpc_shutdown_blocking();
+  }
+
+  double Pressure() const {
+    return quota_->memory_quota()->CreateMemoryOwner("probe").GetPressureInfo().instantaneous_pressure;
+  }
+  void Destroy() {
+    if (endpoint_ != nullptr) grpc_endpoint_destroy(std::exchange(endpoint_, nullptr));
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+  void Pump() {
+    ends_.Pump();
+    grpc_core::ExecCtx::Get()->Flush();
+  }
+  // So many, or until the end. This end's link is polled too unless `here` is false.
+  absl::Status Read(std::string& bytes, size_t size, bool here = true) {
+    for (const absl::Time end = absl::Now() + kPatience; bytes.size() < size && absl::Now() < end;) {
+      here ? Pump() : void(ends_.server_waiter.PollAll());
+      std::vector<stream::Buffer> buffers;
+      if (absl::Status status = streams_.server->Read(kWindow, buffers); !status.ok()) return status;
+      for (const stream::Buffer& buffer : buffers) {
+        bytes.append(reinterpret_cast<const char*>(buffer.data.get()), buffer.size);
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status ReadToTheEnd(std::string& bytes) { return Read(bytes, SIZE_MAX); }
+
+  static std::thread OnAnotherThread(std::function<void()> act) {
+    return std::thread([act = std::move(act)] {
+      const grpc_core::ExecCtx exec_ctx;
+      act();
+    });
+  }
+  // Another thread writes, and stops inside the stream before the stream takes anything.
+  std::thread WriteAndStop(Writing& write, Held& held) {
+    stream_.lock()->held_before = &held;
+    std::thread writer = OnAnotherThread([this, &write] { write.Begin(endpoint_); });
+    EXPECT_TRUE(held.HasBegun());
+    return writer;
+  }
+  static void GoOn(Held& held, std::thread& writer) {
+    EXPECT_FALSE(held.gave_up()) << "this thread has waited for the writer";
+    held.GoOn();
+    writer.join();
+  }
+
+  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.ring_bytes = kWindow, .window_bytes = kWindow}};
+  stream::TwoEnds::Pair streams_;
+  std::weak_ptr<ContendedStream> stream_;  // the endpoint's
+  const grpc_core::RefCountedPtr<grpc_core::ResourceQuota> quota_ =
+      grpc_core::MakeRefCounted<grpc_core::ResourceQuota>("test");
+  FakeTcp tcp_;
+  Waiter waiter_{progress::SpinPolicy{}};
+  grpc_endpoint* endpoint_ = nullptr;
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_ENDPOINT_FIXTURE_H_

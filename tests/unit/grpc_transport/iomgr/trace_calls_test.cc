@@ -1,0 +1,101 @@
+// A program is told where the time of its calls goes, at both ends.
+#include <skein/grpc.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <future>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/iomgr/two_ends.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using ::testing::Contains;
+
+using TraceCallsTest = TwoEnds;
+
+TEST_F(TraceCallsTest, EachEndTellsItsSideOfTheCall) {
+  ASSERT_TRUE(Call("/test.Echo/Warm").ok());
+  std::mutex mu;
+  std::condition_variable both;
+  std::map<bool, TracedCall> told;  // by whether it is the client's
+  const absl::Cleanup none_later = [] { TraceCalls(0, nullptr).IgnoreError(); };
+  ASSERT_TRUE(TraceCalls(1, [&](const TracedCall& call) {
+                const std::lock_guard<std::mutex> lock(mu);
+                told[call.client] = call;
+                both.notify_one();
+              }).ok());
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_TRUE(Call("/test.Echo/Call").ok());
+  {
+    // Each end is told when gRPC there has let go of the call.
+    std::unique_lock<std::mutex> lock(mu);
+    both.wait_for(lock, std::chrono::seconds(20), [&] { return told.size() == 2; });
+  }
+  const auto end = std::chrono::steady_clock::now();
+  ASSERT_TRUE(TraceCalls(0, nullptr).ok());
+
+  ASSERT_TRUE(told.contains(true) && !told[true].intervals.empty());
+  EXPECT_EQ(told[true].method, "/test.Echo/Call");
+  EXPECT_EQ(told[true].path, "shm");
+  EXPECT_GE(told[true].bytes, 100);
+  EXPECT_GE(told[true].begin, begin);
+  const TracedInterval& last = told[true].intervals.back();
+  EXPECT_LE(told[true].begin + last.begin + last.length, end);
+  EXPECT_EQ(told[true].intervals.front().name, "framework, client");
+  EXPECT_THAT(told[true].intervals, Contains(testing::Field(&TracedInterval::work, "wire")));
+  EXPECT_EQ(last.name, "return");
+  ASSERT_TRUE(told.contains(false));
+  EXPECT_EQ(told[false].method, "/test.Echo/Call");
+  EXPECT_THAT(told[false].intervals, Contains(testing::Field(&TracedInterval::name, "handler")));
+}
+
+// Its handlers would see what a traced client asks of a server with Skein.
+TEST_F(TraceCallsTest, AServerWithoutSkeinIsAskedNothing) {
+  class Handlers final : public grpc::CallbackGenericService {
+   public:
+    std::vector<std::string> seen;  // names of metadata
+
+   private:
+    class Refusal final : public grpc::ServerGenericBidiReactor {
+     public:
+      Refusal() { Finish({grpc::StatusCode::UNIMPLEMENTED, "seen"}); }
+      void OnDone() override { delete this; }
+    };
+    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+      for (const auto& [name, value] : context->client_metadata()) seen.emplace_back(name.data(), name.size());
+      return new Refusal;
+    }
+  } handlers;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
+  builder.AddChannelArgument("skein.mode", "off");
+  builder.RegisterCallbackGenericService(&handlers);
+  const auto stock = builder.BuildAndStart();
+  grpc::ChannelArguments arguments;
+  arguments.SetString("skein.mode", "prefer");
+  stub_ = std::make_unique<grpc::GenericStub>(
+      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials(), arguments));
+  const absl::Cleanup none_later = [] { TraceCalls(0, nullptr).IgnoreError(); };
+  std::promise<std::string> path;
+  ASSERT_TRUE(TraceCalls(1, [&](const TracedCall& call) { path.set_value(call.path); }).ok());
+  EXPECT_EQ(Call("/test.Echo/Call").error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(path.get_future().get(), "tcp") << "the call was traced";
+  EXPECT_THAT(handlers.seen, testing::Not(Contains(testing::StartsWith("skein-"))));
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (!skein::grpc_transport::Init().ok()) return 1;
+  return RUN_ALL_TESTS();
+}
