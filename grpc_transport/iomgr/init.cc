@@ -8,10 +8,9 @@
 #include "grpc_transport/iomgr/call_filters.h"
 #include "grpc_transport/iomgr/call_origin.h"
 #include "grpc_transport/iomgr/calls/call_stages.h"
-#include "grpc_transport/iomgr/client_handshaker.h"
 #include "grpc_transport/iomgr/first_bytes.h"
+#include "grpc_transport/iomgr/handshaker.h"
 #include "grpc_transport/iomgr/runtime.h"
-#include "grpc_transport/iomgr/server_handshaker.h"
 #include "grpc_transport/iomgr/settings.h"
 
 namespace skein {
@@ -52,7 +51,7 @@ class ClientFactory final : public Factory {
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
     WarnOnce();
-    manager->Add(MakeRefCounted<ClientHandshaker>(std::move(options), args, interested_parties));
+    manager->Add(NewClientHandshaker(std::move(options), args, interested_parties));
   }
 };
 
@@ -63,7 +62,7 @@ class ServerFactory final : public Factory {
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
     WarnOnce();
-    manager->Add(MakeRefCounted<ServerHandshaker>(std::move(options)));
+    manager->Add(NewServerHandshaker(std::move(options)));
   }
 };
 
