@@ -1,0 +1,1 @@
+#include <grpc/event_engine/event_engine.h>
