@@ -1,1 +1,0 @@
-#include <grpc/event_engine/event_engine.h>
