@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "core/trace/telling.h"
 #include "grpc_transport/event_engine/engine.h"
+#include "grpc_transport/event_engine/log.h"
 #include "grpc_transport/event_engine/runtime.h"
 
 #ifndef SKEIN_KNOWN_CORE_MAJOR
@@ -42,6 +43,7 @@ absl::Status EventEngineIsUsed() {
 absl::Status Register() {
   if (absl::Status status = LibraryMatches(); !status.ok()) return status;
   if (absl::Status status = EventEngineIsUsed(); !status.ok()) return status;
+  UseGrpcsLog();
   Runtime& runtime = Runtime::Get();
   static auto* const engine = new std::shared_ptr<EventEngine>(
       std::make_shared<Engine>([] { return grpc_event_engine::experimental::CreateEventEngine(); }));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/trace/telling.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/iomgr/call_filters.h"
 #include "grpc_transport/iomgr/call_origin.h"
 #include "grpc_transport/iomgr/calls/call_stages.h"
@@ -80,6 +81,10 @@ class FirstBytesFactory final : public grpc_core::HandshakerFactory {
   }
 };
 
+void WriteToGrpcsLog(Severity severity, const char* line) {
+  gpr_log(severity == Severity::kInfo ? GPR_INFO : GPR_ERROR, "%s", line);
+}
+
 // Nothing else would tell: all works, only not as fast.
 void SayIfLate(const Options& environment) {
   if (grpc_is_initialized() == 0 || environment.wait_mode == WaitMode::kBlock) return;
@@ -91,6 +96,7 @@ void SayIfLate(const Options& environment) {
 absl::Status Register() {
   if (absl::Status status = LibraryMatches(); !status.ok()) return status;
   if (absl::Status status = NotTooLate(); !status.ok()) return status;
+  SetLogWriter(&WriteToGrpcsLog);
   Runtime& runtime = Runtime::Get();
   SayIfLate(runtime.environment().options);
   CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {
