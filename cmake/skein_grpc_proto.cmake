@@ -1,7 +1,9 @@
 # skein_grpc_proto(NAME file.proto): a static library of the messages and services of one .proto, generated with the
 # distribution's protoc and grpc_cpp_plugin. Include its headers by their path from the repository's root.
-find_package(Protobuf REQUIRED)
-find_package(gRPC CONFIG REQUIRED)
+find_package(gRPC CONFIG REQUIRED) # before Protobuf, of which it wants the CMake package where there is one
+if(NOT TARGET protobuf::protoc)
+  find_package(Protobuf REQUIRED)
+endif()
 
 function(skein_grpc_proto name proto)
   cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE folder)

@@ -27,6 +27,9 @@ uint32_t Word(absl::string_view offer, size_t index) {
   return BigEndian(word);
 }
 
+// Its size, and its words.
+size_t SettingsOf(absl::string_view offer) { return 1 + (offer.size() + 3) / 4; }
+
 Parsed Is(Beginning beginning) { return {beginning, {}, 0}; }
 
 // Reads the settings one by one across frames.
@@ -70,8 +73,12 @@ class SettingsReader {
 
 }  // namespace
 
+int SettingsFramesOf(absl::string_view offer) {
+  return static_cast<int>((SettingsOf(offer) + kSettingsPerFrame - 1) / kSettingsPerFrame);
+}
+
 std::string HideInHttp2(absl::string_view offer) {
-  const size_t settings = 1 + (offer.size() + 3) / 4;
+  const size_t settings = SettingsOf(offer);
   std::string out(kHttp2Preface);
   for (size_t i = 0; i < settings; ++i) {
     if (i % kSettingsPerFrame == 0) {

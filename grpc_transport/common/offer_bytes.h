@@ -30,6 +30,8 @@ inline constexpr absl::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n
 inline constexpr size_t kMaxHttp2OfferBytes = 24 + (1 + 256 / 4) * 6 + (1 + 256 / 4 / 16) * 9;
 
 std::string HideInHttp2(absl::string_view offer);
+// In how many SETTINGS frames that is: a server without Skein acknowledges each.
+int SettingsFramesOf(absl::string_view offer);
 Parsed ParseHttp2(absl::string_view bytes, size_t max_payload);
 
 }  // namespace skein::grpc_transport

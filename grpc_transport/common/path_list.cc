@@ -1,8 +1,9 @@
 #include "grpc_transport/common/path_list.h"
 
-#include <grpc/support/log.h>
-
 #include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/common/log.h"
 
 namespace skein {
 namespace grpc_transport {
@@ -14,8 +15,8 @@ constexpr char kFramework[] = "grpc";
 
 ListedPath ListPath(const Path& path) {
   const bool client = path.role == Path::Role::kClient;
-  gpr_log(GPR_INFO, "skein: %s %s uses %s%s%s", client ? "client" : "server", path.peer.c_str(), path.path.c_str(),
-          path.why.empty() ? "" : ": ", path.why.c_str());
+  Log(Severity::kInfo, absl::StrCat("skein: ", client ? "client" : "server", " ", path.peer, " uses ", path.path,
+                                    path.why.empty() ? "" : ": ", path.why));
   return inspect::LivePaths::Get().Add(
       {kFramework, client, path.local, path.peer, path.path, path.why, path.secure, path.below_http2});
 }

@@ -17,10 +17,10 @@ namespace skein::grpc_transport {
 
 // What an endpoint is made of.
 struct EndpointParts {
+  std::shared_ptr<EventEngine> engine;  // runs callbacks and timers: gRPC's own, not one that wraps it
   std::shared_ptr<stream::Stream> stream;
   std::unique_ptr<EventEngine::Endpoint> tcp;
-  std::shared_ptr<TcpReader> reader;    // of `tcp`, with nothing left in it; a read may be out that nobody awaits
-  std::shared_ptr<EventEngine> engine;  // runs callbacks and timers: gRPC's own, not one that wraps it
+  std::shared_ptr<TcpReader> reader;  // of `tcp`, with nothing left in it; a read may be out that nobody awaits
   std::unique_ptr<LinkPoller::User> user;
   ListedPath path;
   MemoryAllocator allocator;  // counts what has arrived, and what is kept
@@ -28,7 +28,7 @@ struct EndpointParts {
   std::function<void()> on_lost;
 };
 
-// Under no lock that an endpoint's callbacks or `on_lost` take.
+// Calls nothing back before it returns.
 std::unique_ptr<EventEngine::Endpoint> NewSkeinEndpoint(EndpointParts parts);
 
 }  // namespace skein::grpc_transport

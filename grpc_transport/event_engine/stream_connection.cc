@@ -359,7 +359,9 @@ void StreamConnection::End() {
     // Nobody is there to close the other side.
     if (tcp_ended) stream->Abort(absl::UnavailableError("the connection has ended"));
   }
-  stream = nullptr;  // lets go of the observer, before the connection's end tells the peer
+  stream = nullptr;  // lets go of the observer
+  reader_->Detach();
+  tcp = nullptr;
 }
 
 }  // namespace skein::grpc_transport

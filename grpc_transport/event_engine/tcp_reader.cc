@@ -1,56 +1,59 @@
 #include "grpc_transport/event_engine/tcp_reader.h"
 
-#include <optional>
 #include <utility>
 
 namespace skein::grpc_transport {
 
-void TcpReader::Read(OnDone on_done) {
-  std::optional<absl::Status> kept;
-  {
-    MutexLock lock(&mu_);
-    if (std::exchange(completed_, false)) {
-      kept = std::exchange(status_, absl::OkStatus());
-    } else {
-      on_done_ = std::move(on_done);
-      if (std::exchange(out_, true)) return;
-    }
-  }
-  if (kept.has_value()) return on_done(*std::move(kept));
-  auto ended = [self = shared_from_this()](absl::Status status) { self->Ended(std::move(status)); };
-  if (tcp_->Read(std::move(ended), &incoming_, {})) Ended(absl::OkStatus());
+void TcpReader::Tell(absl::Status status) {
+  completed_ = false;
+  engine_->Run([on_done = std::move(on_done_), status = std::move(status)]() mutable { on_done(std::move(status)); });
+  on_done_ = nullptr;
 }
 
-void TcpReader::Ended(absl::Status status) {
-  OnDone on_done;
-  {
-    MutexLock lock(&mu_);
-    out_ = false;
-    on_done = std::exchange(on_done_, nullptr);
-    if (!on_done) {
-      completed_ = true;
-      status_ = std::move(status);
-      return;
-    }
-  }
-  on_done(std::move(status));
+void TcpReader::Read(OnDone on_done) {
+  MutexLock lock(&mu_);
+  on_done_ = std::move(on_done);
+  if (completed_ || !error_.ok()) return Tell(error_);
+  if (tcp_ == nullptr) return Tell(absl::CancelledError("the connection has been destroyed"));
+  if (std::exchange(out_, true)) return;
+  const bool at_once = tcp_->Read(
+      [self = shared_from_this()](absl::Status status) { self->Arrived(std::move(status)); }, &incoming_, {});
+  if (!at_once) return;
+  out_ = false;
+  Tell(absl::OkStatus());
+}
+
+void TcpReader::Arrived(absl::Status status) {
+  MutexLock lock(&mu_);
+  out_ = false;
+  error_.Update(status);
+  if (on_done_ != nullptr) return Tell(std::move(status));
+  completed_ = true;
 }
 
 bool TcpReader::Withdraw() {
-  OnDone forgotten;  // outlives the lock
   MutexLock lock(&mu_);
-  forgotten = std::exchange(on_done_, nullptr);
-  return static_cast<bool>(forgotten);
+  return std::exchange(on_done_, nullptr) != nullptr;
 }
 
 void TcpReader::MoveInto(SliceBuffer& out) {
   MutexLock lock(&mu_);
-  if (!out_) grpc_slice_buffer_move_into(incoming_.c_slice_buffer(), out.c_slice_buffer());
+  if (!out_) incoming_.MoveFirstNBytesIntoSliceBuffer(incoming_.Length(), out);
 }
 
 bool TcpReader::idle() {
   MutexLock lock(&mu_);
-  return !out_ && !completed_ && incoming_.Length() == 0;
+  return !out_ && !completed_ && error_.ok() && incoming_.Length() == 0;
+}
+
+bool TcpReader::HasEnded() {
+  MutexLock lock(&mu_);
+  return !error_.ok();
+}
+
+void TcpReader::Detach() {
+  MutexLock lock(&mu_);
+  tcp_ = nullptr;
 }
 
 }  // namespace skein::grpc_transport

@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "core/trace/telling.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/iomgr/call_filters.h"
 #include "grpc_transport/iomgr/call_origin.h"
 #include "grpc_transport/iomgr/calls/call_stages.h"
-#include "grpc_transport/iomgr/client_handshaker.h"
 #include "grpc_transport/iomgr/first_bytes.h"
+#include "grpc_transport/iomgr/handshaker.h"
 #include "grpc_transport/iomgr/runtime.h"
-#include "grpc_transport/iomgr/server_handshaker.h"
 #include "grpc_transport/iomgr/settings.h"
 
 namespace skein {
@@ -52,7 +52,7 @@ class ClientFactory final : public Factory {
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
     WarnOnce();
-    manager->Add(MakeRefCounted<ClientHandshaker>(std::move(options), args, interested_parties));
+    manager->Add(NewClientHandshaker(std::move(options), args, interested_parties));
   }
 };
 
@@ -63,7 +63,7 @@ class ServerFactory final : public Factory {
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
     WarnOnce();
-    manager->Add(MakeRefCounted<ServerHandshaker>(std::move(options)));
+    manager->Add(NewServerHandshaker(std::move(options)));
   }
 };
 
@@ -81,6 +81,10 @@ class FirstBytesFactory final : public grpc_core::HandshakerFactory {
   }
 };
 
+void WriteToGrpcsLog(Severity severity, const char* line) {
+  gpr_log(severity == Severity::kInfo ? GPR_INFO : GPR_ERROR, "%s", line);
+}
+
 // Nothing else would tell: all works, only not as fast.
 void SayIfLate(const Options& environment) {
   if (grpc_is_initialized() == 0 || environment.wait_mode == WaitMode::kBlock) return;
@@ -92,6 +96,7 @@ void SayIfLate(const Options& environment) {
 absl::Status Register() {
   if (absl::Status status = LibraryMatches(); !status.ok()) return status;
   if (absl::Status status = NotTooLate(); !status.ok()) return status;
+  SetLogWriter(&WriteToGrpcsLog);
   Runtime& runtime = Runtime::Get();
   SayIfLate(runtime.environment().options);
   CoreConfiguration::RegisterBuilder([](CoreConfiguration::Builder* builder) {

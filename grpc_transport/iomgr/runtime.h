@@ -3,9 +3,7 @@
 #ifndef SKEIN_GRPC_TRANSPORT_IOMGR_RUNTIME_H_
 #define SKEIN_GRPC_TRANSPORT_IOMGR_RUNTIME_H_
 
-#include "core/base/options.h"
-#include "core/stream/host_streams.h"
-#include "core/stream/peer_cache.h"
+#include "grpc_transport/common/process_state.h"
 #include "grpc_transport/iomgr/waiter.h"
 
 namespace skein::grpc_transport {
@@ -15,24 +13,15 @@ class Runtime {
  public:
   static Runtime& Get();
 
-  // Before the first Get(): the variables that count in the place of the process's own. Valid forever.
-  static void UseEnvironment(const char* const* environment);
-
-  // What SKEIN_* said when the process called Init().
-  const EnvironmentOptions& environment() const { return environment_; }
-  stream::PeerCache& plain_peers() { return plain_peers_; }
+  const EnvironmentOptions& environment() const { return state_.environment(); }
+  ProcessState& state() { return state_; }
   Waiter& waiter() { return waiter_; }
 
-  // What streams are made of. Valid forever.
-  const stream::Streams& StreamsFor(const Options& options) { return streams_.For(options); }
-
  private:
-  Runtime();
+  explicit Runtime(const EnvironmentOptions& environment);
 
-  const EnvironmentOptions environment_;
-  stream::PeerCache plain_peers_;
   Waiter waiter_;
-  stream::HostStreams streams_{&waiter_};
+  ProcessState state_;
 };
 
 }  // namespace skein::grpc_transport

@@ -4,12 +4,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
+#include "grpc_transport/common/channel_arguments.h"
 
 namespace skein::grpc_transport {
 namespace {
-
-constexpr absl::string_view kPrefix = "skein.";
 
 absl::StatusOr<std::string> ValueOf(const grpc_arg& arg) {
   switch (arg.type) {
@@ -23,16 +21,6 @@ absl::StatusOr<std::string> ValueOf(const grpc_arg& arg) {
   return absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, " is a pointer, not text or a number"));
 }
 
-// A mode that is none asks for Skein, too.
-absl::Status SetFromArgument(Options& options, const grpc_arg& arg) {
-  const absl::string_view name = absl::StripPrefix(arg.key, kPrefix);
-  const absl::StatusOr<std::string> value = ValueOf(arg);
-  absl::Status set = value.ok() ? SetOption(options, name, *value) : value.status();
-  if (set.ok()) return set;
-  if (name == "mode") options.mode = Mode::kPrefer;
-  return value.ok() ? absl::InvalidArgumentError(absl::StrCat("channel argument ", arg.key, ": ", set.message())) : set;
-}
-
 }  // namespace
 
 absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const grpc_core::ChannelArgs& args) {
@@ -41,7 +29,7 @@ absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const g
   const auto list = args.ToC();
   for (size_t i = 0; i < list->num_args; ++i) {
     const grpc_arg& arg = list->args[i];
-    if (absl::StartsWith(arg.key, kPrefix)) error.Update(SetFromArgument(options, arg));
+    if (absl::StartsWith(arg.key, kArgumentPrefix)) error.Update(SetFromArgument(options, arg.key, ValueOf(arg)));
   }
   return Checked(options, error);
 }

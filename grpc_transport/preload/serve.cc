@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <string>
 
-#include "grpc_transport/iomgr/runtime.h"
+#include "grpc_transport/common/process_state.h"
 
 // The dynamic linker knows functions by plain names.
 extern "C" SKEIN_EXPORT const char* skein_grpc_serve_1(const char* const* environment) {
-  skein::grpc_transport::Runtime::UseEnvironment(environment);
+  skein::grpc_transport::UseEnvironment(environment);
   const absl::Status status = skein::grpc_transport::Init();
   if (status.ok()) return nullptr;
   static const auto* const message = new std::string(status.message());

@@ -244,8 +244,7 @@ TEST_F(SkeinEndpointTest, NothingIsKeptWhenTheLinkIsLost) {
   ASSERT_TRUE(write.IsDone(kPatience));
   Destroy();
   streams_.server->Abort(absl::CancelledError("the server's end"));
-  Pump();
-  EXPECT_TRUE(tcp_.destroyed().WaitForNotificationWithTimeout(kPatience));
+  EXPECT_TRUE(LetsGoOfTcp());
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+#include "grpc_transport/common/negotiation.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/trace/counters.h"
+
+namespace skein::grpc_transport {
+
+void Negotiation::Start() {
+  MutexLock lock(&connection_.mu);
+  if (shut_down_) return Fail(Failure("shut down before the negotiation"));
+  if (!options_.ok()) return Fail(Failure(absl::StrCat("skein: ", options_.status().message())));
+  Begin();
+}
+
+bool Negotiation::ShutDown() { return !std::exchange(shut_down_, true) && !finished_; }
+
+void Negotiation::OnRead(const absl::Status& status) {
+  MutexLock lock(&connection_.mu);
+  reading_ = false;
+  if (finished_) return;
+  if (!status.ok()) return Lost(status);
+  connection_.TakeRead();
+  BytesCame();
+}
+
+void Negotiation::OnWritten(const absl::Status& status) {
+  MutexLock lock(&connection_.mu);
+  if (finished_) return;
+  status.ok() ? Written() : Lost(status);
+}
+
+void Negotiation::OnTimer() {
+  MutexLock lock(&connection_.mu);
+  if (finished_) return;
+  timed_out_ = true;
+  if (EndWaiting()) return TimedOut();
+  // Between two steps the next one sees it.
+  if (!reading_ || !connection_.WithdrawRead()) return;
+  reading_ = false;
+  TimedOut();
+}
+
+void Negotiation::OnReached(const absl::Status& status) {
+  MutexLock lock(&connection_.mu);
+  if (EndWaiting()) Reached(status);
+}
+
+void Negotiation::OnReconnected(const absl::Status& status) {
+  MutexLock lock(&connection_.mu);
+  if (!finished_) Reconnected(status);
+}
+
+void Negotiation::Read() {
+  if (timed_out_) return TimedOut();
+  reading_ = true;
+  connection_.Read();
+}
+
+void Negotiation::Wait() {
+  waiting_ = true;
+  if (timed_out_ && EndWaiting()) TimedOut();
+}
+
+ListedPath Negotiation::List(std::string path, std::string why, bool below_http2) {
+  return ListPath({role_, connection_.Local(), connection_.Peer(), std::move(path), std::move(why),
+                   connection_.Secure(), below_http2});
+}
+
+void Negotiation::FinishWithStream(stream::Outcome outcome) {
+  if (outcome.why.code != FallbackCode::kNone) trace::CountFallback(outcome.why.code);
+  Negotiated end;
+  end.below_http2 = (outcome.features & kCallsFeature) != 0;
+  end.stream = std::move(outcome.stream);
+  end.path =
+      List(end.stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why), end.below_http2);
+  // The client chooses the path, and a client that requires Skein has nothing to fall back to meanwhile.
+  if (role_ == Path::Role::kClient && options_->mode != Mode::kRequire) {
+    end.on_lost = [fabrics = streams().fabrics, route = connection_.RouteNow(),
+                   kind = stream::FabricKind(end.stream->path())] { fabrics->Failed(route, kind); };
+  }
+  Finish(std::move(end));
+}
+
+void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames) {
+  trace::CountFallback(why.code);
+  if (options_->mode == Mode::kRequire) {
+    return Fail(Failure(
+        absl::StrCat("skein.mode is require, and there is only tcp to ", connection_.Peer(), ": ", ToString(why))));
+  }
+  Negotiated end;
+  end.path = List("tcp", ToString(why));
+  end.settings_frames = settings_frames;
+  Finish(std::move(end));
+}
+
+void Negotiation::Fail(absl::Status why) {
+  Negotiated end;
+  end.failed = std::move(why);
+  Finish(std::move(end));
+}
+
+void Negotiation::Finish(Negotiated end) {
+  finished_ = true;
+  waiting_ = false;
+  connection_.Finish(std::move(end));
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,41 @@
+// What all connections of this process share, whichever gRPC it has.
+#ifndef SKEIN_GRPC_TRANSPORT_COMMON_PROCESS_STATE_H_
+#define SKEIN_GRPC_TRANSPORT_COMMON_PROCESS_STATE_H_
+
+#include "core/base/options.h"
+#include "core/progress/progress.h"
+#include "core/progress/spin_budget.h"
+#include "core/stream/host_streams.h"
+#include "core/stream/peer_cache.h"
+
+namespace skein::grpc_transport {
+
+// Before the first ReadEnvironment(): the variables that count in the place of the process's own. Valid forever.
+void UseEnvironment(const char* const* environment);
+// What SKEIN_* says.
+EnvironmentOptions ReadEnvironment();
+
+// Of the process: its threads wait for all of its channels.
+inline progress::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
+
+// Any thread.
+class ProcessState {
+ public:
+  // `waiter` outlives it.
+  ProcessState(EnvironmentOptions environment, progress::Waiter* waiter);
+
+  // What SKEIN_* said when the process called Init().
+  const EnvironmentOptions& environment() const { return environment_; }
+  stream::PeerCache& plain_peers() { return plain_peers_; }
+  // What streams are made of. Valid as long as this.
+  const stream::Streams& StreamsFor(const Options& options) { return streams_.For(options); }
+
+ private:
+  const EnvironmentOptions environment_;
+  stream::PeerCache plain_peers_;
+  stream::HostStreams streams_;
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_COMMON_PROCESS_STATE_H_

@@ -1,0 +1,135 @@
+#include "grpc_transport/event_engine/engine.h"
+
+#include <grpc/impl/channel_arg_names.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/log/absl_log.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpc_transport/common/client_negotiation.h"
+#include "grpc_transport/event_engine/addresses.h"
+#include "grpc_transport/event_engine/listener.h"
+#include "grpc_transport/event_engine/ready.h"
+#include "grpc_transport/event_engine/runtime.h"
+#include "grpc_transport/event_engine/settings.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+// gRPC names these two for itself alone.
+constexpr char kServerUri[] = "grpc.server_uri";
+constexpr char kProxyServer[] = "grpc.http_connect_server";
+// Of a handle of ours; gRPC's engine counts upwards from 1.
+constexpr intptr_t kOurs = -0x5ce1;
+
+bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
+
+bool IsSecure(const EndpointConfig& config) {
+  return config.GetString(GRPC_ARG_HTTP2_SCHEME).value_or("http") == "https";
+}
+
+// A connection that is asked about may end, and another one follows it.
+Fallback WhyNotAsked(const EndpointConfig& config) {
+  if (KeptConfig::CanKeep(config)) return {};
+  return {FallbackCode::kResources,
+          "the channel has a socket mutator, which gRPC alone can give to a second connection"};
+}
+
+void WarnOnce() {
+  [[maybe_unused]] static const bool warned = [] {
+    const std::string& warning = Runtime::Get().environment().warning;
+    if (!warning.empty()) ABSL_LOG(ERROR) << "skein: " << warning;
+    return true;
+  }();
+}
+
+}  // namespace
+
+const std::shared_ptr<EventEngine>& Engine::inner() {
+  absl::call_once(once_, [this] { inner_ = make_inner_(); });
+  return inner_;
+}
+
+void Engine::Run(Closure* closure) {
+  Ready::Callback run = [closure] { closure->Run(); };
+  if (!Ready::Keep(inner(), run)) inner()->Run(closure);
+}
+
+void Engine::Run(absl::AnyInvocable<void()> closure) {
+  if (!Ready::Keep(inner(), closure)) inner()->Run(std::move(closure));
+}
+
+absl::StatusOr<std::unique_ptr<EventEngine::Listener>> Engine::CreateListener(
+    Listener::AcceptCallback on_accept, absl::AnyInvocable<void(absl::Status)> on_shutdown,
+    const EndpointConfig& config, std::unique_ptr<MemoryAllocatorFactory> memory_allocator_factory) {
+  absl::StatusOr<Options> options = OptionsOf(Runtime::Get().environment(), config);
+  if (IsOff(options)) {
+    return inner()->CreateListener(std::move(on_accept), std::move(on_shutdown), config,
+                                   std::move(memory_allocator_factory));
+  }
+  WarnOnce();
+  return NewListener(inner(), std::move(options), std::move(on_accept), std::move(on_shutdown), config,
+                     std::move(memory_allocator_factory));
+}
+
+EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, const ResolvedAddress& address,
+                                              const EndpointConfig& config, MemoryAllocator memory_allocator,
+                                              Duration timeout) {
+  absl::StatusOr<Options> options = OptionsOf(Runtime::Get().environment(), config);
+  // No channel: one of gRPC's own errands over HTTP.
+  const bool errand = !config.GetString(kServerUri).has_value();
+  if (errand || IsOff(options)) {
+    return inner()->Connect(std::move(on_connect), address, config, std::move(memory_allocator), timeout);
+  }
+  WarnOnce();
+  SharedAllocator allocator(std::move(memory_allocator));
+  MutexLock lock(&mu_);
+  const intptr_t number = ++last_number_;
+  auto connection = std::make_shared<NegotiatedConnection>(
+      inner(), allocator,
+      [this, number, keep = shared_from_this(),
+       on_connect = std::move(on_connect)](absl::StatusOr<std::unique_ptr<Endpoint>> endpoint) mutable {
+        Forget(number);
+        on_connect(std::move(endpoint));
+      },
+      IsSecure(config), WhyNotAsked(config));
+  const bool behind_proxy = config.GetString(kProxyServer).has_value();
+  connection->Conduct(std::make_unique<ClientNegotiation>(std::move(options), AddressText(address), behind_proxy,
+                                                          *connection, Runtime::Get().state()));
+  connecting_.emplace(number, connection);
+  const absl::Time deadline = absl::Now() + absl::FromChrono(timeout);
+  connection->Connect([inner = inner(), address, allocator, kept = KeptConfig(config), first = &config,
+                       deadline](OnConnectCallback on_connected) mutable {
+    const EndpointConfig& its_config = first != nullptr ? *first : kept;
+    first = nullptr;  // gRPC's is there for this call alone
+    return inner->Connect(std::move(on_connected), address, its_config, allocator.Share(),
+                          absl::ToChronoNanoseconds(deadline - absl::Now()));
+  });
+  return {number, kOurs};
+}
+
+bool Engine::CancelConnect(ConnectionHandle handle) {
+  if (handle.keys[1] != kOurs) return inner()->CancelConnect(handle);
+  std::shared_ptr<NegotiatedConnection> connection;
+  {
+    MutexLock lock(&mu_);
+    const auto found = connecting_.find(handle.keys[0]);
+    if (found == connecting_.end()) return false;
+    connection = std::move(found->second);
+    connecting_.erase(found);
+  }
+  return connection->Cancel();
+}
+
+void Engine::Forget(intptr_t number) {
+  std::shared_ptr<NegotiatedConnection> connection;  // ends behind the lock
+  MutexLock lock(&mu_);
+  const auto found = connecting_.find(number);
+  if (found == connecting_.end()) return;
+  connection = std::move(found->second);
+  connecting_.erase(found);
+}
+
+}  // namespace skein::grpc_transport

@@ -1,0 +1,63 @@
+// The EventEngine that gRPC is given: gRPC's own, but that connections are negotiated about before gRPC hears of them.
+// Whatever is not about connections goes to the inner engine.
+#ifndef SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_
+#define SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/base/call_once.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/any_invocable.h"
+#include "core/base/mutex.h"
+#include "grpc_transport/event_engine/engine_types.h"
+#include "grpc_transport/event_engine/negotiated_connection.h"
+
+namespace skein::grpc_transport {
+
+// Any thread. Lock: mu_, under which the inner engine is asked to connect.
+class Engine final : public EventEngine {
+ public:
+  // `make_inner` is called at first use: a library that is preloaded starts no thread before main.
+  explicit Engine(absl::AnyInvocable<std::shared_ptr<EventEngine>()> make_inner) : make_inner_(std::move(make_inner)) {}
+
+  absl::StatusOr<std::unique_ptr<Listener>> CreateListener(
+      Listener::AcceptCallback on_accept, absl::AnyInvocable<void(absl::Status)> on_shutdown,
+      const EndpointConfig& config, std::unique_ptr<MemoryAllocatorFactory> memory_allocator_factory) override;
+  ConnectionHandle Connect(OnConnectCallback on_connect, const ResolvedAddress& address, const EndpointConfig& config,
+                           MemoryAllocator memory_allocator, Duration timeout) override;
+  bool CancelConnect(ConnectionHandle handle) override;
+
+  bool IsWorkerThread() override { return inner()->IsWorkerThread(); }
+  absl::StatusOr<std::unique_ptr<DNSResolver>> GetDNSResolver(const DNSResolver::ResolverOptions& options) override {
+    return inner()->GetDNSResolver(options);
+  }
+  void Run(Closure* closure) override;
+  void Run(absl::AnyInvocable<void()> closure) override;
+  TaskHandle RunAfter(Duration when, Closure* closure) override { return inner()->RunAfter(when, closure); }
+  TaskHandle RunAfter(Duration when, absl::AnyInvocable<void()> closure) override {
+    return inner()->RunAfter(when, std::move(closure));
+  }
+  bool Cancel(TaskHandle handle) override { return inner()->Cancel(handle); }
+  // None: gRPC would make its listeners from descriptors, around this engine.
+  void* QueryExtension(absl::string_view /*id*/) override { return nullptr; }
+
+ private:
+  const std::shared_ptr<EventEngine>& inner();
+  void Forget(intptr_t number);
+
+  absl::once_flag once_;
+  absl::AnyInvocable<std::shared_ptr<EventEngine>()> make_inner_;
+  std::shared_ptr<EventEngine> inner_;
+
+  Mutex mu_;
+  intptr_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
+  // That are being made or negotiated about: the first key of their handles. (The second says that it is one of these.)
+  absl::flat_hash_map<intptr_t, std::shared_ptr<NegotiatedConnection>> connecting_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_

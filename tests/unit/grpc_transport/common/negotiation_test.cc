@@ -1,0 +1,328 @@
+// The table of ends (grpc_transport/README.md, "Every way it ends"), a row or more each, without gRPC.
+#include "grpc_transport/common/negotiation.h"
+
+#include <memory>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "grpc_transport/common/client_negotiation.h"
+#include "grpc_transport/common/offer_bytes.h"
+#include "grpc_transport/common/server_negotiation.h"
+#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/common/fake_connection.h"
+#include "tests/unit/stream/two_ends.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr absl::string_view kHttp2Settings("\0\0\0\4\0\0\0\0\0", 9);
+constexpr absl::string_view kTlsAlert("\x15\3\3\0\2\2\x28", 7);
+
+Options Asking(Mode mode = Mode::kPrefer) {
+  Options options;
+  options.mode = mode;
+  return options;
+}
+
+class NegotiationTest : public testing::Test {
+ protected:
+  void StartClient(absl::StatusOr<Options> options = Asking(), bool behind_proxy = false) {
+    client_ = std::make_unique<ClientNegotiation>(std::move(options), "ipv4:127.0.0.1:1", behind_proxy,
+                                                  client_connection_, process_);
+    client_->Start();
+  }
+  // The offer is on its way, and the answer is read.
+  void Ask() {
+    StartClient();
+    client_->OnWritten(absl::OkStatus());
+    ASSERT_TRUE(client_connection_.reading);
+  }
+  void StartServer(absl::StatusOr<Options> options = Asking()) {
+    server_ = std::make_unique<ServerNegotiation>(std::move(options), server_connection_, process_);
+    server_->Start();
+  }
+  template <typename Negotiation>
+  static void Arrive(Negotiation& negotiation, FakeConnection& connection, absl::string_view bytes) {
+    ASSERT_TRUE(std::exchange(connection.reading, false));
+    connection.arrived = std::string(bytes);
+    negotiation.OnRead(absl::OkStatus());
+  }
+  void AnswerWith(absl::string_view bytes) { Arrive(*client_, client_connection_, bytes); }
+  void OfferWith(absl::string_view bytes) { Arrive(*server_, server_connection_, bytes); }
+
+  // Why TCP goes on, as it is listed last.
+  static std::string Why() {
+    const auto paths = inspect::LivePaths::Get().List();
+    return paths.empty() ? "nothing is listed" : paths.back().why;
+  }
+  static void ExpectTcp(const FakeConnection& connection, FallbackCode why, int settings_frames) {
+    ASSERT_TRUE(connection.end.has_value());
+    EXPECT_TRUE(connection.end->failed.ok()) << connection.end->failed;
+    EXPECT_EQ(connection.end->stream, nullptr);
+    EXPECT_EQ(connection.end->settings_frames, settings_frames);
+    EXPECT_THAT(Why(), StartsWith(FallbackCodeName(why)));
+  }
+  static void ExpectFailure(const FakeConnection& connection, absl::string_view words) {
+    ASSERT_TRUE(connection.end.has_value());
+    EXPECT_TRUE(absl::IsUnavailable(connection.end->failed)) << connection.end->failed;
+    EXPECT_THAT(std::string(connection.end->failed.message()), HasSubstr(std::string(words)));
+  }
+  int frames() const { return SettingsFramesOf(ParseHttp2(client_connection_.written, stream::kMaxOfferBytes).payload); }
+
+  stream::ManualWaiter waiter_;
+  ProcessState process_{{}, &waiter_};
+  FakeConnection client_connection_;
+  FakeConnection server_connection_;
+  std::unique_ptr<ClientNegotiation> client_;
+  std::unique_ptr<ServerNegotiation> server_;
+};
+
+class ClientNegotiationTest : public NegotiationTest {};
+class ServerNegotiationTest : public NegotiationTest {};
+
+TEST_F(NegotiationTest, BothEndsAgreeOnAStream) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  ASSERT_FALSE(server_connection_.end.has_value()) << "the answer is still being written";
+  server_->OnWritten(absl::OkStatus());
+  ASSERT_TRUE(server_connection_.end.has_value());
+  EXPECT_NE(server_connection_.end->stream, nullptr) << server_connection_.end->failed << Why();
+  EXPECT_TRUE(server_connection_.received.empty()) << "HTTP/2 begins on the stream";
+  AnswerWith(server_connection_.written);
+  ASSERT_TRUE(client_connection_.end.has_value());
+  EXPECT_NE(client_connection_.end->stream, nullptr);
+  EXPECT_TRUE(client_connection_.end->on_lost != nullptr);
+}
+
+TEST_F(NegotiationTest, SoTheyDoUnderTls) {
+  client_connection_.secure = server_connection_.secure = true;
+  Ask();
+  EXPECT_THAT(client_connection_.written, StartsWith("\xA5SKN"));
+  StartServer();
+  OfferWith(client_connection_.written);
+  server_->OnWritten(absl::OkStatus());
+  AnswerWith(server_connection_.written);
+  ASSERT_TRUE(client_connection_.end.has_value());
+  EXPECT_NE(client_connection_.end->stream, nullptr);
+}
+
+TEST_F(NegotiationTest, ANoGoesOnWithHttp2OnTheSameConnection) {
+  Ask();
+  Options off = Asking();
+  off.shm.enabled = false;
+  StartServer(off);
+  OfferWith(client_connection_.written);
+  server_->OnWritten(absl::OkStatus());
+  ASSERT_TRUE(server_connection_.end.has_value());
+  EXPECT_EQ(server_connection_.end->stream, nullptr);
+  EXPECT_EQ(server_connection_.received, client_connection_.written) << "the offer is HTTP/2's beginning";
+  const int offered_in = frames();
+  AnswerWith(server_connection_.written);
+  ASSERT_TRUE(client_connection_.end.has_value());
+  EXPECT_EQ(client_connection_.end->settings_frames, offered_in);
+  EXPECT_FALSE(client_connection_.reconnects);
+}
+
+TEST_F(ClientNegotiationTest, AnOrdinaryServerKeepsItsConnectionAndItsBytes) {
+  Ask();
+  const int offered_in = frames();
+  EXPECT_GT(offered_in, 0);
+  AnswerWith(kHttp2Settings);
+  ExpectTcp(client_connection_, FallbackCode::kPeerNotSkein, offered_in);
+  EXPECT_EQ(client_connection_.received, kHttp2Settings);
+}
+
+TEST_F(ClientNegotiationTest, AnOrdinaryTlsServerGetsANewConnectionAndIsRemembered) {
+  client_connection_.secure = true;
+  Ask();
+  AnswerWith(kTlsAlert);
+  ASSERT_TRUE(client_connection_.reconnects);
+  client_->OnReconnected(absl::OkStatus());
+  ExpectTcp(client_connection_, FallbackCode::kPeerNotSkein, 0);
+  client_connection_.end.reset();
+  StartClient();
+  ExpectTcp(client_connection_, FallbackCode::kNegativeCache, 0);
+  EXPECT_TRUE(client_connection_.written.empty());
+}
+
+TEST_F(ClientNegotiationTest, AServerThatTakesNoConnectionIsNotRemembered) {
+  client_connection_.secure = true;
+  Ask();
+  client_->OnRead(absl::UnavailableError("reset"));
+  client_->OnReconnected(absl::UnavailableError("refused"));
+  ExpectFailure(client_connection_, "refused");
+  client_connection_.end.reset();
+  StartClient();
+  EXPECT_FALSE(client_connection_.end.has_value()) << "it asks again";
+}
+
+TEST_F(ClientNegotiationTest, AServerThatAnswersNothingGetsANewConnection) {
+  Ask();
+  client_->OnTimer();
+  ASSERT_TRUE(client_connection_.reconnects);
+  client_->OnReconnected(absl::OkStatus());
+  ExpectTcp(client_connection_, FallbackCode::kTimeout, 0);
+}
+
+TEST_F(ClientNegotiationTest, ATimerBetweenTwoStepsIsSeenByTheNext) {
+  Ask();
+  client_connection_.reading = false;  // its callback is on its way
+  client_->OnTimer();
+  EXPECT_FALSE(client_connection_.reconnects);
+  client_connection_.arrived = "\xA5";  // not decided
+  client_->OnRead(absl::OkStatus());
+  EXPECT_TRUE(client_connection_.reconnects);
+}
+
+TEST_F(ClientNegotiationTest, ALostConnectionIsMadeAgainOnceAnOfferWasWritten) {
+  Ask();
+  client_->OnRead(absl::UnavailableError("reset"));
+  ASSERT_TRUE(client_connection_.reconnects);
+  client_->OnReconnected(absl::OkStatus());
+  ExpectTcp(client_connection_, FallbackCode::kPeerNotSkein, 0);
+}
+
+TEST_F(ClientNegotiationTest, AConnectionThatIsLostBeforeFails) {
+  StartClient();
+  client_->OnWritten(absl::UnavailableError("never made"));
+  ExpectFailure(client_connection_, "never made");
+}
+
+TEST_F(ClientNegotiationTest, AMalformedAnswerEndsTheConnection) {
+  Ask();
+  AnswerWith(absl::string_view("\xA5SKN\x07\0\0", 7));
+  ASSERT_TRUE(client_connection_.reconnects);
+  client_->OnReconnected(absl::OkStatus());
+  ExpectTcp(client_connection_, FallbackCode::kProtocol, 0);
+}
+
+TEST_F(ClientNegotiationTest, BytesBehindAYesFailTheConnection) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  AnswerWith(server_connection_.written + "more");
+  ExpectFailure(client_connection_, "more than its answer");
+}
+
+TEST_F(ClientNegotiationTest, NothingIsSentBehindAProxy) {
+  StartClient(Asking(), /*behind_proxy=*/true);
+  ExpectTcp(client_connection_, FallbackCode::kProxy, 0);
+  EXPECT_TRUE(client_connection_.written.empty());
+}
+
+TEST_F(ClientNegotiationTest, NothingIsSentWhereLinksCannotBeWatched) {
+  client_connection_.prevented = {FallbackCode::kPollingEngine, "poll"};
+  StartClient();
+  ExpectTcp(client_connection_, FallbackCode::kPollingEngine, 0);
+  EXPECT_TRUE(client_connection_.written.empty());
+}
+
+TEST_F(ClientNegotiationTest, AWrongOptionFailsTheConnectionAndSaysSo) {
+  StartClient(absl::InvalidArgumentError("skein.mode: perhaps"));
+  ExpectFailure(client_connection_, "skein.mode: perhaps");
+}
+
+TEST_F(ClientNegotiationTest, RequireFailsWithTheReasonAndMakesNoOtherConnection) {
+  StartClient(Asking(Mode::kRequire));
+  client_->OnWritten(absl::OkStatus());
+  AnswerWith(kHttp2Settings);
+  ExpectFailure(client_connection_, FallbackCodeName(FallbackCode::kPeerNotSkein));
+  EXPECT_FALSE(client_connection_.reconnects);
+}
+
+TEST_F(ClientNegotiationTest, AShutdownEndsAReconnection) {
+  Ask();
+  client_->OnTimer();
+  ASSERT_TRUE(client_connection_.reconnects);
+  {
+    MutexLock lock(&client_connection_.mu);
+    ASSERT_TRUE(client_->ShutDown());
+    client_->EndWaits();
+  }
+  ExpectFailure(client_connection_, "shut down");
+}
+
+TEST_F(ClientNegotiationTest, AShutdownBeforeItsBeginningFails) {
+  client_ = std::make_unique<ClientNegotiation>(Asking(), "", false, client_connection_, process_);
+  {
+    MutexLock lock(&client_connection_.mu);
+    client_->ShutDown();
+  }
+  client_->Start();
+  ExpectFailure(client_connection_, "shut down");
+}
+
+TEST_F(ClientNegotiationTest, WithoutAWayBackItFails) {
+  client_connection_.no_way_back = Failure("no address");
+  Ask();
+  client_->OnTimer();
+  ExpectFailure(client_connection_, "no address");
+}
+
+TEST_F(ServerNegotiationTest, AClientWithoutSkeinKeepsItsBytes) {
+  StartServer();
+  const std::string bytes = absl::StrCat(kHttp2Preface, kHttp2Settings);
+  OfferWith(bytes);
+  ExpectTcp(server_connection_, FallbackCode::kNoOffer, 0);
+  EXPECT_EQ(server_connection_.received, bytes);
+}
+
+TEST_F(ServerNegotiationTest, ItWaitsUntilItIsCertain) {
+  StartServer();
+  OfferWith("PRI * HT");
+  EXPECT_FALSE(server_connection_.end.has_value());
+  OfferWith("TX");
+  ExpectTcp(server_connection_, FallbackCode::kNoOffer, 0);
+}
+
+TEST_F(ServerNegotiationTest, ASilentClientIsLeftToHttp2) {
+  StartServer();
+  ASSERT_TRUE(server_connection_.timer_runs);
+  server_->OnTimer();
+  ExpectTcp(server_connection_, FallbackCode::kTimeout, 0);
+}
+
+TEST_F(ServerNegotiationTest, ABrokenOfferFails) {
+  StartServer();
+  OfferWith(absl::string_view("\xA5SKN\x07\0\0", 7));
+  ExpectFailure(server_connection_, "malformed");
+}
+
+TEST_F(ServerNegotiationTest, AClientThatDidNotWaitGoesOnWithHttp2) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written + std::string(kHttp2Settings));
+  ExpectTcp(server_connection_, FallbackCode::kTimeout, 0);
+}
+
+TEST_F(ServerNegotiationTest, AClientThatDoesNotWaitUnderTlsFails) {
+  client_connection_.secure = true;
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written + "more");
+  ExpectFailure(server_connection_, "did not wait");
+}
+
+TEST_F(ServerNegotiationTest, AConnectionThatEndsFails) {
+  StartServer();
+  server_->OnRead(absl::UnavailableError("ended"));
+  ExpectFailure(server_connection_, "ended");
+}
+
+TEST_F(ServerNegotiationTest, LateCallbacksFindNothingToDo) {
+  StartServer();
+  OfferWith("other");
+  ASSERT_TRUE(server_connection_.end.has_value());
+  server_connection_.end.reset();
+  server_->OnTimer();
+  server_->OnRead(absl::OkStatus());
+  server_->OnWritten(absl::OkStatus());
+  EXPECT_FALSE(server_connection_.end.has_value());
+}
+
+}  // namespace
+}  // namespace skein::grpc_transport
