@@ -6,6 +6,20 @@
 
 #include "grpc_transport/event_engine/waiting_callers.h"
 
+// For the stub that is preloaded: it stands before gRPC's functions itself, and knows the real ones.
+extern "C" {
+
+grpc_event skein_grpc_pluck_1(skein::grpc_transport::PluckFunction* real, grpc_completion_queue* queue, void* tag,
+                              gpr_timespec deadline, void* reserved) {
+  return skein::grpc_transport::PollAndPluck(real, queue, tag, deadline, reserved);
+}
+grpc_event skein_grpc_next_1(skein::grpc_transport::NextFunction* real, grpc_completion_queue* queue,
+                             gpr_timespec deadline, void* reserved) {
+  return skein::grpc_transport::PollAndNext(real, queue, deadline, reserved);
+}
+
+}  // extern "C"
+
 #ifdef SKEIN_WRAPS_COMPLETION_QUEUES
 
 extern "C" {
