@@ -27,7 +27,12 @@ class BellSource final : public progress::Source {
 
   void Send() {
     messages_.fetch_add(1);
-    if (fd_.valid()) eventfd_write(fd_.get(), 1);
+    Ring();
+  }
+  // There is nothing more to come.
+  void End() {
+    ended = true;
+    Ring();
   }
 
   bool Poll() override {
@@ -61,6 +66,10 @@ class BellSource final : public progress::Source {
   absl::Notification retired;
 
  private:
+  void Ring() {
+    if (fd_.valid()) eventfd_write(fd_.get(), 1);
+  }
+
   const std::function<void()> on_message_;
   const UniqueFd fd_;
   std::mutex polling_;

@@ -70,8 +70,7 @@ class WaitingCallersTest : public testing::Test {
   WaitingCallersTest() : user_(&Poller()) { grpc_init(); }
   ~WaitingCallersTest() override {
     for (const auto& source : sources_) {
-      source->ended = true;
-      source->Send();
+      source->End();
       while (user_.BusyOf(*source) != nullptr) absl::SleepFor(absl::Milliseconds(1));
     }
     grpc_shutdown();
@@ -82,6 +81,8 @@ class WaitingCallersTest : public testing::Test {
     auto source = std::make_shared<BellSource>([this, callback] { Ready::RunSoon(engine_, callback); });
     sources_.push_back(source);
     Poller().Watch(source);
+    // What the poller's threads do with a new link they have done: from now on it stays busy.
+    while (source->polls == 0 || !Poller().busy_set().anybody_sleeps()) absl::SleepFor(absl::Milliseconds(1));
     user_.Use(user_.BusyOf(*source));
     return source;
   }
