@@ -18,8 +18,7 @@ class Runtime {
   LinkPoller& poller() { return poller_; }
 
  private:
-  explicit Runtime(const EnvironmentOptions& environment)
-      : poller_(SpinPolicyOf(environment.options)), state_(environment, &poller_) {}
+  explicit Runtime(const EnvironmentOptions& environment);
 
   LinkPoller poller_;
   ProcessState state_;
