@@ -1,0 +1,265 @@
+#include "grpc_transport/event_engine/link_poller.h"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <array>
+#include <utility>
+
+#include "core/base/deadline.h"
+#include "core/base/detached.h"
+#include "core/base/forked.h"
+#include "core/progress/pace.h"
+#include "core/progress/spin.h"
+#include "core/progress/turn.h"
+
+namespace skein::grpc_transport {
+namespace {
+
+constexpr int kThreads = 2;
+constexpr int kEvents = 16;  // that one thread takes at once
+// Polls of a source before its turn is over: a peer that never stops sending must not hold the thread.
+constexpr int kTries = 4;
+// Who has given its processor up for that long sleeps: there is other work for it.
+constexpr std::chrono::microseconds kWanted{50};
+
+// Edge-triggered: who is woken polls until it can arm, or has somebody come again.
+bool AddTo(int epoll, int fd, const void* key) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  event.data.ptr = const_cast<void*>(key);
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
+}
+
+}  // namespace
+
+// One source, and its place in the busy set.
+class LinkPoller::Watched final : public Busy {
+ public:
+  Watched(LinkPoller* poller, std::shared_ptr<progress::Source> source)
+      : Busy(source), poller_(poller), shared_(std::move(source)) {}
+  void Again() override { poller_->Again(&source()); }
+  const std::shared_ptr<progress::Source>& shared_source() const { return shared_; }
+
+ private:
+  LinkPoller* const poller_;
+  const std::shared_ptr<progress::Source> shared_;
+};
+
+LinkPoller::LinkPoller(const progress::SpinPolicy& policy)
+    : busy_set_(policy.mode != WaitMode::kBlock),
+      budget_(policy),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  AddTo(epoll_.get(), wake_.get(), nullptr);
+}
+
+// Users and sources.
+
+void LinkPoller::WatchLocked(std::shared_ptr<progress::Source> source) {
+  const progress::Source* const key = source.get();
+  // A child made by fork() has a copy of each descriptor, so the kernel would not forget one that is only closed here.
+  // Where the kernel refuses to watch it, a caretaker does, which asks for less.
+  if (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)) return caretaker_.Add(std::move(source));
+  watched_[key] = std::make_shared<Watched>(this, std::move(source));
+  again_.push_back(key);
+}
+
+void LinkPoller::Watch(std::shared_ptr<progress::Source> source) {
+  if (InForkedChild()) return;
+  BeginUse();
+  {
+    MutexLock lock(&mu_);
+    if (users_ == 0) return caretaker_.Add(std::move(source));
+    WatchLocked(std::move(source));
+    if (threads_ == 0) StartThreadLocked();
+  }
+  eventfd_write(wake_.get(), 1);
+}
+
+void LinkPoller::Again(const progress::Source* source) {
+  {
+    MutexLock lock(&mu_);
+    again_.push_back(source);
+  }
+  eventfd_write(wake_.get(), 1);
+}
+
+std::shared_ptr<Busy> LinkPoller::BusyOf(const progress::Source& source) {
+  if (InForkedChild()) return nullptr;
+  MutexLock lock(&mu_);
+  const auto found = watched_.find(&source);
+  return found == watched_.end() ? nullptr : found->second;
+}
+
+void LinkPoller::UserComes() {
+  if (InForkedChild()) return;
+  BeginUse();
+  {
+    MutexLock lock(&mu_);
+    if (++users_ > 1) return;
+    std::vector<std::shared_ptr<progress::Source>> left = caretaker_.TakeAll();
+    if (left.empty()) return;
+    for (std::shared_ptr<progress::Source>& source : left) WatchLocked(std::move(source));
+    if (threads_ == 0) StartThreadLocked();
+  }
+  eventfd_write(wake_.get(), 1);
+}
+
+// Not here: the user may go inside a poll of the source, or under a lock of its owner's.
+void LinkPoller::UserGoes() {
+  if (InForkedChild()) return;
+  {
+    MutexLock lock(&mu_);
+    if (--users_ > 0 || watched_.empty()) return;
+  }
+  eventfd_write(wake_.get(), 1);
+}
+
+void LinkPoller::StopIdle() {
+  std::vector<std::shared_ptr<Watched>> stopped;  // outlive the lock
+  MutexLock lock(&mu_);
+  if (users_ > 0) return;
+  for (const auto& [key, watched] : watched_) stopped.push_back(watched);
+  for (const std::shared_ptr<Watched>& watched : stopped) {
+    Forget(watched);
+    // Nobody comes meanwhile: so no new stream meets a link that is being retired.
+    if (!watched->source().finished() && !watched->source().Retire()) caretaker_.Add(watched->shared_source());
+  }
+}
+
+void LinkPoller::Forget(const std::shared_ptr<Watched>& watched) {
+  const progress::Source& source = watched->source();
+  busy_set_.Remove(*watched);
+  if (source.fd() >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, source.fd(), nullptr);
+  watched_.erase(&source);
+}
+
+// Threads.
+
+bool LinkPoller::StartThreadLocked() {
+  looking_.fetch_add(1, std::memory_order_relaxed);
+  ++threads_;
+  if (StartDetached("skein-poller", [this] { Run(); })) return true;
+  --threads_;
+  looking_.fetch_sub(1, std::memory_order_relaxed);
+  return false;  // the next Watch tries again, or the next callback
+}
+
+void LinkPoller::Run() {
+  Ready ready(Ready::Thread::kPoller);
+  for (;;) {
+    progress::LetOthersRun();
+    if (BeginSleep(ready)) SleepAndAttend();
+    RunReady(ready);
+  }
+}
+
+bool LinkPoller::BeginSleep(const Ready& ready) {
+  if (busy_set_.SleepUnlessBusy()) return true;
+  BusySet::Spin polls(busy_set_);
+  if (SpinUntilReady(ready, polls)) {
+    polls.End();
+    return false;
+  }
+  polls.EndAsleep();
+  if (ready.empty()) return true;
+  busy_set_.EndSleep();  // arming has found something
+  return false;
+}
+
+bool LinkPoller::SpinUntilReady(const Ready& ready, BusySet::Spin& polls) {
+  const auto callers_poll = [this] { return callers_.load(std::memory_order_relaxed) > 0; };
+  if (callers_poll() || spins_.exchange(true, std::memory_order_relaxed)) return false;
+  const absl::Duration budget = progress::BeginSpin(budget_);
+  bool found = false;
+  if (budget > absl::ZeroDuration()) {
+    progress::Spin spin(budget, progress::kYieldAfter);
+    for (int turn = 0;; ++turn) {
+      polls.Poll(turn % progress::kThorough == 0);
+      found = !ready.empty();
+      if (found) break;
+      if (turn % progress::kSeldom != 0) continue;
+      if (callers_poll() || busy_set_.empty() || !spin.Pass()) break;
+      if (budget != absl::InfiniteDuration() && spin.given() >= kWanted) break;
+    }
+    budget_.Ended(found && spin.Paid());
+  }
+  spins_.store(false, std::memory_order_relaxed);
+  return found;
+}
+
+void LinkPoller::SleepAndAttend() {
+  std::array<epoll_event, kEvents> events;
+  const int came = epoll_wait(epoll_.get(), events.data(), kEvents, -1);
+  busy_set_.EndSleep();
+  for (int i = 0; i < came; ++i) {
+    const void* const key = events[i].data.ptr;
+    key == nullptr ? AttendWoken() : Attend(static_cast<const progress::Source*>(key));
+  }
+}
+
+void LinkPoller::AttendWoken() {
+  eventfd_t ignored = 0;
+  eventfd_read(wake_.get(), &ignored);
+  std::vector<const progress::Source*> again;
+  {
+    MutexLock lock(&mu_);
+    again.swap(again_);
+  }
+  for (const progress::Source* source : again) Attend(source);
+  StopIdle();
+}
+
+// Both threads may attend one source at once, and others may poll it: then it is armed more often than it need be.
+// Whoever polls it arms it, or leaves that to the spinners, of whom the last one does.
+void LinkPoller::Attend(const progress::Source* key) {
+  std::shared_ptr<Watched> watched;
+  {
+    MutexLock lock(&mu_);
+    const auto found = watched_.find(key);
+    if (found == watched_.end()) return;
+    watched = found->second;
+  }
+  progress::Source& source = watched->source();
+  source.Woke();
+  int tries = 0;
+  while (tries < kTries) {
+    const bool came = source.Poll();
+    if (came && busy_set_.Add(watched)) break;
+    if (source.Arm()) break;
+    ++tries;
+  }
+  if (source.finished()) {
+    MutexLock lock(&mu_);
+    if (watched_.contains(key)) Forget(watched);
+  } else if (tries == kTries) {
+    watched->Again();  // by turns with what has become ready
+  }
+}
+
+bool LinkPoller::LeaveToOther() {
+  if (looking_.fetch_sub(1, std::memory_order_acq_rel) > 1) return true;
+  {
+    MutexLock lock(&mu_);
+    if (threads_ < kThreads && StartThreadLocked()) return true;
+  }
+  looking_.fetch_add(1, std::memory_order_relaxed);
+  return false;
+}
+
+void LinkPoller::RunReady(Ready& ready) {
+  if (ready.empty()) return;
+  if (LeaveToOther()) {
+    ready.RunHere();
+    looking_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    ready.RunElsewhere();
+  }
+  TellNews();
+  if (on_news_) on_news_();
+}
+
+void LinkPoller::TellNews() { news_.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace skein::grpc_transport
