@@ -1,0 +1,24 @@
+// absl::MutexLock as every Abseil takes it: older ones have no reference, and newer ones want no pointer.
+#ifndef SKEIN_TESTS_SUPPORT_HELD_H_
+#define SKEIN_TESTS_SUPPORT_HELD_H_
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+
+namespace skein {
+
+// Holds the lock as long as it lives; the lock outlives it.
+class ABSL_SCOPED_LOCKABLE Held {
+ public:
+  explicit Held(absl::Mutex& mu) ABSL_EXCLUSIVE_LOCK_FUNCTION(mu) : mu_(mu) { mu_.Lock(); }
+  ~Held() ABSL_UNLOCK_FUNCTION() { mu_.Unlock(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+ private:
+  absl::Mutex& mu_;
+};
+
+}  // namespace skein
+
+#endif  // SKEIN_TESTS_SUPPORT_HELD_H_
