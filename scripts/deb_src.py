@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""deb_src.py [--release RELEASE]: apt entries (deb822) for the distribution's own archives, made from the machine's own.
+"""deb_src.py [--release RELEASE...]: apt entries (deb822) for the distribution's own archives, made from the machine's own.
 
-deb-src entries of the machine's release; or the deb entry of another release of the same distribution, on the same mirror.
+deb-src entries of the machine's release; or the deb entries of other releases of the same distribution, on the same mirror.
 """
 
 import argparse
@@ -66,11 +66,11 @@ def source_entries(entries, names):
         yield stanza_of(entry, "deb-src", suites)
 
 
-def release_entries(entries, names, release):
-    """deb stanzas for the suite called release, from where the release called one of names comes from."""
+def release_entries(entries, names, releases):
+    """deb stanzas for the suites called releases, from where the release called one of names comes from."""
     for entry, suites in entries_of(entries, names):
         if set(suites) & set(names):  # a mirror of security updates alone has no other release's packages
-            yield stanza_of(entry, "deb", [release])
+            yield stanza_of(entry, "deb", releases)
 
 
 def machine_entries(root):
@@ -96,7 +96,7 @@ def names_of(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path("/"), help="of the machine")
-    parser.add_argument("--release", help="another release, of which packages are wanted")
+    parser.add_argument("--release", nargs="+", help="other releases, of which packages are wanted")
     options = parser.parse_args()
     names = names_of(options.root)
     entries = machine_entries(options.root)

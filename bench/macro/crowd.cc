@@ -4,6 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "bench/macro/schedule.h"
+#include "tests/support/held.h"
 
 namespace skein::bench {
 
@@ -26,7 +27,7 @@ absl::StatusOr<Outcome> Crowd::Run() {
   const absl::Time start = absl::Now();
   end_ = start + load_.duration;
   load_.rate > 0 ? KeepPace(start) : StartAll();
-  absl::MutexLock lock(&mutex_);
+  Held lock(mutex_);
   mutex_.Await(absl::Condition(this, &Crowd::AllHaveEnded));
   const absl::Duration elapsed = absl::Now() - start;
   std::vector<Record> records;
@@ -49,7 +50,7 @@ void Crowd::KeepPace(absl::Time start) {
 }
 
 Caller& Crowd::Free() {
-  absl::MutexLock lock(&mutex_);
+  Held lock(mutex_);
   if (free_.empty()) return *callers_.emplace_back(make_(callers_.size()));
   Caller& caller = *free_.back();
   free_.pop_back();
@@ -60,7 +61,7 @@ void Crowd::Answered(Caller& caller) {
   const absl::Time now = absl::Now();
   const bool right = caller.TakeAnswer(now);
   if (right && load_.rate == 0 && now < end_) return caller.Start(caller.number() + load_.callers, now);
-  absl::MutexLock lock(&mutex_);
+  Held lock(mutex_);
   right ? free_.push_back(&caller) : void(++failed_);
 }
 

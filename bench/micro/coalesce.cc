@@ -14,6 +14,7 @@
 
 #include "absl/synchronization/mutex.h"
 #include "core/coalesce/combining_queue.h"
+#include "tests/support/held.h"
 
 namespace skein {
 namespace {
@@ -78,7 +79,7 @@ class UnderSpinlock {
 class UnderMutex {
  public:
   void Send(Port& port, Item& item) {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     port.Put(item);
     port.RingDoorbell();
   }

@@ -3,18 +3,19 @@
 // linked in statically, by the linker: -Wl,--wrap=grpc_completion_queue_pluck,--wrap=grpc_completion_queue_next, with
 // SKEIN_WRAPS_COMPLETION_QUEUES.
 #include <dlfcn.h>
+#include <skein/export.h>
 
 #include "grpc_transport/event_engine/waiting_callers.h"
 
 // For the stub that is preloaded: it stands before gRPC's functions itself, and knows the real ones.
 extern "C" {
 
-grpc_event skein_grpc_pluck_1(skein::grpc_transport::PluckFunction* real, grpc_completion_queue* queue, void* tag,
-                              gpr_timespec deadline, void* reserved) {
+SKEIN_EXPORT grpc_event skein_grpc_pluck_1(skein::grpc_transport::PluckFunction* real, grpc_completion_queue* queue,
+                                           void* tag, gpr_timespec deadline, void* reserved) {
   return skein::grpc_transport::PollAndPluck(real, queue, tag, deadline, reserved);
 }
-grpc_event skein_grpc_next_1(skein::grpc_transport::NextFunction* real, grpc_completion_queue* queue,
-                             gpr_timespec deadline, void* reserved) {
+SKEIN_EXPORT grpc_event skein_grpc_next_1(skein::grpc_transport::NextFunction* real, grpc_completion_queue* queue,
+                                          gpr_timespec deadline, void* reserved) {
   return skein::grpc_transport::PollAndNext(real, queue, deadline, reserved);
 }
 
@@ -51,11 +52,13 @@ Function* Real(const char* name) {
 
 extern "C" {
 
-grpc_event grpc_completion_queue_pluck(grpc_completion_queue* queue, void* tag, gpr_timespec deadline, void* reserved) {
+SKEIN_EXPORT grpc_event grpc_completion_queue_pluck(grpc_completion_queue* queue, void* tag, gpr_timespec deadline,
+                                                    void* reserved) {
   static auto* const real = Real<skein::grpc_transport::PluckFunction>("grpc_completion_queue_pluck");
   return skein::grpc_transport::PollAndPluck(real, queue, tag, deadline, reserved);
 }
-grpc_event grpc_completion_queue_next(grpc_completion_queue* queue, gpr_timespec deadline, void* reserved) {
+SKEIN_EXPORT grpc_event grpc_completion_queue_next(grpc_completion_queue* queue, gpr_timespec deadline,
+                                                   void* reserved) {
   static auto* const real = Real<skein::grpc_transport::NextFunction>("grpc_completion_queue_next");
   return skein::grpc_transport::PollAndNext(real, queue, deadline, reserved);
 }

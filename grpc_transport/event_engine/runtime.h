@@ -5,7 +5,6 @@
 
 #include "grpc_transport/common/process_state.h"
 #include "grpc_transport/event_engine/link_poller.h"
-#include "grpc_transport/event_engine/waiting_callers.h"
 
 namespace skein::grpc_transport {
 
@@ -19,10 +18,7 @@ class Runtime {
   LinkPoller& poller() { return poller_; }
 
  private:
-  explicit Runtime(const EnvironmentOptions& environment)
-      : poller_(SpinPolicyOf(environment.options)), state_(environment, &poller_) {
-    LetCallersPoll(&poller_, SpinPolicyOf(environment.options));
-  }
+  explicit Runtime(const EnvironmentOptions& environment);
 
   LinkPoller poller_;
   ProcessState state_;

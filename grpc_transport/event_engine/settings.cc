@@ -45,7 +45,10 @@ absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const E
   return Checked(options, error);
 }
 
-KeptConfig::KeptConfig(const EndpointConfig& config) {
+KeptConfig::KeptConfig(const EndpointConfig& config)
+    : quota_(static_cast<grpc_resource_quota*>(config.GetVoidPointer(GRPC_ARG_RESOURCE_QUOTA)),
+             grpc_resource_quota_unref) {
+  if (quota_ != nullptr) grpc_resource_quota_ref(quota_.get());
   for (const char* const key : kTcpOptions) {
     if (const auto number = config.GetInt(key); number.has_value()) ints_[key] = *number;
   }
@@ -58,6 +61,11 @@ bool KeptConfig::CanKeep(const EndpointConfig& config) {
 std::optional<int> KeptConfig::GetInt(absl::string_view key) const {
   const auto found = ints_.find(key);
   return found == ints_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// gRPC 1.83 ends the process for want of a quota.
+void* KeptConfig::GetVoidPointer(absl::string_view key) const {
+  return key == GRPC_ARG_RESOURCE_QUOTA ? quota_.get() : nullptr;
 }
 
 }  // namespace skein::grpc_transport

@@ -2,8 +2,12 @@
 #ifndef SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_SETTINGS_H_
 #define SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_SETTINGS_H_
 
+#include <grpc/grpc.h>
+
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -25,10 +29,12 @@ class KeptConfig final : public EndpointConfig {
 
   std::optional<int> GetInt(absl::string_view key) const override;
   std::optional<absl::string_view> GetString(absl::string_view /*key*/) const override { return std::nullopt; }
-  void* GetVoidPointer(absl::string_view /*key*/) const override { return nullptr; }
+  void* GetVoidPointer(absl::string_view key) const override;
 
  private:
   std::map<std::string, int, std::less<>> ints_;
+  // A share of gRPC's; null if there is none.
+  std::unique_ptr<grpc_resource_quota, void (*)(grpc_resource_quota*)> quota_;
 };
 
 }  // namespace skein::grpc_transport

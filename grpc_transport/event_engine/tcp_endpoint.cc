@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "grpc_transport/common/offer_bytes.h"
-#include "grpc_transport/event_engine/settings_acks.h"
+#include "grpc_transport/common/settings_acks.h"
 
 namespace skein::grpc_transport {
 namespace {

@@ -82,7 +82,7 @@ class FirstBytesFactory final : public grpc_core::HandshakerFactory {
 };
 
 void WriteToGrpcsLog(Severity severity, const char* line) {
-  gpr_log(severity == Severity::kInfo ? GPR_INFO : GPR_ERROR, "%s", line);
+  gpr_log(__FILE__, __LINE__, severity == Severity::kInfo ? GPR_LOG_SEVERITY_INFO : GPR_LOG_SEVERITY_ERROR, "%s", line);
 }
 
 // Nothing else would tell: all works, only not as fast.

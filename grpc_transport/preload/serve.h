@@ -5,8 +5,14 @@
 
 namespace skein::preload {
 
+// For the gRPC that the stub was built with; for libgrpc.so.N of another one the library is called
+// libskein_grpc-N.so.1.
 inline constexpr char kLibrary[] = "libskein_grpc.so.1";
 inline constexpr char kServe[] = "skein_grpc_serve_1";
+// What grpc_completion_queue_pluck and _next promise, with the real function as the first argument; some libraries have
+// none.
+inline constexpr char kPollAndPluck[] = "skein_grpc_pluck_1";
+inline constexpr char kPollAndNext[] = "skein_grpc_next_1";
 
 // Init(), with the SKEIN_* variables of `environment` ("NAME=value" strings, null at the end; valid forever) in the
 // place of the process's. Null: done. Else why this gRPC cannot be served; valid forever. Any thread.

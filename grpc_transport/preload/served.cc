@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "grpc_transport/preload/asked.h"
+#include "grpc_transport/preload/polled_waits.h"
 #include "grpc_transport/preload/serve.h"
 
 namespace skein::preload {
@@ -17,19 +18,45 @@ namespace {
 
 __thread void* once_init __attribute__((tls_model("initial-exec"))) = nullptr;
 
-// What has become of the one gRPC that Skein finds: null while nobody knows, "" when it is served, else why not.
-std::atomic<const char*> outcome{nullptr};
+// What has become of the one gRPC that Skein finds.
+struct Outcome {
+  char name[32];    // its SONAME
+  const char* why;  // it is not served; null: it is
+};
+std::atomic<const Outcome*> outcome{nullptr};  // null while nobody knows
 
-// Beside the stub, unless the program has brought one along.
-void* OpenSkein(const char** why) {
+// The N of "libgrpc.so.N", null if it is no such name. libgrpc_unsecure.so.N is none.
+const char* NumberOf(const char* soname) {
+  constexpr char kBegin[] = "libgrpc.so.";
+  if (strncmp(soname, kBegin, strlen(kBegin)) != 0) return nullptr;
+  const char* const number = soname + strlen(kBegin);
+  return *number != '\0' && strspn(number, "0123456789") == strlen(number) ? number : nullptr;
+}
+
+// The file name of the library that serves this gRPC; false if there can be none.
+bool LibraryFor(const char* soname, char (&library)[64]) {
+  const char* const number = NumberOf(soname);
+  if (number == nullptr) return false;
+  const int length = strcmp(soname, kServedName) == 0
+                         ? snprintf(library, sizeof(library), "%s", kLibrary)
+                         : snprintf(library, sizeof(library), "libskein_grpc-%s.so.1", number);
+  return length > 0 && length < static_cast<int>(sizeof(library));
+}
+
+// Where a file of this name is, or would be, beside the stub; false if that is not known.
+bool Beside(const char* name, char (&path)[PATH_MAX]) {
+  const char* const own = OwnPath();
+  const char* const slash = own == nullptr ? nullptr : strrchr(own, '/');
+  if (slash == nullptr) return false;
+  const int length = snprintf(path, sizeof(path), "%.*s%s", static_cast<int>(slash + 1 - own), own, name);
+  return length > 0 && length < static_cast<int>(sizeof(path));
+}
+
+// Beside the stub, unless the program has brought one along, which is for the same gRPC as the program.
+void* OpenSkein(const char* library, const char** why) {
   if (void* const loaded = HandleOf(kLibrary); loaded != nullptr) return loaded;
-  const char* const path = OwnPath();
-  const char* const slash = path == nullptr ? nullptr : strrchr(path, '/');
   char beside[PATH_MAX];
-  const int length =
-      slash == nullptr ? -1
-                       : snprintf(beside, sizeof(beside), "%.*s%s", static_cast<int>(slash + 1 - path), path, kLibrary);
-  if (length < 0 || length >= static_cast<int>(sizeof(beside))) {
+  if (!Beside(library, beside)) {
     *why = "the folder of the preload library is not known";
     return nullptr;
   }
@@ -37,39 +64,53 @@ void* OpenSkein(const char** why) {
   if (opened == nullptr) {
     const char* const error = dlerror();
     const char* const kept = error == nullptr ? nullptr : strdup(error);
-    *why = kept == nullptr ? "libskein_grpc.so.1 cannot be opened" : kept;
+    *why = kept == nullptr ? "Skein's library cannot be opened" : kept;
   }
   return opened;
 }
 
-// Skein is linked to a SONAME: whatever object has that first is the one that it plugs into.
-bool IsTheOneSkeinFinds(const LoadedObject& grpc) {
-  void* const handle = HandleOf(kServedName);
-  if (handle == nullptr) return false;
-  const void* const function = dlsym(handle, "grpc_version_string");
-  dlclose(handle);
-  return grpc.Has(reinterpret_cast<uintptr_t>(function));
+// Whether the gRPC that the handle's object, or else one that it needs, has is this one.
+bool Finds(void* handle, const LoadedObject& grpc) {
+  return grpc.Has(reinterpret_cast<uintptr_t>(dlsym(handle, "grpc_version_string")));
 }
 
-const char* OpenAndServe(const Asked& asked, const void* inside) {
+// Skein is linked to a SONAME: whatever object has that first is the one that it plugs into.
+bool IsTheOneSkeinFinds(const LoadedObject& grpc) {
+  void* const handle = HandleOf(grpc.name);
+  if (handle == nullptr) return false;
+  const bool finds = Finds(handle, grpc);
+  dlclose(handle);
+  return finds;
+}
+
+// Null when it is served.
+const char* OpenAndServe(const Asked& asked, const LoadedObject& grpc, const void* inside) {
+  char library[64];
+  if (!LibraryFor(grpc.name, library)) return kWhyOthersAreNot;
   const char* why = nullptr;
-  void* const skein = OpenSkein(&why);
+  void* const skein = OpenSkein(library, &why);
   if (skein == nullptr) return why;
   const auto serve = reinterpret_cast<ServeFunction>(dlsym(skein, kServe));
-  if (serve == nullptr) return "libskein_grpc.so.1 is of another version than the preload library";
+  if (serve == nullptr) return "Skein's library is of another version than the preload library";
+  if (!Finds(skein, grpc)) return "Skein's library is for another gRPC than this";
   once_init = RealFunction("gpr_once_init", inside);
   if (once_init == nullptr) return "this gRPC has no gpr_once_init";
   why = serve(asked.variables);
   once_init = nullptr;
-  return why == nullptr ? "" : why;
+  if (void* const handle = HandleOf(grpc.name); why == nullptr && handle != nullptr) PollInWaits(skein, handle);
+  return why;
 }
 
 // No lock of ours: a thread may come here holding the dynamic linker's (a plug-in's constructor), while another one
-// waits for that in OpenSkein. All do the same, and Init() does its part once. The first outcome counts.
-const char* Outcome(const Asked& asked, const void* inside) {
-  const char* known = outcome.load(std::memory_order_acquire);
+// waits for that in OpenSkein. All do the same, and Init() does its part once. The first outcome counts. Null: there is
+// no memory for it.
+const Outcome* OutcomeOf(const Asked& asked, const LoadedObject& grpc, const void* inside) {
+  const Outcome* known = outcome.load(std::memory_order_acquire);
   if (known != nullptr) return known;
-  const char* const mine = OpenAndServe(asked, inside);
+  auto* const mine = static_cast<Outcome*>(malloc(sizeof(Outcome)));
+  if (mine == nullptr) return nullptr;
+  snprintf(mine->name, sizeof(mine->name), "%s", grpc.name);
+  mine->why = OpenAndServe(asked, grpc, inside);
   return outcome.compare_exchange_strong(known, mine, std::memory_order_acq_rel) ? mine : known;
 }
 
@@ -80,10 +121,18 @@ void* OnceInitWhileServing() { return once_init; }
 const char* Serve(const LoadedObject& grpc, const void* inside) {
   const Asked* const asked = WhatIsAsked();
   if (asked == nullptr) return nullptr;
-  if (strcmp(grpc.name, kServedName) != 0) return kWhyOthersAreNot;
+  if (!IsForSkein(grpc)) return kWhyOthersAreNot;
   if (!IsTheOneSkeinFinds(grpc)) return "there are several libraries of this name in the process";
-  const char* const why = Outcome(*asked, inside);
-  return why[0] == '\0' ? nullptr : why;
+  const Outcome* const known = OutcomeOf(*asked, grpc, inside);
+  if (known == nullptr) return "there is no memory";
+  return strcmp(known->name, grpc.name) == 0 ? known->why : "Skein is busy with another libgrpc.so of this process";
+}
+
+bool IsForSkein(const LoadedObject& grpc) {
+  if (strcmp(grpc.name, kServedName) == 0) return true;
+  char library[64];
+  char beside[PATH_MAX];
+  return LibraryFor(grpc.name, library) && Beside(library, beside) && access(beside, R_OK) == 0;
 }
 
 void Complain(const LoadedObject& grpc, const char* why, const char* mode) {

@@ -6,11 +6,16 @@
 
 namespace skein::preload {
 
-// The SONAME that Skein is linked to: "libgrpc.so.29".
+// The SONAME of the gRPC that this build of Skein is for: "libgrpc.so.29".
 inline constexpr char kServedName[] = SKEIN_SERVED_NAME;
 
-// Of another gRPC than that.
-inline constexpr char kWhyOthersAreNot[] = "Skein serves " SKEIN_SERVED_NAME " of gRPC " SKEIN_SERVED_GRPC " only";
+// Of a gRPC that no library of Skein's beside the stub is for.
+inline constexpr char kWhyOthersAreNot[] = "Skein serves " SKEIN_SERVED_NAME " of gRPC " SKEIN_SERVED_GRPC
+                                           " only; for another libgrpc.so.N it takes a libskein_grpc-N.so.1 beside "
+                                           "the preload library";
+
+// Whether it is a libgrpc.so.N, and a library of Skein's is there for it. Any thread.
+bool IsForSkein(const LoadedObject& grpc);
 
 // Opens Skein for this gRPC, unless that has been done, or nobody asks for it. Null: it is served, or nobody asks. Else
 // why not; valid forever. When it returns, no other thread is still at it: what the caller does next with gRPC comes

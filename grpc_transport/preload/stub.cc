@@ -13,6 +13,7 @@
 
 #include "grpc_transport/preload/asked.h"
 #include "grpc_transport/preload/loaded_object.h"
+#include "grpc_transport/preload/polled_waits.h"
 #include "grpc_transport/preload/served.h"
 
 // How a function of gRPC's is given another body. Some are of versions that this header does not know any more.
@@ -71,7 +72,7 @@ OnceInit* MeetCaller(const void* address) {
   if (real == nullptr) return nullptr;
   const LoadedObject caller = ObjectOf(address);
   if (caller.end == 0) return real;
-  if (strcmp(caller.name, kServedName) == 0) {
+  if (WhatIsAsked() != nullptr && IsForSkein(caller)) {
     if (const char* const why = Serve(caller, address); why != nullptr) Complain(caller, why, WhatIsAsked()->mode);
   }
   // The library with the real function calls it, too, in the midst of grpc_init. The stub must not ask the dynamic
@@ -114,6 +115,7 @@ grpc_channel* RefusedChannel(const char* target, const void* caller) {
 }
 
 [[gnu::constructor]] void Begin() {
+  FindWaits();
   const Asked* const asked = WhatIsAsked();
   if (asked == nullptr) return;
   OwnPath();
@@ -125,7 +127,7 @@ grpc_channel* RefusedChannel(const char* target, const void* caller) {
   const void* const init = dlsym(RTLD_NEXT, "grpc_init");
   if (init == nullptr) return;
   const LoadedObject grpc = ObjectOf(init);
-  if (grpc.end == 0 || strcmp(grpc.name, kServedName) != 0) return;  // its first channel or port says the rest
+  if (grpc.end == 0 || !IsForSkein(grpc)) return;  // its first channel or port says the rest
   if (const char* const why = Serve(grpc, init); why != nullptr) Complain(grpc, why, asked->mode);
 }
 

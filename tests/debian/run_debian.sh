@@ -5,45 +5,18 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
 # shellcheck source=scripts/setup.sh
 source "$ROOT/scripts/setup.sh"
+# shellcheck source=tests/debian/chroot.sh
+source "$ROOT/tests/debian/chroot.sh"
 
 name=$1 release=$2
 folder=$BUILD/$name
-chroot=$folder/root
-
-# The release with all of scripts/packages.txt; kept until that list changes. For newer packages remove build/NAME.
-make_root() {
-  cmp -s "$ROOT/scripts/packages.txt" "$folder/packages.txt" && return
-  as_root rm -rf "$folder"
-  mkdir -p "$folder/build"
-  python3 "$ROOT/scripts/deb_src.py" --release "$release" >"$folder/apt.sources"
-  quietly "making $chroot" "$BUILD/logs/$name-root.log" as_root mmdebstrap --mode=root --variant=minbase \
-    --include="$(wanted_packages "$ROOT/scripts/packages.txt" | paste -sd,)" "$release" "$chroot" "$folder/apt.sources"
-  as_root mkdir -p "$chroot/skein" "$chroot/root/.cache/ccache"
-  cp "$ROOT/scripts/packages.txt" "$folder/"
-}
-
-# enter COMMAND...: in the chroot, in this tree, which cannot be written to there; its build folder is build/NAME/build.
-# However the command ends, namespaces take its processes and mounts with them.
-enter() {
-  local cache=
-  # Of another user, whom files of root's would be in the way of: the chroot has a cache of its own then.
-  ((EUID != 0)) || cache=$(ccache --get-config cache_dir)
-  # shellcheck disable=SC2016  # for the inner shell
-  as_root unshare --mount --pid --fork --kill-child bash -euc '
-    root=$1 tree=$2 build=$3 cache=$4
-    mount -t proc proc "$root/proc"
-    mount --bind /sys "$root/sys"
-    mount -t tmpfs tmpfs "$root/dev/shm"
-    mount --bind "$tree" "$root/skein"
-    mount -o remount,bind,ro "$root/skein"
-    mount --bind "$build" "$root/skein/build"
-    [[ ! -d $cache ]] || mount --bind "$cache" "$root/root/.cache/ccache"
-    cd "$root/skein"
-    exec chroot "$root" env -C /skein HOME=/root LC_ALL=C.UTF-8 CCACHE_MAXSIZE="$5" "${@:6}"
-  ' enter "$chroot" "$ROOT" "$folder/build" "$cache" "$(ccache --get-config max_size)" "$@"
-}
+list=$ROOT/scripts/packages.txt
 
 check_root "a chroot"
-make_root
-say "run: $name, in $chroot; there, /skein/build is $folder/build"
-enter tests/debian/inside.sh
+# For newer packages remove build/NAME.
+if ! root_is_made "$folder" "$list"; then
+  make_root "$folder" "$list" "$release"
+  keep_root "$folder" "$list"
+fi
+say "run: $name, in $folder/root; there, /skein/build is $folder/build"
+enter "$folder" tests/debian/inside.sh

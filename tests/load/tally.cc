@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "tests/load/options.h"
+#include "tests/support/held.h"
 
 namespace skein::load {
 namespace {
@@ -32,18 +33,18 @@ std::string Text(const std::map<std::string, Mapped>& map) {
 }  // namespace
 
 Tally::Underway::Underway(Tally& tally, absl::Duration deadline) : tally_(tally) {
-  const absl::MutexLock lock(&tally_.mu_);
+  const Held lock(tally_.mu_);
   due_ = tally_.due_.insert(deadline);
 }
 
 Tally::Underway::~Underway() {
-  const absl::MutexLock lock(&tally_.mu_);
+  const Held lock(tally_.mu_);
   tally_.due_.erase(due_);
 }
 
 void Tally::Ended(const std::string& status, const std::string& why, absl::Duration took, absl::Duration late,
                   uint64_t bytes) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   ++statuses_[status];
   if (!why.empty()) why_[status] = why;
   late_ = std::max(late_, late);
@@ -53,18 +54,18 @@ void Tally::Ended(const std::string& status, const std::string& why, absl::Durat
 }
 
 void Tally::Over(absl::string_view path) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   ++paths_[std::string(path)];
 }
 
 void Tally::Wrong(absl::string_view what) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   ++wrong_;
   what_ = std::string(what);
 }
 
 std::string Tally::Report() {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   if (!due_.empty()) late_ = std::max(late_, Elapsed() - *due_.begin());
   std::vector<absl::Duration> times = std::exchange(times_, {});
   std::sort(times.begin(), times.end());

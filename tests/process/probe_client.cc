@@ -37,6 +37,7 @@
 #include "tests/load/pattern.h"
 #include "tests/process/probe.grpc.pb.h"
 #include "tests/process/probe_flags.h"
+#include "tests/support/held.h"
 
 ABSL_FLAG(std::string, target, "", "server to call");
 ABSL_FLAG(std::string, tls_ca, "", "PEM file of the server's certificate authority; makes it a TLS client");
@@ -134,7 +135,7 @@ class Load {
  public:
   Load(const std::shared_ptr<grpc::Channel>& channel, int threads, int bytes) : channel_(channel) {
     for (int t = 0; t < threads; ++t) threads_.emplace_back([=, this] { Call(t, bytes); });
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     const auto answered = [&] { return answered_ == threads; };
     mu_.Await(absl::Condition(&answered));
   }
@@ -143,14 +144,14 @@ class Load {
   // How the calls ended.
   Report End(const std::string& awaited) {
     {
-      absl::MutexLock lock(&mu_);
+      Held lock(mu_);
       const auto has_come = [&] { return awaited.empty() || report_.statuses().contains(awaited); };
       mu_.AwaitWithTimeout(absl::Condition(&has_come), absl::Seconds(60));
       ended_ = true;
     }
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     return report_;
   }
 
@@ -160,7 +161,7 @@ class Load {
     for (uint32_t call = thread;; call += 64) {
       const grpc::Status status = Echo(channel_, bytes, call);
       {
-        absl::MutexLock lock(&mu_);
+        Held lock(mu_);
         Count(status, report_);
         if (std::exchange(first, false)) ++answered_;
         if (ended_) return;

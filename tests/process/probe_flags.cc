@@ -83,11 +83,21 @@ Report Become(const std::string& user) {
   return report;
 }
 
+// Zeros and empty strings, too. Protocol Buffers have given the option another name.
+template <typename Options>
+void PrintAll(Options& options) {
+  if constexpr (requires { options.always_print_fields_with_no_presence; }) {
+    options.always_print_fields_with_no_presence = true;
+  } else {
+    options.always_print_primitive_fields = true;
+  }
+}
+
 }  // namespace
 
 void ServeCommands(const std::function<Report(const std::vector<std::string>& words)>& run) {
   google::protobuf::util::JsonPrintOptions options;
-  options.always_print_primitive_fields = true;
+  PrintAll(options);
   options.preserve_proto_field_names = true;
   for (std::string line; std::getline(std::cin, line);) {
     std::string json;

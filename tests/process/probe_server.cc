@@ -19,6 +19,7 @@
 #include "absl/synchronization/mutex.h"
 #include "tests/process/probe.grpc.pb.h"
 #include "tests/process/probe_flags.h"
+#include "tests/support/held.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:0", "address to listen on");
 ABSL_FLAG(std::string, tls_cert, "", "PEM file; with --tls_key makes it a TLS server");
@@ -31,11 +32,11 @@ namespace {
 class HoldCount {
  public:
   void Add(int change) {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     count_ += change;
   }
   int WaitFor(int wanted) {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     wanted_ = wanted;
     mu_.AwaitWithTimeout(absl::Condition(this, &HoldCount::Reached), absl::Seconds(5));
     return count_;

@@ -55,8 +55,8 @@ class SourceEntries(unittest.TestCase):
                 "deb http://m/debian bookworm-updates main\n"
                 "deb http://m/security bookworm-security main\n"
                 "deb http://else nodistro main\n")
-        (entry,) = deb_src.release_entries(deb_src.one_line_entries(text), ["bookworm"], "trixie")
-        self.assertEqual(entry, "Types: deb\nURIs: http://m/debian\nSuites: trixie\nComponents: main\n")
+        (entry,) = deb_src.release_entries(deb_src.one_line_entries(text), ["bookworm"], ["trixie", "sid"])
+        self.assertEqual(entry, "Types: deb\nURIs: http://m/debian\nSuites: trixie sid\nComponents: main\n")
 
 
 class NamesOfTheRelease(unittest.TestCase):

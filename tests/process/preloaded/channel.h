@@ -4,6 +4,9 @@
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
+#if __has_include(<grpc/credentials.h>)
+#include <grpc/credentials.h>  // gRPC 1.73 has credentials there
+#endif
 
 #include <string>
 

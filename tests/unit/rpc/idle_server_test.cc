@@ -21,6 +21,7 @@
 #include "core/stream/fabrics.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
+#include "tests/support/held.h"
 #include "tests/support/hooked_device.h"
 #include "tests/support/thread_state.h"
 
@@ -57,7 +58,7 @@ class IdleServer {
   pid_t thread() const { return thread_; }
   // The link of the call of kKeep, which has no answer yet.
   link::Link& AwaitKept() {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     mu_.Await(absl::Condition(
         +[](IdleServer* self) ABSL_NO_THREAD_SAFETY_ANALYSIS { return self->kept_.has_value(); }, this));
     return ServerPort::Of(*kept_).link();
@@ -65,7 +66,7 @@ class IdleServer {
 
  private:
   void Keep(Reply reply) {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     kept_.emplace(std::move(reply));
   }
 

@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
+#include "tests/support/held.h"
 
 namespace skein::rpc {
 
@@ -25,7 +26,7 @@ class Served {
     Handle(kRefuse, [](absl::string_view, Reply reply) { reply.Fail(absl::NotFoundError("no such thing")); });
     Handle(kForget, [](absl::string_view, Reply) {});
     Handle(kKeep, [this](absl::string_view, Reply reply) {
-      absl::MutexLock lock(&mu_);
+      Held lock(mu_);
       kept_.push_back(std::move(reply));
     });
     Handle(kMegabyte, [](absl::string_view, Reply reply) { reply.Send(std::string(1 << 20, 'm')); });
@@ -37,7 +38,7 @@ class Served {
     server_.Stop();
     serving_.join();
     {
-      absl::MutexLock lock(&mu_);
+      Held lock(mu_);
       ended_ = true;
     }
     answering_.join();
@@ -47,12 +48,12 @@ class Served {
   const std::string& address() const { return address_; }
   void AwaitKept(size_t calls) {
     const auto enough = [&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return kept_.size() >= calls; };
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     mu_.Await(absl::Condition(&enough));
   }
   // Answers all calls of kKeep.
   void ReleaseKept() {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     for (Reply& reply : kept_) reply.Send("kept");
     kept_.clear();
   }
@@ -61,7 +62,7 @@ class Served {
   void Handle(uint32_t number, Handler handler) { EXPECT_TRUE(server_.Handle(number, std::move(handler)).ok()); }
 
   void Later(absl::string_view request, Reply reply) {
-    absl::MutexLock lock(&mu_);
+    Held lock(mu_);
     later_.emplace_back(std::string(request), std::move(reply));
   }
 
@@ -69,7 +70,7 @@ class Served {
     for (;;) {
       std::vector<std::pair<std::string, Reply>> now;
       {
-        absl::MutexLock lock(&mu_);
+        Held lock(mu_);
         mu_.Await(absl::Condition(
             +[](Served* self) ABSL_NO_THREAD_SAFETY_ANALYSIS { return self->ended_ || !self->later_.empty(); }, this));
         if (ended_) return;

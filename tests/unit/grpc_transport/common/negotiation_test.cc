@@ -70,7 +70,9 @@ class NegotiationTest : public testing::Test {
     EXPECT_TRUE(absl::IsUnavailable(connection.end->failed)) << connection.end->failed;
     EXPECT_THAT(std::string(connection.end->failed.message()), HasSubstr(std::string(words)));
   }
-  int frames() const { return SettingsFramesOf(ParseHttp2(client_connection_.written, stream::kMaxOfferBytes).payload); }
+  int frames() const {
+    return SettingsFramesOf(ParseHttp2(client_connection_.written, stream::kMaxOfferBytes).payload);
+  }
 
   stream::ManualWaiter waiter_;
   ProcessState process_{{}, &waiter_};

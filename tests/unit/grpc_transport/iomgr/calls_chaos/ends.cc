@@ -14,6 +14,7 @@
 #include "absl/time/clock.h"
 #include "core/base/tcp_address.h"
 #include "gtest/gtest.h"
+#include "tests/support/held.h"
 
 namespace skein::calls_chaos {
 namespace {
@@ -47,7 +48,7 @@ Ends::Ends(Journal& journal, chaos::Dice& dice, const grpc::ResourceQuota& quota
 
 Ends::~Ends() {
   {
-    const absl::MutexLock lock(&mu_);
+    const Held lock(mu_);
     stubs_.clear();
   }
   server_->Shutdown(absl::ToChronoTime(absl::Now() + kPatience));
@@ -90,12 +91,12 @@ void Ends::Replace(size_t channel) {
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, Retries(channel) ? 1 : 0);
   std::shared_ptr<Chaos::Stub> stub = Chaos::NewStub(
       grpc::CreateCustomChannel(absl::StrCat("127.0.0.1:", port_), grpc::InsecureChannelCredentials(), arguments));
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   stubs_[channel].swap(stub);
 }
 
 std::shared_ptr<Chaos::Stub> Ends::Stub(size_t channel) const {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   return stubs_[channel];
 }
 

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "gtest/gtest.h"
+#include "tests/support/held.h"
 #include "tests/unit/grpc_transport/iomgr/calls_chaos/plan.h"
 
 namespace skein::calls_chaos {
@@ -13,7 +14,7 @@ constexpr int kMostWrong = 10;  // then it is clear that something is
 }  // namespace
 
 void Journal::Begin(uint64_t call, size_t channel, grpc::ClientContext& context) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   Record& record = calls_[call];
   record.channel = channel;
   record.context = &context;
@@ -21,7 +22,7 @@ void Journal::Begin(uint64_t call, size_t channel, grpc::ClientContext& context)
 }
 
 Record Journal::End(uint64_t call) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   Record& record = calls_[call];
   record.context = nullptr;
   ++ended_;
@@ -31,7 +32,7 @@ Record Journal::End(uint64_t call) {
 void Journal::AwaitEnded(size_t calls) {
   std::vector<uint64_t> under_way;
   {
-    const absl::MutexLock lock(&mu_);
+    const Held lock(mu_);
     while (ended_ < calls && under_way.empty()) {
       const auto another = [this, ended = ended_]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return ended_ > ended; };
       if (mu_.AwaitWithTimeout(absl::Condition(&another), kPatience * 2)) continue;
@@ -45,7 +46,7 @@ void Journal::AwaitEnded(size_t calls) {
 }
 
 void Journal::Cancel(uint64_t call) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   Record& record = calls_[call];
   if (record.context == nullptr) return;  // it has ended
   record.cancelled = true;
@@ -55,19 +56,19 @@ void Journal::Cancel(uint64_t call) {
 void Journal::HandlerBegins(uint64_t call) {
   bool again = false;
   {
-    const absl::MutexLock lock(&mu_);
+    const Held lock(mu_);
     again = ++calls_[call].handled > 1;
   }
   if (again) Wrong(call, "a handler has it once more");
 }
 
 void Journal::HandlerIsComplete(uint64_t call) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   calls_[call].complete = true;
 }
 
 void Journal::Befalls(size_t channel, uint8_t what, bool spares_handled) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   befalling_[channel] |= what;
   for (auto& [call, record] : calls_) {
     if (record.channel != channel || record.context == nullptr) continue;
@@ -76,13 +77,13 @@ void Journal::Befalls(size_t channel, uint8_t what, bool spares_handled) {
 }
 
 void Journal::Over(size_t channel) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   befalling_[channel] = 0;
 }
 
 void Journal::Wrong(uint64_t call, absl::string_view what) {
   {
-    const absl::MutexLock lock(&mu_);
+    const Held lock(mu_);
     if (++wrong_ > kMostWrong) return;
   }
   ADD_FAILURE() << "calls_chaos_test --seed=" << seed_ << " --worlds=1: call " << call << " (" << Describe(PlanOf(call))
@@ -90,12 +91,12 @@ void Journal::Wrong(uint64_t call, absl::string_view what) {
 }
 
 void Journal::Count(const std::string& outcome) {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   ++outcomes_[outcome];
 }
 
 std::map<std::string, int> Journal::outcomes() {
-  const absl::MutexLock lock(&mu_);
+  const Held lock(mu_);
   return outcomes_;
 }
 

@@ -1,7 +1,8 @@
-#include "grpc_transport/event_engine/settings_acks.h"
+#include "grpc_transport/common/settings_acks.h"
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "core/wire/big_endian.h"
 
 namespace skein::grpc_transport {
@@ -24,23 +25,23 @@ std::string SettingsAcks::Pass(absl::string_view bytes) {
   while (!bytes.empty()) {
     if (payload_left_ > 0) {
       const size_t part = std::min(payload_left_, bytes.size());
-      passed.append(bytes.substr(0, part));
+      absl::StrAppend(&passed, bytes.substr(0, part));
       bytes.remove_prefix(part);
       payload_left_ -= part;
       continue;
     }
     if (left_ == 0) {
-      passed.append(bytes);
+      absl::StrAppend(&passed, bytes);
       break;
     }
     const size_t part = std::min(kFrameHeader - header_.size(), bytes.size());
-    header_.append(bytes.substr(0, part));
+    absl::StrAppend(&header_, bytes.substr(0, part));
     bytes.remove_prefix(part);
     if (header_.size() < kFrameHeader) break;
     if (IsSettingsAck(header_)) {
       --left_;
     } else {
-      passed.append(header_);
+      passed += header_;
       payload_left_ = PayloadOf(header_);
     }
     header_.clear();
