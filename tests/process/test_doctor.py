@@ -63,7 +63,7 @@ class ThisMachine(unittest.TestCase):
         return {"LD_LIBRARY_PATH": scratch.name}
 
     def test_another_grpc_fails(self):
-        result = doctor(env=self.with_library("libgrpc.so.29", harness.binary("libother_grpc.so")))
+        result = doctor(env=self.with_library(f"libgrpc.so.{harness.grpc().major}", harness.binary("libother_grpc.so")))
         self.assertEqual(result.returncode, 1, result.stdout)
         self.assertRegex(line_with(result.stdout, "libgrpc"), r"^FAIL .*30\.1\.0(.|\n)*1\.51\.1")
 
@@ -225,7 +225,7 @@ class Programs(unittest.TestCase):
         return line_with(result.stdout, words)
 
     def test_one_with_the_right_grpc_is_served(self):
-        self.assertRegex(self.finding("core_client", "core_client"), r"^ok .*libgrpc\.so\.29\n.*skein run")
+        self.assertRegex(self.finding("core_client", "core_client"), rf"^ok .*libgrpc\.so\.{harness.grpc().major}\n.*skein run")
 
     def test_one_with_another_grpc_is_a_warning_and_fails_who_requires_skein(self):
         for name, words in (("core_client_unsecure", "libgrpc_unsecure"), ("own_grpc", "of its own inside")):
