@@ -79,7 +79,10 @@ bool BusySet::Spin::Poll(bool thorough) {
   bool any = false;
   for (const std::shared_ptr<Busy>& busy : polled_) {
     if (!thorough && !busy->source().Glance()) continue;
-    if (!busy->source().Poll()) continue;
+    const bool came = busy->source().Poll();
+    // Who watches its descriptor may sleep through that end, which this poll has acknowledged.
+    if (thorough && busy->source().finished()) busy->Again();
+    if (!came) continue;
     any = true;
     set_.Use(busy);
   }

@@ -181,6 +181,8 @@ bool LinkPoller::SpinUntilReady(const Ready& ready, BusySet::Spin& polls) {
       if (found) break;
       if (turn % progress::kSeldom != 0) continue;
       if (callers_poll() || busy_set_.empty() || !spin.Pass()) break;
+      // In mode poll it is the other thread that waits for descriptors.
+      if (budget == absl::InfiniteDuration() && looking_.load(std::memory_order_relaxed) < kThreads) break;
       if (budget != absl::InfiniteDuration() && spin.given() >= kWanted) break;
     }
     budget_.Ended(found && spin.Paid());
