@@ -2,6 +2,7 @@
 
 import collections
 import enum
+import functools
 import json
 import os
 import pathlib
@@ -75,6 +76,21 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-group
 
 # gRPC's own pools of threads breathe; a thread per connection would show all the same.
 SLACK = {"threads": 3}
+
+
+def not_with_event_engines(why):
+    """Leaves a test out where gRPC has event engines. Asked when the test runs: run.py says which gRPC there is."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(self):
+            if grpc().has_event_engines:
+                self.skipTest(why)
+            test(self)
+
+        return run
+
+    return decorate
 
 
 class Silence(AssertionError):
