@@ -230,7 +230,8 @@ test_current_grpc() { in_current_grpc test; }
 in_current_grpc() {
   install_packages "$ROOT/tests/debian/packages.txt" || return
   can_chroot current-grpc || return
-  "$ROOT/tests/debian/run_current_grpc.sh" tests/debian/inside_current_grpc.sh "$@"
+  BENCH_COMMIT=$(git -C "$ROOT" describe --always --dirty || true) \
+    "$ROOT/tests/debian/run_current_grpc.sh" tests/debian/inside_current_grpc.sh "$@"
 }
 
 # Of all folders, each file by itself.

@@ -37,7 +37,7 @@ inside_demo() {
 
 inside_bench() {
   build release {grpc_transport,tools/skein,bench/macro}/all
-  python3 -B "$ROOT/bench/macro/current_grpc.py" --build "$BUILD/release" "$@"
+  "$ROOT/bench/run.sh" "$BUILD/release" current-grpc "$@"
 }
 
 "inside_$1" "${@:2}"
