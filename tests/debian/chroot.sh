@@ -42,6 +42,9 @@ enter() {
     mount --bind "$tree" "$root/skein"
     mount -o remount,bind,ro "$root/skein"
     mount --bind "$build" "$root/skein/build"
+    # Files of a test have one name there and here.
+    mkdir -p "$root$(dirname "$build")"
+    ln -sfn /skein/build "$root$build"
     [[ ! -d $cache ]] || mount --bind "$cache" "$root/root/.cache/ccache"
     cd "$root/skein"
     exec chroot "$root" env -C /skein HOME=/root LC_ALL=C.UTF-8 CCACHE_MAXSIZE="$5" "${@:6}"
