@@ -117,7 +117,8 @@ void StreamConnection::FinishRead(absl::Status status) {
 // Writing.
 
 bool StreamConnection::Write(OnDone on_written, SliceBuffer* data) {
-  OnDone unused;  // outlives the lock
+  OnDone unused;                                                      // outlives the lock
+  const std::shared_ptr<StreamConnection> self = shared_from_this();  // the endpoint may end while the stream writes
   MutexLock lock(&mu_);
   on_written_ = std::move(on_written);
   writes_ = true;

@@ -1,0 +1,242 @@
+// An endpoint of gRPC's over a stream, with the peer's end of the stream, and a TCP connection that the test ends.
+#ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_ENDPOINT_FIXTURE_H_
+#define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_ENDPOINT_FIXTURE_H_
+
+#include <grpc/grpc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "grpc_transport/event_engine/endpoint.h"
+#include "gtest/gtest.h"
+#include "tests/unit/grpc_transport/event_engine/fake_engine.h"
+#include "tests/unit/stream/two_ends.h"
+
+namespace skein::grpc_transport {
+
+inline constexpr size_t kWindow = size_t{64} << 10;
+inline constexpr size_t kKept = size_t{16} << 20;
+inline constexpr absl::Duration kPatience = absl::Seconds(20);
+inline constexpr absl::Duration kLongSilence = absl::Milliseconds(300);  // thrice as long as a write waits for the peer
+
+// gRPC's quota: knows how much is counted.
+class CountingAllocator final : public grpc_event_engine::experimental::internal::MemoryAllocatorImpl {
+ public:
+  size_t Reserve(MemoryRequest request) override {
+    reserved += request.max();
+    return request.max();
+  }
+  grpc_slice MakeSlice(MemoryRequest request) override { return grpc_slice_malloc(request.max()); }
+  void Release(size_t bytes) override { reserved -= bytes; }
+  void Shutdown() override {}
+  std::atomic<size_t> reserved = 0;
+};
+
+// Something that the endpoint's owner asks for, with its slices: it ends once. Lives until then.
+class Operation {
+ public:
+  Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  bool IsDone(absl::Duration within) const { return done_.WaitForNotificationWithTimeout(within); }
+  bool at_once() const { return at_once_; }
+  const absl::Status& status() const { return status_; }
+  std::string bytes() {
+    std::string bytes(slices_.Length(), '\0');
+    slices_.MoveFirstNBytesIntoBuffer(bytes.size(), bytes.data());
+    return bytes;
+  }
+
+ protected:
+  absl::AnyInvocable<void(absl::Status)> Callback() {
+    return [this](absl::Status status) {
+      status_ = std::move(status);
+      inline_ = in_call_ == std::this_thread::get_id();
+      done_.Notify();
+    };
+  }
+  // `ask`: a call of the endpoint's.
+  void Begin(const std::function<bool()>& ask) {
+    in_call_ = std::this_thread::get_id();
+    at_once_ = ask();
+    in_call_ = std::thread::id();
+    EXPECT_FALSE(inline_) << "gRPC may hold a lock";
+    if (at_once_) done_.Notify();
+  }
+
+  SliceBuffer slices_;
+
+ private:
+  std::atomic<std::thread::id> in_call_;
+  bool at_once_ = false;
+  bool inline_ = false;
+  absl::Status status_;
+  absl::Notification done_;
+};
+
+class Writing : public Operation {
+ public:
+  explicit Writing(absl::string_view bytes, size_t slice_bytes = SIZE_MAX) {
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(slice_bytes, bytes.size()))) {
+      const absl::string_view part = bytes.substr(0, slice_bytes);
+      grpc_slice_buffer_add(slices_.c_slice_buffer(), grpc_slice_from_copied_buffer(part.data(), part.size()));
+    }
+  }
+  Writing(EventEngine::Endpoint& endpoint, absl::string_view bytes) : Writing(bytes) { Begin(endpoint); }
+  void Begin(EventEngine::Endpoint& endpoint) {
+    Operation::Begin([&] { return endpoint.Write(Callback(), &slices_, {}); });
+  }
+};
+
+class Reading : public Operation {
+ public:
+  explicit Reading(EventEngine::Endpoint& endpoint) {
+    Begin([&] { return endpoint.Read(Callback(), &slices_, {}); });
+  }
+};
+
+// A write that stops inside the stream, as behind another writer of the link that the kernel has preempted. Everything
+// that happens before GoOn() does not wait for that write, unless the write gives up.
+class Held {
+ public:
+  void Wait() {
+    begun_.Notify();
+    gave_up_ = !go_on_.WaitForNotificationWithTimeout(kPatience);
+  }
+  bool HasBegun() const { return begun_.WaitForNotificationWithTimeout(kPatience); }
+  bool gave_up() const { return gave_up_; }
+  void GoOn() { go_on_.Notify(); }
+
+ private:
+  absl::Notification begun_;
+  absl::Notification go_on_;
+  std::atomic<bool> gave_up_ = false;
+};
+
+// Other threads poll the link of this stream, or write to it, as long as the test says so.
+class ContendedStream final : public stream::Stream {
+ public:
+  explicit ContendedStream(std::shared_ptr<Stream> stream) : stream_(std::move(stream)) {}
+
+  void SetObserver(std::shared_ptr<stream::StreamObserver> observer) override {
+    stream_->SetObserver(std::move(observer));
+  }
+  absl::StatusOr<size_t> Write(absl::Span<const stream::ConstBytes> buffers) override {
+    if (Held* const held = held_before.exchange(nullptr)) held->Wait();
+    absl::StatusOr<size_t> taken = stream_->Write(buffers);
+    if (Held* const held = held_after.exchange(nullptr)) held->Wait();
+    return taken;
+  }
+  absl::Status Read(size_t most, std::vector<stream::Buffer>& out) override {
+    if (!failure.ok()) return failure;
+    return stream_->Read(most, out);
+  }
+  void CloseWrite() override { stream_->CloseWrite(); }
+  void Abort(const absl::Status& reason) override { stream_->Abort(reason); }
+  void WhenReached(std::function<void(const absl::Status&)> then) override { stream_->WhenReached(std::move(then)); }
+  std::string path() const override { return stream_->path(); }
+  std::shared_ptr<link::Link> link() const override { return stream_->link(); }
+  bool Drain() override {
+    ++drains;
+    return !polled_elsewhere && stream_->Drain();
+  }
+  bool Coming() override { return stream_->Coming(); }
+  bool PeerHasClosed() const override { return stream_->PeerHasClosed(); }
+  link::Arrival last_arrival() override { return stream_->last_arrival(); }
+
+  absl::Status failure;  // of reads, as when the link is lost
+  std::atomic<bool> polled_elsewhere = false;
+  std::atomic<int> drains = 0;
+  std::atomic<Held*> held_before = nullptr;  // the next write, before the stream takes anything
+  std::atomic<Held*> held_after = nullptr;   // the next write, when the stream has taken its part
+
+ private:
+  const std::shared_ptr<Stream> stream_;
+};
+
+class EndpointTest : public testing::Test {
+ protected:
+  EndpointTest() {
+    grpc_init();
+    streams_ = ends_.Connect();
+    auto contended = std::make_shared<ContendedStream>(std::move(streams_.client));
+    stream_ = contended;
+    auto tcp = std::make_unique<FakeTcp>(tcp_);
+    auto reader = std::make_shared<TcpReader>(tcp.get(), engine_);
+    endpoint_ = NewSkeinEndpoint({.engine = engine_,
+                                  .stream = std::move(contended),
+                                  .tcp = std::move(tcp),
+                                  .reader = std::move(reader),
+                                  .user = std::make_unique<LinkPoller::User>(&poller_),
+                                  .path = nullptr,
+                                  .allocator = MemoryAllocator(allocator_),
+                                  .on_lost = [this] { lost_.Notify(); }});
+  }
+  ~EndpointTest() override {
+    Destroy();
+    streams_.server = nullptr;
+    Pump();
+    EXPECT_TRUE(tcp_->destroyed.WaitForNotificationWithTimeout(kPatience));
+    engine_->Stop();
+    grpc_shutdown();
+  }
+
+  void Destroy() { endpoint_ = nullptr; }
+  void Pump() {
+    ends_.Pump();
+    engine_->Flush();
+  }
+  // So many, or until the end. This end's link is polled too unless `here` is false.
+  absl::Status Read(std::string& bytes, size_t size, bool here = true) {
+    for (const absl::Time end = absl::Now() + kPatience; bytes.size() < size && absl::Now() < end;) {
+      here ? Pump() : void(ends_.server_waiter.PollAll());
+      std::vector<stream::Buffer> buffers;
+      if (absl::Status status = streams_.server->Read(kWindow, buffers); !status.ok()) return status;
+      for (const stream::Buffer& buffer : buffers) {
+        bytes.append(reinterpret_cast<const char*>(buffer.data.get()), buffer.size);
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status ReadToTheEnd(std::string& bytes) { return Read(bytes, SIZE_MAX); }
+
+  // Another thread writes, and stops inside the stream before the stream takes anything.
+  std::thread WriteAndStop(Writing& write, Held& held) {
+    stream_.lock()->held_before = &held;
+    std::thread writer([this, &write] { write.Begin(*endpoint_); });
+    EXPECT_TRUE(held.HasBegun());
+    return writer;
+  }
+  static void GoOn(Held& held, std::thread& writer) {
+    EXPECT_FALSE(held.gave_up()) << "this thread has waited for the writer";
+    held.GoOn();
+    writer.join();
+  }
+
+  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.ring_bytes = kWindow, .window_bytes = kWindow}};
+  stream::TwoEnds::Pair streams_;
+  std::weak_ptr<ContendedStream> stream_;  // the endpoint's
+  const std::shared_ptr<FakeEngine> engine_ = std::make_shared<FakeEngine>();
+  const std::shared_ptr<TcpEnd> tcp_ = std::make_shared<TcpEnd>(engine_);
+  const std::shared_ptr<CountingAllocator> allocator_ = std::make_shared<CountingAllocator>();
+  absl::Notification lost_;
+  LinkPoller& poller_ = *new LinkPoller({});  // never destroyed
+  std::unique_ptr<EventEngine::Endpoint> endpoint_;
+};
+
+}  // namespace skein::grpc_transport
+
+#endif  // SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_ENDPOINT_FIXTURE_H_
