@@ -19,13 +19,25 @@ units=(tests/conformance
   tests/unit/{base,fabric_shm,link,progress,stream,wire,tools} tests/unit/grpc_transport/{common,durable,event_engine})
 processes='^process\.(test_(death|stop|lifecycle|churn|descriptors|identity|mixed|settings|preload|skein_run|paths)|refusal|durable_kills)'
 
+# Calls between programs of this gRPC and of the 1.51 that the machine's own build has, and stock ones of both.
+test_both() {
+  local other=$HOST_TREE/build/dev
+  if [[ ! -x /host$other/tests/load/grpc_load ]]; then
+    say "run: calls to gRPC 1.51 are left out: there is no $other/tests/load/grpc_load"
+    return 0
+  fi
+  python3 -B "$ROOT/tests/interop/styles.py" --build "$HOST_TREE/build/current-grpc/build/dev" \
+    --other "$other" --other_root /host
+}
+
 inside_test() {
   local folder
-  build dev {grpc_transport,tools/skein,tests/process,examples/greeter}/all "${units[@]/%//all}"
+  build dev {grpc_transport,tools/skein,tests/process,tests/load,examples/greeter}/all "${units[@]/%//all}"
   for folder in "${units[@]}"; do
     run_ctest "dev/$folder" || failed+=("$folder")
   done
   run_ctest dev --tests-regex "$processes" || failed+=("whole processes")
+  test_both || failed+=("calls between builds")
   quietly demo "$BUILD/logs/demo.log" "$ROOT/examples/demo.sh" "$BUILD/dev" || failed+=(demo)
   ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
 }
