@@ -6,7 +6,8 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/log/absl_log.h"
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/event_engine/addresses.h"
 #include "grpc_transport/event_engine/endpoint.h"
 #include "grpc_transport/event_engine/runtime.h"
@@ -179,7 +180,7 @@ void NegotiatedConnection::Finish(Negotiated end) {
   if (end.failed.ok()) {
     End(EndpointOf(std::move(end)));
   } else {
-    ABSL_LOG(INFO) << "skein: a connection failed: " << end.failed;
+    Log(Severity::kInfo, absl::StrCat("skein: a connection failed: ", end.failed.ToString()));
     std::unique_ptr<EventEngine::Endpoint> tcp = LetGoOfTcp();
     inner_->Run([tcp = std::move(tcp)]() mutable { tcp = nullptr; });
     End(std::move(end.failed));

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -110,6 +111,7 @@ class ConnectingEngine final : public FakeEngine {
 
   ConnectionHandle Connect(OnConnectCallback on_connect, const ResolvedAddress& /*address*/,
                            const EndpointConfig& config, MemoryAllocator allocator, Duration /*timeout*/) override {
+    if (on_asked) on_asked();
     const std::lock_guard lock(asked_mu_);
     asked_.push_back({++last_asked_, std::move(on_connect), std::move(allocator),
                       config.GetInt(GRPC_ARG_TCP_READ_CHUNK_SIZE), config.GetVoidPointer(GRPC_ARG_RESOURCE_QUOTA)});
@@ -154,6 +156,7 @@ class ConnectingEngine final : public FakeEngine {
     std::exchange(on_shutdown_, nullptr)(absl::OkStatus());
   }
 
+  std::function<void()> on_asked;
   absl::Status no_listener;  // why there can be none
   std::atomic<bool> listens = false;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/common/offer_bytes.h"
 #include "gtest/gtest.h"
 #include "tests/unit/grpc_transport/event_engine/connecting_engine.h"
@@ -266,6 +267,33 @@ TEST_F(EngineTest, RequireFailsWhereThereIsOnlyTcpAndSaysWhy) {
   EXPECT_THAT(std::string(results_[0].status().message()), HasSubstr("skein.mode is require"));
   EXPECT_TRUE(tcp->destroyed.HasBeenNotified());
   EXPECT_EQ(inner_->asked(), 0);
+}
+
+TEST_F(EngineTest, AConnectionMayBeCancelledWhileAnotherOneIsAskedFor) {
+  Connect(Asking());
+  const EventEngine::ConnectionHandle first = handle_;
+  bool cancelled = false;
+  inner_->on_asked = [&] { cancelled = engine_->CancelConnect(first); };
+  Connect(Asking());
+  EXPECT_TRUE(cancelled);
+  Send(*Make(), kHttp2Settings);
+  EXPECT_EQ(results_.size(), 1) << "of the second";
+}
+
+// Not to standard error, where gRPC's own lines of that kind do not go either.
+TEST_F(EngineTest, AConnectionThatFailsIsToldToGrpcsLog) {
+  static std::string* told = nullptr;
+  std::string lines;
+  told = &lines;
+  SetLogWriter([](Severity severity, const char* line) {
+    if (severity == Severity::kInfo) *told += line;
+  });
+  TestConfig config = Asking();
+  config.strings["skein.mode"] = "perhaps";
+  Connect(config);
+  Make();
+  SetLogWriter(nullptr);
+  EXPECT_THAT(lines, HasSubstr("a connection failed"));
 }
 
 TEST_F(EngineTest, AChannelWithASocketMutatorIsNotAskedAbout) {
