@@ -121,6 +121,7 @@ void NegotiatedConnection::StartTimer(absl::Duration duration) {
 }
 
 void NegotiatedConnection::AwaitReached(stream::Stream& stream) {
+  reader_->ReadAhead();  // the one way to hear that the peer has ended, meanwhile
   // Told while a link is polled.
   stream.WhenReached([self = shared_from_this()](const absl::Status& status) {
     self->inner_->Run([self, status] { self->negotiation_->OnReached(status); });

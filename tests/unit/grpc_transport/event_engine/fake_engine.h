@@ -3,6 +3,7 @@
 #ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_FAKE_ENGINE_H_
 #define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_FAKE_ENGINE_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -133,6 +134,7 @@ class TcpEnd {
     return sent_;
   }
   absl::Notification destroyed;
+  std::atomic<bool> gives_at_once{false};  // what has arrived already, to who reads then
 
  private:
   friend class FakeTcp;
@@ -172,6 +174,10 @@ class FakeTcp final : public EventEngine::Endpoint {
   bool Read(absl::AnyInvocable<void(absl::Status)> on_read, SliceBuffer* buffer, ReadArgs) override {
     const std::lock_guard lock(end_->mu_);
     buffer->Clear();
+    if (end_->gives_at_once && !end_->arrived_.empty()) {
+      buffer->Append(grpc_event_engine::experimental::Slice::FromCopiedString(std::exchange(end_->arrived_, "")));
+      return true;
+    }
     end_->on_read_ = std::move(on_read);
     end_->buffer_ = buffer;
     end_->Deliver();

@@ -219,6 +219,38 @@ TEST_F(TcpReaderTest, AnErrorIsToldToEveryReadThatFollows) {
   EXPECT_EQ(third.status, absl::UnavailableError("ended"));
 }
 
+TEST_F(TcpReaderTest, WhatTcpGivesAtOnceIsToldAsWell) {
+  tcp_->gives_at_once = true;
+  tcp_->Send("bytes");
+  Told told;
+  reader_->Read(Tell(told));
+  engine_->Settle();
+  EXPECT_EQ(told.times, 1);
+  SliceBuffer out;
+  reader_->MoveInto(out);
+  EXPECT_EQ(Bytes(out), "bytes");
+  EXPECT_TRUE(reader_->idle());
+}
+
+TEST_F(TcpReaderTest, WhatIsReadAheadIsForTheNextRead) {
+  for (const bool at_once : {false, true}) {
+    tcp_->gives_at_once = at_once;
+    tcp_->Send("bytes");
+    reader_->ReadAhead();
+    reader_->ReadAhead();
+    engine_->Settle();
+    EXPECT_FALSE(reader_->idle());
+    Told told;
+    reader_->Read(Tell(told));
+    engine_->Settle();
+    EXPECT_EQ(told.times, 1);
+    SliceBuffer out;
+    reader_->MoveInto(out);
+    EXPECT_EQ(Bytes(out), "bytes");
+    EXPECT_TRUE(reader_->idle());
+  }
+}
+
 TEST_F(TcpReaderTest, BehindTheEndpointReadsFail) {
   Told told;
   reader_->Detach();
