@@ -20,7 +20,7 @@ struct EndpointParts {
   std::shared_ptr<EventEngine> engine;  // runs callbacks and timers: gRPC's own, not one that wraps it
   std::shared_ptr<stream::Stream> stream;
   std::unique_ptr<EventEngine::Endpoint> tcp;
-  std::shared_ptr<TcpReader> reader;  // of `tcp`, with nothing left in it; a read may be out that nobody awaits
+  std::shared_ptr<TcpReader> reader;  // of `tcp`; a read may be out, or done, that nobody has awaited
   std::unique_ptr<LinkPoller::User> user;
   ListedPath path;
   MemoryAllocator allocator;  // counts what has arrived, and what is kept

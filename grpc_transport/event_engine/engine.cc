@@ -5,10 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/log/absl_log.h"
-#include "absl/time/clock.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "grpc_transport/common/client_negotiation.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/event_engine/addresses.h"
 #include "grpc_transport/event_engine/listener.h"
 #include "grpc_transport/event_engine/ready.h"
@@ -40,7 +41,7 @@ Fallback WhyNotAsked(const EndpointConfig& config) {
 void WarnOnce() {
   [[maybe_unused]] static const bool warned = [] {
     const std::string& warning = Runtime::Get().environment().warning;
-    if (!warning.empty()) ABSL_LOG(ERROR) << "skein: " << warning;
+    if (!warning.empty()) Log(Severity::kError, absl::StrCat("skein: ", warning));
     return true;
   }();
 }
@@ -85,8 +86,7 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
   }
   WarnOnce();
   SharedAllocator allocator(std::move(memory_allocator));
-  MutexLock lock(&mu_);
-  const intptr_t number = ++last_number_;
+  const intptr_t number = NewNumber();
   auto connection = std::make_shared<NegotiatedConnection>(
       inner(), allocator,
       [this, number, keep = shared_from_this(),
@@ -98,14 +98,17 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
   const bool behind_proxy = config.GetString(kProxyServer).has_value();
   connection->Conduct(std::make_unique<ClientNegotiation>(std::move(options), AddressText(address), behind_proxy,
                                                           *connection, Runtime::Get().state()));
-  connecting_.emplace(number, connection);
-  const absl::Time deadline = absl::Now() + absl::FromChrono(timeout);
+  {
+    MutexLock lock(&mu_);
+    connecting_.emplace(number, connection);
+  }
+  const absl::Time deadline = SteadyNow() + absl::FromChrono(timeout);
   connection->Connect([inner = inner(), address, allocator, kept = KeptConfig(config), first = &config,
                        deadline](OnConnectCallback on_connected) mutable {
     const EndpointConfig& its_config = first != nullptr ? *first : kept;
     first = nullptr;  // gRPC's is there for this call alone
     return inner->Connect(std::move(on_connected), address, its_config, allocator.Share(),
-                          absl::ToChronoNanoseconds(deadline - absl::Now()));
+                          absl::ToChronoNanoseconds(deadline - SteadyNow()));
   });
   return {number, kOurs};
 }
@@ -121,6 +124,11 @@ bool Engine::CancelConnect(ConnectionHandle handle) {
     connecting_.erase(found);
   }
   return connection->Cancel();
+}
+
+intptr_t Engine::NewNumber() {
+  MutexLock lock(&mu_);
+  return ++last_number_;
 }
 
 void Engine::Forget(intptr_t number) {

@@ -17,7 +17,7 @@
 
 namespace skein::grpc_transport {
 
-// Any thread. Lock: mu_, under which the inner engine is asked to connect.
+// Any thread. Lock: mu_, a leaf: the inner engine is asked without it.
 class Engine final : public EventEngine {
  public:
   // `make_inner` is called at first use: a library that is preloaded starts no thread before main.
@@ -46,6 +46,7 @@ class Engine final : public EventEngine {
 
  private:
   const std::shared_ptr<EventEngine>& inner();
+  intptr_t NewNumber();
   void Forget(intptr_t number);
 
   absl::once_flag once_;

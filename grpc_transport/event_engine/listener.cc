@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/log/absl_log.h"
+#include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/common/server_negotiation.h"
 #include "grpc_transport/event_engine/negotiated_connection.h"
 #include "grpc_transport/event_engine/runtime.h"
@@ -42,7 +43,7 @@ class Accepts : public std::enable_shared_from_this<Accepts> {
         std::nullopt);
     connection->Conduct(std::make_unique<ServerNegotiation>(options_, *connection, Runtime::Get().state()));
     // A server has nobody else to tell.
-    if (!options_.ok()) ABSL_LOG(ERROR) << "skein: " << options_.status().message();
+    if (!options_.ok()) Log(Severity::kError, absl::StrCat("skein: ", options_.status().message()));
     {
       MutexLock lock(&mu_);
       if (closed_) return;

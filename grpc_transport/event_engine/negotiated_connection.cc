@@ -5,7 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "absl/log/absl_log.h"
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/common/slice_bytes.h"
 #include "grpc_transport/event_engine/addresses.h"
 #include "grpc_transport/event_engine/endpoint.h"
@@ -120,6 +121,7 @@ void NegotiatedConnection::StartTimer(absl::Duration duration) {
 }
 
 void NegotiatedConnection::AwaitReached(stream::Stream& stream) {
+  reader_->ReadAhead();  // the one way to hear that the peer has ended, meanwhile
   // Told while a link is polled.
   stream.WhenReached([self = shared_from_this()](const absl::Status& status) {
     self->inner_->Run([self, status] { self->negotiation_->OnReached(status); });
@@ -168,7 +170,7 @@ void NegotiatedConnection::Finish(Negotiated end) {
   if (end.failed.ok()) {
     End(EndpointOf(std::move(end)));
   } else {
-    ABSL_LOG(INFO) << "skein: a connection failed: " << end.failed;
+    Log(Severity::kInfo, absl::StrCat("skein: a connection failed: ", end.failed.ToString()));
     std::unique_ptr<EventEngine::Endpoint> tcp = LetGoOfTcp();
     inner_->Run([tcp = std::move(tcp)]() mutable { tcp = nullptr; });
     End(std::move(end.failed));

@@ -15,12 +15,20 @@ void TcpReader::Read(OnDone on_done) {
   on_done_ = std::move(on_done);
   if (completed_ || !error_.ok()) return Tell(error_);
   if (tcp_ == nullptr) return Tell(absl::CancelledError("the connection has been destroyed"));
-  if (std::exchange(out_, true)) return;
+  if (!out_ && Start()) Tell(absl::OkStatus());
+}
+
+void TcpReader::ReadAhead() {
+  MutexLock lock(&mu_);
+  if (completed_ || !error_.ok() || tcp_ == nullptr || out_) return;
+  completed_ = Start();
+}
+
+bool TcpReader::Start() {
   const bool at_once = tcp_->Read(
       [self = shared_from_this()](absl::Status status) { self->Arrived(std::move(status)); }, &incoming_, {});
-  if (!at_once) return;
-  out_ = false;
-  Tell(absl::OkStatus());
+  out_ = !at_once;
+  return at_once;
 }
 
 void TcpReader::Arrived(absl::Status status) {

@@ -26,6 +26,8 @@ class TcpReader : public std::enable_shared_from_this<TcpReader> {
   // `on_done` runs by the engine, not in this call, when bytes have arrived, or with the error. One at a time. Starts a
   // read unless one is out.
   void Read(OnDone on_done);
+  // Starts a read that nobody awaits yet, unless one is out: whoever reads next is told of what it brings.
+  void ReadAhead();
   // Forgets what was given to Read. False: it is on its way already.
   bool Withdraw();
   // Moves what has arrived to the end of `out`.
@@ -38,6 +40,8 @@ class TcpReader : public std::enable_shared_from_this<TcpReader> {
   void Detach();
 
  private:
+  // True: bytes have come at once.
+  bool Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Arrived(absl::Status status);
   void Tell(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

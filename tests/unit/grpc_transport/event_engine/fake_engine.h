@@ -3,6 +3,7 @@
 #ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_FAKE_ENGINE_H_
 #define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_EVENT_ENGINE_FAKE_ENGINE_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -18,7 +19,7 @@
 
 namespace skein::grpc_transport {
 
-class FakeEngine final : public EventEngine {
+class FakeEngine : public EventEngine {
  public:
   FakeEngine() : thread_([this] { Work(); }) {}
   ~FakeEngine() override { Stop(); }
@@ -39,6 +40,12 @@ class FakeEngine final : public EventEngine {
     absl::Notification flushed;
     Run([&] { flushed.Notify(); });
     flushed.WaitForNotification();
+  }
+
+  // Until nothing is left to run, also of what that has given to it, but timers.
+  void Settle() {
+    std::unique_lock lock(mu_);
+    changed_.wait(lock, [&] { return !runs_ && (tasks_.empty() || tasks_.begin()->first.first > Clock::now()); });
   }
 
   void Run(absl::AnyInvocable<void()> closure) override { RunAfter(Duration(0), std::move(closure)); }
@@ -94,10 +101,13 @@ class FakeEngine final : public EventEngine {
       } else {
         absl::AnyInvocable<void()> task = std::move(tasks_.begin()->second);
         tasks_.erase(tasks_.begin());
+        runs_ = true;
         lock.unlock();
         task();
         task = nullptr;
         lock.lock();
+        runs_ = false;
+        changed_.notify_all();
       }
     }
   }
@@ -107,6 +117,7 @@ class FakeEngine final : public EventEngine {
   std::map<Key, absl::AnyInvocable<void()>> tasks_;
   intptr_t last_ = 0;
   bool stopped_ = false;
+  bool runs_ = false;
   std::thread thread_;
 };
 
@@ -123,38 +134,53 @@ class TcpEnd {
     return sent_;
   }
   absl::Notification destroyed;
+  std::atomic<bool> gives_at_once{false};  // what has arrived already, to who reads then
 
  private:
   friend class FakeTcp;
   void Finish(absl::Status status, const std::string& bytes) {
     const std::lock_guard lock(mu_);
-    if (on_read_ == nullptr) return;
-    if (!bytes.empty()) {
-      buffer_->Append(grpc_event_engine::experimental::Slice::FromCopiedString(bytes));
+    arrived_ += bytes;
+    ended_.Update(status);
+    Deliver();
+  }
+  // To the read under way, if there is something.
+  void Deliver() {
+    if (on_read_ == nullptr || (arrived_.empty() && ended_.ok())) return;
+    const absl::Status status = arrived_.empty() ? ended_ : absl::OkStatus();
+    if (status.ok()) {
+      buffer_->Append(grpc_event_engine::experimental::Slice::FromCopiedString(std::exchange(arrived_, "")));
     }
-    engine_->Run([on_read = std::exchange(on_read_, nullptr), status = std::move(status)]() mutable {
-      on_read(std::move(status));
-    });
+    engine_->Run([on_read = std::exchange(on_read_, nullptr), status]() mutable { on_read(status); });
   }
 
   const std::shared_ptr<EventEngine> engine_;
   mutable std::mutex mu_;
   absl::AnyInvocable<void(absl::Status)> on_read_;
   SliceBuffer* buffer_ = nullptr;
+  std::string arrived_;  // and not read yet
+  absl::Status ended_;
   std::string sent_;
 };
 
 class FakeTcp final : public EventEngine::Endpoint {
  public:
-  explicit FakeTcp(std::shared_ptr<TcpEnd> end) : end_(std::move(end)) {}
+  explicit FakeTcp(std::shared_ptr<TcpEnd> end, const EventEngine::ResolvedAddress& address = {})
+      : end_(std::move(end)), address_(address) {}
   ~FakeTcp() override {
     end_->End(absl::CancelledError("destroyed"));
     end_->destroyed.Notify();
   }
   bool Read(absl::AnyInvocable<void(absl::Status)> on_read, SliceBuffer* buffer, ReadArgs) override {
     const std::lock_guard lock(end_->mu_);
+    buffer->Clear();
+    if (end_->gives_at_once && !end_->arrived_.empty()) {
+      buffer->Append(grpc_event_engine::experimental::Slice::FromCopiedString(std::exchange(end_->arrived_, "")));
+      return true;
+    }
     end_->on_read_ = std::move(on_read);
     end_->buffer_ = buffer;
+    end_->Deliver();
     return false;
   }
   bool Write(absl::AnyInvocable<void(absl::Status)>, SliceBuffer* data, WriteArgs) override {
