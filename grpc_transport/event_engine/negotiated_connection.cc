@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kFirstOfHttp2 = 'P';
 
-absl::Status Destroyed() { return absl::CancelledError("the connection has been destroyed"); }
+absl::Status Cancelled() { return absl::CancelledError("the connection has been destroyed"); }
 
 }  // namespace
 
@@ -106,7 +106,7 @@ void NegotiatedConnection::TakeRead() {
 
 void NegotiatedConnection::Write(absl::string_view bytes) {
   auto written = [self = shared_from_this()](const absl::Status& status) { self->negotiation_->OnWritten(status); };
-  absl::Status at_once = tcp_ == nullptr ? Destroyed() : absl::OkStatus();
+  absl::Status at_once = tcp_ == nullptr ? Cancelled() : absl::OkStatus();
   if (tcp_ != nullptr) {
     outgoing_.Clear();
     grpc_slice_buffer_add(outgoing_.c_slice_buffer(), grpc_slice_from_copied_buffer(bytes.data(), bytes.size()));
@@ -166,7 +166,7 @@ std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiat
 
 void NegotiatedConnection::Finish(Negotiated end) {
   if (timer_.has_value()) inner_->Cancel(*timer_);
-  if (end.failed.ok() && tcp_ == nullptr) end.failed = Destroyed();  // cancelled meanwhile
+  if (end.failed.ok() && tcp_ == nullptr) end.failed = Cancelled();  // cancelled meanwhile
   if (end.failed.ok()) {
     End(EndpointOf(std::move(end)));
   } else {
