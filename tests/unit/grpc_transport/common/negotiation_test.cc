@@ -263,6 +263,33 @@ TEST_F(ClientNegotiationTest, AShutdownEndsAReconnection) {
   ExpectFailure(client_connection_, "shut down");
 }
 
+// Else it would begin to wait for what nobody wants any more, and blame the path when that does not come.
+TEST_F(ClientNegotiationTest, AnAnswerOnItsWayWhileItIsShutDownFails) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  {
+    MutexLock lock(&client_connection_.mu);
+    ASSERT_TRUE(client_->ShutDown());
+    client_->EndWaits();
+  }
+  AnswerWith(server_connection_.written);
+  ExpectFailure(client_connection_, "shut down");
+}
+
+TEST_F(ServerNegotiationTest, AnAnswerThatIsWrittenWhileItIsShutDownFails) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  {
+    MutexLock lock(&server_connection_.mu);
+    ASSERT_TRUE(server_->ShutDown());
+    server_->EndWaits();
+  }
+  server_->OnWritten(absl::OkStatus());
+  ExpectFailure(server_connection_, "shut down");
+}
+
 TEST_F(ClientNegotiationTest, AShutdownBeforeItsBeginningFails) {
   client_ = std::make_unique<ClientNegotiation>(Asking(), "", false, client_connection_, process_);
   {
