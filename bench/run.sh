@@ -18,7 +18,7 @@ if [[ ${1:--} != -* ]]; then
   shift
 fi
 case $name in
-  report | quick | busy | trace | vm) program=(macro/harness.py "$name") ;;
+  report | quick | busy | trace | current-grpc | vm) program=(macro/harness.py "$name") ;;
   thrift) program=(macro/harness.py report --only='^thrift' --out="$build/../bench_thrift.json") ;;
   core) program=(micro/core.py) ;;
   preload) program=(micro/preload.py) ;;
@@ -28,6 +28,6 @@ case $name in
   durable) program=(durable/durable.py) ;;
   durable-shm) program=(durable/durable_shm.py) ;;
   durable-calls) program=(durable/durable_calls.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace vm core preload large rdma flock-sim durable durable-shm durable-calls" ;;
+  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma flock-sim durable durable-shm durable-calls" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

@@ -3,7 +3,10 @@
 #   SKEIN_KNOWN_GRPC        the version, "1.51.1"
 #   SKEIN_KNOWN_CORE        what grpc_version_string() says, "29.0.0"
 #   SKEIN_KNOWN_CORE_MAJOR  the number in libgrpc's SONAME, "29"
-find_package(gRPC CONFIG REQUIRED)
+# The gRPC may also be a part of the build that Skein is a part of.
+if(NOT TARGET gRPC::grpc)
+  find_package(gRPC CONFIG REQUIRED)
+endif()
 
 # Of the SONAME and the file of an installed libgrpc.so. Nothing of a libgrpc.a, which has neither.
 function(skein_read_core_version)
@@ -21,6 +24,28 @@ function(skein_read_core_version)
   endforeach()
 endfunction()
 
+# Of a gRPC that find_package has not found: its header says it.
+function(skein_read_version)
+  get_target_property(aliased gRPC::grpc++ ALIASED_TARGET)
+  set(target gRPC::grpc++)
+  if(aliased)
+    set(target ${aliased})
+  endif()
+  get_target_property(folders ${target} INTERFACE_INCLUDE_DIRECTORIES)
+  foreach(folder ${folders})
+    string(REGEX REPLACE "^\\$<BUILD_INTERFACE:(.*)>$" "\\1" folder "${folder}")
+    if(EXISTS ${folder}/grpcpp/version_info.h)
+      file(STRINGS ${folder}/grpcpp/version_info.h line REGEX "define GRPC_CPP_VERSION_STRING ")
+      if(line MATCHES "\"([0-9.]+)")
+        set(gRPC_VERSION ${CMAKE_MATCH_1} PARENT_SCOPE)
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
+if(NOT gRPC_VERSION)
+  skein_read_version()
+endif()
 if(gRPC_VERSION VERSION_GREATER_EQUAL 1.73)
   set(SKEIN_GRPC_ADAPTER event_engine)
   set(SKEIN_KNOWN_GRPC ${gRPC_VERSION})

@@ -3,7 +3,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(skein_package ${CMAKE_INSTALL_LIBDIR}/cmake/Skein)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skein DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(PROJECT_IS_TOP_LEVEL)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skein DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 
 # skein_public_library(TARGET COMPONENT name STANDARD n EXPORTS file REQUIRES "package ..." DESCRIPTION text): a shared
 # library that is installed, as Skein::name and libskein_name.so.1, for programs in C++ of that standard or a later one.

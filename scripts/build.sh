@@ -5,18 +5,21 @@ PRESETS=(dev release asan tsan)
 
 is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
 
+# What the build is configured with besides its preset.
+CMAKE_OPTIONS=()
+
 # build_preset PRESET [TARGET...]. A new dev folder compiles several files of a test as one: most want to see the tests
 # run, and edit none. UNITY_TESTS=OFF, or ON, changes that for as long as the folder is there.
 build_preset() {
-  local preset=$1 options=()
+  local preset=$1 options=("${CMAKE_OPTIONS[@]}")
   shift
   if [[ $preset == dev && (-n ${UNITY_TESTS:-} || ! -f $BUILD/dev/CMakeCache.txt) ]]; then
-    options=("-DSKEIN_UNITY_TESTS=${UNITY_TESTS:-ON}")
+    options+=("-DSKEIN_UNITY_TESTS=${UNITY_TESTS:-ON}")
   fi
   # g++ built these once: CMake forgets all other settings where the compiler changes.
   if [[ $preset == ?san && -f $BUILD/$preset/CMakeCache.txt ]] &&
     ! grep -q '^CMAKE_CXX_COMPILER:.*clang++$' "$BUILD/$preset/CMakeCache.txt"; then
-    options=(--fresh)
+    options+=(--fresh)
   fi
   if [[ $preset == tsan ]]; then
     build_tsan_abseil || return

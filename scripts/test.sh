@@ -204,19 +204,35 @@ test_vm() {
   run_guests "$@"
 }
 
-# The same source on other releases of Debian; as root, or with sudo.
-test_debian() {
-  install_packages "$ROOT/tests/debian/packages.txt" || return
+# can_chroot NAME: of what is left out where not.
+can_chroot() {
   if [[ $(. /etc/os-release && echo "$ID") != debian ]] || ! as_root unshare --mount true; then
     say "$1 is left out: it takes the mirror of a machine with Debian, and root who may mount"
     return "$CANNOT"
   fi
+}
+
+# The same source on other releases of Debian; as root, or with sudo.
+test_debian() {
+  install_packages "$ROOT/tests/debian/packages.txt" || return
+  can_chroot "$1" || return
   "$ROOT/tests/debian/run_debian.sh" "$@"
 }
 
 test_debian13() { test_debian debian13 trixie; }
 
 test_sid() { test_debian sid sid; }
+
+# Current gRPC, of Debian experimental. Exits with CANNOT where the distribution's packages do not fit together.
+test_current_grpc() { in_current_grpc test; }
+
+# in_current_grpc VERB [ARGUMENT...]: of inside_current_grpc.sh, in the chroot with current gRPC.
+in_current_grpc() {
+  install_packages "$ROOT/tests/debian/packages.txt" || return
+  can_chroot current-grpc || return
+  BENCH_COMMIT=$(git -C "$ROOT" describe --always --dirty || true) \
+    "$ROOT/tests/debian/run_current_grpc.sh" tests/debian/inside_current_grpc.sh "$@"
+}
 
 # Of all folders, each file by itself.
 test_tidy() {
@@ -227,10 +243,10 @@ test_tidy() {
 verb_test() {
   local what=${1:-quick}
   if [[ "$*" != 'instructions --update' && ! $what =~ ^(chaos|faults|grpc-core|vm)$ ]] && (($# > 1)); then
-    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, debian13, sid, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
+    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, debian13, sid, current-grpc, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
   fi
   case $what in
-    quick | chaos | debian13 | sid | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
+    quick | chaos | debian13 | sid | current-grpc | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac

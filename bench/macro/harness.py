@@ -1,10 +1,11 @@
-"""harness.py report|quick|busy|trace|vm --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
+"""harness.py report|quick|busy|trace|current-grpc|vm --build DIR [--only REGEX] [--docs DIR] ...: one service over TCP, a UNIX socket, gRPC's
 in-process transport and Skein; or from one virtual machine to another over TCP, rsockets, SMC-R and Skein's RDMA.
 
 busy asks whether anything is slower than over TCP where other programs want the processors, or a quota is short (twenty
 minutes).
 report measures everything that docs/performance.md tells of one host (half an hour), quick what a user asks first (two
-minutes), trace what tracing costs (five minutes), vm what two virtual machines can do (twenty minutes).
+minutes), trace what tracing costs (five minutes), current-grpc what is wanted of gRPC 1.73 and later (ten minutes), vm
+what two virtual machines can do (twenty minutes).
 Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
 drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
 laptop) favours none; the rounds of all scenarios are shuffled, too."""
@@ -41,6 +42,7 @@ PLANS = {
     "quick": Plan(plan.quick, "bench_quick.json"),
     "busy": Plan(plan.busy, "bench_busy.json", duration=1),
     "trace": Plan(plan.trace, "bench_trace.json"),
+    "current-grpc": Plan(plan.current_grpc, "bench_current_grpc.json"),
     "vm": Plan(plan.vm, "bench_vm.json", duration=2, guests=True),
 }
 GUESTS = "bench_services"  # the script that they run

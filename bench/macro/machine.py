@@ -29,7 +29,9 @@ def describe():
         "kernel": platform.release().split("-")[0],
         "virtual": _output("systemd-detect-virt"),
         "grpc": _output("pkg-config", "--modversion", "grpc++"),
-        "commit": _output("git", "describe", "--always", "--dirty", cwd=pathlib.Path(__file__).parent),
+        # A chroot may have neither git nor the repository.
+        "commit": os.environ.get("BENCH_COMMIT")
+        or _output("git", "describe", "--always", "--dirty", cwd=pathlib.Path(__file__).parent),
     }
 
 

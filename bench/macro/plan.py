@@ -239,6 +239,16 @@ def busy():
                 yield Scenario(Load(api, callers=callers, quota=quota), (TCP, SKEIN), 7, bases=(TCP,))
 
 
+def current_grpc():
+    """What is wanted of gRPC 1.73 and later, in ten minutes."""
+    for api in ("sync", "callback"):
+        for callers in (1, 8, 64):
+            yield Scenario(Load(api, callers=callers), (TCP, SKEIN), MANY, bases=(TCP,))
+        yield Scenario(Load(api, size=MIB), (TCP, SKEIN), MANY, bases=(TCP,))
+    yield Scenario(Load(measure="idle", channels=100), (TCP, SKEIN), 2, bases=(TCP,))
+    yield Scenario(Load(measure="first_call"), (TCP, SKEIN, FALLBACK), 21, bases=(TCP,))
+
+
 REMOTE_LARGE = 64 * KIB  # as much as emulated processors do often enough
 
 

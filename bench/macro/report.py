@@ -19,6 +19,7 @@ BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
 BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.py, do not edit -->"
 BEGIN_TRACE = "<!-- figures of tracing: written by bench/macro/report.py, do not edit -->"
 BEGIN_BUSY = "<!-- figures beside other programs: written by bench/macro/report.py, do not edit -->"
+BEGIN_CURRENT = "<!-- figures of current gRPC: written by bench/macro/report.py, do not edit -->"
 FOLDER = "performance"  # of the plots, beside the page
 
 # figure: (how it is called, how it is written)
@@ -138,6 +139,7 @@ SECTIONS = {
     "quick": Section(BEGIN, curves=CURVES),
     "busy": Section(BEGIN_BUSY, base="TCP", parts=False),
     "trace": Section(BEGIN_TRACE, rare=("p999_us",), base="Skein without tracing"),
+    "current-grpc": Section(BEGIN_CURRENT, wanted=True, base="TCP"),
     "vm": Section(BEGIN_VM, rare=("p999_us",)),
 }
 
@@ -228,7 +230,8 @@ def wanted_table(results, rows):
     scenarios = {scenario["name"]: scenario["transports"] for scenario in results["scenarios"]}
     # Of a part of a run, the rest is not missed.
     partial = results["settings"]["only"]
-    lines = [wanted_line(row, answer) for row, answer in wanted.answers(scenarios) if answer or not partial]
+    lines = [wanted_line(row, answer) for row, answer in wanted.answers(results["settings"]["plan"], scenarios)
+             if answer or not partial]  # fmt: skip
     return rows(["wanted", "", SKEIN.title, f"times better than {TCP.title}", "reached"], lines) if lines else []
 
 

@@ -57,7 +57,7 @@ def run(gain, scenarios=None, **settings):
 
 
 def answers(results):
-    return dict(wanted.answers({each["name"]: each["transports"] for each in results["scenarios"]}))
+    return dict(wanted.answers("report", {each["name"]: each["transports"] for each in results["scenarios"]}))
 
 
 class Statistics(unittest.TestCase):
@@ -112,7 +112,7 @@ class Wanted(unittest.TestCase):
     def test_what_was_not_measured_is_not_reached(self):
         results = run(2000, [])
         self.assertEqual(set(answers(results).values()), {None})
-        self.assertEqual(report.terminal(results).count("not measured"), len(wanted.ROWS))
+        self.assertEqual(report.terminal(results).count("not measured"), len(wanted.REPORT))
         self.assertNotIn("not measured", report.terminal(run(2000, [], only="thrift")))
 
     def test_what_lacks_tcp_is_not_reached(self):
@@ -120,7 +120,7 @@ class Wanted(unittest.TestCase):
         for scenario in results["scenarios"]:
             for figure in scenario["transports"].get("skein", {}).values():
                 figure["ratios"].pop("tcp", None)
-        ratios = [row for row in wanted.ROWS if isinstance(row, wanted.Ratio)]
+        ratios = [row for row in wanted.REPORT if isinstance(row, wanted.Ratio)]
         self.assertEqual(report.terminal(results).count("not measured"), len(ratios))
 
 

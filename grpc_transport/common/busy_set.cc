@@ -32,6 +32,12 @@ bool BusySet::Add(const std::shared_ptr<Busy>& busy) {
   return spinners_ > 0;
 }
 
+bool BusySet::IsSpunFor(const Busy& busy) {
+  if (empty()) return false;
+  MutexLock lock(&mu_);
+  return spinners_ > 0 && busy.busy_.load(std::memory_order_relaxed);
+}
+
 void BusySet::Remove(Busy& busy) {
   MutexLock lock(&mu_);
   busy.removed_ = true;

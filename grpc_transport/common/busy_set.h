@@ -48,6 +48,9 @@ class BusySet {
     if (!busy->used_.load(std::memory_order_relaxed)) busy->used_.store(true, std::memory_order_relaxed);
     if (!busy->busy_.load(std::memory_order_relaxed)) Add(busy);
   }
+  // Somebody polls it just now, who arms it when that ends: who was woken for it in vain need not arm it, and be woken
+  // again by the next message.
+  bool IsSpunFor(const Busy& busy);
   // It is not watched any more, and never busy again. Who polls it just now arms it once more.
   void Remove(Busy& busy);
 

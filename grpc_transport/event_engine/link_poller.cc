@@ -228,7 +228,7 @@ void LinkPoller::Attend(const progress::Source* key) {
   int tries = 0;
   while (tries < kTries) {
     const bool came = source.Poll();
-    if (came && busy_set_.Add(watched)) break;
+    if (came ? busy_set_.Add(watched) : busy_set_.IsSpunFor(*watched)) break;
     if (source.Arm()) break;
     ++tries;
   }

@@ -2,12 +2,12 @@
 
 #include <grpc/slice.h>
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "grpc_transport/common/log.h"
+#include "grpc_transport/common/slice_bytes.h"
 #include "grpc_transport/event_engine/addresses.h"
 #include "grpc_transport/event_engine/endpoint.h"
 #include "grpc_transport/event_engine/runtime.h"
@@ -143,20 +143,9 @@ bool NegotiatedConnection::CancelReconnect() {
 }
 
 std::string NegotiatedConnection::Received(size_t max_bytes) const {
-  const grpc_slice_buffer& buffer = *const_cast<SliceBuffer&>(received_).c_slice_buffer();
-  std::string bytes;
-  for (size_t i = 0; i < buffer.count && bytes.size() < max_bytes; ++i) {
-    const grpc_slice& slice = buffer.slices[i];
-    bytes.append(reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)),
-                 std::min(GRPC_SLICE_LENGTH(slice), max_bytes - bytes.size()));
-  }
-  return bytes;
+  return FirstBytesOf(*const_cast<SliceBuffer&>(received_).c_slice_buffer(), max_bytes);
 }
-
-void NegotiatedConnection::DropReceived(size_t bytes) {
-  SliceBuffer dropped;
-  received_.MoveFirstNBytesIntoSliceBuffer(bytes, dropped);
-}
+void NegotiatedConnection::DropReceived(size_t bytes) { DropFirst(received_.c_slice_buffer(), bytes); }
 
 void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::User>(&Runtime::Get().poller()); }
 

@@ -8,6 +8,7 @@
 
 #include "grpc_transport/common/offer_bytes.h"
 #include "grpc_transport/common/settings_acks.h"
+#include "grpc_transport/common/slice_bytes.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -87,8 +88,7 @@ class TcpEndpoint final : public EventEngine::Endpoint {
   bool Write(OnDone on_writable, SliceBuffer* data, WriteArgs args) override {
     if (preface_left_ > 0) {
       const size_t left_out = std::min(preface_left_, data->Length());
-      SliceBuffer dropped;
-      data->MoveFirstNBytesIntoSliceBuffer(left_out, dropped);
+      DropFirst(data->c_slice_buffer(), left_out);
       preface_left_ -= left_out;
       if (data->Length() == 0) return true;
     }

@@ -1,11 +1,11 @@
 #include "grpc_transport/iomgr/handshaker.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "grpc_transport/common/client_negotiation.h"
 #include "grpc_transport/common/server_negotiation.h"
+#include "grpc_transport/common/slice_bytes.h"
 #include "grpc_transport/iomgr/calls/call_endpoint.h"
 #include "grpc_transport/iomgr/ensure_exec_ctx.h"
 #include "grpc_transport/iomgr/errors.h"
@@ -132,23 +132,8 @@ void Handshaker::AwaitReached(stream::Stream& stream) {
   });
 }
 
-std::string Handshaker::Received(size_t max_bytes) const {
-  const grpc_slice_buffer& buffer = *args_->read_buffer;
-  std::string bytes;
-  for (size_t i = 0; i < buffer.count && bytes.size() < max_bytes; ++i) {
-    const grpc_slice& slice = buffer.slices[i];
-    bytes.append(reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)),
-                 std::min(GRPC_SLICE_LENGTH(slice), max_bytes - bytes.size()));
-  }
-  return bytes;
-}
-
-void Handshaker::DropReceived(size_t bytes) {
-  grpc_slice_buffer dropped;
-  grpc_slice_buffer_init(&dropped);
-  grpc_slice_buffer_move_first(args_->read_buffer, bytes, &dropped);
-  grpc_slice_buffer_destroy(&dropped);
-}
+std::string Handshaker::Received(size_t max_bytes) const { return FirstBytesOf(*args_->read_buffer, max_bytes); }
+void Handshaker::DropReceived(size_t bytes) { DropFirst(args_->read_buffer, bytes); }
 
 std::string Handshaker::Local() const { return std::string(grpc_endpoint_get_local_address(args_->endpoint)); }
 std::string Handshaker::Peer() const { return std::string(grpc_endpoint_get_peer(args_->endpoint)); }

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/forked.h"
 #include "core/link/link.h"
+#include "grpc_transport/common/unsent_bytes.h"
 #include "grpc_transport/iomgr/ensure_exec_ctx.h"
 #include "grpc_transport/iomgr/errors.h"
-#include "grpc_transport/iomgr/unsent_bytes.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -180,7 +180,10 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
 
   // If memory is short, gRPC's quota ends connections whose peers do not read the bytes that are kept for them.
   void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    unsent_.CountKept(/*write_under_way=*/write_done_ != nullptr, quota_);
+    const auto reserve = [this](size_t bytes) ABSL_NO_THREAD_SAFETY_ANALYSIS {  // called at once
+      return std::make_shared<Quota::Reservation>(quota_.MakeReservation(bytes));
+    };
+    unsent_.CountKept(/*write_under_way=*/write_done_ != nullptr, reserve);
     if (unsent_.kept() == 0 || std::exchange(reclaimable_, true)) return;
     quota_.PostReclaimer(grpc_core::ReclamationPass::kDestructive,
                          [self = Ref()](absl::optional<grpc_core::ReclamationSweep> sweep) {
@@ -218,7 +221,9 @@ class SkeinEndpoint : public grpc_core::RefCounted<SkeinEndpoint> {
     if (unsent_.empty() || std::exchange(timer_runs_, true)) return;
     unsent_.BeginWatch();
     Ref().release();
-    grpc_timer_init(&timer_, grpc_core::Timestamp::Now() + kSilence, &on_silence_);
+    grpc_timer_init(
+        &timer_, grpc_core::Timestamp::Now() + grpc_core::Duration::Milliseconds(absl::ToInt64Milliseconds(kSilence)),
+        &on_silence_);
   }
   static void OnSilence(void* arg, grpc_error_handle error) {
     grpc_core::RefCountedPtr<SkeinEndpoint> self(static_cast<SkeinEndpoint*>(arg));

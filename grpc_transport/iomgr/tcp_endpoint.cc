@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "grpc_transport/common/offer_bytes.h"
+#include "grpc_transport/common/slice_bytes.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -64,10 +65,7 @@ class TcpEndpoint {
     TcpEndpoint* self = Of(endpoint);
     const size_t left_out = std::min(self->preface_left_, slices->length);
     if (left_out > 0) {
-      grpc_slice_buffer dropped;
-      grpc_slice_buffer_init(&dropped);
-      grpc_slice_buffer_move_first(slices, left_out, &dropped);
-      grpc_slice_buffer_destroy(&dropped);
+      DropFirst(slices, left_out);
       self->preface_left_ -= left_out;
     }
     if (slices->length == 0) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, done, absl::OkStatus());

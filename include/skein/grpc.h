@@ -41,8 +41,8 @@ SKEIN_EXPORT absl::Status Init();
 
 // From now on Skein calls `on_call` with one unary call of `every` of this process, at either end, over the connections
 // that Paths() has; with none if `every` is 0 or `on_call` is empty. At any time; the last setting counts.
-// docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. UNIMPLEMENTED: with gRPC 1.73 and later. Any
-// thread, one at a time.
+// docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. UNIMPLEMENTED: with gRPC 1.73 and later.
+// Any thread, one at a time.
 SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace grpc_transport

@@ -23,7 +23,7 @@ make_root() {
 keep_root() { cp "$2" "$1/packages.txt"; }
 
 # enter FOLDER COMMAND...: in the chroot, in this tree, which cannot be written to there; its build folder is FOLDER/build.
-# /host is this machine, where its own programs run by `chroot /host`. However the command ends, namespaces take its
+# /host is this machine, where its own programs run by `chroot /host`, and HOST_TREE this tree there. However the command ends, namespaces take its
 # processes and mounts with them.
 enter() {
   local folder=$1 cache=
@@ -42,8 +42,11 @@ enter() {
     mount --bind "$tree" "$root/skein"
     mount -o remount,bind,ro "$root/skein"
     mount --bind "$build" "$root/skein/build"
+    # Files of a test have one name there and here.
+    mkdir -p "$root$(dirname "$build")"
+    ln -sfn /skein/build "$root$build"
     [[ ! -d $cache ]] || mount --bind "$cache" "$root/root/.cache/ccache"
     cd "$root/skein"
-    exec chroot "$root" env -C /skein HOME=/root LC_ALL=C.UTF-8 CCACHE_MAXSIZE="$5" "${@:6}"
+    exec chroot "$root" env -C /skein HOME=/root LC_ALL=C.UTF-8 CCACHE_MAXSIZE="$5" HOST_TREE="$tree" "${@:6}"
   ' enter "$folder/root" "$ROOT" "$folder/build" "$cache" "$(ccache --get-config max_size)" "$@"
 }

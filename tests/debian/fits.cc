@@ -18,8 +18,7 @@ int main() {
   builder.RegisterCallbackGenericService(&service);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server == nullptr) return 1;
-  const auto channel =
-      grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
+  const auto channel = grpc::CreateChannel(absl::StrCat("127.0.0.1:", port), grpc::InsecureChannelCredentials());
   const bool connected = channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(20));
   std::printf("%s\n", connected ? grpc::Version().c_str() : "no connection");
   server->Shutdown();

@@ -38,6 +38,8 @@ make_current_root() {
   make_root "$folder" "$folder.txt" sid experimental || cannot "sid does not install"
   as_root cp /etc/resolv.conf "$folder/root/etc/"
   in_root sh -c 'echo "Acquire::Check-Valid-Until \"false\";" >/etc/apt/apt.conf.d/99skein'
+  quietly "apt-get update" "$BUILD/logs/current-grpc-update.log" in_root apt-get update -q ||
+    cannot "their mirror cannot be reached"
   quietly "apt-get install ${others[*]}" "$BUILD/logs/current-grpc-apt.log" \
     in_root apt-get install -q -y --no-install-recommends -t experimental "${others[@]}" ||
     cannot "apt does not install them together"

@@ -4,6 +4,8 @@
 A client makes so many calls of one kind, of any size, and checks every byte (tests/load). It passes if all went well, and
 went where the pairing has them go: it says so itself, and so do the servers' logs. A stock process has no Skein in it: it
 never calls Init(). The last pairing's processes have it, but nothing to use it over.
+
+With --other, another build's programs are peers, too: those of another gRPC.
 """
 
 import argparse
@@ -49,6 +51,18 @@ def pairings_over(fast):
     }
 
 
+def pairings_with_others(fast):
+    """Of this build's processes and another build's."""
+    return {
+        "skein/other skein": Pairing("skein", "other skein", fast, fast),
+        "other skein/skein": Pairing("other skein", "skein", fast, fast),
+        "skein/other stock": Pairing("skein", "other stock", NOT_SKEIN, None),
+        "other skein/stock": Pairing("other skein", "stock", NOT_SKEIN, None),
+        "stock/other skein": Pairing("stock", "other skein", "tcp: stock", NO_OFFER),
+        "other stock/skein": Pairing("other stock", "skein", "tcp: stock", NO_OFFER),
+    }
+
+
 @dataclasses.dataclass(frozen=True)
 class Scene:
     """Who calls whom, where and how much."""
@@ -62,6 +76,14 @@ class Scene:
     host: str = "127.0.0.1"  # the servers'
     flags: tuple = ()  # clients' others
     settings: dict = dataclasses.field(default_factory=dict)
+    other: pathlib.Path | None = None  # the build of the peers that are called so
+    other_root: pathlib.Path = pathlib.Path("/")  # where its programs find their libraries
+
+    def build_of(self, peer):
+        """Whose programs they are, and the words before their command."""
+        if not peer.startswith("other"):
+            return self.build, ()
+        return self.other, () if self.other_root == pathlib.Path("/") else ("chroot", str(self.other_root))
 
     def peers(self, end):
         """Of the pairings, at this end."""
@@ -69,7 +91,9 @@ class Scene:
 
     def how(self, peer, log_name):
         """The path and the rest of a program's arguments."""
-        mode, path = {"stock": ("stock", "tcp"), "skein": ("prefer", self.fast), "skein, tcp": ("prefer", "tcp")}[peer]
+        mode, path = {"stock": ("stock", "tcp"), "skein": ("prefer", self.fast), "skein, tcp": ("prefer", "tcp")}[
+            peer.removeprefix("other ")
+        ]
         settings = {"GRPC_VERBOSITY": "info", **self.settings}  # the log says which path each connection uses
         return path, {"mode": mode, "settings": settings, "log": self.results / f"{log_name}.log"}
 
@@ -96,7 +120,8 @@ class Server:
             flags += [f"--tls_cert={certificate[0]}", f"--tls_key={certificate[1]}"]
         path, how = scene.how(peer, f"server {self.name}")
         self._log = how["log"]
-        self._program = programs.Server(scene.build, "grpc", path, f"{scene.host}:0", flags, **how)
+        build, prefix = scene.build_of(peer)
+        self._program = programs.Server(build, "grpc", path, f"{scene.host}:0", flags, prefix=prefix, **how)
 
     def title(self):
         return f"server: {self.name}"
@@ -148,14 +173,15 @@ def call_servers(scene, addresses, certificate, peer, jobs):
         flags.append(f"--tls_ca={certificate}")
     servers = [addresses[" ".join((scene.pairings[job.pairing].server, job.api, security))] for job in jobs]
     start = time.monotonic()
-    client = programs.Client(scene.build, "grpc", path, servers, flags, **how)
+    build, prefix = scene.build_of(peer)
+    client = programs.Client(build, "grpc", path, servers, flags, prefix=prefix, **how)
     try:
         reports = client.stop(PATIENCE)
         failures = [report_fault(of, scene.pairings[job.pairing].client_says, scene.calls) for job, of in zip(jobs, reports)]
     except (RuntimeError, TimeoutError) as error:
         failures = [str(error)] * len(jobs)
         client.kill()
-    if peer == "stock" and (fault := paths.plain_fault(how["log"].read_text(errors="replace"))):
+    if peer.endswith("stock") and (fault := paths.plain_fault(how["log"].read_text(errors="replace"))):
         failures = [fault] * len(jobs)
     return [report.Result(job, failure, time.monotonic() - start, how["log"]) for job, failure in zip(jobs, failures)]
 
@@ -225,10 +251,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev", help="build folder (%(default)s)")
     parser.add_argument("--calls", type=int, default=Scene.calls, help="of each kind to each server (%(default)s)")
+    parser.add_argument("--other", type=pathlib.Path, help="another build's folder, as --other_root has it")
+    parser.add_argument("--other_root", type=pathlib.Path, default=pathlib.Path("/"), help="in whose root it runs (%(default)s)")
     arguments = parser.parse_args()
     results = arguments.build / "tests/interop/styles"
     results.mkdir(parents=True, exist_ok=True)
-    scene = Scene(arguments.build, results, calls=arguments.calls)
+    pairings = pairings_over("shm") | (pairings_with_others("shm") if arguments.other else {})
+    scene = Scene(arguments.build, results, pairings=pairings, calls=arguments.calls, other=arguments.other,
+                  other_root=arguments.other_root)  # fmt: skip
     called, ended = run(scene)
     print_tables(called, scene)
     report.keep(results.parent / "styles.json", outcomes(called, scene.pairings))

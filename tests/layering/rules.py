@@ -22,6 +22,15 @@ GRPC_INTERNAL = "grpc_transport/iomgr/grpc_internal.h"
 GRPC_INTERNAL_INCLUDE = re.compile(r"src/(core|cpp)/|upb/")
 FRAMEWORK_INCLUDE = re.compile(r"grpc\+?\+?/|grpcpp/|grpc_|src/(core|cpp|proto)/|thrift/|upb/|google/protobuf/|skein/(grpc|thrift)")
 
+# The adapters for gRPC know nothing of each other; what they share knows neither.
+GRPC_PARTS = {
+    "grpc_transport/common/": ("grpc_transport/common/",),
+    "grpc_transport/iomgr/": ("grpc_transport/common/", "grpc_transport/iomgr/"),
+    "grpc_transport/event_engine/": ("grpc_transport/common/", "grpc_transport/event_engine/"),
+    "grpc_transport/durable/": ("grpc_transport/durable/",),
+    "grpc_transport/preload/": ("grpc_transport/preload/", "grpc_transport/common/"),
+}  # fmt: skip
+
 SOURCE_FOLDERS = ("include", "core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "packaging", "cmake")
 SOURCE_SUFFIXES = {".h", ".cc", ".py", ".sh", ".rb", ".cmake"}
 SOURCE_NAMES = {"CMakeLists.txt", "run"}
@@ -119,6 +128,14 @@ def one_file_sees_grpc_internals(tree):
                 yield f"{file}:{number}: gRPC's internal headers come through {GRPC_INTERNAL}, not by {included}"
 
 
+def adapters_for_grpc_stand_apart(tree):
+    for part, may in GRPC_PARTS.items():
+        for file in tree.cxx(part):
+            for number, included in tree.includes(file):
+                if included.startswith("grpc_transport/") and not included.startswith(may):
+                    yield f"{file}:{number}: {part} must not include {included}"
+
+
 def own_includes_start_at_the_root(tree):
     """Otherwise the rules above could be passed by writing ../stream/stream.h."""
     for file in tree.cxx(*SOURCE_FOLDERS):
@@ -152,5 +169,5 @@ def files_stay_short(tree):
 
 RULES = [
     every_folder_is_a_layer, includes_point_downwards, public_headers_stand_alone, core_knows_no_framework,
-    one_file_sees_grpc_internals, own_includes_start_at_the_root, policies_are_pure, durable_state_knows_no_fabric, files_stay_short,
+    one_file_sees_grpc_internals, adapters_for_grpc_stand_apart, own_includes_start_at_the_root, policies_are_pure, durable_state_knows_no_fabric, files_stay_short,
 ]  # fmt: skip

@@ -62,6 +62,16 @@ class MadeUpTree(unittest.TestCase):
         self.assertEqual(self.broken(rules.one_file_sees_grpc_internals, files),
                          ["grpc_transport/endpoint.cc:1", "tests/unit/a_test.cc:1"])
 
+    def test_adapters_for_grpc_stand_apart(self):
+        files = {
+            "grpc_transport/common/negotiation.cc": '#include "grpc_transport/iomgr/runtime.h"\n',
+            "grpc_transport/event_engine/engine.cc": '#include "grpc_transport/common/negotiation.h"\n#include "grpc_transport/iomgr/runtime.h"\n',
+            "grpc_transport/iomgr/handshaker.cc": '#include "grpc_transport/common/negotiation.h"\n',
+            "grpc_transport/durable/marks.cc": '#include "grpc_transport/common/log.h"\n',
+        }
+        self.assertEqual(self.broken(rules.adapters_for_grpc_stand_apart, files),
+                         ["grpc_transport/common/negotiation.cc:1", "grpc_transport/event_engine/engine.cc:2", "grpc_transport/durable/marks.cc:1"])
+
     def test_own_includes_start_at_the_root(self):
         files = {
             "core/base/a.h": "",

@@ -2,6 +2,7 @@
 
 import collections
 import enum
+import functools
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import typing
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -29,17 +31,39 @@ class Transport(enum.Enum):
     ARGUMENT = "argument"  # in code: Init() and the channel argument
 
 
+class Grpc(typing.NamedTuple):
+    """The gRPC that the programs are built with."""
+
+    version: str  # "1.51.1"
+    core: str  # what grpc_version_string() says: "29.0.0"
+
+    @property
+    def major(self):
+        """The number in SONAMEs: "29"."""
+        return self.core.split(".")[0]
+
+    @property
+    def has_event_engines(self):
+        """Connections are made by an EventEngine, of which Skein's adapter for current gRPC is one."""
+        return tuple(map(int, self.version.split(".")[:2])) >= (1, 73)
+
+
 _build = pathlib.Path()
 _transport = Transport.TCP
+_grpc = Grpc("1.51.1", "29.0.0")
 
 
-def configure(build, transport):
-    global _build, _transport
-    _build, _transport = build, transport
+def configure(build, transport, grpc=_grpc):
+    global _build, _transport, _grpc
+    _build, _transport, _grpc = build, transport, grpc
 
 
 def transport():
     return _transport
+
+
+def grpc():
+    return _grpc
 
 
 def expected_path():
@@ -52,6 +76,21 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-group
 
 # gRPC's own pools of threads breathe; a thread per connection would show all the same.
 SLACK = {"threads": 3}
+
+
+def not_with_event_engines(why):
+    """Leaves a test out where gRPC has event engines. Asked when the test runs: run.py says which gRPC there is."""
+
+    def decorate(test):
+        @functools.wraps(test)
+        def run(self):
+            if grpc().has_event_engines:
+                self.skipTest(why)
+            test(self)
+
+        return run
+
+    return decorate
 
 
 class Silence(AssertionError):

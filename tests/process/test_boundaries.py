@@ -241,6 +241,11 @@ class Proc(BoundaryTest):
 
 
 class Thrift(ThriftLoads, harness.ProcessTest):
+    def setUp(self):
+        super().setUp()
+        if not harness.binary("probe_server").parents[2].joinpath("tests/load/thrift_load").exists():
+            self.skipTest("built without Thrift")
+
     def assert_uses(self, path, server_prefix, client_prefix):
         server = self.start(programs.Server, mode="prefer", prefix=server_prefix)
         calls = self.served(self.callers(server.address(), mode="prefer", prefix=client_prefix))

@@ -10,8 +10,15 @@ import unittest
 import harness
 
 HERE = pathlib.Path(__file__).parent
-CORE = ("libgrpc.so.29.0.0",)
 LIMIT = 60
+
+
+def served():
+    return f"libgrpc.so.{harness.grpc().major}"
+
+
+def unsecure():
+    return f"libgrpc_unsecure.so.{harness.grpc().major}"
 
 
 def program_of(name):
@@ -53,7 +60,7 @@ class TheGrpcThatSkeinServes(Preload):
 
     def test_without_skein_grpc_in_the_environment_the_rest_is_not_even_opened(self):
         said, errors = self.core_client(None)
-        self.assertEqual(said, ["ready", "port", *CORE, "libskein_grpc_preload.so"])
+        self.assertEqual(said, ["ready", "port", f"libgrpc.so.{harness.grpc().core}", "libskein_grpc_preload.so"])
         self.assertEqual(errors, "")
         self.assert_peer_saw("tcp")
 
@@ -79,10 +86,10 @@ class TheGrpcThatSkeinServes(Preload):
         shutil.copy(harness.preload_library(), alone)
         said, errors = self.core_client("prefer", stub=alone)
         self.assertEqual(said[:2], ["ready", "port"])
-        self.assertRegex(errors, r"^skein: libgrpc.so.29 stays on TCP: .*libskein_grpc.so.*\n$")
+        self.assertRegex(errors, rf"^skein: {served()} stays on TCP: .*libskein_grpc.so.*\n$")
         said, errors = self.core_client("require", stub=alone)
         self.assertEqual(said[:2], ["failed", "no-port"])
-        self.assertRegex(errors, r"^skein: libgrpc.so.29 makes no channel and no port.*libskein_grpc.so.*\n$")
+        self.assertRegex(errors, rf"^skein: {served()} makes no channel and no port.*libskein_grpc.so.*\n$")
 
 
 class AGrpcThatIsOpenedLater(Preload):
@@ -102,7 +109,7 @@ class AGrpcThatIsOpenedLater(Preload):
         script = (
             "import ctypes\n"
             "def skein(): return 'libskein_grpc.so' in open('/proc/self/maps').read()\n"
-            "grpc = ctypes.CDLL('libgrpc.so.29')\n"
+            f"grpc = ctypes.CDLL('{served()}')\n"
             "before = skein()\n"
             "grpc.grpc_init()\n"
             "print(before, skein())\n"
@@ -113,7 +120,7 @@ class AGrpcThatIsOpenedLater(Preload):
         script = (
             "import ctypes, os\n"
             "ctypes.CDLL(None).clearenv()\n"
-            "ctypes.CDLL('libgrpc.so.29').grpc_init()\n"
+            f"ctypes.CDLL('{served()}').grpc_init()\n"
             "print('libskein_grpc.so' in open('/proc/self/maps').read())\n"
         )
         self.assertEqual(self.later(script), "True\n")
@@ -129,8 +136,8 @@ class AGrpcThatIsOpenedLater(Preload):
 class AnotherGrpc(Preload):
     def test_unsecure_is_left_alone_with_one_line(self):
         said, errors = self.core_client("prefer", program="core_client_unsecure")
-        self.assertEqual(said, ["ready", "port", "libgrpc_unsecure.so.29.0.0", "libskein_grpc_preload.so"])
-        self.assertRegex(errors, r"^skein: libgrpc_unsecure.so.29 stays on TCP: [^\n]*1\.51\.1[^\n]*\n$")
+        self.assertEqual(said, ["ready", "port", f"libgrpc_unsecure.so.{harness.grpc().core}", "libskein_grpc_preload.so"])
+        self.assertRegex(errors, rf"^skein: {unsecure()} stays on TCP: [^\n]*{harness.grpc().version}[^\n]*\n$")
         self.assert_peer_saw("tcp")
 
     def test_unsecure_is_left_alone_without_a_word_when_nobody_asks(self):
@@ -145,14 +152,14 @@ class AnotherGrpc(Preload):
                 said, errors = self.core_client(mode, *words, program="core_client_unsecure")
                 self.assertEqual(said[0], "failed")
                 self.assertEqual(said[1], "no-port" if mode == "require" else "port")
-                self.assertRegex(errors, r"^skein: libgrpc_unsecure.so.29 makes no channel and no port[^\n]*\n$")
+                self.assertRegex(errors, rf"^skein: {unsecure()} makes no channel and no port[^\n]*\n$")
                 self.assertEqual(self.peer.paths(), [])
 
     def test_of_a_plug_in_that_jumps_to_it_is_found(self):
         script = (
             "import ctypes\n"
             f"plugin = ctypes.CDLL('{program_of('libjumping_plugin.so')}')\n"
-            "grpc = ctypes.CDLL('libgrpc_unsecure.so.29')\n"
+            f"grpc = ctypes.CDLL('{unsecure()}')\n"
             "grpc.grpc_init()\n"
             "for function in (grpc.grpc_insecure_credentials_create, plugin.plugin_channel):\n"
             "    function.restype = ctypes.c_void_p\n"
@@ -176,6 +183,28 @@ class AnotherGrpc(Preload):
         self.assertEqual(done.stdout.count("lame 14 skein: the mode is require"), 2, done.stdout)
         self.assertIn("0 of 4 on TCP", done.stdout)
         self.assertRegex(done.stderr, r"^skein: libgrpc\.so\.10 makes no channel[^\n]*\n$")
+
+    def test_is_served_by_a_library_for_its_number_beside_the_stub_alone(self):
+        folder = self.scratch()
+        stub = folder / "libskein_grpc_preload.so"
+        shutil.copy(harness.preload_library(), stub)
+        shutil.copy(program_of("old_grpc/libskein_grpc-10.so.1"), folder)
+        done = run([program_of("old_client")], "require", stub=stub)
+        self.assertEqual(done.stdout, "serves 10.0.0\npolls and plucks\npolls for the next\n4 of 4 on TCP\n")
+        self.assertEqual(done.stderr, "")
+        (folder / "libskein_grpc-10.so.1").unlink()
+        done = run([program_of("old_client")], "prefer", stub=stub)
+        self.assertEqual(done.stdout, "4 of 4 on TCP\n")
+        self.assertRegex(done.stderr, r"^skein: libgrpc\.so\.10 stays on TCP: [^\n]*libskein_grpc-N\.so\.1[^\n]*\n$")
+
+    def test_is_not_served_by_a_library_for_yet_another(self):
+        folder = self.scratch()
+        stub = folder / "libskein_grpc_preload.so"
+        shutil.copy(harness.preload_library(), stub)
+        shutil.copy(harness.preload_library().parent / "libskein_grpc.so.1", folder / "libskein_grpc-10.so.1")
+        done = run([program_of("old_client")], "prefer", stub=stub)
+        self.assertEqual(done.stdout, "4 of 4 on TCP\n")
+        self.assertRegex(done.stderr, r"^skein: libgrpc\.so\.10 stays on TCP: [^\n]*for another gRPC[^\n]*\n$")
 
     def test_inside_the_program_is_named(self):
         for mode, words in (("prefer", "stays on TCP:"), ("require", "stays on TCP, although the mode is require:")):

@@ -88,6 +88,7 @@ class Mistakes(SettingsTest):
         client = self.failing_client(self.server().address, arguments={"skein.mode": "prefre"})
         self.assert_unavailable(client, "skein.mode", "prefre", MODES)
 
+    @harness.not_with_event_engines("an EventEngine is not told which arguments a channel has")
     def test_unknown_channel_argument(self):
         client = self.failing_client(self.server().address, arguments={"skein.rnig_bytes": 65536})
         self.assert_unavailable(client, "rnig_bytes", "did you mean", "ring_bytes")
@@ -135,6 +136,7 @@ class Mistakes(SettingsTest):
 
 
 class PollStrategy(SettingsTest):
+    @harness.not_with_event_engines("there are no polling engines")
     def test_unknown_polling_engine_stays_on_tcp(self):
         poll = {"GRPC_POLL_STRATEGY": "poll"}
         for name, at_server, at_client in (("client", {}, poll), ("server", poll, {}), ("both", poll, poll)):

@@ -40,6 +40,7 @@ class Stop(harness.ProcessTest):
         self.assertFalse(client.receive()["timed_out"], client.log())
         self.assert_calls_succeed(client)
 
+    @harness.not_with_event_engines("over TCP, too, gRPC 1.83 does not give such a server up within a minute")
     def test_keepalive_gives_a_stopped_server_up_and_the_client_recovers(self):
         server, client = self.pair(arguments=KEEPALIVE, server_arguments=PINGS_ALLOWED)
         before = self.connection(client)

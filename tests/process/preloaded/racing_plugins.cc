@@ -54,7 +54,7 @@ EXPORTED void plugin_begins() {
 }
 
 int main(int argc, char** argv) {
-  void* const grpc = dlopen("libgrpc.so.29", RTLD_NOW | RTLD_LOCAL);
+  void* const grpc = dlopen(SKEIN_LIBGRPC, RTLD_NOW | RTLD_LOCAL);
   if (argc < 3 || grpc == nullptr) return 2;
   meet_in_init = std::strcmp(argv[1], "init") == 0;
   void (*init)() = nullptr;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -29,8 +30,8 @@ std::string CopyOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Outlook Judge(const std::string& path, const Executor& executor = kUser) {
-  const absl::StatusOr<Outlook> outlook = OutlookOf(path, executor);
+Outlook Judge(const std::string& path, const Executor& executor = kUser, const std::string& libraries = "") {
+  const absl::StatusOr<Outlook> outlook = OutlookOf(path, executor, libraries);
   EXPECT_TRUE(outlook.ok()) << outlook.status();
   return outlook.value_or(Outlook());
 }
@@ -39,19 +40,30 @@ TEST(Outlook, TheRightLibgrpcIsServedAlsoWhereALibraryBringsIt) {
   for (const char* path : {SKEIN_PROGRAMS "/core_client", SKEIN_PROGRAMS "/early_client"}) {
     const Outlook outlook = Judge(path);
     EXPECT_EQ(outlook.kind, Kind::kServed) << outlook.why;
-    EXPECT_THAT(outlook.why, HasSubstr("libgrpc.so.29"));
+    EXPECT_THAT(outlook.why, HasSubstr("libgrpc.so." SKEIN_KNOWN_CORE_MAJOR));
     EXPECT_TRUE(outlook.keeps_require());
   }
 }
 
 TEST(Outlook, UnsecureAndOtherVersionsAreNotServed) {
   for (const auto& [program, library] :
-       {std::pair{"/core_client_unsecure", "libgrpc_unsecure.so.29"}, std::pair{"/old_client", "libgrpc.so.10"}}) {
+       {std::pair{"/core_client_unsecure", "libgrpc_unsecure.so." SKEIN_KNOWN_CORE_MAJOR},
+        std::pair{"/old_client", "libgrpc.so.10"}}) {
     const Outlook outlook = Judge(std::string(SKEIN_PROGRAMS) + program);
     EXPECT_EQ(outlook.kind, Kind::kOtherGrpc) << outlook.why;
     EXPECT_THAT(outlook.why, HasSubstr(library));
     EXPECT_FALSE(outlook.keeps_require());
   }
+}
+
+TEST(Outlook, AnotherLibgrpcIsServedWhereSkeinHasALibraryForIt) {
+  const std::string folder = ::testing::TempDir() + "/outlook_test_libraries";
+  ASSERT_TRUE(mkdir(folder.c_str(), 0755) == 0 || errno == EEXIST) << std::strerror(errno);
+  std::ofstream(folder + "/libskein_grpc-10.so.1") << "its name is what counts\n";
+  EXPECT_EQ(Judge(SKEIN_PROGRAMS "/old_client", kUser, folder).kind, Kind::kServed);
+  EXPECT_EQ(Judge(SKEIN_PROGRAMS "/core_client_unsecure", kUser, folder).kind, Kind::kOtherGrpc);
+  std::remove((folder + "/libskein_grpc-10.so.1").c_str());
+  EXPECT_EQ(Judge(SKEIN_PROGRAMS "/old_client", kUser, folder).kind, Kind::kOtherGrpc);
 }
 
 TEST(Outlook, AGrpcInsideTheProgramIsFoundByItsSymbolAndWithoutSymbolsByItsTexts) {
@@ -79,13 +91,13 @@ TEST(Outlook, AScriptIsWhatItsInterpreterIs) {
   const ScratchFile without_line("echo hello\n");
   EXPECT_EQ(Judge(without_line.path()).file, "/bin/sh");
   const ScratchFile of_nothing("#!/no/such/interpreter\n");
-  EXPECT_TRUE(absl::IsNotFound(OutlookOf(of_nothing.path(), kUser).status()));
+  EXPECT_TRUE(absl::IsNotFound(OutlookOf(of_nothing.path(), kUser, "").status()));
 }
 
 TEST(Outlook, AScriptThatRunsItselfComesToAnEnd) {
   const ScratchFile script("");
   std::ofstream(script.path()) << "#!" << script.path() << "\n";
-  EXPECT_TRUE(absl::IsNotFound(OutlookOf(script.path(), kUser).status()));
+  EXPECT_TRUE(absl::IsNotFound(OutlookOf(script.path(), kUser, "").status()));
 }
 
 TEST(Outlook, AnotherProcessorsProgramIsNamed) {

@@ -1,9 +1,14 @@
 #include "tools/skein/program/outlook.h"
 
+#include <unistd.h>
+
+#include <cstdint>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "tools/skein/program/elf_file.h"
 #include "tools/skein/program/executable.h"
 #include "tools/skein/program/needed_libraries.h"
@@ -32,11 +37,24 @@ Outlook Of(Kind kind, const std::string& file, absl::string_view why) {
   return {kind, file, absl::StrCat(file, " ", why), ""};
 }
 
+// Whether a library of Skein's for this libgrpc.so.N of another gRPC is there, which the preload library opens.
+bool IsServedByAnother(absl::string_view soname, const std::string& libraries) {
+  uint32_t number = 0;
+  if (libraries.empty() || !absl::ConsumePrefix(&soname, "libgrpc.so.") || !absl::SimpleAtoi(soname, &number)) {
+    return false;
+  }
+  return access(absl::StrCat(libraries, "/libskein_grpc-", number, ".so.1").c_str(), R_OK) == 0;
+}
+
 // The first library with a gRPC to call is the one that the dynamic linker binds calls to.
-Outlook OutlookOfCalled(const std::string& file, const NeededLibrary& library, const ElfFile& elf) {
+Outlook OutlookOfCalled(const std::string& file, const NeededLibrary& library, const ElfFile& elf,
+                        const std::string& libraries) {
   if (library.name == kServedName) {
     if (elf.Contains(kServedCore)) return Of(Kind::kServed, file, absl::StrCat("has the gRPC of ", library.path));
     return Of(Kind::kOtherGrpc, file, absl::StrCat("has ", library.path, " of another version", kServes));
+  }
+  if (IsServedByAnother(library.name, libraries)) {
+    return Of(Kind::kServed, file, absl::StrCat("has the gRPC of ", library.path));
   }
   if (absl::StartsWith(library.name, "libgrpc")) {
     return Of(Kind::kOtherGrpc, file, absl::StrCat("has the gRPC of ", library.path, kServes));
@@ -44,12 +62,13 @@ Outlook OutlookOfCalled(const std::string& file, const NeededLibrary& library, c
   return Of(Kind::kOwnGrpc, file, absl::StrCat("has a gRPC inside ", library.path, kServes));
 }
 
-Outlook OutlookByLibraries(const std::string& file, const std::vector<NeededLibrary>& libraries) {
+Outlook OutlookByLibraries(const std::string& file, const std::vector<NeededLibrary>& needed,
+                           const std::string& libraries) {
   std::string hidden;
-  for (const NeededLibrary& library : libraries) {
+  for (const NeededLibrary& library : needed) {
     const absl::StatusOr<ElfFile> elf = ElfFile::Open(library.path);
     if (!elf.ok()) continue;
-    if (elf->Defines("grpc_init")) return OutlookOfCalled(file, library, *elf);
+    if (elf->Defines("grpc_init")) return OutlookOfCalled(file, library, *elf, libraries);
     if (hidden.empty() && HasTellTale(*elf)) hidden = library.path;
   }
   if (!hidden.empty()) return Of(Kind::kOwnGrpc, file, absl::StrCat("has a gRPC inside ", hidden, kServes));
@@ -58,7 +77,7 @@ Outlook OutlookByLibraries(const std::string& file, const std::vector<NeededLibr
                          "whether it opens another gRPC cannot be seen"));
 }
 
-absl::StatusOr<Outlook> OutlookOfElf(const std::string& file, const Executor& executor) {
+absl::StatusOr<Outlook> OutlookOfElf(const std::string& file, const Executor& executor, const std::string& libraries) {
   const absl::StatusOr<ElfFile> elf = ElfFile::Open(file);
   if (!elf.ok()) return elf.status();
   if (!elf->is_native()) {
@@ -78,9 +97,9 @@ absl::StatusOr<Outlook> OutlookOfElf(const std::string& file, const Executor& ex
   if (elf->Defines("grpc_init") || HasTellTale(*elf)) {
     return Of(Kind::kOwnGrpc, file, absl::StrCat("has a gRPC of its own inside", kServes));
   }
-  const absl::StatusOr<std::vector<NeededLibrary>> libraries = NeededLibraries(file);
-  if (!libraries.ok()) return libraries.status();
-  return OutlookByLibraries(file, *libraries);
+  const absl::StatusOr<std::vector<NeededLibrary>> needed = NeededLibraries(file);
+  if (!needed.ok()) return needed.status();
+  return OutlookByLibraries(file, *needed, libraries);
 }
 
 }  // namespace
@@ -106,10 +125,10 @@ std::string AdviceFor(Outlook::Kind kind) {
   return "";
 }
 
-absl::StatusOr<Outlook> OutlookOf(const std::string& path, const Executor& executor) {
+absl::StatusOr<Outlook> OutlookOf(const std::string& path, const Executor& executor, const std::string& libraries) {
   const absl::StatusOr<std::string> file = InterpreterOf(path);
   if (!file.ok()) return file.status();
-  absl::StatusOr<Outlook> outlook = OutlookOfElf(*file, executor);
+  absl::StatusOr<Outlook> outlook = OutlookOfElf(*file, executor, libraries);
   if (!outlook.ok()) return outlook;
   const Privileges privileges = PrivilegesOf(*file, executor);
   if (!privileges.what.empty() && !privileges.matter) {

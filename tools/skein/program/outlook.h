@@ -33,8 +33,9 @@ struct Outlook {
 // What the user can do about such a program; empty if nothing.
 std::string AdviceFor(Outlook::Kind kind);
 
-// `path` can be executed. An error: it cannot be told, and why.
-absl::StatusOr<Outlook> OutlookOf(const std::string& path, const Executor& executor);
+// `path` can be executed. `libraries` is the folder with the preload library, where Skein may have libraries for other
+// gRPCs; empty if nobody knows. An error: it cannot be told, and why.
+absl::StatusOr<Outlook> OutlookOf(const std::string& path, const Executor& executor, const std::string& libraries);
 
 }  // namespace skein::program
 

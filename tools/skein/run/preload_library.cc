@@ -53,6 +53,11 @@ absl::StatusOr<std::string> PreloadLibrary(const std::string& folder) {
   return absl::NotFoundError(absl::StrCat("no ", kStub, " and ", kRest, " in ../lib or the like of '", folder, "'"));
 }
 
+std::string LibraryFolder() {
+  const absl::StatusOr<std::string> library = PreloadLibrary(OwnFolder());
+  return library.ok() ? std::filesystem::path(*library).parent_path().string() : "";
+}
+
 std::string WithLibrary(const std::string& library, absl::string_view before) {
   std::string value = library;
   for (absl::string_view other : absl::StrSplit(before, absl::ByAnyChar(": "), absl::SkipEmpty())) {

@@ -16,6 +16,9 @@ std::string OwnFolder();
 // where it was looked for; FAILED_PRECONDITION: its path cannot stand in LD_PRELOAD.
 absl::StatusOr<std::string> PreloadLibrary(const std::string& folder);
 
+// The folder of the library that belongs to this command; empty if there is none.
+std::string LibraryFolder();
+
 // LD_PRELOAD's value with `library` in front; `before`: its value so far.
 std::string WithLibrary(const std::string& library, absl::string_view before);
 

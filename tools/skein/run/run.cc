@@ -35,7 +35,8 @@ struct Plan {
 int StatusFor(const absl::Status& status) { return absl::IsNotFound(status) ? kMissing : kCannot; }
 
 void Foresee(const std::string& path, bool require, Plan& plan) {
-  const absl::StatusOr<Outlook> outlook = program::OutlookOf(path, program::Executor::ThisProcess());
+  const absl::StatusOr<Outlook> outlook =
+      program::OutlookOf(path, program::Executor::ThisProcess(), run::LibraryFolder());
   if (!outlook.ok()) {
     plan.sentence = absl::StrCat("it cannot be told what gRPC ", path, " has: ", outlook.status().message());
     plan.in_the_way = true;

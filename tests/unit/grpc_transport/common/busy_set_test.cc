@@ -25,13 +25,14 @@ class FakeSource final : public progress::Source {
   }
   void Disarm() override { armed = false; }
   int fd() const override { return -1; }
-  bool finished() const override { return false; }
+  bool finished() const override { return is_finished; }
   bool Retire() override { return false; }
 
   int messages = 0;
   int polled = 0;
   bool armed = true;
   bool visible = true;
+  bool is_finished = false;
 };
 
 class FakeBusy final : public Busy {
@@ -146,6 +147,18 @@ TEST_F(BusySetTest, WhoAddsIsToldWhetherSomebodyPollsItFromNowOn) {
   spin.End();
 }
 
+TEST_F(BusySetTest, WhoIsWokenInVainIsToldWhetherSomebodyPollsIt) {
+  EXPECT_FALSE(set_.IsSpunFor(*busy_));
+  {
+    BusySet::Spin spin(set_);
+    EXPECT_FALSE(set_.IsSpunFor(*busy_)) << "who spins does not poll what is not busy";
+    set_.Use(busy_);
+    EXPECT_TRUE(set_.IsSpunFor(*busy_));
+    spin.End();
+  }
+  EXPECT_FALSE(set_.IsSpunFor(*busy_));
+}
+
 TEST_F(BusySetTest, OneThatIsRemovedIsArmedByWhoMayHavePolledIt) {
   set_.Use(busy_);
   BusySet::Spin spin(set_);
@@ -167,6 +180,19 @@ TEST_F(BusySetTest, ASenderWithoutEndHoldsNobodyWhoArms) {
   EXPECT_EQ(busy_->again, 1);
   EXPECT_GT(busy_->source->messages, 900);
   set_.EndSleep();
+}
+
+TEST_F(BusySetTest, OfOneThatIsFinishedItsWatcherIsToldByWhoSpins) {
+  set_.Use(busy_);
+  BusySet::Spin spin(set_);
+  spin.Poll(true);
+  EXPECT_EQ(busy_->again, 0);
+  busy_->source->is_finished = true;
+  spin.Poll(false);
+  EXPECT_EQ(busy_->again, 0) << "seldom enough";
+  spin.Poll(true);
+  EXPECT_EQ(busy_->again, 1);
+  spin.End();
 }
 
 TEST_F(BusySetTest, DisabledItStaysEmpty) {
