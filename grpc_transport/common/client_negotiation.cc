@@ -44,6 +44,7 @@ void ClientNegotiation::Written() {
 }
 
 void ClientNegotiation::BytesCame() {
+  if (InForkedChild()) return Reconnect(stream::WhyNotForked(), Remember::kNo);  // the answer is the parent's
   const Parsed parsed = ParseFrame(connection_.Received(kMaxFrameBytes), stream::kMaxAnswerBytes);
   switch (parsed.beginning) {
     case Beginning::kUndecided:
@@ -82,14 +83,14 @@ void ClientNegotiation::TryOut() {
 }
 
 void ClientNegotiation::Reached(const absl::Status& status) {
+  if (InForkedChild()) return Reconnect(stream::WhyNotForked(), Remember::kNo);
   if (!status.ok()) return OnUnreachable(status.message());
   FinishWithStream(std::move(outcome_));
 }
 
 void ClientNegotiation::OnUnreachable(absl::string_view why) {
   const std::string kind = stream::FabricKind(outcome_.stream->path());
-  outcome_ = {};
-  attempt_ = nullptr;
+  DropOffer();
   // A peer that has died tells nothing of the path.
   if (options().mode != Mode::kRequire && tried_out_ && !connection_.HasEnded()) {
     streams().fabrics->Failed(connection_.RouteNow(), kind);
@@ -104,6 +105,7 @@ void ClientNegotiation::Lost(const absl::Status& why) {
 }
 
 void ClientNegotiation::TimedOut() {
+  if (InForkedChild()) return Reconnect(stream::WhyNotForked(), Remember::kNo);
   if (outcome_.stream != nullptr) return OnUnreachable("nothing arrived in time");
   // Not on this connection: the answer may still come, and would be taken for HTTP/2.
   Reconnect({FallbackCode::kTimeout, {}}, secure_ ? Remember::kPeerIsPlain : Remember::kNo);
@@ -114,7 +116,7 @@ void ClientNegotiation::Reconnect(Fallback why, Remember remember) {
   if (options().mode == Mode::kRequire) return FinishWithTcp(why);  // which fails, and says why
   why_ = std::move(why);
   remember_ = remember;
-  attempt_ = nullptr;
+  DropOffer();
   if (const absl::Status status = connection_.Reconnect(); !status.ok()) return Fail(status);
   reconnecting_ = true;
 }
@@ -131,10 +133,14 @@ void ClientNegotiation::Reconnected(const absl::Status& status) {
   FinishWithTcp(why_);
 }
 
+void ClientNegotiation::DropOffer() {
+  LetGo(outcome_);
+  LetGo(attempt_);
+}
+
 void ClientNegotiation::EndWaits() {
   if (EndWaiting()) {
-    outcome_ = {};
-    attempt_ = nullptr;
+    DropOffer();
     return Fail(Failure("shut down during the negotiation"));
   }
   if (!reconnecting_ || !connection_.CancelReconnect()) return;

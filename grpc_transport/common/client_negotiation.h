@@ -20,6 +20,7 @@ class ClientNegotiation final : public Negotiation {
       : Negotiation(Path::Role::kClient, std::move(options), connection, process),
         address_(std::move(address)),
         behind_proxy_(behind_proxy) {}
+  ~ClientNegotiation() override { DropOffer(); }
 
   void EndWaits() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
 
@@ -37,6 +38,8 @@ class ClientNegotiation final : public Negotiation {
   void OnAnswer(absl::string_view answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   // Both ends have said yes; whether anything arrives remains to be seen.
   void TryOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
+  // And what has become of it. Also by the destructor, when nobody else is there.
+  void DropOffer() ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void OnUnreachable(absl::string_view why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
 
   // A new connection, on which nothing is asked.

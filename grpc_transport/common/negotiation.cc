@@ -6,6 +6,12 @@
 #include "core/trace/counters.h"
 
 namespace skein::grpc_transport {
+namespace {
+
+// What was on its way then is of no use, and nothing new is to be awaited behind EndWaits.
+absl::Status ShutDownMeanwhile() { return Failure("shut down during the negotiation"); }
+
+}  // namespace
 
 void Negotiation::Start() {
   MutexLock lock(&connection_.mu);
@@ -21,6 +27,7 @@ void Negotiation::OnRead(const absl::Status& status) {
   reading_ = false;
   if (finished_) return;
   if (!status.ok()) return Lost(status);
+  if (shut_down_) return Lost(ShutDownMeanwhile());
   connection_.TakeRead();
   BytesCame();
 }
@@ -28,7 +35,9 @@ void Negotiation::OnRead(const absl::Status& status) {
 void Negotiation::OnWritten(const absl::Status& status) {
   MutexLock lock(&connection_.mu);
   if (finished_) return;
-  status.ok() ? Written() : Lost(status);
+  if (!status.ok()) return Lost(status);
+  if (shut_down_) return Lost(ShutDownMeanwhile());
+  Written();
 }
 
 void Negotiation::OnTimer() {

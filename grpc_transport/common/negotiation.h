@@ -29,6 +29,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/base/fallback.h"
+#include "core/base/forked.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/connector.h"
@@ -102,6 +103,13 @@ class Connection {
 };
 
 inline constexpr uint8_t kCallsFeature = 1;  // of an offer: frames of calls beside HTTP/2's
+
+// Ends what is owned, but in a forked child: there it is the parent's, and stays for good (core/base/forked.h).
+template <typename Owned>
+void LetGo(Owned& owned) {
+  if (InForkedChild()) new Owned(std::move(owned));
+  owned = Owned();
+}
 
 // UNAVAILABLE: calls that meet it may be retried.
 inline absl::Status Failure(absl::string_view message) { return absl::UnavailableError(message); }

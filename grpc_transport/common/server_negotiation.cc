@@ -51,6 +51,7 @@ void ServerNegotiation::BytesCame() {
 
 void ServerNegotiation::Written() {
   if (outcome_.stream == nullptr) return FinishWithTcp(outcome_.why);
+  if (InForkedChild()) return Fail(Failure("skein: forked during the negotiation"));  // the stream is the parent's
   FinishWithStream(std::move(outcome_));
 }
 

@@ -12,6 +12,7 @@ class ServerNegotiation final : public Negotiation {
  public:
   ServerNegotiation(absl::StatusOr<Options> options, Connection& connection, ProcessState& process)
       : Negotiation(Path::Role::kServer, std::move(options), connection, process) {}
+  ~ServerNegotiation() override { DropOutcome(); }
 
  private:
   void Begin() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
@@ -20,6 +21,8 @@ class ServerNegotiation final : public Negotiation {
   void Lost(const absl::Status& why) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) { Fail(why); }
   void TimedOut() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   stream::Listener::Result Accept(absl::string_view offer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
+
+  void DropOutcome() ABSL_NO_THREAD_SAFETY_ANALYSIS { LetGo(outcome_); }  // nobody else is there
 
   stream::Outcome outcome_ ABSL_GUARDED_BY(connection_.mu);  // while the answer is being written
 };

@@ -1,9 +1,13 @@
 // The table of ends (grpc_transport/README.md, "Every way it ends"), a row or more each, without gRPC.
 #include "grpc_transport/common/negotiation.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <memory>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "gmock/gmock.h"
 #include "grpc_transport/common/client_negotiation.h"
 #include "grpc_transport/common/offer_bytes.h"
@@ -69,6 +73,17 @@ class NegotiationTest : public testing::Test {
     ASSERT_TRUE(connection.end.has_value());
     EXPECT_TRUE(absl::IsUnavailable(connection.end->failed)) << connection.end->failed;
     EXPECT_THAT(std::string(connection.end->failed.message()), HasSubstr(std::string(words)));
+  }
+  // 0: `holds` is true in a child made by fork().
+  static int StatusOfChild(absl::FunctionRef<bool()> holds) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      _exit(holds() ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
   }
   int frames() const {
     return SettingsFramesOf(ParseHttp2(client_connection_.written, stream::kMaxOfferBytes).payload);
@@ -248,6 +263,33 @@ TEST_F(ClientNegotiationTest, AShutdownEndsAReconnection) {
   ExpectFailure(client_connection_, "shut down");
 }
 
+// Else it would begin to wait for what nobody wants any more, and blame the path when that does not come.
+TEST_F(ClientNegotiationTest, AnAnswerOnItsWayWhileItIsShutDownFails) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  {
+    MutexLock lock(&client_connection_.mu);
+    ASSERT_TRUE(client_->ShutDown());
+    client_->EndWaits();
+  }
+  AnswerWith(server_connection_.written);
+  ExpectFailure(client_connection_, "shut down");
+}
+
+TEST_F(ServerNegotiationTest, AnAnswerThatIsWrittenWhileItIsShutDownFails) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  {
+    MutexLock lock(&server_connection_.mu);
+    ASSERT_TRUE(server_->ShutDown());
+    server_->EndWaits();
+  }
+  server_->OnWritten(absl::OkStatus());
+  ExpectFailure(server_connection_, "shut down");
+}
+
 TEST_F(ClientNegotiationTest, AShutdownBeforeItsBeginningFails) {
   client_ = std::make_unique<ClientNegotiation>(Asking(), "", false, client_connection_, process_);
   {
@@ -256,6 +298,26 @@ TEST_F(ClientNegotiationTest, AShutdownBeforeItsBeginningFails) {
   }
   client_->Start();
   ExpectFailure(client_connection_, "shut down");
+}
+
+// A link that only its parent has, and locks that a thread of the parent's may hold.
+TEST_F(ClientNegotiationTest, AForkedChildLeavesWhatItsParentHasOfferedAlone) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  const int status = StatusOfChild([&] {
+    AnswerWith(server_connection_.written);
+    const bool made_again = client_connection_.reconnects;
+    client_->OnReconnected(absl::OkStatus());
+    const bool tcp = client_connection_.end.has_value() && client_connection_.end->stream == nullptr;
+    client_connection_.end.reset();
+    client_ = nullptr;
+    return made_again && tcp;
+  });
+  EXPECT_EQ(status, 0);
+  AnswerWith(server_connection_.written);
+  ASSERT_TRUE(client_connection_.end.has_value());
+  EXPECT_NE(client_connection_.end->stream, nullptr) << "the parent is unharmed";
 }
 
 TEST_F(ClientNegotiationTest, WithoutAWayBackItFails) {
@@ -307,6 +369,34 @@ TEST_F(ServerNegotiationTest, AClientThatDoesNotWaitUnderTlsFails) {
   StartServer();
   OfferWith(client_connection_.written + "more");
   ExpectFailure(server_connection_, "did not wait");
+}
+
+TEST_F(ServerNegotiationTest, AForkedChildLeavesWhatItsParentHasAgreedToAlone) {
+  Ask();
+  StartServer();
+  OfferWith(client_connection_.written);
+  const int status = StatusOfChild([&] {
+    server_->OnWritten(absl::OkStatus());
+    const bool failed = server_connection_.end.has_value() && !server_connection_.end->failed.ok();
+    server_ = nullptr;
+    return failed;
+  });
+  EXPECT_EQ(status, 0);
+  server_->OnWritten(absl::OkStatus());
+  ASSERT_TRUE(server_connection_.end.has_value());
+  EXPECT_NE(server_connection_.end->stream, nullptr) << "the parent is unharmed";
+}
+
+TEST_F(ServerNegotiationTest, AForkedChildAnswersNoAndGoesOnWithHttp2) {
+  Ask();
+  const int status = StatusOfChild([&] {
+    StartServer();
+    OfferWith(client_connection_.written);
+    server_->OnWritten(absl::OkStatus());
+    return server_connection_.end.has_value() && server_connection_.end->failed.ok() &&
+           server_connection_.end->stream == nullptr;
+  });
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(ServerNegotiationTest, AConnectionThatEndsFails) {
