@@ -46,19 +46,20 @@ if(SKEIN_SANITIZE)
   add_library(skein_sanitizer_defaults OBJECT ${CMAKE_CURRENT_LIST_DIR}/sanitizer_defaults.cc)
 endif()
 
-# For who hangs: no test takes a tenth of it alone. Sanitizers on a busy machine are another matter.
+# For who hangs: no test takes a tenth of it alone, and a whole binary with a sanitizer a minute.
 if(SKEIN_SANITIZE)
-  set(skein_timeout 400)
+  set(skein_timeout 600)
 else()
   set(skein_timeout 120)
 endif()
 
-# skein_test(NAME SOURCES a.cc ... DEPS t ... [LABELS l ...] [TIMEOUT s] [SERIAL] [SEPARATE] [OPTIMIZED]): one GoogleTest binary, each
-# case a ctest.
+# skein_test(NAME SOURCES a.cc ... DEPS t ... [LABELS l] [TIMEOUT s] [SERIAL] [SEPARATE] [OPTIMIZED] [SHARDS n]
+# [ALONE pattern ...]): one GoogleTest binary, each case a ctest.
 # SEPARATE: its files use the same names, and are not compiled as one where sanitizers compile several as one.
 # OPTIMIZED: it computes for long.
+# SHARDS, ALONE: for builds with sanitizers; see skein_cases_together.
 function(skein_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED;SEPARATE;SERIAL" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;SEPARATE;SERIAL" "TIMEOUT;SHARDS;LABELS" "SOURCES;DEPS;ALONE" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT ${skein_timeout})
   endif()
@@ -75,6 +76,45 @@ function(skein_test name)
   if(ARG_SEPARATE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL}
-                       LABELS "${ARG_LABELS}")
+  set(properties TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
+  if(ARG_LABELS)
+    list(APPEND properties LABELS ${ARG_LABELS}) # one: more would need another way through gtest_discover_tests
+  endif()
+  if(SKEIN_SANITIZE)
+    skein_cases_together(${name} "${ARG_SHARDS}" "${ARG_ALONE}" ${properties})
+  else()
+    skein_cases_apart(${name} "*" ${properties})
+  endif()
+endfunction()
+
+# skein_cases_apart(NAME FILTER PROPERTY VALUE ...): each case that the filter of GoogleTest lets through is a ctest.
+function(skein_cases_apart name filter)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER ${filter} PROPERTIES ${ARGN})
+endfunction()
+
+# skein_cases_together(NAME SHARDS ALONE PROPERTY VALUE ...): one process runs all cases, or as many as SHARDS says share
+# them, where all take long. A sanitizer takes longer to start a process than most cases take. A report ends the process,
+# and the cases behind it do not run then; its output names the case.
+# ALONE: patterns of cases that need a process of their own, for what a process does once and cannot take back.
+function(skein_cases_together name shards alone)
+  set(others *)
+  if(alone)
+    list(JOIN alone : alone)
+    skein_cases_apart(${name} ${alone} ${ARGN})
+    if(alone STREQUAL "*")
+      return()
+    endif()
+    set(others -${alone})
+  endif()
+  if(NOT shards)
+    add_test(NAME ${name} COMMAND ${name} --gtest_filter=${others})
+    set_tests_properties(${name} PROPERTIES ${ARGN})
+    return()
+  endif()
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_filter=${others})
+    set_tests_properties(${name}.${shard} PROPERTIES ${ARGN} COST 1 # they begin first
+                         ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()

@@ -1,12 +1,37 @@
 #!/usr/bin/env python3
-"""Names the failed tests of ctest's JUnit files, with the end of what each printed: a long run says it again at its end."""
+"""Names the failed tests of ctest's JUnit files, with the end of what each printed: a long run says it again at its end.
+Where one test is a whole GoogleTest binary, the cases that failed are named, each with the end of what it printed."""
 
 import argparse
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 LINES = 60
+BEGIN = re.compile(r"\[ RUN      \] (\S+)")
+END = re.compile(r"\[(       OK |  SKIPPED |  FAILED  )\] ([^\s,]+).* \(\d+ ms\)")
+
+
+def failed_cases(lines):
+    """Yields (name, lines) of the cases that failed, out of the output of a GoogleTest binary. A case that has begun and
+    not ended is one of them: the process ended in it."""
+    name = begin = None
+    for number, line in enumerate(lines):
+        if begun := BEGIN.match(line):
+            name, begin = begun[1], number
+        elif (ended := END.search(line)) and ended[2] == name:
+            if ended[1].strip() == "FAILED":
+                yield name, lines[begin : number + 1]
+            name = None
+    if name is not None:
+        yield name, lines[begin:]
+
+
+def print_end(lines):
+    if len(lines) > LINES:
+        print(f"... {len(lines) - LINES} lines before")
+    print("\n".join(lines[-LINES:]))
 
 
 def tell(results: Path) -> int:
@@ -19,9 +44,12 @@ def tell(results: Path) -> int:
         failed += 1
         output = (case.findtext("system-out") or "").splitlines()
         print(f"--- {results.stem}: {case.get('name')}: {failure.get('message')}, after {float(case.get('time')):.1f} s")
-        if len(output) > LINES:
-            print(f"... {len(output) - LINES} lines before")
-        print("\n".join(output[-LINES:]))
+        cases = list(failed_cases(output))
+        for name, lines in cases:
+            print(f"-- {name}")
+            print_end(lines)
+        if not cases:
+            print_end(output)
     return failed
 
 

@@ -20,6 +20,13 @@ usage_error() {
   exit 2
 }
 
+# no_arguments VERB ARGUMENT...: of a verb that takes none.
+no_arguments() {
+  local verb=$1
+  shift
+  (($# == 0)) || usage_error "$verb takes no arguments, but got: $*"
+}
+
 # quietly LABEL LOG COMMAND...: one line when it succeeds, the end of its log when it fails.
 quietly() {
   local label=$1 log=$2 start=$SECONDS status=0

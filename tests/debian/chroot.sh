@@ -26,13 +26,16 @@ keep_root() { cp "$2" "$1/packages.txt"; }
 # /host is this machine, where its own programs run by `chroot /host`, and HOST_TREE this tree there. However the command ends, namespaces take its
 # processes and mounts with them.
 enter() {
-  local folder=$1 cache=
+  local folder=$1 cache='' history
   shift
+  # A work tree of git's has its history elsewhere, and names it by its path.
+  history=$(git -C "$ROOT" rev-parse --path-format=absolute --git-common-dir)
+  [[ $history != "$ROOT"/* ]] || history=
   # Of another user, whom files of root's would be in the way of: the chroot has a cache of its own then.
   ((EUID != 0)) || cache=$(ccache --get-config cache_dir)
   # shellcheck disable=SC2016  # for the inner shell
   as_root unshare --mount --pid --fork --kill-child bash -euc '
-    root=$1 tree=$2 build=$3 cache=$4
+    root=$1 tree=$2 build=$3 cache=$4 history=$5
     mount -t proc proc "$root/proc"
     mount --bind /sys "$root/sys"
     mount -t tmpfs tmpfs "$root/dev/shm"
@@ -46,7 +49,14 @@ enter() {
     mkdir -p "$root$(dirname "$build")"
     ln -sfn /skein/build "$root$build"
     [[ ! -d $cache ]] || mount --bind "$cache" "$root/root/.cache/ccache"
+    if [[ -n $history ]]; then
+      mkdir -p "$root$history"
+      mount --bind "$history" "$root$history"
+      mount -o remount,bind,ro "$root$history"
+    fi
     cd "$root/skein"
-    exec chroot "$root" env -C /skein HOME=/root LC_ALL=C.UTF-8 CCACHE_MAXSIZE="$5" HOST_TREE="$tree" "${@:6}"
-  ' enter "$folder/root" "$ROOT" "$folder/build" "$cache" "$(ccache --get-config max_size)" "$@"
+    # The tree may be of another user, whom git would not trust.
+    exec chroot "$root" env -C /skein HOME=/root LC_ALL=C.UTF-8 CCACHE_MAXSIZE="$6" HOST_TREE="$tree" \
+      GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0=/skein "${@:7}"
+  ' enter "$folder/root" "$ROOT" "$folder/build" "$cache" "$history" "$(ccache --get-config max_size)" "$@"
 }

@@ -3,7 +3,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
-for part in source_packages setup build test; do
+for part in source_packages setup build test packages; do
   # shellcheck source=/dev/null
   source "$ROOT/scripts/$part.sh"
 done
@@ -19,4 +19,5 @@ for folder in "${tested[@]}"; do
   run_ctest "dev/$folder" || failed+=("$folder")
 done
 quietly demo "$BUILD/logs/demo.log" "$ROOT/examples/demo.sh" "$BUILD/dev" || failed+=(demo)
+(test_packages) || failed+=(packages)
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"
