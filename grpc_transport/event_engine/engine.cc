@@ -11,6 +11,7 @@
 #include "grpc_transport/common/client_negotiation.h"
 #include "grpc_transport/common/log.h"
 #include "grpc_transport/event_engine/addresses.h"
+#include "grpc_transport/event_engine/from_descriptor.h"
 #include "grpc_transport/event_engine/listener.h"
 #include "grpc_transport/event_engine/ready.h"
 #include "grpc_transport/event_engine/runtime.h"
@@ -138,6 +139,10 @@ void Engine::Forget(intptr_t number) {
   if (found == connecting_.end()) return;
   connection = std::move(found->second);
   connecting_.erase(found);
+}
+
+void* Engine::QueryExtension(absl::string_view id) {
+  return FromDescriptor::IsUnderWay() ? inner()->QueryExtension(id) : nullptr;
 }
 
 }  // namespace skein::grpc_transport

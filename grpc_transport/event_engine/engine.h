@@ -42,7 +42,9 @@ class Engine final : public EventEngine {
   }
   bool Cancel(TaskHandle handle) override { return inner()->Cancel(handle); }
   // None: gRPC would make its listeners from descriptors, around this engine.
-  void* QueryExtension(absl::string_view /*id*/) override { return nullptr; }
+  // gRPC's own, to make a connection from a descriptor of the program's, and none else: a listener would be made with
+  // it, around this engine.
+  void* QueryExtension(absl::string_view id) override;
 
  private:
   const std::shared_ptr<EventEngine>& inner();

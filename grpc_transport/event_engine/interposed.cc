@@ -3,8 +3,10 @@
 // linked in statically, by the linker: -Wl,--wrap=grpc_completion_queue_pluck,--wrap=grpc_completion_queue_next, with
 // SKEIN_WRAPS_COMPLETION_QUEUES.
 #include <dlfcn.h>
+#include <grpc/grpc_posix.h>
 #include <skein/export.h>
 
+#include "grpc_transport/event_engine/from_descriptor.h"
 #include "grpc_transport/event_engine/waiting_callers.h"
 
 // For the stub that is preloaded: it stands before gRPC's functions itself, and knows the real ones.
@@ -61,6 +63,19 @@ SKEIN_EXPORT grpc_event grpc_completion_queue_next(grpc_completion_queue* queue,
                                                    void* reserved) {
   static auto* const real = Real<skein::grpc_transport::NextFunction>("grpc_completion_queue_next");
   return skein::grpc_transport::PollAndNext(real, queue, deadline, reserved);
+}
+
+SKEIN_EXPORT grpc_channel* grpc_channel_create_from_fd(const char* target, int fd,
+                                                       grpc_channel_credentials* credentials,
+                                                       const grpc_channel_args* arguments) {
+  static auto* const real = Real<decltype(grpc_channel_create_from_fd)>("grpc_channel_create_from_fd");
+  const skein::grpc_transport::FromDescriptor under_way;
+  return real(target, fd, credentials, arguments);
+}
+SKEIN_EXPORT void grpc_server_add_channel_from_fd(grpc_server* server, int fd, grpc_server_credentials* credentials) {
+  static auto* const real = Real<decltype(grpc_server_add_channel_from_fd)>("grpc_server_add_channel_from_fd");
+  const skein::grpc_transport::FromDescriptor under_way;
+  real(server, fd, credentials);
 }
 
 }  // extern "C"

@@ -21,6 +21,7 @@ class Refusals(unittest.TestCase):
     def test_in_time_on_the_right_library(self):
         self.assertEqual(run("in-time").returncode, 0)
 
+    @unittest.skipIf(int(MAJOR) > 29, "current gRPC takes an engine at any time, for what comes later")
     def test_after_the_first_channel(self):
         result = run("late")
         self.assertEqual(result.returncode, 1, result.stderr)
@@ -30,7 +31,7 @@ class Refusals(unittest.TestCase):
         result = run("in-time", LD_PRELOAD=str(BUILD / "libother_grpc.so"))
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("30.1.0", result.stdout)
-        self.assertIn(f"gRPC {VERSION}", result.stdout)
+        self.assertRegex(result.stdout, rf"gRPC {VERSION}|core {MAJOR},")
 
     def preloaded(self, mode):
         """By a library that makes gRPC look like another one, and the preload library."""
