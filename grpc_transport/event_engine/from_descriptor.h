@@ -7,12 +7,14 @@ namespace skein::grpc_transport {
 // As long as one lives, this thread is in one of gRPC's functions that take a descriptor (interposed.cc).
 class FromDescriptor {
  public:
-  FromDescriptor() { is_under_way_ = true; }
-  ~FromDescriptor() { is_under_way_ = false; }
+  FromDescriptor() { Set(true); }
+  ~FromDescriptor() { Set(false); }
   FromDescriptor(const FromDescriptor&) = delete;
   FromDescriptor& operator=(const FromDescriptor&) = delete;
 
   static bool IsUnderWay() { return is_under_way_; }
+  // The same, for the stub that is preloaded, which is in these functions itself.
+  static void Set(bool is_under_way) { is_under_way_ = is_under_way; }
 
  private:
   static inline thread_local bool is_under_way_ = false;

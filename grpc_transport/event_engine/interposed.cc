@@ -20,6 +20,9 @@ SKEIN_EXPORT grpc_event skein_grpc_next_1(skein::grpc_transport::NextFunction* r
                                           gpr_timespec deadline, void* reserved) {
   return skein::grpc_transport::PollAndNext(real, queue, deadline, reserved);
 }
+SKEIN_EXPORT void skein_grpc_from_descriptor_1(int is_under_way) {
+  skein::grpc_transport::FromDescriptor::Set(is_under_way != 0);
+}
 
 }  // extern "C"
 

@@ -13,6 +13,10 @@ inline constexpr char kServe[] = "skein_grpc_serve_1";
 // none.
 inline constexpr char kPollAndPluck[] = "skein_grpc_pluck_1";
 inline constexpr char kPollAndNext[] = "skein_grpc_next_1";
+// Hears that this thread is about to make a connection from a descriptor (1), and that this is over (0); some libraries
+// have none.
+inline constexpr char kFromDescriptor[] = "skein_grpc_from_descriptor_1";
+using FromDescriptorFunction = void (*)(int is_under_way);
 
 // Init(), with the SKEIN_* variables of `environment` ("NAME=value" strings, null at the end; valid forever) in the
 // place of the process's. Null: done. Else why this gRPC cannot be served; valid forever. Any thread.

@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "grpc_transport/preload/asked.h"
+#include "grpc_transport/preload/from_descriptors.h"
 #include "grpc_transport/preload/polled_waits.h"
 #include "grpc_transport/preload/serve.h"
 
@@ -97,7 +98,10 @@ const char* OpenAndServe(const Asked& asked, const LoadedObject& grpc, const voi
   if (once_init == nullptr) return "this gRPC has no gpr_once_init";
   why = serve(asked.variables);
   once_init = nullptr;
-  if (void* const handle = HandleOf(grpc.name); why == nullptr && handle != nullptr) PollInWaits(skein, handle);
+  if (void* const handle = HandleOf(grpc.name); why == nullptr && handle != nullptr) {
+    PollInWaits(skein, handle);
+    TellOfDescriptors(skein);
+  }
   return why;
 }
 
