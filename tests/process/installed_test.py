@@ -29,7 +29,10 @@ EXPORTS = {
     "libskein_grpc_durable.so.1": rf"{GRPC}(CreateDurableChannel\(|Durable(Mark|Service)::(?!Impl))",
     "libskein_rpc.so.1": r"skein::(PeerUsers|rpc::(Client|Connection|PendingCall|Reply|Server))::(?!Impl)",
     "libskein_thrift.so.1": rf"{THRIFT}(TraceCalls\(|TSkein\w+($|::(?!Impl|Skein::)))",
-    "libskein_grpc_preload.so": r"(gpr_once_init|grpc_\w*channel_create|grpc_server_add_\w*http2_port)$",
+    "libskein_grpc_preload.so": (
+        r"(gpr_once_init|grpc_\w*channel_create|grpc_server_add_\w*http2_port|grpc_completion_queue_(next|pluck)"
+        r"|grpc_(channel_create|server_add_channel)_from_fd)$"
+    ),
 }  # fmt: skip
 
 
