@@ -29,11 +29,6 @@ class Told {
   const FromDescriptorFunction tell_;
 };
 
-template <typename Function>
-Function* Real(const char* name, const void* caller, Function* /*the stub's own, for its type*/) {
-  return reinterpret_cast<Function*>(RealFunction(name, caller));
-}
-
 }  // namespace
 
 void TellOfDescriptors(void* skein) {
@@ -42,7 +37,7 @@ void TellOfDescriptors(void* skein) {
 
 extern "C" __attribute__((visibility("default"))) grpc_channel* grpc_channel_create_from_fd(
     const char* target, int fd, grpc_channel_credentials* credentials, const grpc_channel_args* arguments) {
-  auto* const real = Real("grpc_channel_create_from_fd", __builtin_return_address(0), &grpc_channel_create_from_fd);
+  auto* const real = RealOf("grpc_channel_create_from_fd", __builtin_return_address(0), &grpc_channel_create_from_fd);
   if (real == nullptr) return nullptr;
   const Told told;
   return real(target, fd, credentials, arguments);
@@ -51,7 +46,7 @@ extern "C" __attribute__((visibility("default"))) grpc_channel* grpc_channel_cre
 extern "C" __attribute__((visibility("default"))) void grpc_server_add_channel_from_fd(
     grpc_server* server, int fd, grpc_server_credentials* credentials) {
   auto* const real =
-      Real("grpc_server_add_channel_from_fd", __builtin_return_address(0), &grpc_server_add_channel_from_fd);
+      RealOf("grpc_server_add_channel_from_fd", __builtin_return_address(0), &grpc_server_add_channel_from_fd);
   if (real == nullptr) return;
   const Told told;
   real(server, fd, credentials);

@@ -25,6 +25,10 @@ void* HandleOf(const char* path);
 // The function that the object with the address `caller` would reach by this name if the stub were not there; null if
 // none.
 void* RealFunction(const char* name, const void* caller);
+template <typename Function>
+Function* RealOf(const char* name, const void* caller, Function* /*the stub's own, for its type*/) {
+  return reinterpret_cast<Function*>(RealFunction(name, caller));
+}
 
 // Whether the program has a function of this name inside.
 bool ProgramHas(const char* name);

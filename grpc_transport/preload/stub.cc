@@ -23,11 +23,6 @@
 namespace skein::preload {
 namespace {
 
-template <typename Function>
-Function* Real(const char* name, const void* caller, Function* /*the stub's own, for its type*/) {
-  return reinterpret_cast<Function*>(RealFunction(name, caller));
-}
-
 // ---- Before gRPC's first step ----
 
 using OnceInit = decltype(gpr_once_init);
@@ -68,7 +63,7 @@ OnceInit* MeetCaller(const void* address) {
   if (void* const meanwhile = OnceInitWhileServing(); meanwhile != nullptr) {
     return reinterpret_cast<OnceInit*>(meanwhile);
   }
-  OnceInit* const real = Real("gpr_once_init", address, &gpr_once_init);
+  OnceInit* const real = RealOf("gpr_once_init", address, &gpr_once_init);
   if (real == nullptr) return nullptr;
   const LoadedObject caller = ObjectOf(address);
   if (caller.end == 0) return real;
@@ -110,7 +105,7 @@ bool IsRefused(const void* real, const char* mode_argument) {
 
 // A channel on which each call fails and says why; none if this gRPC cannot even do that.
 grpc_channel* RefusedChannel(const char* target, const void* caller) {
-  auto* const lame = Real("grpc_lame_client_channel_create", caller, &grpc_lame_client_channel_create);
+  auto* const lame = RealOf("grpc_lame_client_channel_create", caller, &grpc_lame_client_channel_create);
   return lame == nullptr ? nullptr : lame(target, GRPC_STATUS_UNAVAILABLE, kRefused);
 }
 
@@ -142,7 +137,7 @@ SKEIN_STANDS_BEFORE void gpr_once_init(gpr_once* once, void (*function)()) {
 // The grpc_channel_create of gRPC 1.47 and later; the next two are its forerunners.
 SKEIN_STANDS_BEFORE grpc_channel* grpc_channel_create(const char* target, grpc_channel_credentials* credentials,
                                                       const grpc_channel_args* arguments) {
-  auto* const real = Real("grpc_channel_create", SKEIN_CALLER, &grpc_channel_create);
+  auto* const real = RealOf("grpc_channel_create", SKEIN_CALLER, &grpc_channel_create);
   if (real == nullptr) return nullptr;
   if (IsRefused(reinterpret_cast<void*>(real), ModeArgument(arguments))) return RefusedChannel(target, SKEIN_CALLER);
   return real(target, credentials, arguments);
@@ -150,7 +145,7 @@ SKEIN_STANDS_BEFORE grpc_channel* grpc_channel_create(const char* target, grpc_c
 
 SKEIN_STANDS_BEFORE grpc_channel* grpc_insecure_channel_create(const char* target, const grpc_channel_args* arguments,
                                                                void* reserved) {
-  auto* const real = Real("grpc_insecure_channel_create", SKEIN_CALLER, &grpc_insecure_channel_create);
+  auto* const real = RealOf("grpc_insecure_channel_create", SKEIN_CALLER, &grpc_insecure_channel_create);
   if (real == nullptr) return nullptr;
   if (IsRefused(reinterpret_cast<void*>(real), ModeArgument(arguments))) return RefusedChannel(target, SKEIN_CALLER);
   return real(target, arguments, reserved);
@@ -158,7 +153,7 @@ SKEIN_STANDS_BEFORE grpc_channel* grpc_insecure_channel_create(const char* targe
 
 SKEIN_STANDS_BEFORE grpc_channel* grpc_secure_channel_create(grpc_channel_credentials* credentials, const char* target,
                                                              const grpc_channel_args* arguments, void* reserved) {
-  auto* const real = Real("grpc_secure_channel_create", SKEIN_CALLER, &grpc_secure_channel_create);
+  auto* const real = RealOf("grpc_secure_channel_create", SKEIN_CALLER, &grpc_secure_channel_create);
   if (real == nullptr) return nullptr;
   if (IsRefused(reinterpret_cast<void*>(real), ModeArgument(arguments))) return RefusedChannel(target, SKEIN_CALLER);
   return real(credentials, target, arguments, reserved);
@@ -167,20 +162,20 @@ SKEIN_STANDS_BEFORE grpc_channel* grpc_secure_channel_create(grpc_channel_creden
 // The port, and 0 for none. Again that of gRPC 1.47 and later, and its forerunners.
 SKEIN_STANDS_BEFORE int grpc_server_add_http2_port(grpc_server* server, const char* address,
                                                    grpc_server_credentials* credentials) {
-  auto* const real = Real("grpc_server_add_http2_port", SKEIN_CALLER, &grpc_server_add_http2_port);
+  auto* const real = RealOf("grpc_server_add_http2_port", SKEIN_CALLER, &grpc_server_add_http2_port);
   if (real == nullptr || IsRefused(reinterpret_cast<void*>(real), nullptr)) return 0;
   return real(server, address, credentials);
 }
 
 SKEIN_STANDS_BEFORE int grpc_server_add_insecure_http2_port(grpc_server* server, const char* address) {
-  auto* const real = Real("grpc_server_add_insecure_http2_port", SKEIN_CALLER, &grpc_server_add_insecure_http2_port);
+  auto* const real = RealOf("grpc_server_add_insecure_http2_port", SKEIN_CALLER, &grpc_server_add_insecure_http2_port);
   if (real == nullptr || IsRefused(reinterpret_cast<void*>(real), nullptr)) return 0;
   return real(server, address);
 }
 
 SKEIN_STANDS_BEFORE int grpc_server_add_secure_http2_port(grpc_server* server, const char* address,
                                                           grpc_server_credentials* credentials) {
-  auto* const real = Real("grpc_server_add_secure_http2_port", SKEIN_CALLER, &grpc_server_add_secure_http2_port);
+  auto* const real = RealOf("grpc_server_add_secure_http2_port", SKEIN_CALLER, &grpc_server_add_secure_http2_port);
   if (real == nullptr || IsRefused(reinterpret_cast<void*>(real), nullptr)) return 0;
   return real(server, address, credentials);
 }
