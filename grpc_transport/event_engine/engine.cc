@@ -92,7 +92,7 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
       inner(), allocator,
       [this, number, keep = shared_from_this(),
        on_connect = std::move(on_connect)](absl::StatusOr<std::unique_ptr<Endpoint>> endpoint) mutable {
-        Forget(number);
+        Take(number);
         on_connect(std::move(endpoint));
       },
       IsSecure(config), WhyNotAsked(config));
@@ -116,15 +116,8 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
 
 bool Engine::CancelConnect(ConnectionHandle handle) {
   if (handle.keys[1] != kOurs) return inner()->CancelConnect(handle);
-  std::shared_ptr<NegotiatedConnection> connection;
-  {
-    MutexLock lock(&mu_);
-    const auto found = connecting_.find(handle.keys[0]);
-    if (found == connecting_.end()) return false;
-    connection = std::move(found->second);
-    connecting_.erase(found);
-  }
-  return connection->Cancel();
+  const std::shared_ptr<NegotiatedConnection> connection = Take(handle.keys[0]);
+  return connection != nullptr && connection->Cancel();
 }
 
 intptr_t Engine::NewNumber() {
@@ -132,13 +125,13 @@ intptr_t Engine::NewNumber() {
   return ++last_number_;
 }
 
-void Engine::Forget(intptr_t number) {
-  std::shared_ptr<NegotiatedConnection> connection;  // ends behind the lock
+std::shared_ptr<NegotiatedConnection> Engine::Take(intptr_t number) {
   MutexLock lock(&mu_);
   const auto found = connecting_.find(number);
-  if (found == connecting_.end()) return;
-  connection = std::move(found->second);
+  if (found == connecting_.end()) return nullptr;
+  std::shared_ptr<NegotiatedConnection> connection = std::move(found->second);
   connecting_.erase(found);
+  return connection;
 }
 
 void* Engine::QueryExtension(absl::string_view id) {

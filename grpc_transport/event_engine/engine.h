@@ -41,7 +41,6 @@ class Engine final : public EventEngine {
     return inner()->RunAfter(when, std::move(closure));
   }
   bool Cancel(TaskHandle handle) override { return inner()->Cancel(handle); }
-  // None: gRPC would make its listeners from descriptors, around this engine.
   // gRPC's own, to make a connection from a descriptor of the program's, and none else: a listener would be made with
   // it, around this engine.
   void* QueryExtension(absl::string_view id) override;
@@ -49,7 +48,8 @@ class Engine final : public EventEngine {
  private:
   const std::shared_ptr<EventEngine>& inner();
   intptr_t NewNumber();
-  void Forget(intptr_t number);
+  // The connection with this number, which is not among `connecting_` any more; null if it was not.
+  std::shared_ptr<NegotiatedConnection> Take(intptr_t number);
 
   absl::once_flag once_;
   absl::AnyInvocable<std::shared_ptr<EventEngine>()> make_inner_;
