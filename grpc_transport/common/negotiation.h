@@ -10,7 +10,7 @@
 //                                      the connection
 //
 // Lock: the connection's mu. The negotiation holds it during each call of the connection's, so the connection calls
-// back only later, when that call has returned. What comes after the end is ignored, so a timer or a read may be late.
+// back only later, when that call has returned. The negotiation ignores late callbacks after its end.
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_NEGOTIATION_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_NEGOTIATION_H_
 
@@ -158,7 +158,7 @@ class Negotiation {
   void Wait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   bool EndWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) { return std::exchange(waiting_, false); }
 
-  // The ends; one of them, once. What was received and not dropped is for whoever comes next.
+  // The ends; one of them, once. The next reader gets all bytes that were received and not dropped.
   void FinishWithStream(stream::Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   // Fails instead if the mode is require. `settings_frames`: of an offer that went ahead of HTTP/2; else 0.
   void FinishWithTcp(const Fallback& why, int settings_frames = 0) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
