@@ -1,7 +1,7 @@
-// READs, WRITEs and atomics on a peer's memory, on a lane's queue pair: threads that post at the same time combine, one
+// READs, WRITEs and atomics on a peer's memory, on a channel's queue pair: threads that post at the same time combine, one
 // doorbell for all (FLOCK 3.5), and each hears of its own completion.
-#ifndef SKEIN_CORE_LINK_MEMORY_OPERATION_H_
-#define SKEIN_CORE_LINK_MEMORY_OPERATION_H_
+#ifndef SKEIN_CORE_CHANNEL_MEMORY_OPERATION_H_
+#define SKEIN_CORE_CHANNEL_MEMORY_OPERATION_H_
 
 #include <cstdint>
 
@@ -12,13 +12,13 @@
 #include "core/coalesce/combining_queue.h"
 #include "core/fabric/fabric.h"
 
-namespace skein::link {
+namespace skein::channel {
 
-// One of them, which belongs to the lane from Post until OnDone.
+// One of them, which belongs to the channel from Post until OnDone.
 class MemoryOperation : public coalesce::Entry<MemoryOperation> {
  public:
   virtual ~MemoryOperation() = default;
-  // Once, from any thread, perhaps before Post returns; only takes note. The lane does not touch it afterwards.
+  // Once, from any thread, perhaps before Post returns; only takes note. The channel does not touch it afterwards.
   virtual void OnDone(fabric::CompletionStatus status) = 0;
 
   fabric::SendRequest request;  // but for `id`, `local` and `signaled`
@@ -26,12 +26,12 @@ class MemoryOperation : public coalesce::Entry<MemoryOperation> {
   absl::Status posted;  // whether OnDone follows
 };
 
-// Those of a lane. Lock: mu_, after the lane's and the queues'.
+// Those of a channel. Lock: mu_, after the sender's and the group's.
 class MemoryOperations {
  public:
   // The ids of their requests have this bit, which the numbers of messages never have.
   static constexpr uint64_t kIdBit = uint64_t{1} << 63;
-  // Of the lane's requests outstanding; the others are left to messages.
+  // Of the channel's requests outstanding; the others are left to messages.
   static constexpr size_t kMost = 48;
   static constexpr size_t kMaxBatch = 16;
 
@@ -52,6 +52,6 @@ class MemoryOperations {
   absl::flat_hash_map<uint64_t, MemoryOperation*> under_way_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace skein::link
+}  // namespace skein::channel
 
-#endif  // SKEIN_CORE_LINK_MEMORY_OPERATION_H_
+#endif  // SKEIN_CORE_CHANNEL_MEMORY_OPERATION_H_

@@ -1,0 +1,217 @@
+// The message seam: what a link needs of a transport. A channel is one end of a pair of ordered message queues between
+// two processes. Two implementations stand behind it: shm/ (a FIFO each way in shared memory) and ring/ (FLOCK's ring,
+// written by a reliable queue pair of any fabric).
+//
+//   reset --Offer--> offering --Complete--> connected --peer gone, error, Close--> ended
+//     \____________________Accept____________^
+//
+// A message is a list of items (core/wire/message.h) and travels whole: the receiver sees all of it or nothing.
+// Messages arrive in the order in which they were published, each once, until the channel has ended.
+//
+// Threads. *Sending methods*: one thread at a time, which the caller sees to (a lane's lock). *Receiving methods*: the
+// owner of the link's polling. One thread may send while another receives. Other methods: any thread, at any time.
+// No method blocks, but for Accept and Complete of a transport that connects_slowly.
+//
+// Memory. A ChannelGroup outlives its channels, a Transport its groups. What the peer writes is hostile: each word is
+// read once and checked.
+#ifndef SKEIN_CORE_CHANNEL_CHANNEL_H_
+#define SKEIN_CORE_CHANNEL_CHANNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "core/channel/memory_operation.h"
+#include "core/fabric/fabric.h"
+#include "core/wire/message.h"
+#include "core/wire/ring_descriptor.h"
+
+namespace skein::channel {
+
+// An item on its way out.
+struct OutItem {
+  wire::ItemHeader header;                                // but for its size, which the channel sets
+  absl::Span<const absl::Span<const std::byte>> payload;  // gathered
+  // The payload's owner copies it between Lay and Publish to `destination`, which Lay sets. Only where
+  // Channel::shares_copying().
+  bool leaves_copying = false;
+  std::byte* destination = nullptr;
+};
+
+// A message that has arrived. Its bytes stay in the channel's memory until Pop, where the peer may change them: copy
+// them before anything looks at them.
+struct InMessage {
+  uint32_t items = 0;
+  uint64_t stage_time = 0;           // wire::StageTime; 0: nobody traces
+  absl::Span<const std::byte> area;  // of the items
+
+  wire::ItemWalk walk() const { return {items, area}; }
+};
+
+// What a message is for, and so how much free space it must leave: control can still be sent where data cannot, or two
+// full queues would wait for each other.
+enum class Use : uint8_t { kData, kControl };
+
+// What is said of a message that is published.
+struct Publication {
+  uint64_t stage_time = 0;  // wire::StageTime; 0: nobody traces
+  size_t degree = 0;        // senders whose data it carries; 0: control alone
+};
+
+class Channel {
+ public:
+  virtual ~Channel() = default;
+
+  // Connecting, three calls: the active side's Offer travels to the peer, the passive side's Accept is connected when
+  // it returns and gives the answer, which the active side hands to Complete. Offers are good for one Accept. Errors
+  // are FallbackErrors that say why the two ends cannot have this channel. Both ends' memory is there before the peer
+  // hears yes.
+  struct Answer {
+    std::string connection;
+    wire::RingDescriptor ring;  // where and how large the passive side's queue is; of shm, the size alone counts
+  };
+  virtual absl::StatusOr<std::string> Offer() = 0;
+  virtual absl::StatusOr<Answer> Accept(absl::string_view offer) = 0;
+  virtual absl::Status Complete(const Answer& answer) = 0;
+  // The payload of the active side's first item (wire::ItemKind::kHello), and what the passive side makes of it. Before
+  // that the passive side has not met its peer. DATA_LOSS: no honest peer says that; RESOURCE_EXHAUSTED: no memory.
+  virtual std::string Greeting() const = 0;
+  virtual absl::Status OnGreeting(absl::string_view greeting) = 0;
+
+  // Sending methods ------------------------------------------------------------------------------------------------
+  // Whether this end knows where to write. Nothing is sent before.
+  virtual bool met() const = 0;
+  // Bytes of items (wire::ItemBytes) that one message could carry now; 0: no message can be sent. Once it has said too
+  // little, MoreRoom tells when to ask again.
+  virtual size_t Room(Use use) = 0;
+  // Payload of the largest item that goes alone, given room enough. 0 before met().
+  virtual size_t LargestItem() const = 0;
+  // Whether Lay tells where payloads are to be copied.
+  virtual bool shares_copying() const = 0;
+  // Puts a message together in the peer's queue, where the peer does not see it yet. RESOURCE_EXHAUSTED: it does not
+  // fit (Room). Payloads stay where they are until Publish. A message that is laid and never published leaves no
+  // trace.
+  virtual absl::Status Lay(absl::Span<OutItem> items, Use use) = 0;
+  // Makes the message that was laid visible to the peer, and wakes a peer that sleeps. RESOURCE_EXHAUSTED: not now, and
+  // nothing has happened; other errors end the channel.
+  virtual absl::Status Publish(const Publication& publication) = 0;
+  // Bytes of the peer's queue used since the start; and of these, those that the peer is known to have consumed.
+  virtual uint64_t written() const = 0;
+  virtual uint64_t consumed() = 0;
+  virtual uint64_t messages_written() const = 0;
+  // Asks the peer to tell soon what it has consumed, where it tells only now and then.
+  virtual void AskConsumed() {}
+  // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
+  virtual absl::StatusOr<bool> Reached() = 0;
+  // Upkeep that needs the sender's place: words on credits, what was read, wake-ups that are due. After the poller has
+  // read messages, and whenever something that waited may go. RESOURCE_EXHAUSTED never; errors end the channel.
+  virtual absl::Status Tend() { return absl::OkStatus(); }
+  // Whether Tend has something to do that only a completed send lets it do.
+  virtual bool tending() const { return false; }
+  // Posts one-sided operations together. FAILED_PRECONDITION where the peer's memory is not reached so.
+  virtual absl::Status PostOperations(absl::Span<const fabric::SendRequest> /*operations*/) {
+    return absl::FailedPreconditionError("this channel has no one-sided operations");
+  }
+
+  // Receiving methods ----------------------------------------------------------------------------------------------
+  // The next message, if it has arrived whole; the same until Pop. DATA_LOSS: the peer broke the format.
+  virtual absl::StatusOr<std::optional<InMessage>> Next() = 0;
+  virtual void Pop() = 0;
+  // Whether Next would give something, or an error.
+  virtual bool Readable() const = 0;
+  // After a number of Pops: a peer that waits for room is woken, where this end has to do so.
+  virtual void AfterReading() {}
+  // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
+  // missing. Where that comes with messages alone, it is false.
+  virtual bool MoreRoom() { return false; }
+  // Bytes of this end's queue that were consumed since the start; and how many it holds at most.
+  virtual uint64_t bytes_read() const = 0;
+  virtual uint64_t capacity() const = 0;
+  // Whether the connection has ended. What had arrived before is still to be read.
+  virtual bool Ended() = 0;
+
+  // The receiver-side scheduling of queue pairs (FLOCK 3.4.1): ring/ alone has it ------------------------------------
+  // Whether the peer lets this end send data here; and whether that has changed since this was last asked.
+  virtual bool active() const { return true; }
+  virtual bool TakeActiveChanged() { return false; }
+  // Receiving methods. The peer's request for more credits, if one has come: its median degree. Then the answer, which
+  // goes with the next message or the next Tend; DATA_LOSS: the peer has not waited for the last one.
+  virtual std::optional<uint16_t> TakeRenewal() { return std::nullopt; }
+  virtual bool renewal_waits() const { return false; }
+  virtual absl::Status AnswerRenewal(bool /*granted*/) { return absl::OkStatus(); }
+  // The peer may send data here from now on. Nothing if it may already. The next Tend tells it.
+  virtual void Activate() {}
+
+  // Any thread -----------------------------------------------------------------------------------------------------
+  // Ends it; the peer notices as if this process had died.
+  virtual void Close() = 0;
+  // From now on Ended() holds, whatever the connection does.
+  virtual void Disconnect() = 0;
+  virtual bool connected() const = 0;
+  // Whether it ended because the peer broke the protocol.
+  virtual bool breached() const = 0;
+  virtual absl::Status why_ended() const = 0;
+  // Looks whether the peer is still there, by more than what has arrived.
+  virtual bool StillConnected() = 0;
+};
+
+struct ChannelOptions {
+  size_t ring_bytes = 1 << 20;                     // of this end's queue; a multiple of wire::kRingGranule
+  uint64_t max_mirror_bytes = uint64_t{64} << 20;  // of the peer's queue, where the device needs as much memory here
+  bool may_send = true;                            // data, from the beginning
+  bool peer_may_send = true;                       // the same, of the peer
+  MemoryOperations* operations = nullptr;          // whose completions it passes on; outlives the channel
+};
+
+// The channels of one link, and what its sleeper sleeps on. Any thread, but Arm, Disarm, Look and the two
+// acknowledgements by the owner of the link's polling.
+class ChannelGroup {
+ public:
+  virtual ~ChannelGroup() = default;
+  virtual absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) = 0;
+
+  // Takes what has completed and what has become of peers, for all channels.
+  virtual void Look() = 0;
+  // Whether sends have completed since this was last asked, so that what waited may go.
+  virtual bool TakeSendsCompleted() { return false; }
+  virtual bool sends_completed() { return false; }
+
+  // As fabric::CompletionQueue has them: to sleep without losing a wake-up, Arm, look once more at all channels, and
+  // sleep on fd() only if that found nothing.
+  virtual absl::Status Arm() = 0;
+  virtual bool Disarm() = 0;
+  virtual int fd() const = 0;
+  virtual void Wake() = 0;
+  virtual absl::Status Watch(int fd) = 0;
+  virtual void Forget(int fd) = 0;
+  virtual void AckEvents() = 0;
+  virtual void AckAllEvents() = 0;
+  virtual fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) = 0;
+};
+
+// A way to peers. Any thread.
+class Transport {
+ public:
+  struct Traits {
+    bool announces_close = false;   // as fabric::DeviceCapabilities has them
+    bool meets_on_connect = false;
+    bool connects_slowly = false;
+    bool pulls = false;             // large payloads are worth pulling (core/link/blocks.h)
+    uint16_t max_channels = UINT16_MAX;  // that a link gains by
+  };
+  virtual ~Transport() = default;
+  virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
+  virtual Traits traits() const = 0;
+  // For one peer's link. `max_channels`: that it ever has at a time.
+  virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels) = 0;
+};
+
+}  // namespace skein::channel
+
+#endif  // SKEIN_CORE_CHANNEL_CHANNEL_H_
