@@ -27,22 +27,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/channel/attention.h"
 #include "core/channel/memory_operation.h"
+#include "core/channel/out_item.h"
 #include "core/fabric/fabric.h"
 #include "core/wire/message.h"
 #include "core/wire/ring_descriptor.h"
 
 namespace skein::channel {
-
-// An item on its way out.
-struct OutItem {
-  wire::ItemHeader header;                                // but for its size, which the channel sets
-  absl::Span<const absl::Span<const std::byte>> payload;  // gathered
-  // The payload's owner copies it between Lay and Publish to `destination`, which Lay sets. Only where
-  // Channel::shares_copying().
-  bool leaves_copying = false;
-  std::byte* destination = nullptr;
-};
 
 // A message that has arrived. Its bytes stay in the channel's memory until Pop, where the peer may change them: copy
 // them before anything looks at them.
@@ -109,12 +101,19 @@ class Channel {
   virtual void AskConsumed() {}
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
-  // Upkeep that needs the sender's place: words on credits, what was read, wake-ups that are due. After the poller has
-  // read messages, and whenever something that waited may go. RESOURCE_EXHAUSTED never; errors end the channel.
+  // Upkeep by the owner of the link's polling, in the sender's place: after it has read messages, and whenever something
+  // that waited may go. Heed comes first: it takes note of what those messages said of the channel itself, so that more
+  // may be sent. Tend comes last: what no message has carried meanwhile goes by itself. Errors end the channel;
+  // DATA_LOSS: the peer said what cannot be.
+  virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
   // Whether Tend has something to do that only a completed send lets it do.
   virtual bool tending() const { return false; }
-  // Posts one-sided operations together. FAILED_PRECONDITION where the peer's memory is not reached so.
+  // What the group's attention() says has changed: the peer is told that this end may sleep; or is woken for what it has
+  // not read.
+  virtual void TellPresence() {}
+  virtual void RingForUnseen() {}
+  // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where the peer's memory is not reached so.
   virtual absl::Status PostOperations(absl::Span<const fabric::SendRequest> /*operations*/) {
     return absl::FailedPreconditionError("this channel has no one-sided operations");
   }
@@ -130,7 +129,9 @@ class Channel {
   // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
   // missing. Where that comes with messages alone, it is false.
   virtual bool MoreRoom() { return false; }
-  // Bytes of this end's queue that were consumed since the start; and how many it holds at most.
+  // Messages and bytes of this end's queue that were consumed since the start; and how many bytes it holds at most. The
+  // first two: any thread.
+  virtual uint64_t messages_read() const = 0;
   virtual uint64_t bytes_read() const = 0;
   virtual uint64_t capacity() const = 0;
   // Whether the connection has ended. What had arrived before is still to be read.
@@ -140,12 +141,12 @@ class Channel {
   // Whether the peer lets this end send data here; and whether that has changed since this was last asked.
   virtual bool active() const { return true; }
   virtual bool TakeActiveChanged() { return false; }
-  // Receiving methods. The peer's request for more credits, if one has come: its median degree. Then the answer, which
-  // goes with the next message or the next Tend; DATA_LOSS: the peer has not waited for the last one.
+  // The peer's request for more credits, if one has come: its median degree (receiving). Then the answer, which goes
+  // with the next message or the next Tend (sending); DATA_LOSS: the peer has not waited for the last one.
   virtual std::optional<uint16_t> TakeRenewal() { return std::nullopt; }
   virtual bool renewal_waits() const { return false; }
   virtual absl::Status AnswerRenewal(bool /*granted*/) { return absl::OkStatus(); }
-  // The peer may send data here from now on. Nothing if it may already. The next Tend tells it.
+  // A sending method. The peer may send data here from now on. Nothing if it may already.
   virtual void Activate() {}
 
   // Any thread -----------------------------------------------------------------------------------------------------
@@ -175,6 +176,10 @@ class ChannelGroup {
  public:
   virtual ~ChannelGroup() = default;
   virtual absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) = 0;
+  // The device for one-sided operations and for large payloads; null: there is none.
+  virtual const std::shared_ptr<fabric::Device>& device() const = 0;
+  // Who listens at this end.
+  Attention& attention() { return attention_; }
 
   // Takes what has completed and what has become of peers, for all channels.
   virtual void Look() = 0;
@@ -193,6 +198,9 @@ class ChannelGroup {
   virtual void AckEvents() = 0;
   virtual void AckAllEvents() = 0;
   virtual fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) = 0;
+
+ private:
+  Attention attention_;
 };
 
 // A way to peers. Any thread.
@@ -208,8 +216,9 @@ class Transport {
   virtual ~Transport() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual Traits traits() const = 0;
-  // For one peer's link. `max_channels`: that it ever has at a time.
-  virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels) = 0;
+  // For one peer's link. `max_channels`: that it ever has at a time. `shares_memory`: the peer may use the keys of
+  // memory that other peers were given.
+  virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) = 0;
 };
 
 }  // namespace skein::channel

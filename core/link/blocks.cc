@@ -25,9 +25,9 @@ absl::StatusOr<Blocks::Block> Blocks::Take(Port& port) {
 }
 
 bool Blocks::Grow() {
-  if (slabs_.size() == kMaxSlabs) return false;
+  if (device_ == nullptr || slabs_.size() == kMaxSlabs) return false;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> slab =
-      device_.Allocate(kSlabBlocks * kBlockBytes, fabric::kRemoteRead);
+      device_->Allocate(kSlabBlocks * kBlockBytes, fabric::kRemoteRead);
   if (!slab.ok()) return false;
   slabs_.push_back(*std::move(slab));
   const size_t before = states_.size();

@@ -32,7 +32,7 @@ class Blocks {
   static_assert(kSlabBlocks * kMaxSlabs <= wire::kMaxBlocks);
 
   // `device` outlives it.
-  explicit Blocks(fabric::Device& device) : device_(device) {}
+  explicit Blocks(fabric::Device* device) : device_(device) {}
 
   struct Block {
     uint32_t number = 0;
@@ -64,7 +64,7 @@ class Blocks {
   bool Grow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Free(uint32_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  fabric::Device& device_;
+  fabric::Device* const device_;  // null: there is no memory for any
   Mutex mu_;
   std::vector<std::unique_ptr<fabric::MemoryRegion>> slabs_ ABSL_GUARDED_BY(mu_);
   std::vector<State> states_ ABSL_GUARDED_BY(mu_);   // by number

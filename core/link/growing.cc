@@ -52,9 +52,11 @@ absl::Status Link::OnOpenLane(absl::Span<const std::byte> payload) {
     GiveNextLane(absl::ResourceExhaustedError("refused"));
     return absl::OkStatus();
   }
-  return ConnectNextLane([offer = asked->queue_pair](Lane& next) -> absl::StatusOr<std::string> {
+  return ConnectNextLane([offer = asked->queue_pair](Lane& next) -> absl::StatusOr<Answer> {
     if (absl::Status status = next.Open(); !status.ok()) return status;
-    return next.Accept(offer);
+    absl::StatusOr<Answer> answer = next.Accept(offer);
+    if (!answer.ok()) return answer.status();
+    return *std::move(answer);
   });
 }
 
@@ -63,9 +65,10 @@ absl::Status Link::OnLane(absl::Span<const std::byte> payload) {
   if (!given.ok()) return given.status();
   if (last_lane_ != LastLane::kOpening || given->lane != lanes()) return absl::DataLossError("an unexpected lane");
   if (absl::Status status = check_peer_(given->queue_pair); !status.ok()) return status;
-  return ConnectNextLane([given = *given](Lane& next) -> absl::StatusOr<std::string> {
-    if (absl::Status status = next.Complete(given.queue_pair, given.ring); !status.ok()) return status;
-    return std::string();
+  return ConnectNextLane([given = *given](Lane& next) -> absl::StatusOr<Answer> {
+    Answer answer{given.queue_pair, given.ring};
+    if (absl::Status status = next.Complete(answer); !status.ok()) return status;
+    return answer;
   });
 }
 
@@ -81,14 +84,14 @@ absl::Status Link::OnNoLane() {
 absl::Status Link::ConnectNextLane(Connect connect) {
   Lane& next = NextLane();
   last_lane_ = LastLane::kConnecting;
-  if (!device_->capabilities().connects_slowly) {
+  if (!traits().connects_slowly) {
     connection_ = connect(next);
     return OnConnected();
   }
   const bool begun = StartDetached("skein-lane", [self = shared_from_this(), connect = std::move(connect), &next] {
     self->connection_ = connect(next);
     self->connected_.store(true, std::memory_order_release);
-    self->queues_->completions().Wake();
+    self->group_->Wake();
   });
   if (begun) return absl::OkStatus();
   connection_ = absl::ResourceExhaustedError("there is no thread to connect a lane");
@@ -103,21 +106,21 @@ absl::Status Link::OnConnected() {
   return absl::OkStatus();
 }
 
-void Link::GiveNextLane(const absl::StatusOr<std::string>& answer) {
+void Link::GiveNextLane(const absl::StatusOr<Answer>& answer) {
   if (!answer.ok()) {
     ForgoNextLane();
     return first().SendControl(wire::ItemKind::kNoLane, {});
   }
   CountNextLane();
   if (!sender_.has_value() || options_.shares->active(*sender_, last().number())) last().Activate();
-  first().SendControl(wire::ItemKind::kLane, wire::Encode(wire::GivenLane{last().number(), last().OwnRing(), *answer}));
+  first().SendControl(wire::ItemKind::kLane, wire::Encode(wire::GivenLane{last().number(), answer->ring, answer->connection}));
 }
 
 absl::Status Link::TakeNextLane(const absl::Status& completed) {
   if (FallbackOf(completed).code == FallbackCode::kProtocol) return completed;  // a lie
   CountNextLane();
   if (completed.ok()) {
-    last().SendControl(wire::ItemKind::kHello, wire::EncodeRingDescriptor(last().OwnRing()));
+    last().SendControl(wire::ItemKind::kHello, last().Greeting());
   } else {
     most_lanes_ = last().number();
     CloseLane();  // the others go on

@@ -1,9 +1,10 @@
-// One queue pair of a link, and the two rings beside it: one in each direction.
+// One channel of a link, and who sends there: streams' data, combined, and control that waits.
 //
 // It may be closed, and opened again as if it were new: a closed lane is a place for streams to find that they are
 // elsewhere, and costs no more than this object.
 //
-// Threads. Sending: any thread, under mu_. Receiving: the owner of the link's polling. Locks: mu_, then the queues'.
+// Threads. Sending: any thread, under mu_, which is the channel's *sender's place*. Receiving: the owner of the link's
+// polling. Locks: mu_, then the channel group's.
 #ifndef SKEIN_CORE_LINK_LANE_H_
 #define SKEIN_CORE_LINK_LANE_H_
 
@@ -22,18 +23,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/base/mutex.h"
-#include "core/fabric/fabric.h"
-#include "core/link/attention.h"
+#include "core/channel/channel.h"
+#include "core/channel/memory_operation.h"
 #include "core/link/census.h"
-#include "core/link/memory_operation.h"
 #include "core/link/outgoing.h"
 #include "core/link/port.h"
-#include "core/link/queues.h"
 #include "core/link/submission.h"
-#include "core/ring/ring_reader.h"
-#include "core/ring/ring_writer.h"
-#include "core/schedule/credits.h"
-#include "core/wire/ring_descriptor.h"
 
 namespace skein::link {
 
@@ -45,32 +40,32 @@ struct Control {
   std::string payload;
 };
 
+using channel::MemoryOperation;
+using channel::MemoryOperations;
+using channel::Presence;
+
 class Lane {
  public:
   struct Options {
-    size_t ring_bytes = 0;
-    uint64_t max_mirror_bytes = 0;  // of the peer's ring, where the device needs one
-    uint16_t number = 0;            // among its link's
-    bool may_send = true;           // data, from the beginning
-    bool peer_may_send = true;      // the same, of the peer
-    bool combines = true;           // what several threads send
+    channel::ChannelOptions channel;
+    uint16_t number = 0;   // among its link's
+    bool combines = true;  // what several threads send
   };
-  // Closed. `device`, `queues` and `attention` outlive it.
-  Lane(fabric::Device& device, Queues& queues, const Attention& attention, const Options& options);
+  // Closed. `group` outlives it.
+  Lane(channel::ChannelGroup& group, const Options& options) : group_(group), options_(options) {}
   ~Lane() { Release(); }
-  // Not connected yet: no ring, no memory but the queue pair's. By the owner of the polling, as are the next ones.
+  // A new channel, not connected yet. By the owner of the polling, as are the next ones.
   absl::Status Open();
   // It is closed: all that it had is given back. Nothing may be under way but heads; what else there is, is lost.
   void Release();
   uint16_t number() const { return options_.number; }
 
-  // The active side: Offer, then Complete with what the passive side's Accept gave. The peer then wants OwnRing.
-  absl::StatusOr<std::string> Offer();
-  absl::Status Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring);
-  // The passive side: Accept, and Meet when the peer has told its ring.
-  absl::StatusOr<std::string> Accept(absl::string_view queue_pair_offer);
-  absl::Status Meet(const wire::RingDescriptor& peer_ring);
-  wire::RingDescriptor OwnRing() const;
+  // As in Channel.
+  absl::StatusOr<std::string> Offer() { return channel_->Offer(); }
+  absl::StatusOr<channel::Channel::Answer> Accept(absl::string_view offer) { return channel_->Accept(offer); }
+  absl::Status Complete(const channel::Channel::Answer& answer) { return channel_->Complete(answer); }
+  std::string Greeting() const { return channel_->Greeting(); }
+  absl::Status OnGreeting(absl::string_view greeting);
   // Whether it knows where to write.
   bool met() const;
 
@@ -137,14 +132,11 @@ class Lane {
   // Why, once connected() is false.
   absl::Status why_disconnected() const;
 
-  // Receiving. The peer's next message, if it has arrived whole; DATA_LOSS if it broke the format. What it says of this
-  // lane has been taken note of.
-  absl::StatusOr<std::optional<ring::Message>> Next();
-  void Pop();
-  // Whether a message or its beginning is there, or a breach.
-  bool Readable() const;
-  // After a number of messages: sends what had to wait, and tells the peer how much was read.
-  void AfterReceiving();
+  // Receiving. The channel, while it is open.
+  channel::Channel& channel() const { return *channel_; }
+  // After a number of messages, and when somebody waits: sends what had to wait, and tells the peer how much was read.
+  // DATA_LOSS when the peer has said what cannot be.
+  absl::Status AfterReceiving();
   // Who may send again.
   std::vector<std::shared_ptr<Port>> TakeRoomWaiters();
   // Somebody waits for room or for a flush.
@@ -153,47 +145,27 @@ class Lane {
   bool TakeWaits() {
     return waits_.load(std::memory_order_relaxed) && waits_.exchange(false, std::memory_order_acquire);
   }
-  // The peer's request for more credits, if there is one that has not been taken: its median coalescing degree.
-  std::optional<uint16_t> TakeRenewal();
-  bool renewal_waits() const { return renewal_.load(std::memory_order_acquire) >= 0; }
-  // Says yes or no to it, with the next message or, AfterReceiving, with one of its own.
-  // DATA_LOSS when the peer has not waited for the answer before.
+  // As in Channel.
   absl::Status AnswerRenewal(bool granted);
-  // The peer may use the lane again, or for the first time. Nothing if it may already.
   void Activate();
   // Whether this end may send data here: it knows where to, and the peer gives it credits.
   bool usable() const;
   // Whether that has changed since this was last asked.
-  bool TakeUsableChanged() { return usable_changed_.exchange(false, std::memory_order_acquire); }
+  bool TakeUsableChanged() {
+    return channel_->TakeActiveChanged() | usable_changed_.exchange(false, std::memory_order_acquire);
+  }
   // Whether the connection has ended, and this matters. What had arrived before is still to be read, but a peer may
   // keep writing: so no more than a ring of it (spent).
   bool Ends();
-  uint64_t head() const { return reader_ == nullptr ? 0 : reader_->head(); }
-  uint64_t ring_bytes() const { return options_.ring_bytes; }
   // Since it was made, over all its connections. Any thread.
   Traffic traffic() const;
   // The peer's first item here has come. By the owner of the polling.
   bool Greet() { return !std::exchange(greeted_, true); }
   bool greeted() const { return greeted_; }
-  bool spent() const { return last_head_.has_value() && head() >= *last_head_; }
-
-  // By Queues, under its lock. Whether it is of messages that this end has sent.
-  bool OnCompletion(const fabric::Completion& completion);
-  void Repost(size_t at_least);
-  bool connected() const { return !queue_pair_failed_.load(std::memory_order_acquire); }
-  void Disconnect() { queue_pair_failed_.store(true, std::memory_order_release); }
-  const fabric::QueuePair* queue_pair() const { return queue_pair_.get(); }
+  bool spent() const { return last_head_.has_value() && channel_->bytes_read() >= *last_head_; }
 
  private:
   void Forget();
-  absl::Status Note(const wire::MessageHeader& header);
-  absl::Status NotePresence(uint16_t flags) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status NoteWord(uint16_t flags) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnImmediate(uint32_t immediate);
-  void Breach(absl::string_view what);
-  bool breached() const;
-  absl::Status AllocateRing();
-
   // The port's lane, with its lock held.
   static Lane* Lock(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   // Once true, it stays so until the lock is let go.
@@ -210,52 +182,33 @@ class Lane {
   absl::Status SendOne(Batch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t AddData(Batch& batch, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool HasControlOf(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Its queue pair may fail, and the link lives on. Also that of one lane more, where this end cannot write yet: until
+  // Its channel may fail, and the link lives on. Also that of one lane more, where this end cannot write yet: until
   // it has written, the peer says no more than hello, and minds by itself whether that arrives.
   bool NothingIsLostWithIt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return vacant_ || (writer_ == nullptr && number() > 0);
+    return vacant_ || (!channel_->met() && number() > 0);
   }
   void Leave(const std::shared_ptr<Port>& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void CountMessage(size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void AskForHead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t AddWhole(Submission& submission, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool AddControl(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool FlushLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  struct Manner {
-    bool signaled = false;
-    bool silent = false;     // no bell, whoever sleeps
-    Batch* batch = nullptr;  // whose data it carries
-  };
-  absl::Status Write(ring::Reserve reserve, const Manner& manner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status WithRoom(absl::FunctionRef<absl::Status()> post) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool MustRing() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void RingIfUnseen() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Write(channel::Use use, Batch* batch, size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void PostOperations(coalesce::Batch<MemoryOperation>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LeaveCopying(Batch& batch, absl::Span<ring::OutItem> items) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  static void ShareCopying(Batch& batch, absl::Span<ring::OutItem> items);
-  absl::Status WriteHead(ring::Reserve reserve, const Manner& manner) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool HasWords() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return !words_.empty() || credits_.renewal_due(); }
-  void TellWords() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static void ShareCopying(Batch& batch, absl::Span<channel::OutItem> items);
+  bool MaySend() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return error_.ok() && channel_ != nullptr && channel_->met();
+  }
   void FailLocked(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  fabric::Device& device_;
-  Queues& queues_;
-  const Attention& attention_;
+  channel::ChannelGroup& group_;
   const Options options_;
-  std::unique_ptr<fabric::MemoryRegion> ring_;
-  // Null while closed. It comes and goes by the owner of the polling, under mu_ and while the queues do not know it.
-  std::unique_ptr<fabric::QueuePair> queue_pair_;
-  uint64_t ring_secret_ = 0;
+  // Null while closed. It comes and goes by the owner of the polling, under mu_; that owner looks at it without.
+  std::unique_ptr<channel::Channel> channel_;
 
-  std::atomic<uint64_t> reached_ = 0;  // messages known to have reached the peer; relaxed, checked again when it moves
-  std::atomic<uint64_t> messages_received_ = 0;  // written by the polling owner; relaxed
-  std::atomic<uint64_t> read_head_ = 0;  // release by the poller after it has copied; acquire by senders, who tell it
-  std::atomic<bool> queue_pair_failed_ = false;  // release by whoever polls the queues; acquire by the poller
-  // The same pair. -1: none; else the degree that the peer's renewal reports.
-  std::atomic<int32_t> renewal_ = -1;
   std::atomic<size_t> streams_ = 0;           // relaxed: a count to choose by
   std::atomic<int32_t> contended_ = -1;       // relaxed: a hint
   std::atomic<bool> waits_ = false;           // release by who begins to wait; acquire by the poller
@@ -265,7 +218,6 @@ class Lane {
   coalesce::CombiningQueue<Submission> submissions_;  // whose leader takes mu_
 
   mutable Mutex mu_;
-  std::unique_ptr<ring::RingWriter> writer_ ABSL_GUARDED_BY(mu_);  // none while closed, nor, passive, before the hello
   Outgoing outgoing_ ABSL_GUARDED_BY(mu_);                         // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(mu_);
   std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(mu_);
@@ -276,11 +228,6 @@ class Lane {
   // completion was taken; the queues' lock is not enough.
   std::atomic<bool> flush_wanted_ = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
-  schedule::Credits credits_ ABSL_GUARDED_BY(mu_);
-  bool peer_may_send_ ABSL_GUARDED_BY(mu_);          // data, by what it was told last
-  std::deque<uint16_t> words_ ABSL_GUARDED_BY(mu_);  // on the peer's credits, as flags: one goes with each message
-  bool head_wanted_ ABSL_GUARDED_BY(mu_) = false;    // by the peer
-  uint64_t head_asked_ ABSL_GUARDED_BY(mu_) = 0;     // the tail when this end has asked for the peer's
   bool vacating_ ABSL_GUARDED_BY(mu_) = false;
   bool vacant_ ABSL_GUARDED_BY(mu_) = false;                         // nobody has anything more to say here
   std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(mu_);           // the tail behind it, once all streams have left
@@ -288,24 +235,10 @@ class Lane {
   std::vector<std::shared_ptr<Port>> moved_ ABSL_GUARDED_BY(mu_);    // that have, and may send again
   uint32_t messages_ ABSL_GUARDED_BY(mu_) = 0;                       // with data; of the last ones,
   uint32_t combined_ ABSL_GUARDED_BY(mu_) = 0;                       // those of several senders
-  uint64_t told_head_ ABSL_GUARDED_BY(mu_) = 0;
-  Presence peer_ ABSL_GUARDED_BY(mu_) = Presence::kMaySleep;  // by its last message
-  Presence told_ ABSL_GUARDED_BY(mu_) = Presence::kMaySleep;  // of this end, by the last message
-  uint64_t unrung_ ABSL_GUARDED_BY(mu_) = 0;                  // the tail behind what went without a bell last; 0: none
-  Traffic before_ ABSL_GUARDED_BY(mu_);                       // of earlier connections
-  Departure departure_ ABSL_GUARDED_BY(mu_);                  // of the batch that is being sent
-  uint64_t flush_mark_ ABSL_GUARDED_BY(mu_) = 0;              // messages posted up to the last one sent for a flush
-
-  // Under the queues' lock.
-  size_t receives_to_post_ = 0;
-
-  // Of protocol, by the peer: by whoever polls the queues, as is that its queue pair has failed by itself.
-  mutable Mutex breach_mu_;
-  std::string breach_ ABSL_GUARDED_BY(breach_mu_);
+  Traffic before_ ABSL_GUARDED_BY(mu_);       // of earlier connections
+  Departure departure_ ABSL_GUARDED_BY(mu_);  // of the batch that is being sent
 
   // The polling owner's.
-  std::unique_ptr<ring::RingReader> reader_;
-  std::unique_ptr<fabric::MemoryRegion> mirror_;  // the passive side's, for its writer, until it is met
   std::optional<uint64_t> last_head_;             // once the connection has ended
   bool greeted_ = false;
 };

@@ -33,7 +33,7 @@ schedule::ThreadLoad Lane::TakeLoad(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
 
 bool Lane::Move(const std::shared_ptr<Port>& port, Lane& to) {
   MutexLock lock(&mu_);
-  if (!IsHere(*port) || !port->on_lane_ || !error_.ok() || writer_ == nullptr) return true;
+  if (!IsHere(*port) || !port->on_lane_ || !MaySend()) return true;
   if (&to == this && !port->migration_.draining()) return true;
   if (HasControlOf(*port)) {
     // That goes first; then streams are placed again.
@@ -41,27 +41,18 @@ bool Lane::Move(const std::shared_ptr<Port>& port, Lane& to) {
     return false;
   }
   if (port->migration_.draining()) leaving_.erase(absl::c_find(leaving_, port));
-  port->migration_.MoveTo(to.number(), writer_->peer_head());
+  port->migration_.MoveTo(to.number(), channel_->consumed());
   if (&to == this) return true;
   port->next_lane_ = &to;
   room_wanted_.store(true, std::memory_order_relaxed);
   waits_.store(true, std::memory_order_release);
   if (port->migration_.draining()) {
     leaving_.push_back(port);
-    AskForHead();
+    channel_->AskConsumed();
   } else {
     Leave(port);
   }
   return true;
-}
-
-// The peer tells its head now and then; a stream that leaves waits for it. One question at a time: the answer may be to
-// less than has been sent meanwhile, and is asked for again.
-void Lane::AskForHead() {
-  if (writer_->peer_head() < head_asked_ || writer_->peer_head() == writer_->tail()) return;
-  words_.push_back(wire::kHeadWanted);
-  head_asked_ = writer_->tail();
-  TellWords();
 }
 
 void Lane::Leave(const std::shared_ptr<Port>& port) {
@@ -79,11 +70,11 @@ bool Lane::HasControlOf(const Port& port) const {
 // Whose bytes here have all been read, and what was said of them meanwhile has been sent.
 void Lane::LetGo() {
   const auto gone = std::partition(leaving_.begin(), leaving_.end(), [this](const std::shared_ptr<Port>& port) {
-    return HasControlOf(*port) || !port->migration_.OnConsumed(writer_->peer_head());
+    return HasControlOf(*port) || !port->migration_.OnConsumed(channel_->consumed());
   });
   std::for_each(gone, leaving_.end(), [this](const std::shared_ptr<Port>& port) { Leave(port); });
   leaving_.erase(gone, leaving_.end());
-  if (!leaving_.empty()) AskForHead();
+  if (!leaving_.empty()) channel_->AskConsumed();
 }
 
 void Lane::Vacate() {
@@ -96,11 +87,11 @@ bool Lane::IsVacant() {
   MutexLock lock(&mu_);
   if (vacant_ || !error_.ok()) return vacant_;
   if (streams() > 0 || !moved_.empty() || !control_.empty()) return false;
-  if (writer_ == nullptr) return vacant_ = true;  // nothing was ever said
+  if (!channel_->met()) return vacant_ = true;  // nothing was ever said
   // A stream that ended here has not waited until its last items were read.
-  if (!last_word_.has_value()) last_word_ = writer_->tail();
-  vacant_ = writer_->peer_head() >= *last_word_;
-  if (!vacant_) AskForHead();
+  if (!last_word_.has_value()) last_word_ = channel_->written();
+  vacant_ = channel_->consumed() >= *last_word_;
+  if (!vacant_) channel_->AskConsumed();
   return vacant_;
 }
 

@@ -9,12 +9,9 @@
 #include "core/trace/tracer.h"
 #include "core/wire/block.h"
 #include "core/wire/bytes.h"
-#include "core/wire/immediate.h"
 
 namespace skein::link {
 namespace {
-
-using schedule::Credits;
 
 constexpr size_t kMaxControlItems = 64;  // per message
 // Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
@@ -28,7 +25,7 @@ ConstBytes AsBytes(const std::string& text) { return {reinterpret_cast<const std
 
 // The items of a batch are a message's last. `what` is done for those of which parts may go.
 template <class What>
-void ForTaken(coalesce::Batch<Submission>& batch, absl::Span<ring::OutItem> items, What what) {
+void ForTaken(coalesce::Batch<Submission>& batch, absl::Span<channel::OutItem> items, What what) {
   size_t item = items.size();
   for (const Submission& submission : batch) item -= submission.taken_items();
   for (Submission& submission : batch) {
@@ -54,120 +51,73 @@ bool Lane::AddControl(size_t room) {
 }
 
 // Followers copy by themselves what is worth telling them of.
-void Lane::LeaveCopying(Batch& batch, absl::Span<ring::OutItem> items) const {
-  if (!writer_->copies()) return;
+void Lane::LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const {
+  if (!channel_->shares_copying()) return;
   const Submission& own = *batch.begin();
-  ForTaken(batch, items, [&](const Submission& submission, ring::OutItem& item) {
+  ForTaken(batch, items, [&](const Submission& submission, channel::OutItem& item) {
     item.leaves_copying = &submission != &own && submission.taken() >= kWorthSharing;
   });
 }
 
-void Lane::ShareCopying(Batch& batch, absl::Span<ring::OutItem> items) {
-  ForTaken(batch, items, [](Submission& submission, const ring::OutItem& item) {
+void Lane::ShareCopying(Batch& batch, absl::Span<channel::OutItem> items) {
+  ForTaken(batch, items, [](Submission& submission, const channel::OutItem& item) {
     if (!item.leaves_copying) return;
     submission.set_destination(item.destination);
     coalesce::CombiningQueue<Submission>::Offer(submission);
   });
-  ForTaken(batch, items, [](Submission& submission, const ring::OutItem& item) {
+  ForTaken(batch, items, [](Submission& submission, const channel::OutItem& item) {
     if (item.leaves_copying && !coalesce::CombiningQueue<Submission>::Collect(submission)) submission.Copy();
   });
 }
 
-absl::Status Lane::WithRoom(absl::FunctionRef<absl::Status()> post) {
-  absl::Status status = post();
-  if (!absl::IsResourceExhausted(status)) return status;
-  queues_.Poll();  // completions make room in the send queue
-  return connected() ? post() : status;
-}
-
-bool Lane::MustRing() const { return link::MustRing(peer_, attention_.quiet.load(std::memory_order_relaxed)); }
-
-// No more bells than messages without: the receives that those did not take are left for them.
-void Lane::RingIfUnseen() {
-  if (unrung_ == 0 || writer_ == nullptr || !error_.ok()) return;
-  if (unrung_ > writer_->peer_head()) {
-    const absl::Status status = WithRoom([this] { return writer_->Ring(); });
-    // Without room in the send queue: when its completions come, or with the next message.
-    if (absl::IsResourceExhausted(status)) return waits_.store(true, std::memory_order_release);
-    if (!status.ok()) return FailLocked(status);
-  }
-  unrung_ = 0;
-}
-
 void Lane::RingForUnseen() {
   MutexLock lock(&mu_);
-  RingIfUnseen();
+  if (MaySend()) channel_->RingForUnseen();
 }
 
 void Lane::TellPresence() {
   MutexLock lock(&mu_);
-  if (told_ == attention_.presence.load(std::memory_order_relaxed)) return;
-  if (writer_ == nullptr || !error_.ok()) return;
-  // Nobody needs to wake for it: who is quiet polls, and who is not rings. Without room it is said by the next message.
-  WriteHead(ring::Reserve::kHead, {.silent = true}).IgnoreError();
+  if (MaySend()) channel_->TellPresence();
 }
 
-// What outgoing_ has, with a word on the peer's credits and a request for own ones, if it is time for either.
-absl::Status Lane::Write(ring::Reserve reserve, const Manner& manner) {
-  const Presence presence = attention_.presence.load(std::memory_order_relaxed);
-  ring::Envelope envelope;
-  envelope.head = read_head_.load(std::memory_order_acquire);
-  envelope.flags = static_cast<uint16_t>(presence);
-  if (!words_.empty()) envelope.flags |= words_.front();
-  if (trace::Enabled() || attention_.peer_traces.load(std::memory_order_relaxed)) [[unlikely]] {
-    departure_.posted = trace::Now();
-    envelope.stage_time = wire::StageTime(departure_.posted, trace::Enabled());
+// What outgoing_ has.
+absl::Status Lane::Write(channel::Use use, Batch* batch, size_t degree) {
+  const absl::Span<channel::OutItem> items = outgoing_.items();
+  if (degree > 1) LeaveCopying(*batch, items);
+  absl::Status status = channel_->Lay(items, use);
+  if (status.ok() && degree > 1) ShareCopying(*batch, items);
+  if (status.ok()) {
+    channel::Publication publication;
+    publication.degree = degree;
+    if (trace::Enabled() || group_.attention().peer_traces.load(std::memory_order_relaxed)) [[unlikely]] {
+      departure_.posted = trace::Now();
+      publication.stage_time = wire::StageTime(departure_.posted, trace::Enabled());
+    }
+    status = channel_->Publish(publication);
   }
-  ring::Posting posting;
-  posting.signaled = manner.signaled;
-  const bool asks = credits_.renewal_due();
-  if (asks) posting.immediate = wire::EncodeRenewal(credits_.MedianDegree());
-  posting.rings = asks || (manner.silent ? !words_.empty() : MustRing());
-  const absl::Span<ring::OutItem> items = outgoing_.items();
-  if (manner.batch != nullptr) LeaveCopying(*manner.batch, items);
-  absl::Status status = writer_->Lay(items, envelope, reserve);
-  if (status.ok() && manner.batch != nullptr) ShareCopying(*manner.batch, items);
-  if (status.ok()) status = WithRoom([&] { return writer_->Post(posting); });
-  if (!status.ok()) {
-    if (!absl::IsResourceExhausted(status)) FailLocked(status);
-    return status;
-  }
-  told_ = presence;
-  // What nobody is woken for does not count as told.
-  if (posting.rings || !manner.silent) {
-    unrung_ = posting.rings ? 0 : writer_->tail();
-    told_head_ = envelope.head;
-    head_wanted_ = false;
-  }
-  if (asks) credits_.OnAsked();
-  if (!words_.empty()) words_.pop_front();
+  if (!status.ok() && !absl::IsResourceExhausted(status)) FailLocked(status);
   return status;
 }
 
 // One message: control that waits, then as much of each submission as there is room for. RESOURCE_EXHAUSTED when there
 // is none for anything.
 absl::Status Lane::SendOne(Batch* batch) {
-  const ring::Reserve reserve = batch == nullptr ? ring::Reserve::kControl : ring::Reserve::kData;
-  if (!credits_.CanSend(batch == nullptr ? Credits::Use::kControl : Credits::Use::kData)) {
-    TellWords();
-    return absl::ResourceExhaustedError("no credits");
-  }
-  const size_t room = writer_->Room(reserve);
+  const channel::Use use = batch == nullptr ? channel::Use::kControl : channel::Use::kData;
+  const size_t room = channel_->Room(use);
   outgoing_.Clear();
   const bool all_control = AddControl(room);
   const size_t controls = outgoing_.size();
   // Data must not overtake control of its own stream.
   const size_t degree = batch != nullptr && all_control ? AddData(*batch, room) : 0;
-  if (outgoing_.empty()) return absl::ResourceExhaustedError("the peer's ring is full");
-  if (absl::Status status = Write(reserve, {.batch = degree > 0 ? batch : nullptr}); !status.ok()) {
+  if (outgoing_.empty()) return absl::ResourceExhaustedError("the peer's queue is full");
+  if (absl::Status status = Write(use, batch, degree); !status.ok()) {
     // Not sent: sequences have no gaps. (When all is over, there are no more sequences, and perhaps no more ports.)
     if (error_.ok()) outgoing_.TakeBack();
     return status;
   }
-  credits_.OnSent(degree);
   trace::probes::Posted(this, outgoing_.bytes(), degree);
   departure_.degree = static_cast<uint16_t>(degree);
-  outgoing_.MarkPosted(writer_->tail());
+  outgoing_.MarkPosted(channel_->written());
   CountMessage(degree);
   for (size_t i = 0; i < controls; ++i) {
     if (control_.front().kind == wire::ItemKind::kWindow) control_.front().port->window_to_return_ = 0;
@@ -216,7 +166,7 @@ size_t Lane::AddWhole(Submission& submission, size_t room) {
 }
 
 void Lane::FlushControl() {
-  while (writer_ != nullptr && error_.ok() && !control_.empty()) {
+  while (MaySend() && !control_.empty()) {
     if (!SendOne(nullptr).ok()) return;  // tried again when the peer's head has moved
   }
 }
@@ -248,7 +198,7 @@ void Lane::Lead(Submission& own) {
 
 void Lane::SendBatch(Batch& batch) {
   departure_.led = trace::Enabled() ? trace::Now() : 0;
-  const bool sent = writer_ != nullptr && error_.ok() && SendOne(&batch).ok();
+  const bool sent = MaySend() && SendOne(&batch).ok();
   for (Submission& submission : batch) {
     if (!IsHere(submission.port())) continue;  // tries again where it is now
     if (sent && !submission.port().migration_.draining()) {
@@ -334,8 +284,7 @@ std::vector<std::shared_ptr<Port>> Lane::TakeRoomWaiters() {
   MutexLock lock(&mu_);
   LetGo();
   ports.swap(moved_);
-  if (room_waiters_.empty() || writer_ == nullptr || writer_->Room(ring::Reserve::kData) == 0) return ports;
-  if (!credits_.CanSend(Credits::Use::kData)) return ports;
+  if (room_waiters_.empty() || !MaySend() || channel_->Room(channel::Use::kData) == 0) return ports;
   room_wanted_.store(!leaving_.empty(), std::memory_order_relaxed);
   for (const std::weak_ptr<Port>& waiter : std::exchange(room_waiters_, {})) {
     if (std::shared_ptr<Port> port = waiter.lock()) {
@@ -346,52 +295,32 @@ std::vector<std::shared_ptr<Port>> Lane::TakeRoomWaiters() {
   return ports;
 }
 
-absl::Status Lane::WriteHead(ring::Reserve reserve, const Manner& manner) {
-  outgoing_.Clear();
-  outgoing_.Add(nullptr, 0, wire::ItemKind::kHead, {});
-  return Write(reserve, manner);
-}
-
-// Credits are talked about without any: two ends could otherwise wait for each other.
-void Lane::TellWords() {
-  while (HasWords() && WriteHead(ring::Reserve::kHead, {}).ok()) {
-  }
-}
-
 absl::Status Lane::AnswerRenewal(bool granted) {
   MutexLock lock(&mu_);
-  const auto answers = [](uint16_t word) { return word == wire::kGrant || word == wire::kDecline; };
-  if (absl::c_any_of(words_, answers)) return absl::DataLossError("credits asked for before the last answer");
-  trace::Count(granted ? trace::Counter::kCreditsGranted : trace::Counter::kCreditsDeclined);
-  peer_may_send_ = granted;
-  words_.push_back(granted ? wire::kGrant : wire::kDecline);
-  return absl::OkStatus();
+  return channel_->AnswerRenewal(granted);
 }
 
 void Lane::Activate() {
   MutexLock lock(&mu_);
-  if (!error_.ok() || std::exchange(peer_may_send_, true)) return;
-  words_.push_back(wire::kActivate);
-  if (writer_ != nullptr) TellWords();
+  if (error_.ok() && channel_ != nullptr) channel_->Activate();
 }
 
 bool Lane::usable() const {
   MutexLock lock(&mu_);
-  return writer_ != nullptr && error_.ok() && credits_.active() && !vacating_;
+  return MaySend() && channel_->active() && !vacating_;
 }
 
-void Lane::AfterReceiving() {
+absl::Status Lane::AfterReceiving() {
   MutexLock lock(&mu_);
-  if (MustRing()) RingIfUnseen();
-  FlushControl();
-  if (writer_ == nullptr || !error_.ok()) return;
-  TellWords();
-  const uint64_t untold = read_head_.load(std::memory_order_acquire) - told_head_;
-  if (untold == 0) head_wanted_ = false;
-  if (untold < options_.ring_bytes / 4 && !head_wanted_) return;
-  // Refused only when the peer has not read even the last reserve; it will be told by the next message.
-  if (!credits_.CanSend(Credits::Use::kControl)) return;
-  if (WriteHead(ring::Reserve::kHead, {}).ok()) credits_.OnSent(0);
+  if (!error_.ok()) return absl::OkStatus();
+  absl::Status status = channel_->Heed();
+  if (status.ok()) {
+    FlushControl();
+    status = error_.ok() ? channel_->Tend() : absl::OkStatus();
+  }
+  if (absl::IsDataLoss(status)) return status;
+  if (!status.ok()) FailLocked(status);
+  return absl::OkStatus();
 }
 
 bool Lane::Flush(bool tells) {
@@ -403,32 +332,26 @@ bool Lane::Flush(bool tells) {
 }
 
 bool Lane::FlushLocked() {
-  if (writer_ == nullptr || !error_.ok() || vacant_) return true;
+  if (!MaySend() || vacant_) return true;
   FlushControl();
   if (!control_.empty()) return false;
-  // Most requests complete silently: one more, which does not, tells of all before it.
-  if (reached_.load(std::memory_order_relaxed) >= flush_mark_ && flush_mark_ != writer_->posted()) {
-    if (!credits_.CanSend(Credits::Use::kControl)) return false;
-    if (!WriteHead(ring::Reserve::kControl, {.signaled = true}).ok()) return false;
-    credits_.OnSent(0);
-    flush_mark_ = writer_->posted();
-    queues_.Poll();
-  }
-  return reached_.load(std::memory_order_relaxed) == writer_->posted();
+  const absl::StatusOr<bool> reached = channel_->Reached();
+  if (!reached.ok()) FailLocked(reached.status());
+  return !reached.ok() || *reached;
 }
 
 bool Lane::awaited() const {
   MutexLock lock(&mu_);
-  return !room_waiters_.empty() || !moved_.empty() || !control_.empty() || HasWords() || flush_wanted() ||
-         (unrung_ != 0 && MustRing());
+  return !room_waiters_.empty() || !moved_.empty() || !control_.empty() || flush_wanted() ||
+         (channel_ != nullptr && channel_->tending());
 }
 
 void Lane::FailLocked(const absl::Status& why) {
-  if (vacant_) return queue_pair_->Close();
+  if (vacant_) return channel_->Close();
   error_ = absl::UnavailableError(why.message());
   control_.clear();
-  queue_pair_->Close();
-  queues_.completions().Wake();  // the poller learns it, and tells the ports
+  channel_->Close();
+  group_.Wake();  // the poller learns it, and tells the ports
 }
 
 }  // namespace skein::link

@@ -137,7 +137,7 @@ std::shared_ptr<Port> Link::FindPort(uint32_t stream) const {
 
 // Whether Pull would do something just now.
 bool Link::PullsWait() {
-  return pulls_ != nullptr && (pulls_->ready() || (pulls_->blocked() && queues_->sends_completed()));
+  return pulls_ != nullptr && (pulls_->ready() || (pulls_->blocked() && group_->sends_completed()));
 }
 
 }  // namespace skein::link

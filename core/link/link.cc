@@ -1,26 +1,29 @@
 // Making and ending a link.
 #include "core/link/link.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "core/channel/ring/ring_group.h"
 
 namespace skein::link {
 
-absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, LinkOptions options) {
-  if (!options.shares_memory) {
-    absl::StatusOr<std::shared_ptr<fabric::Device>> own = device->ForPeer();
-    if (!own.ok()) return own.status();
-    if (*own != nullptr) device = *std::move(own);
-  }
-  std::shared_ptr<Link> link(new Link(std::move(device), std::move(options)));
-  absl::StatusOr<std::unique_ptr<Queues>> queues = Queues::Create(*link->device_, link->options_.max_lanes);
-  if (!queues.ok()) return queues.status();
-  link->queues_ = *std::move(queues);
+absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<channel::Transport> transport,
+                                                   LinkOptions options) {
+  options.max_lanes = std::min(options.max_lanes, transport->traits().max_channels);
+  absl::StatusOr<std::unique_ptr<channel::ChannelGroup>> group =
+      transport->NewGroup(options.max_lanes, options.shares_memory);
+  if (!group.ok()) return group.status();
+  std::shared_ptr<Link> link(new Link(std::move(transport), *std::move(group), std::move(options)));
   if (absl::Status status = link->NextLane().Open(); !status.ok()) return status;
   link->CountNextLane();
   Census::Get().Add(link.get());
   return link;
+}
+
+absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, LinkOptions options) {
+  return Create(std::make_shared<channel::RingTransport>(std::move(device)), std::move(options));
 }
 
 Link::~Link() {
@@ -40,14 +43,14 @@ Lane& Link::NextLane() {
   std::unique_ptr<Lane>& lane = lanes_[number];
   if (lane != nullptr) return *lane;
   Lane::Options options;
-  options.ring_bytes = options_.ring_bytes;
-  options.max_mirror_bytes = options_.max_mirror_bytes;
-  options.number = number;
+  options.channel.ring_bytes = options_.ring_bytes;
+  options.channel.max_mirror_bytes = options_.max_mirror_bytes;
   // All but the first are for the passive side to activate; its own sending needs nobody's word.
-  options.may_send = passive_ || number == 0;
-  options.peer_may_send = !passive_ || number == 0;
+  options.channel.may_send = passive_ || number == 0;
+  options.channel.peer_may_send = !passive_ || number == 0;
+  options.number = number;
   options.combines = options_.combines;
-  lane = std::make_unique<Lane>(*device_, *queues_, attention_, options);
+  lane = std::make_unique<Lane>(*group_, options);
   return *lane;
 }
 
@@ -57,26 +60,26 @@ void Link::CountNextLane() {
   if (count > lanes_made_.load(std::memory_order_relaxed)) lanes_made_.store(count, std::memory_order_release);
 }
 
-absl::Status Link::Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring) {
-  if (absl::Status status = first().Complete(queue_pair_answer, peer_ring); !status.ok()) return status;
+absl::Status Link::Complete(const Answer& answer) {
+  if (absl::Status status = first().Complete(answer); !status.ok()) return status;
   if (absl::Status status = PreparePulls(); !status.ok()) return status;
-  first().QueueControl(wire::ItemKind::kHello, wire::EncodeRingDescriptor(first().OwnRing()));
+  first().QueueControl(wire::ItemKind::kHello, first().Greeting());
   return absl::OkStatus();
 }
 
-absl::StatusOr<Link::Accepted> Link::Accept(absl::string_view queue_pair_offer) {
+absl::StatusOr<Link::Answer> Link::Accept(absl::string_view offer) {
   passive_ = true;
-  absl::StatusOr<std::string> answer = first().Accept(queue_pair_offer);
+  absl::StatusOr<Answer> answer = first().Accept(offer);
   if (!answer.ok()) return answer.status();
   if (absl::Status status = PreparePulls(); !status.ok()) return status;
   JoinShares();
-  return Accepted{*std::move(answer), first().OwnRing()};
+  return answer;
 }
 
 // With the ring's memory, and not at the first block: what is refused now costs nobody bytes that are on their way.
 absl::Status Link::PreparePulls() {
-  if (!options_.takes_blocks) return absl::OkStatus();
-  absl::StatusOr<std::unique_ptr<Pulls>> pulls = Pulls::Create(*device_);
+  if (!options_.takes_blocks || device() == nullptr) return absl::OkStatus();
+  absl::StatusOr<std::unique_ptr<Pulls>> pulls = Pulls::Create(*device());
   if (!pulls.ok()) return pulls.status();
   pulls_ = *std::move(pulls);
   return absl::OkStatus();
@@ -144,13 +147,13 @@ void Link::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, s
 void Link::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) { Lane::ReturnWindow(port, bytes); }
 
 void Link::Tell(Presence presence) {
-  if (attention_.presence.exchange(presence, std::memory_order_relaxed) == presence) return;
+  if (group_->attention().presence.exchange(presence, std::memory_order_relaxed) == presence) return;
   if (presence != Presence::kMaySleep) return;
   for (const auto& lane : all_lanes()) lane->TellPresence();
 }
 
 void Link::EndQuiet() {
-  if (!attention_.quiet.exchange(false, std::memory_order_relaxed)) return;
+  if (!group_->attention().quiet.exchange(false, std::memory_order_relaxed)) return;
   for (const auto& lane : all_lanes()) lane->RingForUnseen();
 }
 
@@ -184,7 +187,7 @@ bool Link::Retire() {
 }
 
 void Link::Leave() {
-  const bool told = device_->capabilities().announces_close || !first().met();
+  const bool told = traits().announces_close || !first().met();
   if (told) return Close();
   bool is_first = false;
   {
@@ -207,7 +210,7 @@ bool Link::attached() const {
 
 bool Link::StillConnected() {
   if (finished()) return false;
-  queues_->Poll();  // a device that has told long ago, when nobody looked, is not silent
+  group_->Look();  // a device that has told long ago, when nobody looked, is not silent
   return absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->StillConnected(); });
 }
 
@@ -222,7 +225,7 @@ void Link::CloseIfUnused() {
 
 void Link::Close() {
   for (const auto& lane : all_lanes()) lane->Close();
-  queues_->completions().Wake();  // who sleeps is to find out
+  group_->Wake();  // who sleeps is to find out
 }
 
 }  // namespace skein::link

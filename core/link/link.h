@@ -22,24 +22,22 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "core/base/mutex.h"
+#include "core/channel/channel.h"
 #include "core/fabric/fabric.h"
-#include "core/link/attention.h"
 #include "core/link/blocks.h"
 #include "core/link/census.h"
 #include "core/link/lane.h"
 #include "core/link/port.h"
 #include "core/link/pulls.h"
-#include "core/link/queues.h"
 #include "core/link/shares.h"
 #include "core/progress/progress.h"
 #include "core/schedule/pool_size.h"
-#include "core/wire/ring_descriptor.h"
 
 namespace skein::link {
 
 struct LinkOptions {
   size_t ring_bytes = 1 << 20;
-  uint64_t max_mirror_bytes = ring::kMaxMirrorBytes;
+  uint64_t max_mirror_bytes = channel::kMaxMirrorBytes;
   uint16_t max_lanes = 1;  // 1 to kMaxLanes; of the active side. The passive one's: what it lets the peer open
   // When the active side opens another lane and when it closes one: asked after each Lane::kMessagesPerThought messages
   // of a lane, so many percent of which had to carry several senders' bytes.
@@ -53,18 +51,18 @@ inline constexpr uint16_t kMaxLanes = 16;
 
 class Link final : public progress::Source, public std::enable_shared_from_this<Link> {
  public:
-  // Not connected yet: no ring, no memory but the queues'.
+  // Not connected yet: no memory but the channel group's.
+  static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<channel::Transport> transport,
+                                                      LinkOptions options);
+  // The same over rings on the device's queue pairs.
   static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<fabric::Device> device, LinkOptions options);
   ~Link() override;
 
   // The active side: Offer, then Complete with what the passive side's Accept gave.
   absl::StatusOr<std::string> Offer() { return first().Offer(); }
-  absl::Status Complete(absl::string_view queue_pair_answer, const wire::RingDescriptor& peer_ring);
-  struct Accepted {
-    std::string queue_pair_answer;
-    wire::RingDescriptor ring;
-  };
-  absl::StatusOr<Accepted> Accept(absl::string_view queue_pair_offer);
+  using Answer = channel::Channel::Answer;
+  absl::Status Complete(const Answer& answer);
+  absl::StatusOr<Answer> Accept(absl::string_view offer);
 
   // The passive side names streams. 0 when there are no more numbers or the link is lost.
   uint32_t NewStreamNumber();
@@ -101,14 +99,14 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool polled() const { return polling_.load(std::memory_order_relaxed) != Polling::kFree; }
   bool Arm() override;
   void Disarm() override;
-  int fd() const override { return queues_->completions().fd(); }
+  int fd() const override { return group_->fd(); }
   // See CompletionQueue::Sleep.
   fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) {
-    return queues_->completions().Sleep(also, timeout_ms);
+    return group_->Sleep(also, timeout_ms);
   }
   // What else its sleeper is to wake for; see CompletionQueue::Watch.
-  absl::Status Watch(int fd) { return queues_->completions().Watch(fd); }
-  void Forget(int fd) { queues_->completions().Forget(fd); }
+  absl::Status Watch(int fd) { return group_->Watch(fd); }
+  void Forget(int fd) { group_->Forget(fd); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
   bool Retire() override;
   // What the peer hears of this end, from the next message on; kMaySleep also at once. Before Arm by who has said
@@ -116,7 +114,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void Tell(Presence presence);
   // From now on, messages need not ring a peer that is awake (attention.h): whoever polls sees to that. By one thread
   // at a time.
-  void BeginQuiet() { attention_.quiet.store(true, std::memory_order_relaxed); }
+  void BeginQuiet() { group_->attention().quiet.store(true, std::memory_order_relaxed); }
   void EndQuiet();
 
   // Takes all that had arrived before the call, and no more than about a ring of bytes; who sleeps still wakes for the
@@ -151,14 +149,16 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // The same, and neither end is leaving.
   bool attached() const;
 
-  absl::string_view fabric_name() const { return device_->name(); }
+  absl::string_view fabric_name() const { return transport_->name(); }
   // Since it was made. Any thread.
   Traffic traffic() const;
   // Queue pairs that it has now.
   size_t lanes() const { return lane_count_.load(std::memory_order_acquire); }
-  const std::shared_ptr<fabric::Device>& device() const { return device_; }
+  channel::Transport::Traits traits() const { return transport_->traits(); }
+  // For one-sided operations; null where the transport has none.
+  const std::shared_ptr<fabric::Device>& device() const { return group_->device(); }
   // Ends a sleep on fd(), whoever sleeps.
-  void WakeSleeper() { queues_->completions().Wake(); }
+  void WakeSleeper() { group_->Wake(); }
 
  private:
   enum class Polling : uint32_t { kFree, kOwned, kOwnedAndArmWanted };
@@ -172,8 +172,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // The lane that is being opened does not count as the last one before it is connected (CountNextLane).
   enum class LastLane : uint8_t { kStays, kOpening, kConnecting, kVacating, kClosing, kGone };
 
-  Link(std::shared_ptr<fabric::Device> device, LinkOptions options)
-      : device_(std::move(device)), options_(std::move(options)) {}
+  Link(std::shared_ptr<channel::Transport> transport, std::unique_ptr<channel::ChannelGroup> group, LinkOptions options)
+      : transport_(std::move(transport)), options_(std::move(options)), group_(std::move(group)) {}
 
   Lane& first() const { return *lanes_[0]; }
   Lane& last() const { return *lanes_[lanes() - 1]; }
@@ -194,14 +194,14 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Status OnOpenLane(absl::Span<const std::byte> payload);
   absl::Status OnLane(absl::Span<const std::byte> payload);
   absl::Status OnNoLane();
-  using Connect = std::function<absl::StatusOr<std::string>(Lane&)>;
+  using Connect = std::function<absl::StatusOr<Answer>(Lane&)>;
   absl::Status ConnectNextLane(Connect connect);
   absl::Status GoOnConnecting() {
     const bool done = last_lane_ == LastLane::kConnecting && connected_.load(std::memory_order_acquire);
     return done ? OnConnected() : absl::OkStatus();
   }
   absl::Status OnConnected();
-  void GiveNextLane(const absl::StatusOr<std::string>& answer);
+  void GiveNextLane(const absl::StatusOr<Answer>& answer);
   absl::Status TakeNextLane(const absl::Status& completed);
   void ForgoNextLane();
   bool PlaceStreams();
@@ -230,11 +230,11 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool SendsCompletedForSomebody();
   bool Ends();
   bool FlushWanted() const;
-  void AfterPlacing();
+  absl::Status AfterPlacing();
   absl::Status PollLane(Lane& lane, bool sends_completed, int& messages, bool& looked);
   absl::Status Read(Lane& lane, int& messages);
   void NoteArrival(uint64_t stage_time);
-  absl::Status Receive(Lane& lane, const ring::Message& message);
+  absl::Status Receive(Lane& lane, const channel::InMessage& message);
   absl::Status ReceiveOwn(Lane& lane, const wire::Item& item);
   absl::Status ReceiveHello(Lane& lane, absl::Span<const std::byte> payload);
   absl::Status ReceiveForStream(const wire::Item& item);
@@ -248,12 +248,11 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void TellFlushed();
   void Lose(const absl::Status& why);
 
-  const std::shared_ptr<fabric::Device> device_;
+  const std::shared_ptr<channel::Transport> transport_;
   const LinkOptions options_;
-  std::unique_ptr<Queues> queues_;
-  Attention attention_;
-  Blocks blocks_{*device_};
-  std::unique_ptr<Pulls> pulls_;  // null: it takes no blocks. Set before the link is shared; outlives the queue pairs
+  const std::unique_ptr<channel::ChannelGroup> group_;  // outlives the lanes
+  Blocks blocks_{group_->device().get()};
+  std::unique_ptr<Pulls> pulls_;  // null: it takes no blocks. Set before the link is shared; outlives the channels
   // None goes before the link does: those from lane_count_ on are closed. The next one may be about to be
   // connected. Added by the owner of the polling, or before the link is shared.
   std::array<std::unique_ptr<Lane>, kMaxLanes> lanes_;
@@ -272,7 +271,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
 
   // The result for the next lane. The thread that connects it writes connection_, then connected_ with release. The
   // owner of the polling reads connected_ with acquire; from then on both are the owner's again.
-  absl::StatusOr<std::string> connection_;
+  absl::StatusOr<Answer> connection_;
   std::atomic<bool> connected_{false};
 
   mutable Mutex ports_mu_;

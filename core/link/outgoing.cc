@@ -13,7 +13,7 @@ void Outgoing::Clear() {
 }
 
 void Outgoing::Begin(Port* port, uint32_t stream, wire::ItemKind kind) {
-  ring::OutItem& item = items_.emplace_back();
+  channel::OutItem& item = items_.emplace_back();
   item.header.stream = stream;
   item.header.kind = kind;
   if (port != nullptr) item.header.sequence = port->next_out_++;
@@ -56,7 +56,7 @@ void Outgoing::TakeBack() {
   Clear();
 }
 
-absl::Span<ring::OutItem> Outgoing::items() {
+absl::Span<channel::OutItem> Outgoing::items() {
   // Only now, because the parts have moved while there were more and more of them.
   for (size_t i = 0; i < items_.size(); ++i) {
     items_[i].payload = absl::MakeConstSpan(parts_).subspan(parts_of_[i].first, parts_of_[i].count);

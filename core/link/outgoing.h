@@ -8,7 +8,7 @@
 
 #include "absl/types/span.h"
 #include "core/link/submission.h"
-#include "core/ring/ring_writer.h"
+#include "core/channel/ring/ring_writer.h"
 #include "core/wire/message.h"
 
 namespace skein::link {
@@ -29,7 +29,7 @@ class Outgoing {
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
   size_t bytes() const { return bytes_; }  // of the items
-  absl::Span<ring::OutItem> items();
+  absl::Span<channel::OutItem> items();
 
  private:
   struct Parts {
@@ -39,7 +39,7 @@ class Outgoing {
 
   void Begin(Port* port, uint32_t stream, wire::ItemKind kind);
 
-  std::vector<ring::OutItem> items_;
+  std::vector<channel::OutItem> items_;
   std::vector<Parts> parts_of_;  // each item's
   std::vector<Port*> ports_;     // each item's
   std::vector<ConstBytes> parts_;

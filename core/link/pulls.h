@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "core/base/received_bytes.h"
 #include "core/fabric/fabric.h"
-#include "core/link/memory_operation.h"
+#include "core/channel/memory_operation.h"
 #include "core/wire/block.h"
 
 namespace skein::link {
@@ -57,7 +57,7 @@ class Pulls {
   void Clear();
 
  private:
-  class Pull final : public MemoryOperation {
+  class Pull final : public channel::MemoryOperation {
    public:
     void OnDone(fabric::CompletionStatus status) override {
       status_.store(static_cast<int>(status), std::memory_order_release);

@@ -77,7 +77,7 @@ void Link::PollUntilArmed() {
     }
     if (ArmOwned()) return;
   }
-  queues_->completions().Wake();
+  group_->Wake();
 }
 
 bool Link::Arm() {
@@ -100,38 +100,41 @@ bool Link::Arm() {
 
 void Link::Disarm() {
   if (finished() || !TakePolling()) return;
-  if (armed_ && queues_->completions().Disarm()) armed_ = false;
+  if (armed_ && group_->Disarm()) armed_ = false;
   LeavePolling();
 }
 
 bool Link::ArmOwned() {
   if (finished()) return true;
-  if (!queues_->completions().Arm().ok()) {
+  if (!group_->Arm().ok()) {
     // Who cannot sleep must not poll for ever: the link is lost by the next poll.
     first().Close();
-    first().Disconnect();
+    first().channel().Disconnect();
     return false;
   }
   armed_ = true;
-  queues_->Poll();
+  group_->Look();
   return end_.ok() && !woken_.load(std::memory_order_acquire) && !SendsCompletedForSomebody() && !PullsWait() &&
          absl::c_none_of(all_lanes(),
-                         [](const auto& lane) { return lane->Ends() || lane->renewal_waits() || lane->Readable(); });
+                         [](const auto& lane) { 
+                           return lane->Ends() || lane->channel().renewal_waits() || lane->channel().Readable() ||
+                                  lane->channel().MoreRoom();
+                         });
 }
 
 // Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not
 // be woken again.
 bool Link::SendsCompletedForSomebody() {
-  return queues_->sends_completed() && absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->awaited(); });
+  return group_->sends_completed() && absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->awaited(); });
 }
 
 bool Link::PollOwned() {
   if (finished()) return false;
   const bool woken = woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_acquire);
   const bool armed = std::exchange(armed_, false);
-  if (armed && !woken) queues_->completions().AckEvents();
+  if (armed && !woken) group_->AckEvents();
   if (woken) {
-    queues_->completions().AckAllEvents();
+    group_->AckAllEvents();
     trace::Count(trace::Counter::kWakeUps);
     trace::probes::Woken(this);
   }
@@ -139,8 +142,8 @@ bool Link::PollOwned() {
   bool sends_completed = false;
   if (!AnyReadable() || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way())) {
     unlooked_ = 0;
-    queues_->Poll();
-    sends_completed = queues_->TakeSendsCompleted();
+    group_->Look();
+    sends_completed = group_->TakeSendsCompleted();
   }
   int messages = 0;
   bool looked = false;
@@ -161,7 +164,7 @@ bool Link::PollOwned() {
     Lose(status.ok() ? end_ : status);
   } else {
     Resize();
-    AfterPlacing();
+    if (absl::Status after = AfterPlacing(); !after.ok() && end_.ok()) end_ = after;  // for the next poll
     // A lane that goes takes along that it has just been asked, and has said no.
     flush_wanted |= GoOnClosing();
   }
@@ -181,16 +184,17 @@ bool Link::Ends() {
   }
   if (end_.ok()) return false;
   for (const auto& lane : all_lanes()) {
-    lane->Disconnect();
+    lane->channel().Disconnect();
     lane->Ends();
   }
   return true;
 }
 
 // Streams may just have changed lanes, and words for the first lane have come up on others.
-void Link::AfterPlacing() {
+absl::Status Link::AfterPlacing() {
   for (const auto& lane : all_lanes()) TouchRoomWaiters(*lane);
-  if (first().TakeWaits()) first().AfterReceiving();
+  if (first().TakeWaits()) return first().AfterReceiving();
+  return absl::OkStatus();
 }
 
 // Adds to `messages` what was read; `looked` becomes true if anything may have changed for who waits.
@@ -198,39 +202,40 @@ absl::Status Link::PollLane(Lane& lane, bool sends_completed, int& messages, boo
   int here = 0;
   if (absl::Status status = Read(lane, here); !status.ok()) return status;
   messages += here;
-  const std::optional<uint16_t> renewal = lane.TakeRenewal();
+  const std::optional<uint16_t> renewal = lane.channel().TakeRenewal();
   if (renewal.has_value()) {
     const bool granted = !sender_.has_value() || options_.shares->Renew(*sender_, lane.number(), *renewal);
     if (absl::Status status = lane.AnswerRenewal(granted); !status.ok()) return status;
     // Shares may have changed their mind meanwhile, and would not say so again.
     if (!granted && options_.shares->active(*sender_, lane.number())) lane.Activate();
   }
-  if (lane.TakeWaits() || here > 0 || sends_completed || renewal.has_value()) {
-    looked = true;
-    lane.AfterReceiving();
+  if (here > 0) lane.channel().AfterReading();
+  if (!lane.TakeWaits() && here == 0 && !sends_completed && !renewal.has_value() && !lane.channel().MoreRoom()) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  looked = true;
+  return lane.AfterReceiving();
 }
 
 // Counts the messages read.
 absl::Status Link::Read(Lane& lane, int& messages) {
   for (; messages < kMessagesPerBatch; ++messages) {
-    const absl::StatusOr<std::optional<ring::Message>> message = lane.Next();
+    const absl::StatusOr<std::optional<channel::InMessage>> message = lane.channel().Next();
     if (!message.ok()) return message.status();
     if (!message->has_value()) break;
     if (absl::Status status = Receive(lane, **message); !status.ok()) return status;
-    lane.Pop();
+    lane.channel().Pop();
   }
   return absl::OkStatus();
 }
 
 bool Link::AnyReadable() const {
-  return absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->Readable(); });
+  return absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->channel().Readable(); });
 }
 
 uint64_t Link::bytes_read() const {
   uint64_t bytes = bytes_read_before_;
-  for (const auto& lane : all_lanes()) bytes += lane->head();
+  for (const auto& lane : all_lanes()) bytes += lane->channel().bytes_read();
   return bytes;
 }
 
@@ -256,16 +261,16 @@ absl::Status Link::send_error() const {
 
 // Who traces wants to know when it was answered, too.
 void Link::NoteArrival(uint64_t stage_time) {
-  attention_.peer_traces.store(wire::SenderTraces(stage_time), std::memory_order_relaxed);
+  group_->attention().peer_traces.store(wire::SenderTraces(stage_time), std::memory_order_relaxed);
   const bool traced = stage_time != 0 || trace::Enabled();
   arrival_ = traced ? Arrival{stage_time, trace::Now()} : Arrival{};
 }
 
-absl::Status Link::Receive(Lane& lane, const ring::Message& message) {
-  if ((message.header.stage_time | arrival_.arrived) != 0 || trace::Enabled()) [[unlikely]] {
-    NoteArrival(message.header.stage_time);
+absl::Status Link::Receive(Lane& lane, const channel::InMessage& message) {
+  if ((message.stage_time | arrival_.arrived) != 0 || trace::Enabled()) [[unlikely]] {
+    NoteArrival(message.stage_time);
   }
-  for (wire::ItemWalk items = message.items(); !items.done();) {
+  for (wire::ItemWalk items = message.walk(); !items.done();) {
     const absl::StatusOr<wire::Item> item = items.Next();
     if (!item.ok()) return item.status();
     const bool hello = item->header.kind == wire::ItemKind::kHello;
@@ -305,9 +310,7 @@ absl::Status Link::ReceiveOwn(Lane& lane, const wire::Item& item) {
 
 absl::Status Link::ReceiveHello(Lane& lane, absl::Span<const std::byte> payload) {
   if (!passive_ || !lane.Greet()) return absl::DataLossError("an unexpected hello");
-  const absl::StatusOr<wire::RingDescriptor> ring = wire::DecodeRingDescriptor(wire::CopyOf(payload));
-  if (!ring.ok()) return ring.status();
-  const absl::Status met = lane.Meet(*ring);
+  const absl::Status met = lane.OnGreeting(wire::CopyOf(payload));
   // Without memory for one lane more, the others go on.
   return absl::IsResourceExhausted(met) && lane.number() > 0 ? absl::OkStatus() : met;
 }
@@ -409,7 +412,7 @@ void Link::Lose(const absl::Status& why) {
     port->OnLost(lost);
     Touch(port);
   }
-  queues_->completions().Wake();  // who sleeps on it must find out that there is no more to wait for
+  group_->Wake();  // who sleeps on it must find out that there is no more to wait for
 }
 
 }  // namespace skein::link

@@ -36,7 +36,7 @@ bool Link::GoOnClosing() {
 
 void Link::DropLane() {
   Lane& lane = last();
-  bytes_read_before_ += lane.head();
+  bytes_read_before_ += lane.channel().bytes_read();
   lane_count_.store(lane.number(), std::memory_order_release);
   lane.Release();
   last_lane_ = LastLane::kStays;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kBlockBytes = 16 << 10;
 constexpr size_t kBlocks = 16;
 
-class Waiting final : public link::MemoryOperation {
+class Waiting final : public channel::MemoryOperation {
  public:
   explicit Waiting(const std::shared_ptr<link::LinkRoom>& room) : room_(room) { ticket.Begin(); }
   // Once it is brought, its owner may let go of the room, while a thread that only asks after the peer is here.

@@ -38,7 +38,7 @@ class Server::Impl final : public progress::Waiter {
       : options_(options),
         service_(std::make_shared<ServerService>(options)),
         budget_(SpinPolicyOf(options)),
-        presence_(options.wait_mode == WaitMode::kPoll ? link::Presence::kSleepless : link::Presence::kMaySleep),
+        presence_(options.wait_mode == WaitMode::kPoll ? channel::Presence::kSleepless : channel::Presence::kMaySleep),
         fabrics_(FabricsOf(options)),
         negotiator_(stream::CreateLinkListener(fabrics_, StreamOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
@@ -86,7 +86,7 @@ class Server::Impl final : public progress::Waiter {
     while (!stopped()) {
       absl::Duration budget = progress::BeginSpin(budget_);
       if (SimulatedTime()) budget = absl::InfiniteDuration();
-      if (budget > absl::ZeroDuration()) Tell(link::Presence::kAwake);
+      if (budget > absl::ZeroDuration()) Tell(channel::Presence::kAwake);
       const bool came = SpinUntilWork(budget);
       if (budget > absl::ZeroDuration()) budget_.Ended(came);
       // Asked again: the spin may have accepted a link that nobody can sleep for.
@@ -146,8 +146,8 @@ class Server::Impl final : public progress::Waiter {
   }
   void Unwatch(int fd) { epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr); }
 
-  void Tell(link::Presence presence) {
-    if (presence_ == presence || presence_ == link::Presence::kSleepless) return;
+  void Tell(channel::Presence presence) {
+    if (presence_ == presence || presence_ == channel::Presence::kSleepless) return;
     presence_ = presence;
     for (const auto& link : links_) link->Tell(presence);
   }
@@ -201,7 +201,7 @@ class Server::Impl final : public progress::Waiter {
   }
 
   void Sleep() {
-    Tell(link::Presence::kMaySleep);
+    Tell(channel::Presence::kMaySleep);
     for (const auto& link : links_) {
       if (!link->Arm()) return;
     }
@@ -279,7 +279,7 @@ class Server::Impl final : public progress::Waiter {
   std::atomic<bool> stopped_ = false;  // release by Stop, acquire by Serve
   // Serve's.
   progress::SpinBudget budget_;
-  link::Presence presence_;  // to its links
+  channel::Presence presence_;  // to its links
   std::vector<std::shared_ptr<link::Link>> links_;
   std::vector<std::shared_ptr<progress::Source>> others_;   // the turns of links
   std::vector<std::weak_ptr<progress::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch

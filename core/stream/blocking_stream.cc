@@ -165,7 +165,7 @@ absl::Status BlockingStream::AwaitReached(Deadline deadline) {
 
 void BlockingStream::Close(Deadline deadline) {
   stream_->CloseWrite();
-  const bool announces = stream_->link()->device()->capabilities().announces_close;
+  const bool announces = stream_->link()->traits().announces_close;
   (announces ? AwaitReached(deadline) : AwaitFlushed(deadline)).IgnoreError();
 }
 

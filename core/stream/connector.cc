@@ -89,7 +89,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
   absl::Status Attach(const Way& way, const wire::Yes& yes) {
     const std::string& queue_pair = yes.new_link.queue_pair;
     absl::Status status = fabrics_->CheckPeer(route_, FabricKind(way.device->name()), queue_pair);
-    if (status.ok()) status = way.link->Complete(queue_pair, yes.new_link.ring);
+    if (status.ok()) status = way.link->Complete({queue_pair, yes.new_link.ring});
     if (!status.ok()) return status;
     way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
     way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = FabricKind(way.device->name())](

@@ -43,7 +43,7 @@ absl::Status LinkPool::Add(const wire::Yes& yes, const Route& route, bool asked,
       if (at.peer == place.peer && at.process == place.process && at < place) older.may_be_named = false;
     }
   }
-  links_[place] = {link, !link->device()->capabilities().announces_close};
+  links_[place] = {link, !link->traits().announces_close};
   return absl::OkStatus();
 }
 

@@ -223,13 +223,13 @@ class PoolingListener final : public LinkListener {
     (*link)->set_check_peer([fabrics = fabrics_, route, kind = offered.kind](absl::string_view queue_pair) {
       return fabrics->CheckPeer(route, kind, queue_pair);
     });
-    absl::StatusOr<Link::Accepted> accepted = (*link)->Accept(offered.queue_pair);
+    absl::StatusOr<Link::Answer> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();
     const absl::StatusOr<bool> in_turns = shares_->BeginToWatch();
     if (!in_turns.ok()) return in_turns.status();
     if (*in_turns) waiter_->Watch(shares_);
     yes.is_new = true;
-    yes.new_link = {accepted->ring, std::move(accepted->queue_pair_answer)};
+    yes.new_link = {accepted->ring, std::move(accepted->connection)};
     AddLink(offer, yes, *link);
     new_link = *link;
     return NewPort(*link, yes);

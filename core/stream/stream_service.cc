@@ -17,14 +17,14 @@ class StreamService final : public Service {
   uint64_t window() const override { return window_bytes_; }
   bool takes_blocks() const override { return true; }
   std::shared_ptr<link::Port> MakePort(Place place) override {
-    const size_t large_payload = LargePayload(place.link->device()->capabilities());
+    const size_t large_payload = LargePayload(place.link->traits());
     return std::make_shared<StreamPort>(std::move(place), window_bytes_, large_payload);
   }
 
  private:
-  size_t LargePayload(const fabric::DeviceCapabilities& capabilities) const {
+  size_t LargePayload(const channel::Transport::Traits& traits) const {
     constexpr size_t kNone = SIZE_MAX;
-    if (large_payload_ < 0) return capabilities.copies_on_post ? kNone : kLargePayload;
+    if (large_payload_ < 0) return traits.pulls ? kLargePayload : kNone;
     return large_payload_ == 0 ? kNone : static_cast<size_t>(large_payload_);
   }
 

@@ -95,12 +95,12 @@ class Victim {
     shares_->Join(2, [](uint16_t) {});
     if (active) {
       const std::string answer = peer_.Accept(link_->Offer().value());
-      Require(link_->Complete(answer, peer_.ring()).ok(), "it connects");
+      Require(link_->Complete({answer, peer_.ring()}).ok(), "it connects");
       Poll();
       peer_.Attach(wire::DecodeRingDescriptor(peer_.LastReceived(ItemKind::kHello)).value());
     } else {
-      const link::Link::Accepted accepted = link_->Accept(peer_.Offer()).value();
-      peer_.Complete(accepted.queue_pair_answer);
+      const link::Link::Answer accepted = link_->Accept(peer_.Offer()).value();
+      peer_.Complete(accepted.connection);
       peer_.Attach(accepted.ring);
     }
     for (const uint32_t stream : {1, 2}) AddPort(active ? stream : link_->NewStreamNumber());

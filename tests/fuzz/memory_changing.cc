@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/fabric/shm/mailbox.h"
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/support/raw_message.h"
@@ -31,7 +31,7 @@ uint64_t Sum(absl::Span<const std::byte> bytes) {
   return sum;
 }
 
-uint64_t ReadItems(const ring::Message& message, absl::Span<std::byte> ring, Script& script) {
+uint64_t ReadItems(const channel::Message& message, absl::Span<std::byte> ring, Script& script) {
   uint64_t read = 0;
   for (wire::ItemWalk items = message.items(); !items.done();) {
     const absl::StatusOr<wire::Item> item = items.Next();
@@ -50,14 +50,14 @@ uint64_t ReadRing(Script& script) {
   const absl::Span<std::byte> ring(reinterpret_cast<std::byte*>(words.get()), kRing);
   const absl::string_view content = script.Piece().substr(0, kRing);
   std::memcpy(ring.data(), content.data(), content.size());
-  ring::RingReader reader(ring, kSecret);
+  channel::RingReader reader(ring, kSecret);
   uint64_t read = 0;
   while (!script.done()) {
-    const absl::StatusOr<std::optional<ring::Message>> next = reader.Next();
+    const absl::StatusOr<std::optional<channel::Message>> next = reader.Next();
     Change(ring, script);
     if (!next.ok()) break;
     if (!next->has_value()) continue;
-    const ring::Message& message = **next;
+    const channel::Message& message = **next;
     Require(message.area.data() >= ring.data() && message.area.end() <= ring.end(), "inside");
     read += ReadItems(message, ring, script);
     const uint64_t before = reader.head();

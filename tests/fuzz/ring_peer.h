@@ -12,7 +12,7 @@
 
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 #include "core/wire/bytes.h"
 #include "core/wire/lane_messages.h"
 #include "core/wire/ring_descriptor.h"
@@ -62,7 +62,7 @@ class RingPeer {
   }
   // The payload of the last item of that kind that the victim has sent, out of the first ring full.
   std::string LastReceived(wire::ItemKind kind) const {
-    ring::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
+    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
     std::string payload;
     for (; reader.Next().value().has_value(); reader.Pop()) {
       for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
@@ -152,7 +152,7 @@ class RingPeer {
   void GiveLane() {
     const absl::StatusOr<wire::OpenLane> asked = wire::DecodeOpenLane(LastReceived(wire::ItemKind::kOpenLane));
     if (!asked.ok()) return;
-    const absl::StatusOr<link::Link::Accepted> accepted = Another().Accept(asked->queue_pair);
+    const absl::StatusOr<link::Link::Answer> accepted = Another().Accept(asked->queue_pair);
     if (!accepted.ok()) return;
     Item(wire::ItemKind::kLane, 0,
          wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->queue_pair_answer}), 0);

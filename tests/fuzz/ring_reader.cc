@@ -1,5 +1,5 @@
 // Any bytes in the ring are messages that lie inside it, or an error, or not there yet.
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 
 #include <cstring>
 #include <memory>
@@ -69,14 +69,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto words = std::make_unique<uint64_t[]>(ring_bytes / 8);
   std::memcpy(words.get(), data, size);
   const absl::Span<const std::byte> ring(reinterpret_cast<const std::byte*>(words.get()), ring_bytes);
-  skein::ring::RingReader reader(ring, skein::fuzz::kSecret);
+  skein::channel::RingReader reader(ring, skein::fuzz::kSecret);
   uint64_t read = 0;  // summed up, so that every byte given is looked at
   for (size_t messages = 0;; ++messages) {
     // Each number has canaries of its own, so no unit is a message twice.
     Require(messages <= ring_bytes / 64, "a ring's content is read once");
-    const absl::StatusOr<std::optional<skein::ring::Message>> next = reader.Next();
+    const absl::StatusOr<std::optional<skein::channel::Message>> next = reader.Next();
     if (!next.ok() || !next->has_value()) break;
-    const skein::ring::Message& message = **next;
+    const skein::channel::Message& message = **next;
     Require(message.area.data() >= ring.data() && message.area.data() + message.area.size() <= ring.end(), "inside");
     for (skein::wire::ItemWalk items = message.items(); !items.done();) {
       const absl::StatusOr<skein::wire::Item> item = items.Next();

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "core/ring/ring_reader.h"
-#include "core/ring/ring_writer.h"
+#include "core/channel/ring/ring_reader.h"
+#include "core/channel/ring/ring_writer.h"
 #include "tests/instructions/hot_path.h"
 #include "tests/unit/ring/plain_fabric.h"
 
@@ -18,13 +18,13 @@ class OneRing {
  public:
   explicit OneRing(bool copies_on_post) : device_(copies_on_post) {
     writer_ =
-        ring::RingWriter::Create(device_, queue_pair_, {ring::kRingAddress, kBytes, kSecret, ring::kRingKey}).value();
+        channel::RingWriter::Create(device_, queue_pair_, {channel::kRingAddress, kBytes, kSecret, channel::kRingKey}).value();
   }
 
   void Pass(size_t items) {
-    std::array<ring::OutItem, 8> out;
+    std::array<channel::OutItem, 8> out;
     for (size_t i = 0; i < items; ++i) out[i].payload = {&payload_, 1};
-    Require(writer_->Write(absl::MakeSpan(out).first(items), {}, ring::Reserve::kData).ok(), "a write");
+    Require(writer_->Write(absl::MakeSpan(out).first(items), {}, channel::Reserve::kData).ok(), "a write");
     while (!Read()) {
     }
     Require(writer_->SetPeerHead(reader_.head()).ok(), "a head");
@@ -34,7 +34,7 @@ class OneRing {
  private:
   // False: that was a wrap.
   bool Read() {
-    const absl::StatusOr<std::optional<ring::Message>> next = reader_.Next();
+    const absl::StatusOr<std::optional<channel::Message>> next = reader_.Next();
     Require(next.ok() && next->has_value(), "a message");
     for (wire::ItemWalk items = (*next)->items(); !items.done();) Require(items.Next().ok(), "an item");
     const bool whole = (*next)->header.flags != wire::kWrap;
@@ -45,11 +45,11 @@ class OneRing {
   static constexpr size_t kBytes = wire::kRingGranule;
   const std::string bytes_ = std::string(64, 'x');
   const absl::Span<const std::byte> payload_{reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()};
-  ring::PlainDevice device_;
-  ring::PlainMemory memory_{kBytes};
-  ring::PlainQueuePair queue_pair_{memory_.bytes()};
-  ring::RingReader reader_{memory_.bytes(), kSecret};
-  std::unique_ptr<ring::RingWriter> writer_;
+  channel::PlainDevice device_;
+  channel::PlainMemory memory_{kBytes};
+  channel::PlainQueuePair queue_pair_{memory_.bytes()};
+  channel::RingReader reader_{memory_.bytes(), kSecret};
+  std::unique_ptr<channel::RingWriter> writer_;
 };
 
 std::function<Operation()> Messages(bool copies_on_post, size_t items) {

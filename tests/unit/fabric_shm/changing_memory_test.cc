@@ -19,7 +19,7 @@
 
 #include "core/base/unique_fd.h"
 #include "core/fabric/shm/mailbox.h"
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
 
@@ -142,11 +142,11 @@ TEST(ChangingMemory, OfARing) {
   HostileOwner owner(kRing, [&items](Bytes memory, uint64_t at) {
     return Put(memory, at % kRing, wire::RawMessage(kSecret, at / kRing, 2, items));
   });
-  auto reader = std::make_unique<ring::RingReader>(owner.memory(), kSecret);
+  auto reader = std::make_unique<channel::RingReader>(owner.memory(), kSecret);
   uint64_t number = 0;
   Sum sum;
   while (owner.GoOn(number * kRing + reader->head(), sum)) {
-    const absl::StatusOr<std::optional<ring::Message>> next = reader->Next();
+    const absl::StatusOr<std::optional<channel::Message>> next = reader->Next();
     if (next.ok() && !next->has_value()) continue;
     sum.refused += next.ok() ? 0 : 1;
     if (next.ok()) {
@@ -163,7 +163,7 @@ TEST(ChangingMemory, OfARing) {
       reader->Pop();
     }
     if (!next.ok() || reader->head() + most > kRing) {
-      reader = std::make_unique<ring::RingReader>(owner.memory(), kSecret);
+      reader = std::make_unique<channel::RingReader>(owner.memory(), kSecret);
       number = 0;
     }
   }

@@ -1,6 +1,6 @@
 // Messages without a bell: no order of a reader that goes to sleep, a writer that trusts it to be awake, and what is
 // under way between them leaves a message unseen.
-#include "core/link/attention.h"
+#include "core/channel/attention.h"
 
 #include <array>
 #include <memory>
@@ -46,8 +46,8 @@ fabric::SimConfig Calm() {
 class Encounter {
  public:
   explicit Encounter(const Habits& habits) : habits_(habits) {
-    const Link::Accepted accepted = reader_->Accept(writer_->Offer().value()).value();
-    EXPECT_TRUE(writer_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const Link::Answer accepted = reader_->Accept(writer_->Offer().value()).value();
+    EXPECT_TRUE(writer_->Complete(accepted).ok());
     const uint32_t stream = reader_->NewStreamNumber();
     from_ = std::make_shared<RecordingPort>(stream);
     to_ = std::make_shared<RecordingPort>(stream);

@@ -26,7 +26,7 @@ class BlocksTest : public testing::Test {
 
   fabric::Simulation simulation_{20261121};
   const std::shared_ptr<fabric::Device> device_ = simulation_.CreateDevice("sender");
-  Blocks blocks_{*device_};
+  Blocks blocks_{device_.get()};
   const std::shared_ptr<RecordingPort> port_ = std::make_shared<RecordingPort>(1);
 };
 
@@ -105,7 +105,7 @@ TEST(BlocksWithoutMemoryTest, SaySo) {
   config.max_allocated_bytes = 64 << 10;
   fabric::Simulation simulation(20261121, config);
   const std::shared_ptr<fabric::Device> device = simulation.CreateDevice("sender");
-  Blocks blocks(*device);
+  Blocks blocks(device.get());
   RecordingPort port(1);
   EXPECT_TRUE(absl::IsFailedPrecondition(blocks.Take(port).status()));
   EXPECT_TRUE(blocks.TakeWaiters().empty());

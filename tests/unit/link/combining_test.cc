@@ -42,8 +42,8 @@ class CombiningTest : public testing::TestWithParam<Setup> {
                                  .combines = GetParam().combines};
     server_ = Link::Create(server_device_, options).value();
     client_ = Link::Create(client_device_, options).value();
-    const Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
-    EXPECT_TRUE(client_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
+    EXPECT_TRUE(client_->Complete(accepted).ok());
   }
 
   void Pump() {

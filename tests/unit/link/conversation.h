@@ -21,8 +21,8 @@ class Conversation {
                std::shared_ptr<fabric::Device> server_device, LinkOptions servers)
       : client(Link::Create(std::move(client_device), std::move(clients)).value()),
         server(Link::Create(std::move(server_device), std::move(servers)).value()) {
-    const Link::Accepted accepted = server->Accept(client->Offer().value()).value();
-    EXPECT_TRUE(client->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const Link::Answer accepted = server->Accept(client->Offer().value()).value();
+    EXPECT_TRUE(client->Complete(accepted).ok());
   }
 
   size_t streams() const { return streams_.size(); }

@@ -58,8 +58,8 @@ class GrowingTest : public testing::Test {
   }
 
   static void Introduce(Pair& pair, int streams) {
-    const Link::Accepted accepted = pair.server->Accept(pair.client->Offer().value()).value();
-    EXPECT_TRUE(pair.client->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const Link::Answer accepted = pair.server->Accept(pair.client->Offer().value()).value();
+    EXPECT_TRUE(pair.client->Complete(accepted).ok());
     for (int i = 0; i < streams; ++i) {
       pair.to.push_back(std::make_shared<RecordingPort>(pair.server->NewStreamNumber()));
       pair.from.push_back(std::make_shared<RecordingPort>(pair.to.back()->stream()));
@@ -341,8 +341,8 @@ class HostileGrowingTest : public testing::Test {
  protected:
   // A passive victim that has been greeted.
   HostileGrowingTest() {
-    const Link::Accepted accepted = victim_->Accept(peer_.Offer()).value();
-    peer_.Attach(accepted.ring, accepted.queue_pair_answer);
+    const Link::Answer accepted = victim_->Accept(peer_.Offer()).value();
+    peer_.Attach(accepted.ring, accepted.connection);
     peer_.WriteItem(peer_.Hello());
     Poll();
   }

@@ -170,8 +170,8 @@ TEST(HostileBlockTest, ABlockOnALinkThatTakesNone) {
   fabric::Simulation simulation(20261121);
   const std::shared_ptr<Link> link = Link::Create(simulation.CreateDevice("victim"), {wire::kRingGranule}).value();
   HostilePeer peer(simulation);
-  const Link::Accepted accepted = link->Accept(peer.Offer()).value();
-  peer.Attach(accepted.ring, accepted.queue_pair_answer);
+  const Link::Answer accepted = link->Accept(peer.Offer()).value();
+  peer.Attach(accepted.ring, accepted.connection);
   peer.WriteItem(peer.Hello());
   const auto port = std::make_shared<RecordingPort>(link->NewStreamNumber());
   ASSERT_TRUE(link->AddPort(port).ok());

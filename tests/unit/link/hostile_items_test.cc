@@ -17,8 +17,8 @@ using wire::ItemKind;
 class HostileItemsTest : public testing::Test {
  protected:
   HostileItemsTest() {
-    Link::Accepted accepted = link_->Accept(peer_.Offer()).value();
-    peer_.Attach(accepted.ring, accepted.queue_pair_answer);
+    Link::Answer accepted = link_->Accept(peer_.Offer()).value();
+    peer_.Attach(accepted.ring, accepted.connection);
     first_ = AddPort();
     second_ = AddPort();
   }
@@ -252,7 +252,7 @@ TEST(HostilePassiveSideTest, AHelloToTheActiveSide) {
   const std::shared_ptr<Link> link = Link::Create(simulation.CreateDevice("victim"), {wire::kRingGranule}).value();
   const std::string answer = peer.Accept(link->Offer().value());
   peer.Attach({});
-  ASSERT_TRUE(link->Complete(answer, peer.ring()).ok());
+  ASSERT_TRUE(link->Complete({answer, peer.ring()}).ok());
   const auto port = std::make_shared<RecordingPort>(1);
   ASSERT_TRUE(link->AddPort(port).ok());
   Link* const links[] = {link.get()};

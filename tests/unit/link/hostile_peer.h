@@ -7,7 +7,7 @@
 
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 #include "core/wire/bytes.h"
 #include "core/wire/ring_descriptor.h"
 #include "gtest/gtest.h"
@@ -47,7 +47,7 @@ class HostilePeer {
   }
   // The payloads of all items of that kind that the victim has sent; out of the first ring full.
   std::vector<std::string> Received(wire::ItemKind kind) const {
-    ring::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
+    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
     std::vector<std::string> payloads;
     for (; reader.Next().value().has_value(); reader.Pop()) {
       for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {

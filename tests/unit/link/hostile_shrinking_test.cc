@@ -21,14 +21,14 @@ class HostileShrinkingTest : public testing::Test {
   static constexpr wire::ItemKind kLaneClosed = wire::ItemKind::kLaneClosed;
 
   void BePassive() {
-    const Link::Accepted accepted = victim_->Accept(peer_.Offer()).value();
-    peer_.Attach(accepted.ring, accepted.queue_pair_answer);
+    const Link::Answer accepted = victim_->Accept(peer_.Offer()).value();
+    peer_.Attach(accepted.ring, accepted.connection);
     peer_.WriteItem(peer_.Hello());
     Poll();
   }
   void BeActive() {
     const std::string answer = peer_.Accept(victim_->Offer().value());
-    ASSERT_TRUE(victim_->Complete(answer, peer_.ring()).ok());
+    ASSERT_TRUE(victim_->Complete({answer, peer_.ring()}).ok());
     Poll();
     peer_.Attach(peer_.ReceivedHello());
   }

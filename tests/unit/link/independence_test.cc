@@ -18,10 +18,10 @@ TEST(IndependenceTest, ABreachEndsOneLinkAndNoOther) {
   Link* const links[] = {attacked.get(), honest.get(), friends.get()};
 
   HostilePeer hostile(simulation);
-  const Link::Accepted to_hostile = attacked->Accept(hostile.Offer()).value();
-  hostile.Attach(to_hostile.ring, to_hostile.queue_pair_answer);
-  const Link::Accepted to_friend = honest->Accept(friends->Offer().value()).value();
-  ASSERT_TRUE(friends->Complete(to_friend.queue_pair_answer, to_friend.ring).ok());
+  const Link::Answer to_hostile = attacked->Accept(hostile.Offer()).value();
+  hostile.Attach(to_hostile.ring, to_hostile.connection);
+  const Link::Answer to_friend = honest->Accept(friends->Offer().value()).value();
+  ASSERT_TRUE(friends->Complete(to_friend).ok());
 
   const auto attacked_port = std::make_shared<RecordingPort>(attacked->NewStreamNumber());
   const auto honest_port = std::make_shared<RecordingPort>(honest->NewStreamNumber());

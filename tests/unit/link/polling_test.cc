@@ -41,8 +41,8 @@ class InterruptingPort final : public Port {
 class PollingTest : public testing::Test {
  protected:
   PollingTest() {
-    const Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
-    EXPECT_TRUE(client_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
+    EXPECT_TRUE(client_->Complete(accepted).ok());
     const uint32_t stream = server_->NewStreamNumber();
     from_ = std::make_shared<RecordingPort>(stream);
     to_ = std::make_shared<InterruptingPort>(stream, [this] { notified_(); });
@@ -107,8 +107,8 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
   const auto device = std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice("victim"));
   const std::shared_ptr<Link> victim =
       Link::Create(device, {.ring_bytes = wire::kRingGranule, .shares = shares}).value();
-  const Link::Accepted accepted = victim->Accept(peer.Offer()).value();
-  peer.Attach(accepted.ring, accepted.queue_pair_answer);
+  const Link::Answer accepted = victim->Accept(peer.Offer()).value();
+  peer.Attach(accepted.ring, accepted.connection);
   peer.WriteItem(peer.Hello());
   EXPECT_TRUE(victim->Drain());
 

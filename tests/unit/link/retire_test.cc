@@ -37,8 +37,8 @@ uint32_t MessagesReadToRetire(int heads) {
   fabric::Simulation simulation(1, config);
   const std::shared_ptr<Link> victim = Link::Create(simulation.CreateDevice("victim"), {.ring_bytes = kRing}).value();
   HostilePeer peer(simulation);
-  const Link::Accepted accepted = victim->Accept(peer.Offer()).value();
-  peer.Attach(accepted.ring, accepted.queue_pair_answer);
+  const Link::Answer accepted = victim->Accept(peer.Offer()).value();
+  peer.Attach(accepted.ring, accepted.connection);
   const auto port = std::make_shared<EndlessPort>(victim->NewStreamNumber(), peer);
   EXPECT_TRUE(victim->AddPort(port).ok());
   victim->Abandoned(*port);

@@ -139,8 +139,8 @@ TEST(ShrinkingUnderThreadsTest, OverSharedMemory) {
                                }};
   const std::shared_ptr<Link> client = Link::Create(fabric::OpenShmDevice().value(), options).value();
   const std::shared_ptr<Link> server = Link::Create(fabric::OpenShmDevice().value(), options).value();
-  const Link::Accepted accepted = server->Accept(client->Offer().value()).value();
-  ASSERT_TRUE(client->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+  const Link::Answer accepted = server->Accept(client->Offer().value()).value();
+  ASSERT_TRUE(client->Complete(accepted).ok());
   const auto pump = [&] {
     client->Poll();
     server->Poll();

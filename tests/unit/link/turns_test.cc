@@ -34,8 +34,8 @@ class TurnsTest : public testing::TestWithParam<uint16_t> {
       peer.client = Link::Create(simulation_.CreateDevice("client"), options).value();
       options.shares = shares_;
       peer.server = Link::Create(simulation_.CreateDevice("server"), options).value();
-      const Link::Accepted accepted = peer.server->Accept(peer.client->Offer().value()).value();
-      ASSERT_TRUE(peer.client->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+      const Link::Answer accepted = peer.server->Accept(peer.client->Offer().value()).value();
+      ASSERT_TRUE(peer.client->Complete(accepted).ok());
       for (int stream = 0; stream < 2; ++stream) {
         peer.to.push_back(std::make_shared<RecordingPort>(peer.server->NewStreamNumber()));
         peer.from.push_back(std::make_shared<RecordingPort>(peer.to.back()->stream()));

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "core/channel/ring/ring_group.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/lane.h"
 #include "gtest/gtest.h"
@@ -15,33 +16,31 @@ class VacantLaneTest : public testing::Test {
  protected:
   VacantLaneTest() {
     for (Lane* lane : {&here_, &there_}) EXPECT_TRUE(lane->Open().ok());
-    const std::string answer = there_.Accept(here_.Offer().value()).value();
-    EXPECT_TRUE(here_.Complete(answer, there_.OwnRing()).ok());
-    EXPECT_TRUE(there_.Meet(here_.OwnRing()).ok());
+    EXPECT_TRUE(here_.Complete(there_.Accept(here_.Offer().value()).value()).ok());
+    EXPECT_TRUE(there_.OnGreeting(here_.Greeting()).ok());
   }
   void Read(Lane& lane) {
     simulation_.RunUntilIdle();
-    for (const auto& queues : queues_) queues->Poll();
-    while (lane.Next().value().has_value()) lane.Pop();
-    if (lane.TakeRenewal().has_value()) {
+    for (const auto& group : groups_) group->Look();
+    while (lane.channel().Next().value().has_value()) lane.channel().Pop();
+    if (lane.channel().TakeRenewal().has_value()) {
       EXPECT_TRUE(lane.AnswerRenewal(true).ok());
     }
-    lane.AfterReceiving();
+    EXPECT_TRUE(lane.AfterReceiving().ok());
   }
 
   static Lane::Options Numbered(uint16_t number) {
-    return {.ring_bytes = wire::kRingGranule, .max_mirror_bytes = ring::kMaxMirrorBytes, .number = number};
+    return {.channel = {.ring_bytes = wire::kRingGranule}, .number = number};
   }
 
   fabric::Simulation simulation_{20261122};
   const std::shared_ptr<fabric::Device> devices_[2] = {simulation_.CreateDevice("here"),
                                                        simulation_.CreateDevice("there")};
-  const std::unique_ptr<Queues> queues_[2] = {Queues::Create(*devices_[0], 2).value(),
-                                              Queues::Create(*devices_[1], 2).value()};
-  Attention attention_;
-  Lane here_{*devices_[0], *queues_[0], attention_, Numbered(1)};
-  Lane there_{*devices_[1], *queues_[1], attention_, Numbered(1)};
-  Lane other_{*devices_[0], *queues_[0], attention_, Numbered(0)};
+  const std::unique_ptr<channel::RingGroup> groups_[2] = {channel::RingGroup::Create(devices_[0], 2).value(),
+                                                          channel::RingGroup::Create(devices_[1], 2).value()};
+  Lane here_{*groups_[0], Numbered(1)};
+  Lane there_{*groups_[1], Numbered(1)};
+  Lane other_{*groups_[0], Numbered(0)};
 };
 
 TEST_F(VacantLaneTest, WhatStreamsHaveSaidBeforeTheyEndedIsReadFirst) {
@@ -77,10 +76,10 @@ TEST_F(VacantLaneTest, ItsFailureIsNobodysLoss) {
   there_.Release();
   // One word that goes and never arrives, one that does not go.
   for (const Presence presence : {Presence::kAwake, Presence::kMaySleep}) {
-    attention_.presence = presence;
+    groups_[0]->attention().presence = presence;
     here_.TellPresence();
     simulation_.RunUntilIdle();
-    for (const auto& queues : queues_) queues->Poll();
+    for (const auto& group : groups_) group->Look();
   }
   EXPECT_TRUE(here_.error().ok()) << here_.error();
   EXPECT_TRUE(here_.Flush(/*tells=*/false));

@@ -11,7 +11,7 @@
 #include "core/fabric/fabric.h"
 #include "gtest/gtest.h"
 
-namespace skein::ring {
+namespace skein::channel {
 
 inline constexpr uint64_t kRingAddress = 0x10000;
 inline constexpr uint32_t kRingKey = 77;
@@ -101,6 +101,6 @@ class PlainDevice final : public fabric::Device {
   const bool copies_on_post_;
 };
 
-}  // namespace skein::ring
+}  // namespace skein::channel
 
 #endif  // SKEIN_TESTS_UNIT_RING_PLAIN_FABRIC_H_

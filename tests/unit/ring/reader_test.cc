@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
 
-namespace skein::ring {
+namespace skein::channel {
 namespace {
 
 constexpr uint64_t kSecret = 0x5ec3e7;
@@ -207,4 +207,4 @@ TEST_F(RingReaderTest, AHeaderChangedAfterTheLookChangesNothing) {
 }
 
 }  // namespace
-}  // namespace skein::ring
+}  // namespace skein::channel

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "core/fabric/sim/simulation.h"
-#include "core/ring/ring_reader.h"
-#include "core/ring/ring_writer.h"
+#include "core/channel/ring/ring_reader.h"
+#include "core/channel/ring/ring_writer.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
 
-namespace skein::ring {
+namespace skein::channel {
 namespace {
 
 constexpr uint64_t kSecret = 0x5ec3e7;
@@ -61,4 +61,4 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
 }
 
 }  // namespace
-}  // namespace skein::ring
+}  // namespace skein::channel

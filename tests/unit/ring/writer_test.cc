@@ -4,12 +4,12 @@
 #include <random>
 #include <string>
 
-#include "core/ring/ring_reader.h"
-#include "core/ring/ring_writer.h"
+#include "core/channel/ring/ring_reader.h"
+#include "core/channel/ring/ring_writer.h"
 #include "gtest/gtest.h"
 #include "tests/unit/ring/plain_fabric.h"
 
-namespace skein::ring {
+namespace skein::channel {
 namespace {
 
 constexpr uint64_t kSecret = 0x5ec3e7;
@@ -213,4 +213,4 @@ INSTANTIATE_TEST_SUITE_P(Sources, RingWriterTest, testing::Values(true, false),
                          [](const auto& info) { return info.param ? "copied" : "mirrored"; });
 
 }  // namespace
-}  // namespace skein::ring
+}  // namespace skein::channel

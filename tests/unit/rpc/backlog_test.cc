@@ -25,8 +25,8 @@ class BacklogTest : public testing::TestWithParam<bool> {
     const auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("server"), std::move(hooks));
     server_ = link::Link::Create(device, {.ring_bytes = wire::kRingGranule}).value();
     client_ = link::Link::Create(simulation_.CreateDevice("client"), {.ring_bytes = wire::kRingGranule}).value();
-    const link::Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
-    EXPECT_TRUE(client_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const link::Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
+    EXPECT_TRUE(client_->Complete(accepted).ok());
     from_ = std::make_shared<link::RecordingPort>(server_->NewStreamNumber());
     to_ = std::make_shared<link::RecordingPort>(from_->stream());
     EXPECT_TRUE(server_->AddPort(from_).ok());

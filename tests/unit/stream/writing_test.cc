@@ -40,8 +40,8 @@ class WritingTest : public testing::Test {
     const auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("client"), std::move(hooks));
     client_ = link::Link::Create(device, {.ring_bytes = wire::kRingGranule}).value();
     server_ = link::Link::Create(simulation_.CreateDevice("server"), {.ring_bytes = wire::kRingGranule}).value();
-    const link::Link::Accepted accepted = server_->Accept(client_->Offer().value()).value();
-    EXPECT_TRUE(client_->Complete(accepted.queue_pair_answer, accepted.ring).ok());
+    const link::Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
+    EXPECT_TRUE(client_->Complete(accepted).ok());
     leader_ = NewPort();
     port_ = NewPort();
     observer_ = std::make_shared<CountingObserver>();

@@ -19,7 +19,7 @@
 
 #include "core/wire/message.h"
 
-namespace skein::link {
+namespace skein::channel {
 
 // Of a reader. The values are the message flags that say it.
 enum class Presence : uint16_t {
@@ -43,6 +43,6 @@ constexpr bool MustRing(Presence reader, bool quiet) {
   return reader == Presence::kMaySleep || (reader == Presence::kAwake && !quiet);
 }
 
-}  // namespace skein::link
+}  // namespace skein::channel
 
 #endif  // SKEIN_CORE_LINK_ATTENTION_H_

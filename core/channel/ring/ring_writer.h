@@ -1,6 +1,6 @@
-// Writes messages into a peer's ring: one WRITE each. Not thread-safe: used under the link's sending lock.
-#ifndef SKEIN_CORE_RING_RING_WRITER_H_
-#define SKEIN_CORE_RING_RING_WRITER_H_
+// Writes messages into a peer's ring: one WRITE each. Not thread-safe: used in the sender's place.
+#ifndef SKEIN_CORE_CHANNEL_RING_RING_WRITER_H_
+#define SKEIN_CORE_CHANNEL_RING_RING_WRITER_H_
 
 #include <array>
 #include <cstddef>
@@ -11,27 +11,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "core/channel/out_item.h"
 #include "core/fabric/fabric.h"
 #include "core/wire/message.h"
 #include "core/wire/ring_descriptor.h"
 
-namespace skein::ring {
-
-// An item on its way out; its header's size is set by the writer.
-struct OutItem {
-  wire::ItemHeader header;
-  absl::Span<const absl::Span<const std::byte>> payload;  // gathered
-  // Whoever has the payload copies it by themselves, between Lay and Post, to where Lay has said. Only of a writer that
-  // copies.
-  bool leaves_copying = false;
-  std::byte* destination = nullptr;
-};
+namespace skein::channel {
 
 // What a message says apart from its items.
 struct Envelope {
   uint64_t head = 0;        // how much this end has consumed of its own ring
   uint16_t flags = 0;       // wire::MessageFlags, but for kWrap
-  uint64_t stage_time = 0;  // when it was posted, if it is traced
 };
 
 // How a message is posted.
@@ -68,6 +58,8 @@ class RingWriter {
   // Puts a message together. RESOURCE_EXHAUSTED when it does not fit (see Room). The payloads stay until Post. Until
   // that has succeeded, nothing has happened: another message may be laid.
   absl::Status Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve);
+  // Of what was laid: when it is posted.
+  void Stamp(uint64_t stage_time);
   // Posts what was laid. RESOURCE_EXHAUSTED when the send queue is full: try again after polling. Other errors are the
   // queue pair's. The request's id is the number of messages posted with it.
   absl::Status Post(const Posting& posting);
@@ -120,6 +112,6 @@ class RingWriter {
   std::byte* at_ = nullptr;
 };
 
-}  // namespace skein::ring
+}  // namespace skein::channel
 
-#endif  // SKEIN_CORE_RING_RING_WRITER_H_
+#endif  // SKEIN_CORE_CHANNEL_RING_RING_WRITER_H_

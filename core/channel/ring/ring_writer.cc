@@ -1,4 +1,4 @@
-#include "core/ring/ring_writer.h"
+#include "core/channel/ring/ring_writer.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/wire/immediate.h"
 
-namespace skein::ring {
+namespace skein::channel {
 namespace {
 
 constexpr uint32_t kSignalEvery = 16;
@@ -123,7 +123,6 @@ void RingWriter::Encode(absl::Span<OutItem> items, const Envelope& envelope) {
   header.items = static_cast<uint32_t>(items.size());
   header.flags = envelope.flags;
   header.head = envelope.head;
-  header.stage_time = envelope.stage_time;
   Append(&header, sizeof(header));
   size_t used = sizeof(header);
   for (OutItem& item : items) {
@@ -173,6 +172,11 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope
   return absl::OkStatus();
 }
 
+void RingWriter::Stamp(uint64_t stage_time) {
+  std::byte* const header = mirror_ != nullptr ? mirror_->bytes().data() + position_ % ring_.size : scratch_.data();
+  std::memcpy(header + offsetof(wire::MessageHeader, stage_time), &stage_time, sizeof(stage_time));
+}
+
 absl::Status RingWriter::Post(const Posting& posting) {
   const size_t wraps = position_ != tail_ ? 1 : 0;
   fabric::SendRequest batch[2];
@@ -211,4 +215,4 @@ absl::Status RingWriter::Write(absl::Span<OutItem> items, const Envelope& envelo
   return Post(posting);
 }
 
-}  // namespace skein::ring
+}  // namespace skein::channel

@@ -1,9 +1,9 @@
-#include "core/ring/ring_reader.h"
+#include "core/channel/ring/ring_reader.h"
 
 #include <atomic>
 #include <cstring>
 
-namespace skein::ring {
+namespace skein::channel {
 namespace {
 
 // Pairs with the last word of the writer's WRITE, which the fabric makes visible (release) after all that precedes it.
@@ -53,4 +53,4 @@ void RingReader::Pop() {
   next_.reset();
 }
 
-}  // namespace skein::ring
+}  // namespace skein::channel

@@ -1,6 +1,6 @@
 // Reads messages out of this process's ring, which one peer writes. Not thread-safe: used by whoever polls the link.
-#ifndef SKEIN_CORE_RING_RING_READER_H_
-#define SKEIN_CORE_RING_RING_READER_H_
+#ifndef SKEIN_CORE_CHANNEL_RING_RING_READER_H_
+#define SKEIN_CORE_CHANNEL_RING_RING_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "core/wire/message.h"
 
-namespace skein::ring {
+namespace skein::channel {
 
 struct Message {
   wire::MessageHeader header;        // a private copy
@@ -42,6 +42,6 @@ class RingReader {
   std::optional<Message> next_;  // once it has been found
 };
 
-}  // namespace skein::ring
+}  // namespace skein::channel
 
-#endif  // SKEIN_CORE_RING_RING_READER_H_
+#endif  // SKEIN_CORE_CHANNEL_RING_RING_READER_H_

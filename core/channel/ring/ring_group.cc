@@ -1,0 +1,120 @@
+#include "core/channel/ring/ring_group.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "core/channel/ring/ring_channel.h"
+
+namespace skein::channel {
+
+absl::StatusOr<std::unique_ptr<RingGroup>> RingGroup::Create(std::shared_ptr<fabric::Device> device,
+                                                             uint32_t channels) {
+  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
+      device->CreateCompletionQueue(channels * (kSends + kReceives));
+  if (!completions.ok()) return completions.status();
+  std::unique_ptr<fabric::SharedReceiveQueue> receives;
+  // Where posts copy, it is the receiver's processor that takes each message off a shared queue: not worth it.
+  if (!device->capabilities().copies_on_post) {
+    absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> shared =
+        device->CreateSharedReceiveQueue(channels * kReceives);
+    if (!shared.ok()) return shared.status();
+    receives = *std::move(shared);
+  }
+  return std::unique_ptr<RingGroup>(new RingGroup(std::move(device), *std::move(completions), std::move(receives)));
+}
+
+absl::StatusOr<std::unique_ptr<Channel>> RingGroup::Open(const ChannelOptions& options) {
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device_->CreateQueuePair(queue_pair_options());
+  if (!queue_pair.ok()) return queue_pair.status();
+  return std::make_unique<RingChannel>(*this, *std::move(queue_pair), options);
+}
+
+Transport::Traits RingTransport::traits() const {
+  const fabric::DeviceCapabilities capabilities = device_->capabilities();
+  Traits traits;
+  traits.announces_close = capabilities.announces_close;
+  traits.meets_on_connect = capabilities.meets_on_connect;
+  traits.connects_slowly = capabilities.connects_slowly;
+  traits.pulls = !capabilities.copies_on_post;
+  return traits;
+}
+
+absl::StatusOr<std::unique_ptr<ChannelGroup>> RingTransport::NewGroup(uint32_t max_channels, bool shares_memory) {
+  std::shared_ptr<fabric::Device> device = device_;
+  if (!shares_memory) {
+    absl::StatusOr<std::shared_ptr<fabric::Device>> own = device->ForPeer();
+    if (!own.ok()) return own.status();
+    if (*own != nullptr) device = *std::move(own);
+  }
+  return RingGroup::Create(std::move(device), max_channels);
+}
+
+fabric::QueuePairOptions RingGroup::queue_pair_options() const {
+  fabric::QueuePairOptions options;
+  options.peer_always_receives = true;  // by credits
+  options.send_queue = completions_.get();
+  options.receive_queue = completions_.get();
+  options.max_send_requests = kSends;
+  options.max_receive_requests = kReceives;
+  options.shared_receive_queue = receives_.get();
+  return options;
+}
+
+absl::Status RingGroup::PostReceives(fabric::QueuePair& queue_pair) {
+  const std::vector<fabric::ReceiveRequest> batch(kReceives);
+  if (receives_ == nullptr) return queue_pair.PostReceive(batch);
+  MutexLock lock(&mu_);
+  if (provided_ == 0) return receives_->PostReceive(batch);
+  --provided_;
+  return absl::OkStatus();
+}
+
+void RingGroup::TakeBackReceives() {
+  MutexLock lock(&mu_);
+  ++provided_;
+}
+
+void RingGroup::Add(RingChannel* channel) {
+  MutexLock lock(&mu_);
+  channels_.push_back(channel);
+}
+
+void RingGroup::Remove(RingChannel* channel) {
+  MutexLock lock(&mu_);
+  channels_.erase(absl::c_find(channels_, channel));
+}
+
+void RingGroup::Look() {
+  MutexLock lock(&mu_);
+  for (size_t count; (count = completions_->Poll(absl::MakeSpan(polled_))) > 0;) {
+    for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) {
+      const auto channel =
+          absl::c_find_if(channels_, [&](const RingChannel* c) { return c->queue_pair() == completion.queue_pair; });
+      const bool receive =
+          completion.opcode == fabric::Opcode::kReceiveWithImmediate || completion.opcode == fabric::Opcode::kReceive;
+      if (receive && receives_ != nullptr) ++receives_to_post_;
+      if (channel == channels_.end()) continue;  // of one that was closed
+      sends_completed_ |= (*channel)->OnCompletion(completion);
+    }
+  }
+  if (receives_ == nullptr) {
+    for (RingChannel* each : channels_) each->Repost(kSpare);
+  } else if (receives_to_post_ >= kSpare) {
+    const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
+    if (receives_->PostReceive(batch).ok()) return;
+    for (RingChannel* each : channels_) each->Disconnect();
+  }
+}
+
+bool RingGroup::TakeSendsCompleted() {
+  MutexLock lock(&mu_);
+  return std::exchange(sends_completed_, false);
+}
+
+bool RingGroup::sends_completed() {
+  MutexLock lock(&mu_);
+  return sends_completed_;
+}
+
+}  // namespace skein::channel

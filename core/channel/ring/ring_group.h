@@ -1,0 +1,97 @@
+// What the channels of a link share: the completion queue, and receives where that is no worse than each having its
+// own.
+#ifndef SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_
+#define SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/mutex.h"
+#include "core/channel/channel.h"
+#include "core/fabric/fabric.h"
+#include "core/schedule/credits.h"
+
+namespace skein::channel {
+
+class RingChannel;
+
+// Lock: mu_, the last of a link's; the channels' OnCompletion is called under it.
+class RingGroup final : public ChannelGroup {
+ public:
+  static absl::StatusOr<std::unique_ptr<RingGroup>> Create(std::shared_ptr<fabric::Device> device, uint32_t channels);
+
+  absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) override;
+  const std::shared_ptr<fabric::Device>& device() const override { return device_; }
+
+  void Look() override ABSL_LOCKS_EXCLUDED(mu_);
+  bool TakeSendsCompleted() override ABSL_LOCKS_EXCLUDED(mu_);
+  bool sends_completed() override ABSL_LOCKS_EXCLUDED(mu_);
+
+  absl::Status Arm() override { return completions_->Arm(); }
+  bool Disarm() override { return completions_->Disarm(); }
+  int fd() const override { return completions_->fd(); }
+  void Wake() override { completions_->Wake(); }
+  absl::Status Watch(int fd) override { return completions_->Watch(fd); }
+  void Forget(int fd) override { completions_->Forget(fd); }
+  void AckEvents() override { completions_->AckEvents(); }
+  void AckAllEvents() override { completions_->AckAllEvents(); }
+  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) override {
+    return completions_->Sleep(also, timeout_ms);
+  }
+
+  // Requests that each channel may have outstanding.
+  static constexpr uint32_t kSends = 128;
+  // Of each channel: what its peer's credits allow on the way, and words on credits, which cost none.
+  static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 8;
+  // So many are posted besides, and again together when they are used up: of those above none is missing meanwhile.
+  static constexpr uint32_t kSpare = kNeeded / 3;
+  static constexpr uint32_t kReceives = kNeeded + kSpare;
+
+  // For CreateQueuePair.
+  fabric::QueuePairOptions queue_pair_options() const;
+  // A channel is told of its completions from Add until Remove.
+  void Add(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  void Remove(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  // Posts a channel's receives; once it can. Shared ones stay when their channel goes, for the next.
+  absl::Status PostReceives(fabric::QueuePair& queue_pair) ABSL_LOCKS_EXCLUDED(mu_);
+  void TakeBackReceives() ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  RingGroup(std::shared_ptr<fabric::Device> device, std::unique_ptr<fabric::CompletionQueue> completions,
+            std::unique_ptr<fabric::SharedReceiveQueue> receives)
+      : device_(std::move(device)), completions_(std::move(completions)), receives_(std::move(receives)) {}
+
+  const std::shared_ptr<fabric::Device> device_;
+  const std::unique_ptr<fabric::CompletionQueue> completions_;
+  const std::unique_ptr<fabric::SharedReceiveQueue> receives_;  // null: each channel has its own
+  Mutex mu_;
+  // Room for one look: to clear it costs more than the look.
+  std::array<fabric::Completion, 32> polled_ ABSL_GUARDED_BY(mu_);
+  absl::InlinedVector<RingChannel*, 4> channels_ ABSL_GUARDED_BY(mu_);
+  bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;
+  size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;  // shared ones
+  size_t provided_ ABSL_GUARDED_BY(mu_) = 0;  // channels for which there are shared receives, though they have gone
+};
+
+// Rings on a device's queue pairs.
+class RingTransport final : public Transport {
+ public:
+  explicit RingTransport(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
+
+  absl::string_view name() const override { return device_->name(); }
+  Traits traits() const override;
+  absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) override;
+
+ private:
+  const std::shared_ptr<fabric::Device> device_;
+};
+
+}  // namespace skein::channel
+
+#endif  // SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_

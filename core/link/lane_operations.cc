@@ -1,0 +1,40 @@
+// One-sided operations of several threads, posted together on a lane.
+#include <array>
+
+#include "core/link/lane.h"
+
+namespace skein::link {
+
+absl::Status Lane::Operate(MemoryOperation& operation) {
+  auto& queue = memory_.queue();
+  if (queue.Join(operation) == coalesce::Turn::kDone) return operation.posted;
+  auto batch = queue.Gather(operation, MemoryOperations::kMaxBatch, [](const MemoryOperation&) { return true; });
+  {
+    MutexLock lock(&mu_);
+    PostOperations(batch);
+  }
+  // Read before OnDone can have ended it? It cannot: whoever waits for it is this thread.
+  absl::Status posted = operation.posted;
+  queue.Finish(batch);
+  return posted;
+}
+
+void Lane::PostOperations(coalesce::Batch<MemoryOperation>& batch) {
+  std::array<fabric::SendRequest, MemoryOperations::kMaxBatch> requests;
+  size_t count = 0;
+  for (MemoryOperation& operation : batch) {
+    operation.posted = error_.ok() ? memory_.Begin(operation) : error_;
+    if (operation.posted.ok()) requests[count++] = operation.request;
+  }
+  if (count == 0) return;
+  const absl::Span<const fabric::SendRequest> all(requests.data(), count);
+  const absl::Status status = channel_->PostOperations(all);
+  if (status.ok()) return;
+  for (MemoryOperation& operation : batch) {
+    if (!operation.posted.ok()) continue;
+    memory_.TakeBack(operation);
+    operation.posted = status;
+  }
+}
+
+}  // namespace skein::link
