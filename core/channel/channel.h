@@ -101,19 +101,20 @@ class Channel {
   virtual void AskConsumed() {}
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
-  // Upkeep by the owner of the link's polling, in the sender's place: after it has read messages, and whenever something
-  // that waited may go. Heed comes first: it takes note of what those messages said of the channel itself, so that more
-  // may be sent. Tend comes last: what no message has carried meanwhile goes by itself. Errors end the channel;
-  // DATA_LOSS: the peer said what cannot be.
+  // Upkeep by the owner of the link's polling, in the sender's place: after it has read messages, and whenever
+  // something that waited may go. Heed comes first: it takes note of what those messages said of the channel itself, so
+  // that more may be sent. Tend comes last: what no message has carried meanwhile goes by itself. Errors end the
+  // channel; DATA_LOSS: the peer said what cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
   // Whether Tend has something to do that only a completed send lets it do.
   virtual bool tending() const { return false; }
-  // What the group's attention() says has changed: the peer is told that this end may sleep; or is woken for what it has
-  // not read.
+  // What the group's attention() says has changed: the peer is told that this end may sleep; or is woken for what it
+  // has not read.
   virtual void TellPresence() {}
   virtual void RingForUnseen() {}
-  // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where the peer's memory is not reached so.
+  // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where the peer's memory is
+  // not reached so.
   virtual absl::Status PostOperations(absl::Span<const fabric::SendRequest> /*operations*/) {
     return absl::FailedPreconditionError("this channel has no one-sided operations");
   }
@@ -207,10 +208,10 @@ class ChannelGroup {
 class Transport {
  public:
   struct Traits {
-    bool announces_close = false;   // as fabric::DeviceCapabilities has them
+    bool announces_close = false;  // as fabric::DeviceCapabilities has them
     bool meets_on_connect = false;
     bool connects_slowly = false;
-    bool pulls = false;             // large payloads are worth pulling (core/link/blocks.h)
+    bool pulls = false;                  // large payloads are worth pulling (core/link/blocks.h)
     uint16_t max_channels = UINT16_MAX;  // that a link gains by
   };
   virtual ~Transport() = default;

@@ -1,5 +1,5 @@
-// READs, WRITEs and atomics on a peer's memory, on a channel's queue pair: threads that post at the same time combine, one
-// doorbell for all (FLOCK 3.5), and each hears of its own completion.
+// READs, WRITEs and atomics on a peer's memory, on a channel's queue pair: threads that post at the same time combine,
+// one doorbell for all (FLOCK 3.5), and each hears of its own completion.
 #ifndef SKEIN_CORE_CHANNEL_MEMORY_OPERATION_H_
 #define SKEIN_CORE_CHANNEL_MEMORY_OPERATION_H_
 

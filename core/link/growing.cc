@@ -113,7 +113,8 @@ void Link::GiveNextLane(const absl::StatusOr<Answer>& answer) {
   }
   CountNextLane();
   if (!sender_.has_value() || options_.shares->active(*sender_, last().number())) last().Activate();
-  first().SendControl(wire::ItemKind::kLane, wire::Encode(wire::GivenLane{last().number(), answer->ring, answer->connection}));
+  first().SendControl(wire::ItemKind::kLane,
+                      wire::Encode(wire::GivenLane{last().number(), answer->ring, answer->connection}));
 }
 
 absl::Status Link::TakeNextLane(const absl::Status& completed) {

@@ -218,7 +218,7 @@ class Lane {
   coalesce::CombiningQueue<Submission> submissions_;  // whose leader takes mu_
 
   mutable Mutex mu_;
-  Outgoing outgoing_ ABSL_GUARDED_BY(mu_);                         // the message being put together
+  Outgoing outgoing_ ABSL_GUARDED_BY(mu_);  // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(mu_);
   std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(mu_);
   // Whether there are any; written under mu_. Relaxed: the poller, who asks without the lock, has had it, or the
@@ -235,11 +235,11 @@ class Lane {
   std::vector<std::shared_ptr<Port>> moved_ ABSL_GUARDED_BY(mu_);    // that have, and may send again
   uint32_t messages_ ABSL_GUARDED_BY(mu_) = 0;                       // with data; of the last ones,
   uint32_t combined_ ABSL_GUARDED_BY(mu_) = 0;                       // those of several senders
-  Traffic before_ ABSL_GUARDED_BY(mu_);       // of earlier connections
-  Departure departure_ ABSL_GUARDED_BY(mu_);  // of the batch that is being sent
+  Traffic before_ ABSL_GUARDED_BY(mu_);                              // of earlier connections
+  Departure departure_ ABSL_GUARDED_BY(mu_);                         // of the batch that is being sent
 
   // The polling owner's.
-  std::optional<uint64_t> last_head_;             // once the connection has ended
+  std::optional<uint64_t> last_head_;  // once the connection has ended
   bool greeted_ = false;
 };
 

@@ -9,8 +9,7 @@
 
 namespace skein::link {
 
-absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<channel::Transport> transport,
-                                                   LinkOptions options) {
+absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<channel::Transport> transport, LinkOptions options) {
   options.max_lanes = std::min(options.max_lanes, transport->traits().max_channels);
   absl::StatusOr<std::unique_ptr<channel::ChannelGroup>> group =
       transport->NewGroup(options.max_lanes, options.shares_memory);

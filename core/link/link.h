@@ -101,9 +101,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void Disarm() override;
   int fd() const override { return group_->fd(); }
   // See CompletionQueue::Sleep.
-  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) {
-    return group_->Sleep(also, timeout_ms);
-  }
+  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) { return group_->Sleep(also, timeout_ms); }
   // What else its sleeper is to wake for; see CompletionQueue::Watch.
   absl::Status Watch(int fd) { return group_->Watch(fd); }
   void Forget(int fd) { group_->Forget(fd); }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/link/submission.h"
 #include "core/channel/ring/ring_writer.h"
+#include "core/link/submission.h"
 #include "core/wire/message.h"
 
 namespace skein::link {

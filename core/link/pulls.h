@@ -17,8 +17,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/received_bytes.h"
-#include "core/fabric/fabric.h"
 #include "core/channel/memory_operation.h"
+#include "core/fabric/fabric.h"
 #include "core/wire/block.h"
 
 namespace skein::link {

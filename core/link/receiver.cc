@@ -115,11 +115,10 @@ bool Link::ArmOwned() {
   armed_ = true;
   group_->Look();
   return end_.ok() && !woken_.load(std::memory_order_acquire) && !SendsCompletedForSomebody() && !PullsWait() &&
-         absl::c_none_of(all_lanes(),
-                         [](const auto& lane) { 
-                           return lane->Ends() || lane->channel().renewal_waits() || lane->channel().Readable() ||
-                                  lane->channel().MoreRoom();
-                         });
+         absl::c_none_of(all_lanes(), [](const auto& lane) {
+           return lane->Ends() || lane->channel().renewal_waits() || lane->channel().Readable() ||
+                  lane->channel().MoreRoom();
+         });
 }
 
 // Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not

@@ -22,8 +22,7 @@ Reserve ReserveOf(Use use) { return use == Use::kData ? Reserve::kData : Reserve
 
 }  // namespace
 
-RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair,
-                         const ChannelOptions& options)
+RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair, const ChannelOptions& options)
     : group_(group),
       options_(options),
       queue_pair_(std::move(queue_pair)),
@@ -64,8 +63,8 @@ absl::StatusOr<Channel::Answer> RingChannel::Accept(absl::string_view offer) {
   // After the peer has been judged, and before it hears "yes": then everything is there.
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
   // Most peers' rings are no larger than this end's.
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror = RingWriter::AllocateMirror(
-      *group_.device(), std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes));
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror =
+      RingWriter::AllocateMirror(*group_.device(), std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes));
   if (!mirror.ok()) return mirror.status();
   mirror_ = *std::move(mirror);
   return Answer{*std::move(answer), OwnRing()};
@@ -79,8 +78,8 @@ absl::Status RingChannel::OnGreeting(absl::string_view greeting) {
 }
 
 absl::Status RingChannel::Meet(const wire::RingDescriptor& peer_ring) {
-  absl::StatusOr<std::unique_ptr<RingWriter>> writer = RingWriter::Create(
-      *group_.device(), *queue_pair_, peer_ring, options_.max_mirror_bytes, std::move(mirror_));
+  absl::StatusOr<std::unique_ptr<RingWriter>> writer =
+      RingWriter::Create(*group_.device(), *queue_pair_, peer_ring, options_.max_mirror_bytes, std::move(mirror_));
   if (!writer.ok()) return writer.status();
   active_changed_.store(true, std::memory_order_release);
   writer_ = *std::move(writer);
@@ -188,8 +187,8 @@ absl::Status RingChannel::Note(const wire::MessageHeader& header) {
 void RingChannel::Pop() {
   reader_->Pop();
   is_noted_ = false;
-  trace::probes::Received(this, reader_->head() - read_head_.load(std::memory_order_relaxed));
-  read_head_.store(reader_->head(), std::memory_order_release);
+  trace::probes::Received(this, reader_->head() - bytes_read_.load(std::memory_order_relaxed));
+  bytes_read_.store(reader_->head(), std::memory_order_relaxed);
   messages_read_.store(messages_read_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
@@ -207,6 +206,7 @@ std::optional<uint16_t> RingChannel::TakeRenewal() {
 // Sending ---------------------------------------------------------------------------------------------------------
 
 absl::Status RingChannel::Heed() {
+  head_ = reader_ == nullptr ? 0 : reader_->head();
   if (writer_ != nullptr && noted_.head != writer_->peer_head()) {
     if (absl::Status status = writer_->SetPeerHead(noted_.head); !status.ok()) return status;
   }
@@ -244,7 +244,7 @@ absl::Status RingChannel::HeedWord(uint16_t word) {
 absl::Status RingChannel::Tend() {
   if (writer_ == nullptr) return absl::OkStatus();
   if (absl::Status status = TellWords(); !status.ok()) return status;
-  const uint64_t untold = read_head_.load(std::memory_order_acquire) - told_head_;
+  const uint64_t untold = head_ - told_head_;
   if (untold == 0) head_wanted_ = false;
   if (untold < options_.ring_bytes / 4 && !head_wanted_) return absl::OkStatus();
   // Refused only when the peer has not read even the last reserve; it will be told by the next message.
@@ -264,7 +264,7 @@ size_t RingChannel::Room(Use use) {
 absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) { return LayIn(items, ReserveOf(use)); }
 
 absl::Status RingChannel::LayIn(absl::Span<OutItem> items, Reserve reserve) {
-  envelope_.head = read_head_.load(std::memory_order_acquire);
+  envelope_.head = head_;
   envelope_.flags = static_cast<uint16_t>(group_.attention().presence.load(std::memory_order_relaxed));
   if (!words_.empty()) envelope_.flags |= words_.front();
   return writer_->Lay(items, envelope_, reserve);

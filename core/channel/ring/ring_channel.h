@@ -2,15 +2,15 @@
 // WRITE into the peer's ring; a WRITE_WITH_IMM where the reader may sleep or credits are asked for. What each end has
 // consumed, words on credits and whether it is awake travel in the headers of messages.
 //
-// Who owns what. The *sender's place* (whoever holds it: see channel.h) owns writer_, credits_, words_ and what was told
-// the peer. The *poller* (the owner of the link's polling) owns reader_ and noted_. The poller notes what messages say
-// of the channel as it reads them, and hands that over in Heed, where it has the sender's place as well: so neither
-// half needs the other's lock.
+// Who owns what. The *sender's place* (whoever holds it: see channel.h) owns writer_, credits_, words_ and what was
+// told the peer. The *poller* (the owner of the link's polling) owns reader_ and noted_. The poller notes what messages
+// say of the channel as it reads them, and hands that over in Heed, where it has the sender's place as well: so neither
+// half needs the other's lock. The same hand-over lets the sender tell the peer what was read: the poller has copied
+// those bytes before.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | read_head_ | by the poller, release, after the payload was copied | the sender's acquire, who tells the peer: from then on the peer may overwrite those bytes |
-// | messages_read_ | by the poller, relaxed | none: a number for statistics |
+// | messages_read_, bytes_read_ | by the poller, relaxed | none: numbers for statistics |
 // | failed_ | by whoever looks at the completion queue, or ends it, release | acquire in connected() |
 // | renewal_ | the same | acquire in TakeRenewal |
 // | reached_ | the same, relaxed | none: a count that is compared, and compared again when it moves |
@@ -71,7 +71,7 @@ class RingChannel final : public Channel {
   void Pop() override;
   bool Readable() const override;
   uint64_t messages_read() const override { return messages_read_.load(std::memory_order_relaxed); }
-  uint64_t bytes_read() const override { return read_head_.load(std::memory_order_relaxed); }
+  uint64_t bytes_read() const override { return bytes_read_.load(std::memory_order_relaxed); }
   uint64_t capacity() const override { return options_.ring_bytes; }
   bool Ended() override;
 
@@ -137,7 +137,7 @@ class RingChannel final : public Channel {
 
   std::atomic<uint64_t> reached_ = 0;  // messages known to have reached the peer
   std::atomic<uint64_t> messages_read_ = 0;
-  std::atomic<uint64_t> read_head_ = 0;
+  std::atomic<uint64_t> bytes_read_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<int32_t> renewal_ = -1;  // -1: none; else the degree that the peer's renewal reports
   std::atomic<bool> active_changed_ = false;
@@ -149,8 +149,9 @@ class RingChannel final : public Channel {
   std::deque<uint16_t> words_;               // on the peer's credits, as flags: one goes with each message
   bool head_wanted_ = false;                 // by the peer
   uint64_t head_asked_ = 0;                  // the tail when this end has asked for the peer's head
-  uint64_t told_head_ = 0;                   // of this end, by the last message
-  Presence told_ = Presence::kMaySleep;      // the same
+  uint64_t head_ = 0;                        // of this end: consumed up to the last Heed
+  uint64_t told_head_ = 0;                   // the same, by the last message
+  Presence told_ = Presence::kMaySleep;      // of this end, by the last message
   Presence presence_ = Presence::kMaySleep;  // of the peer, by its last message
   uint64_t unrung_ = 0;                      // the tail behind what went without a bell last; 0: none
   uint64_t flush_mark_ = 0;                  // messages posted up to the last one sent for Reached

@@ -20,8 +20,8 @@ namespace skein::channel {
 
 // What a message says apart from its items.
 struct Envelope {
-  uint64_t head = 0;        // how much this end has consumed of its own ring
-  uint16_t flags = 0;       // wire::MessageFlags, but for kWrap
+  uint64_t head = 0;   // how much this end has consumed of its own ring
+  uint16_t flags = 0;  // wire::MessageFlags, but for kWrap
 };
 
 // How a message is posted.
