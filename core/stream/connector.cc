@@ -24,7 +24,7 @@ Placement No(const absl::Status& status) {
 
 // What is offered of one fabric.
 struct Way {
-  std::shared_ptr<fabric::Device> device;
+  std::string kind;  // of the fabric
   std::shared_ptr<Link> link;
   Fallback worse_than;  // why no better fabric was offered
 };
@@ -74,7 +74,7 @@ class LinkAttempt final : public LinkConnector::Attempt {
     placement.why = Join({way.worse_than, yes.passed_over});
     placement.both_know = true;
     placement.features = yes.features;
-    placement.reached = !yes.is_new || way.device->capabilities().meets_on_connect;
+    placement.reached = !yes.is_new || link->traits().meets_on_connect;
     return placement;
   }
 
@@ -88,12 +88,13 @@ class LinkAttempt final : public LinkConnector::Attempt {
 
   absl::Status Attach(const Way& way, const wire::Yes& yes) {
     const std::string& queue_pair = yes.new_link.queue_pair;
-    absl::Status status = fabrics_->CheckPeer(route_, FabricKind(way.device->name()), queue_pair);
+    absl::Status status = fabrics_->CheckPeer(route_, way.kind, queue_pair);
     if (status.ok()) status = way.link->Complete({queue_pair, yes.new_link.ring});
     if (!status.ok()) return status;
     way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
-    way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = FabricKind(way.device->name())](
-                                 absl::string_view next) { return fabrics->CheckPeer(route, kind, next); });
+    way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = way.kind](absl::string_view next) {
+      return fabrics->CheckPeer(route, kind, next);
+    });
     return pool_->Add(yes, route_, asks_for_new_, way.link);
   }
 
@@ -141,12 +142,12 @@ class PoolingConnector final : public LinkConnector {
  private:
   absl::Status AddWay(const Candidate& candidate, Fallback worse_than, wire::Offer& offer, std::vector<Way>& ways) {
     absl::StatusOr<std::shared_ptr<Link>> link =
-        Link::Create(candidate.device, {.ring_bytes = options_.ring_bytes,
-                                        .max_mirror_bytes = options_.max_mirror_bytes,
-                                        .max_lanes = options_.queue_pairs,
-                                        .pool = options_.pool,
-                                        .takes_blocks = service_->takes_blocks(),
-                                        .combines = options_.combines});
+        Link::Create(candidate.TransportFor(service_->one_sided()), {.ring_bytes = options_.ring_bytes,
+                                                                     .max_mirror_bytes = options_.max_mirror_bytes,
+                                                                     .max_lanes = options_.queue_pairs,
+                                                                     .pool = options_.pool,
+                                                                     .takes_blocks = service_->takes_blocks(),
+                                                                     .combines = options_.combines});
     if (!link.ok()) return link.status();
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();
     if (!queue_pair.ok()) return queue_pair.status();
@@ -155,7 +156,7 @@ class PoolingConnector final : public LinkConnector {
       offer.fabrics.pop_back();
       return absl::InternalError("an offer that is too long");
     }
-    ways.push_back({candidate.device, *std::move(link), std::move(worse_than)});
+    ways.push_back({candidate.kind, *std::move(link), std::move(worse_than)});
     return absl::OkStatus();
   }
 

@@ -143,7 +143,8 @@ class PoolingListener final : public LinkListener {
       yes.fabric = static_cast<uint8_t>(i);
       yes.passed_over = ToldToClient(reasons);
       yes.features = offer->features & features;
-      absl::StatusOr<Result> result = AcceptFabric(*offer, route, own->device, std::move(yes));
+      absl::StatusOr<Result> result =
+          AcceptFabric(*offer, route, own->TransportFor(service_->one_sided()), std::move(yes));
       if (result.ok()) return result;
       reasons.push_back(FallbackOf(result.status()));
     }
@@ -151,16 +152,16 @@ class PoolingListener final : public LinkListener {
   }
 
   absl::StatusOr<Result> AcceptFabric(const wire::Offer& offer, const Route& route,
-                                      const std::shared_ptr<fabric::Device>& device, wire::Yes yes) {
+                                      const std::shared_ptr<channel::Transport>& transport, wire::Yes yes) {
     yes.process = id_;
     yes.window = service_->window();
     // First: what is lost may be what there is no room for.
     unused_->AskWhoIsThere();
-    if (!device->capabilities().announces_close) AskOfThoseNamedNoMore(offer, yes);
+    if (!transport->traits().announces_close) AskOfThoseNamedNoMore(offer, yes);
     std::shared_ptr<Link> new_link;
-    const size_t most = device->capabilities().copies_on_post ? options_.links : 1;
+    const size_t most = transport->traits().pulls ? 1 : options_.links;
     absl::StatusOr<std::shared_ptr<link::Port>> port = OnExistingLink(offer, most, yes);
-    if (!port.ok()) port = OnNewLink(offer, route, device, yes, new_link);
+    if (!port.ok()) port = OnNewLink(offer, route, transport, yes, new_link);
     if (!port.ok()) return port.status();
     Result result;
     result.answer = wire::EncodeAnswer(yes);
@@ -207,18 +208,18 @@ class PoolingListener final : public LinkListener {
   }
 
   absl::StatusOr<std::shared_ptr<link::Port>> OnNewLink(const wire::Offer& offer, const Route& route,
-                                                        const std::shared_ptr<fabric::Device>& device, wire::Yes& yes,
-                                                        std::shared_ptr<Link>& new_link) {
+                                                        const std::shared_ptr<channel::Transport>& transport,
+                                                        wire::Yes& yes, std::shared_ptr<Link>& new_link) {
     const wire::OfferedFabric& offered = offer.fabrics[yes.fabric];
     const absl::Status checked = fabrics_->CheckPeer(route, offered.kind, offered.queue_pair);
     if (!checked.ok()) return checked;
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(device, {.ring_bytes = options_.ring_bytes,
-                                                                       .max_mirror_bytes = options_.max_mirror_bytes,
-                                                                       .max_lanes = options_.queue_pairs,
-                                                                       .shares = shares_,
-                                                                       .takes_blocks = service_->takes_blocks(),
-                                                                       .shares_memory = service_->shares_memory(),
-                                                                       .combines = options_.combines});
+    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(transport, {.ring_bytes = options_.ring_bytes,
+                                                                          .max_mirror_bytes = options_.max_mirror_bytes,
+                                                                          .max_lanes = options_.queue_pairs,
+                                                                          .shares = shares_,
+                                                                          .takes_blocks = service_->takes_blocks(),
+                                                                          .shares_memory = service_->shares_memory(),
+                                                                          .combines = options_.combines});
     if (!link.ok()) return link.status();
     (*link)->set_check_peer([fabrics = fabrics_, route, kind = offered.kind](absl::string_view queue_pair) {
       return fabrics->CheckPeer(route, kind, queue_pair);
