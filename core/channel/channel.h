@@ -125,8 +125,9 @@ class Channel {
   virtual void Pop() = 0;
   // Whether Next would give something, or an error.
   virtual bool Readable() const = 0;
-  // After a number of Pops: a peer that waits for room is woken, where this end has to do so.
-  virtual void AfterReading() {}
+  // After a number of Pops: a peer that waits for room is woken, where this end has to do so. Whether Heed and Tend are
+  // due for what was read.
+  virtual bool AfterReading() = 0;
   // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
   // missing. Where that comes with messages alone, it is false.
   virtual bool MoreRoom() { return false; }

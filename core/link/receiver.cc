@@ -208,10 +208,9 @@ absl::Status Link::PollLane(Lane& lane, bool sends_completed, int& messages, boo
     // Shares may have changed their mind meanwhile, and would not say so again.
     if (!granted && options_.shares->active(*sender_, lane.number())) lane.Activate();
   }
-  if (here > 0) lane.channel().AfterReading();
-  if (!lane.TakeWaits() && here == 0 && !sends_completed && !renewal.has_value() && !lane.channel().MoreRoom()) {
-    return absl::OkStatus();
-  }
+  const bool said = here > 0 && lane.channel().AfterReading();
+  const bool may_send = lane.TakeWaits() || sends_completed || lane.channel().MoreRoom();
+  if (!said && !may_send && !renewal.has_value()) return absl::OkStatus();
   looked = true;
   return lane.AfterReceiving();
 }

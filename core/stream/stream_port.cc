@@ -311,9 +311,10 @@ void StreamPort::Notify() {
   std::shared_ptr<StreamObserver> observer;
   bool readable = false;
   bool writable = false;
+  bool ended = false;
   {
     MutexLock lock(&mu_);
-    observer = observer_;
+    ended = EndedLocked();
     const bool over = !error_.ok();
     if (wants_to_read_ && (over || !arrived_.empty() || (read_closed_ && behind_.empty()))) {
       readable = true;
@@ -323,8 +324,9 @@ void StreamPort::Notify() {
       writable = true;
       wants_to_write_ = false;
     }
+    if (readable || writable) observer = observer_;
   }
-  LeaveIfEnded();
+  if (ended) LeaveIfEnded();
   if (observer == nullptr) return;
   if (readable) observer->OnReadable();
   if (writable) observer->OnWritable();

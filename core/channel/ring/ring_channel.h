@@ -70,6 +70,7 @@ class RingChannel final : public Channel {
   absl::StatusOr<std::optional<InMessage>> Next() override;
   void Pop() override;
   bool Readable() const override;
+  bool AfterReading() override { return true; }
   uint64_t messages_read() const override { return messages_read_.load(std::memory_order_relaxed); }
   uint64_t bytes_read() const override { return bytes_read_.load(std::memory_order_relaxed); }
   uint64_t capacity() const override { return options_.ring_bytes; }
