@@ -107,6 +107,8 @@ class Channel {
   // channel; DATA_LOSS: the peer said what cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
+  // Gives back memory that is not needed while nothing is sent, where it grew with use: for who finds the link idle.
+  virtual void GiveBack() {}
   // Whether Tend has something to do that only a completed send lets it do.
   virtual bool tending() const { return false; }
   // What the group's attention() says has changed: the peer is told that this end may sleep; or is woken for what it
@@ -129,7 +131,7 @@ class Channel {
   // due for what was read.
   virtual bool AfterReading() = 0;
   // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
-  // missing. Where that comes with messages alone, it is false.
+  // missing, and stays true until Heed. Where that comes with messages alone, it is false.
   virtual bool MoreRoom() { return false; }
   // Messages and bytes of this end's queue that were consumed since the start; and how many bytes it holds at most. The
   // first two: any thread.

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
@@ -13,12 +14,28 @@
 #include "core/base/errno_status.h"
 
 namespace skein::fabric {
+namespace {
+
+constexpr size_t kBytesAtOnce = 256;
+constexpr int kMaxReads = 256;  // of a pipe: a peer that never stops ringing must not hold the caller
+
+}  // namespace
 
 absl::Status SleepDescriptor::Open() {
-  epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll_.valid()) return ErrnoStatus(errno, "create an epoll instance");
   event_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event_.valid()) return ErrnoStatus(errno, "create an eventfd");
+  return Begin();
+}
+
+absl::Status SleepDescriptor::Open(UniqueFd pipe) {
+  event_ = std::move(pipe);
+  is_pipe_ = true;
+  return Begin();
+}
+
+absl::Status SleepDescriptor::Begin() {
+  epoll_ = UniqueFd(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_.valid()) return ErrnoStatus(errno, "create an epoll instance");
   return Watch(event_.get());
 }
 
@@ -53,15 +70,29 @@ void SleepDescriptor::Wake() {
 void SleepDescriptor::WakeLocked() {
   signaled_ = true;
   const uint64_t one = 1;
-  // Only this process has the eventfd, so it cannot be full, and a failure could not be told to anybody.
+  // Only this process has the eventfd, so it cannot be full; a full pipe is readable already. Another failure could not
+  // be told to anybody.
   if (write(event_.get(), &one, sizeof(one)) < 0) return;
 }
 
-void SleepDescriptor::Acknowledge() {
+bool SleepDescriptor::Acknowledge() {
   MutexLock lock(&mu_);
-  if (stale_) return;  // a sleeper must see the event first: with its old copy it would sleep on
-  uint64_t count = 0;
-  if (std::exchange(signaled_, false) && read(event_.get(), &count, sizeof(count)) < 0) count = 0;  // none to take
+  if (stale_) return true;  // a sleeper must see the event first: with its old copy it would sleep on
+  return (std::exchange(signaled_, false) || is_pipe_) && TakeEvent();
+}
+
+bool SleepDescriptor::TakeEvent() {
+  std::array<char, kBytesAtOnce> rings;  // an eventfd gives its number
+  bool any = false;
+  for (int i = 0; i < kMaxReads; ++i) {
+    ssize_t count = 0;
+    do {
+      count = read(event_.get(), rings.data(), rings.size());
+    } while (count < 0 && errno == EINTR);
+    any |= count > 0;
+    if (count < static_cast<ssize_t>(rings.size())) break;
+  }
+  return any;
 }
 
 // Whoever changes the list wakes the sleepers, and the next sleep begins with a new copy. What has been forgotten must

@@ -10,6 +10,7 @@
 #include "core/base/deadline.h"
 #include "core/base/descriptors_left.h"
 #include "core/base/mutex.h"
+#include "core/channel/shm/shm_transport.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/offer.h"
@@ -75,7 +76,8 @@ class HostFabrics final : public Fabrics {
     if (!shm_options_.enabled) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
     RehearsedShm::Result device = shm_.Get();
     if (!device.ok()) return {"shm", nullptr, FallbackOf(device.status())};
-    return IfDescriptorsAreLeft({"shm", *std::move(device), {}});
+    std::shared_ptr<channel::Transport> messages = channel::ShmTransport(*device);
+    return IfDescriptorsAreLeft({"shm", *std::move(device), {}, /*named=*/false, std::move(messages)});
   }
 
   static Candidate IfDescriptorsAreLeft(Candidate candidate) {

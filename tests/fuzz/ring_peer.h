@@ -155,7 +155,7 @@ class RingPeer {
     const absl::StatusOr<link::Link::Answer> accepted = Another().Accept(asked->queue_pair);
     if (!accepted.ok()) return;
     Item(wire::ItemKind::kLane, 0,
-         wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->queue_pair_answer}), 0);
+         wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->connection}), 0);
   }
   void Post(fabric::Opcode opcode, uint64_t offset, absl::string_view bytes) {
     end_.Put(0, bytes);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -26,13 +27,12 @@ bool MayHaveSize(size_t size) {
 }
 
 // errno, or 0.
-int Reserve(int fd, size_t size) {
-  if (!MayHaveSize(size)) return EFBIG;
+int Reserve(int fd, const Range& range) {
   // A signal undoes it, and a timer's would each time: they wait. After what nothing blocks, a stop, it begins again.
   const SignalsBlocked blocked;
   int error = 0;
   do {
-    error = posix_fallocate(fd, 0, static_cast<off_t>(size));
+    error = posix_fallocate(fd, static_cast<off_t>(range.offset), static_cast<off_t>(range.size));
   } while (error == EINTR);
   return error;
 }
@@ -40,11 +40,22 @@ int Reserve(int fd, size_t size) {
 }  // namespace
 
 absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
+  const Range all = {0, size};
+  return CreateSealedMemfd(name, size, {&all, 1});
+}
+
+absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size, absl::Span<const Range> reserved) {
   UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoStatus(errno, "create a memfd");
-  if (const int error = Reserve(fd.get(), size); error != 0) {
-    return ErrnoStatus(error, absl::StrCat("reserve ", size, " bytes of shared memory"));
+  int error = MayHaveSize(size) ? 0 : EFBIG;
+  // The end of what is reserved is the file's; only where that is less, it has to be told its size.
+  bool sized = false;
+  for (const Range& range : reserved) {
+    if (error == 0) error = Reserve(fd.get(), range);
+    sized |= range.offset + range.size == size;
   }
+  if (error == 0 && !sized && ftruncate(fd.get(), static_cast<off_t>(size)) != 0) error = errno;
+  if (error != 0) return ErrnoStatus(error, absl::StrCat("reserve ", size, " bytes of shared memory"));
   if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "seal a memfd");
   return fd;
 }

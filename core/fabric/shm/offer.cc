@@ -11,7 +11,6 @@
 namespace skein::fabric::shm {
 namespace {
 
-constexpr uint8_t kVersion = 3;
 constexpr absl::string_view kPrefix = "skein-";
 
 }  // namespace
@@ -32,17 +31,17 @@ bool SameToken(absl::string_view a, absl::string_view b) {
   return difference == 0;
 }
 
-std::string EncodeOffer(const Offer& offer) {
+std::string EncodeOffer(const Offer& offer, OfferOf what) {
   std::string out;
-  wire::Put(out, kVersion);
+  wire::Put(out, static_cast<uint8_t>(what));
   wire::Put(out, offer.meeting_point);
   wire::Put(out, offer.token);
   return out;
 }
 
-absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
+absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes, OfferOf what) {
   wire::FieldReader reader(bytes);
-  if (const auto version = reader.Take<uint8_t>(); reader.ok() && version != kVersion) {
+  if (const auto version = reader.Take<uint8_t>(); reader.ok() && version != static_cast<uint8_t>(what)) {
     return FallbackError(FallbackCode::kVersion, absl::StrCat("shm offer of version ", version));
   }
   Offer offer;

@@ -27,27 +27,15 @@
 #include "core/base/mutex.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/shm/completion_queue.h"
+#include "core/fabric/shm/device_core.h"
 #include "core/fabric/shm/doorbell.h"
 #include "core/fabric/shm/imports.h"
 #include "core/fabric/shm/mailbox.h"
-#include "core/fabric/shm/refusals.h"
 #include "core/fabric/shm/regions.h"
 #include "core/fabric/shm/rendezvous.h"
 #include "core/fabric/shm/shared_receive_queue.h"
-#include "core/fabric/shm/shm_device.h"
 
 namespace skein::fabric::shm {
-
-// What all objects of one device share.
-struct DeviceCore {
-  explicit DeviceCore(const ShmOptions& shm_options)
-      : options(shm_options), rendezvous(options.peer_users, directory) {}
-  const ShmOptions options;
-  const MeetingDirectory directory{options.rendezvous};
-  Rendezvous rendezvous;
-  Refusals refusals{options.settle_time};
-  const std::shared_ptr<RegionTable> regions = std::make_shared<RegionTable>();
-};
 
 inline constexpr uint64_t kMaxMessageBytes = uint64_t{1} << 40;
 

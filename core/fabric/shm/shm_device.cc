@@ -16,6 +16,7 @@ class ShmDevice final : public Device {
  public:
   explicit ShmDevice(const ShmOptions& options) : core_(std::make_shared<shm::DeviceCore>(options)) {}
 
+  const std::shared_ptr<shm::DeviceCore>& core() const { return core_; }
   absl::string_view name() const override { return "shm"; }
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
@@ -61,6 +62,13 @@ class ShmDevice final : public Device {
 };
 
 }  // namespace
+
+namespace shm {
+std::shared_ptr<DeviceCore> CoreOf(const Device& device) {
+  const auto* ours = dynamic_cast<const ShmDevice*>(&device);
+  return ours == nullptr ? nullptr : ours->core();
+}
+}  // namespace shm
 
 absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options) {
   return std::make_shared<ShmDevice>(options);

@@ -1,0 +1,79 @@
+#include "core/channel/shm/fifo_reader.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/channel/shm/handover.h"
+#include "core/channel/shm/layout.h"
+#include "core/wire/message.h"
+
+namespace skein::channel::shm {
+
+absl::Status FifoReader::Break(absl::string_view what) {
+  broken_ = absl::DataLossError(what);
+  return broken_;
+}
+
+bool FifoReader::Readable() const {
+  return next_.has_value() || !broken_.ok() || seen_ != position_ || Handover<>::Published(published_) != position_;
+}
+
+absl::StatusOr<std::optional<InMessage>> FifoReader::Next() {
+  if (!next_.has_value()) {
+    if (absl::Status status = Look(); !status.ok()) return status;
+  }
+  return next_;
+}
+
+absl::Status FifoReader::Look() {
+  if (!broken_.ok()) return broken_;
+  if (seen_ == position_) {
+    const uint64_t published = Handover<>::Published(published_);
+    if (published == position_) return absl::OkStatus();
+    if (published < position_ || published - position_ > fifo_.size() || published % kUnit != 0) {
+      return Break(absl::StrCat("the peer has published up to ", published, ", read up to ", position_));
+    }
+    seen_ = published;
+  }
+  const auto read_header = [this] {
+    MessageHeader header;
+    std::memcpy(&header, fifo_.data() + offset_, sizeof(header));
+    return header;
+  };
+  MessageHeader header = read_header();
+  if (header.bytes == kMarker) {
+    if (absl::Status status = FollowMarker(); !status.ok()) return status;
+    header = read_header();
+  }
+  const uint64_t available = seen_ - position_ - skipped_;
+  // A writer leaves a unit for the marker: so there is always a header to look at.
+  if (header.items == 0 || header.bytes > available || Footprint(header.bytes) > available ||
+      Footprint(header.bytes) + kUnit > fifo_.size() - offset_) {
+    return Break(absl::StrCat("a message of ", header.items, " items in ", header.bytes, " bytes, where there are ",
+                              available));
+  }
+  footprint_ = Footprint(header.bytes);
+  next_ = InMessage{header.items, header.stage_time, fifo_.subspan(offset_ + sizeof(header), header.bytes)};
+  return absl::OkStatus();
+}
+
+absl::Status FifoReader::FollowMarker() {
+  // A writer returns in order to write a message there: so no peer keeps anybody here.
+  if (offset_ == 0 || seen_ - position_ <= kUnit) return Break("a marker without a message behind it");
+  skipped_ = kUnit;
+  offset_ = 0;
+  return absl::OkStatus();
+}
+
+size_t FifoReader::Pop() {
+  if (!next_.has_value()) return 0;
+  const size_t freed = footprint_ + std::exchange(skipped_, 0);
+  next_.reset();
+  position_ += freed;
+  offset_ += footprint_;
+  Handover<>::Consume(consumed_, position_);
+  return freed;
+}
+
+}  // namespace skein::channel::shm

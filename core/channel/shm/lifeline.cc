@@ -1,0 +1,134 @@
+#include "core/channel/shm/lifeline.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "core/base/closer.h"
+#include "core/base/descriptors_left.h"
+#include "core/base/errno_status.h"
+#include "core/fabric/shm/doorbell.h"
+
+namespace skein::channel::shm {
+namespace {
+
+using fabric::shm::Message;
+using fabric::shm::ReceiveResult;
+using fabric::shm::SendResult;
+using fabric::shm::SideMessage;
+using fabric::shm::SideMessageKind;
+
+// Per look at the socket: a peer that never stops sending must not hold the caller.
+constexpr int kMostMessages = 256;
+// With fewer descriptors left than this, the peer is rung by messages.
+constexpr int kSpareDescriptors = 256;
+
+Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable}; }
+Ending Broken(absl::string_view what) { return {absl::DataLossError(what), EndState::kBroken}; }
+
+}  // namespace
+
+Lifeline::~Lifeline() {
+  if (other_user_.has_value()) Closer::Get().CloseSocket(std::move(socket_));
+}
+
+void Lifeline::Begin(fabric::shm::Meeting meeting, End& own, const End& peers) {
+  socket_ = std::move(meeting.socket);
+  other_user_ = meeting.other_user;
+  own_ = &own;
+  peers_ = &peers;
+}
+
+std::optional<Ending> Lifeline::PassBell(int pipe) {
+  if (pipe < 0 || other_user_.has_value()) return std::nullopt;
+  // Opened anew: flags of what both ends have open are the peer's to change as well.
+  const absl::StatusOr<UniqueFd> to_pass = fabric::shm::OpenDoorbell(pipe);
+  if (!to_pass.ok()) return std::nullopt;
+  SideMessage message;
+  message.kind = SideMessageKind::kRingHere;
+  std::optional<Ending> ending = Send(message, to_pass->get());
+  own_->socket_messages.fetch_add(1, std::memory_order_release);
+  return ending;
+}
+
+std::optional<Ending> Lifeline::Ring() {
+  if (const int bell = rings_at_.load(std::memory_order_acquire); bell >= 0) {
+    fabric::shm::RingDoorbell(bell);
+    return std::nullopt;
+  }
+  return Send(SideMessage{}, -1);
+}
+
+std::optional<Ending> Lifeline::Send(const SideMessage& message, int fd) {
+  switch (SendMessage(socket_.get(), message.view(), fd)) {
+    case SendResult::kSent:
+    case SendResult::kFull:  // a bell may be lost: the socket that it would make readable is so. A better bell, too
+      break;
+    case SendResult::kRefused:
+      return Unable(ErrnoStatus(errno, "send to the peer's UNIX socket"));
+    case SendResult::kGone:
+      peer_gone_.store(true, std::memory_order_release);
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> Lifeline::Empty() {
+  MutexLock lock(&mu_);
+  seen_.store(peers_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
+  for (int taken = 0; taken < kMostMessages; ++taken) {
+    Message message;
+    switch (ReceiveMessage(socket_.get(), message)) {
+      case ReceiveResult::kEmpty:
+        return std::nullopt;
+      case ReceiveResult::kRefused:
+        return Unable(ErrnoStatus(errno, "receive from the peer's UNIX socket"));
+      case ReceiveResult::kGone:
+        peer_gone_.store(true, std::memory_order_release);
+        return std::nullopt;
+      case ReceiveResult::kMessage:
+        break;
+    }
+    if (std::optional<Ending> ending = Heed(message)) return ending;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> Lifeline::Heed(Message& message) {
+  SideMessage parsed;
+  const bool whole = SideMessage::Parse(message.view(), parsed);
+  if (whole && parsed.kind == SideMessageKind::kRingHere && !message.truncated && !other_user_.has_value()) {
+    return TakeBell(message);
+  }
+  if (message.lost_descriptor) {
+    return Unable(
+        absl::ResourceExhaustedError("a descriptor from the peer could not be received; raise the limit on open files "
+                                     "(ulimit -n), or let a security policy allow it"));
+  }
+  if (message.truncated || !whole) return Broken("malformed message on the peer's socket");
+  if (parsed.kind != SideMessageKind::kDoorbell && parsed.kind != SideMessageKind::kRingHere) {
+    return Broken("unknown message on the peer's socket");
+  }
+  return std::nullopt;
+}
+
+// One that this process has no descriptor for is one that it can do without.
+std::optional<Ending> Lifeline::TakeBell(Message& message) {
+  if (message.lost_descriptor) fabric::shm::TakeOut(socket_.get());
+  const int pipe = message.fd.get();
+  if (pipe < 0 || !DescriptorsLeft(kSpareDescriptors)) return std::nullopt;
+  absl::StatusOr<UniqueFd> bell = fabric::shm::OpenDoorbell(pipe);
+  if (absl::IsInvalidArgument(bell.status()) || peers_bell_.valid()) {
+    return Broken("what the peer sent is not its one doorbell");
+  }
+  if (!bell.ok()) return std::nullopt;
+  message.fd.Reset();  // a pipe, which nothing delays
+  peers_bell_ = *std::move(bell);
+  rings_at_.store(peers_bell_.get(), std::memory_order_release);
+  return std::nullopt;
+}
+
+void Lifeline::ShutDown() { shutdown(socket_.get(), SHUT_RDWR); }
+
+}  // namespace skein::channel::shm

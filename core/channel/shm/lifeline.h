@@ -1,0 +1,81 @@
+// The UNIX socket between the two ends of a channel: its end tells that the peer has died. And the bells that wake
+// sleepers: a pipe each way (core/fabric/shm/doorbell.h), or a message on the socket where there is no pipe.
+#ifndef SKEIN_CORE_CHANNEL_SHM_LIFELINE_H_
+#define SKEIN_CORE_CHANNEL_SHM_LIFELINE_H_
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "core/base/mutex.h"
+#include "core/base/unique_fd.h"
+#include "core/channel/shm/layout.h"
+#include "core/fabric/shm/rendezvous.h"
+#include "core/fabric/shm/side_message.h"
+#include "core/fabric/shm/socket.h"
+
+namespace skein::channel::shm {
+
+// Why a connection ends, and what the peer is told.
+struct Ending {
+  absl::Status why;
+  EndState tell = EndState::kClosed;
+};
+
+// Any thread, after Begin. Lock: mu_, a leaf but for the Closer's.
+//
+// | atomic | written | pairs with |
+// |---|---|---|
+// | rings_at_ | by who takes the peer's pipe out of the socket, release, once | the acquire in Ring: the descriptor is open, and stays so |
+// | peer_gone_ | by who has seen the socket's end, release | the acquire in peer_gone(): what the peer did before is there |
+// | seen_ | by who empties the socket, relaxed | none: a stale value costs one more look |
+class Lifeline {
+ public:
+  ~Lifeline();
+
+  // Once. `own` and `peers` outlive it.
+  void Begin(fabric::shm::Meeting meeting, End& own, const End& peers);
+  int socket() const { return socket_.get(); }
+  std::optional<uid_t> other_user() const { return other_user_; }
+
+  // Gives the peer this end's pipe. What it cannot pass, the peer does without.
+  std::optional<Ending> PassBell(int pipe);
+  std::optional<Ending> Ring();
+  // Whether the peer has sent something since the last Empty.
+  bool HasNews() const {
+    return peers_->socket_messages.load(std::memory_order_acquire) != seen_.load(std::memory_order_relaxed);
+  }
+  // Takes what is in the socket.
+  std::optional<Ending> Empty();
+  bool peer_gone() const { return peer_gone_.load(std::memory_order_acquire); }
+  // The peer sees the end.
+  void ShutDown();
+
+ private:
+  std::optional<Ending> Send(const fabric::shm::SideMessage& message, int fd);
+  std::optional<Ending> Heed(fabric::shm::Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> TakeBell(fabric::shm::Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Constant after Begin.
+  UniqueFd socket_;
+  End* own_ = nullptr;
+  const End* peers_ = nullptr;
+  // The peer's, if not this process's own: no pipe goes either way, and threads that nobody waits for close what it
+  // has had in its hands.
+  std::optional<uid_t> other_user_;
+
+  std::atomic<bool> peer_gone_ = false;
+  std::atomic<int> rings_at_ = -1;
+  std::atomic<uint32_t> seen_ = 0;
+
+  Mutex mu_;
+  UniqueFd peers_bell_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::channel::shm
+
+#endif  // SKEIN_CORE_CHANNEL_SHM_LIFELINE_H_

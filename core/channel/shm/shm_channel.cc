@@ -1,0 +1,332 @@
+#include "core/channel/shm/shm_channel.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/errno_status.h"
+#include "core/base/fallback.h"
+#include "core/channel/shm/handover.h"
+#include "core/channel/shm/pages.h"
+#include "core/channel/shm/shm_group.h"
+#include "core/fabric/shm/memory.h"
+#include "core/fabric/shm/offer.h"
+#include "core/trace/probes.h"
+
+namespace skein::channel::shm {
+namespace {
+
+using fabric::shm::Meeting;
+using fabric::shm::OfferOf;
+using fabric::shm::Range;
+
+// The socket carries everything the active side must check; the answer only says that it is there.
+constexpr absl::string_view kAnswer = "\x01met";
+// What data leaves free, for control.
+constexpr size_t kReserve = 4096;
+// Less is not worth a message: its writer would send crumbs to a reader that frees crumbs.
+constexpr size_t kLeastData = 1024;
+
+size_t ReserveOf(Use use) { return use == Use::kData ? kReserve : 0; }
+
+absl::StatusOr<UniqueFd> CreateMemory(size_t ring_bytes) {
+  const size_t first = CanReservePages() ? kFirstBytes : ring_bytes;
+  const Range reserved[] = {{0, FifoOffset(0, ring_bytes) + first}, {FifoOffset(1, ring_bytes), first}};
+  return fabric::shm::CreateSealedMemfd("skein-channel", SharedBytes(ring_bytes), reserved);
+}
+
+}  // namespace
+
+ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<fabric::shm::DeviceCore> core, const ChannelOptions& options)
+    : group_(group), core_(std::move(core)), options_(options) {
+  group_.Add(this);
+}
+
+ShmChannel::~ShmChannel() {
+  Close();
+  group_.Remove(this);
+}
+
+// Connecting ------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<std::string> ShmChannel::Offer() {
+  MutexLock lock(&mu_);
+  if (ready() || !connected() || offered_.has_value()) {
+    return absl::FailedPreconditionError("the channel has made its offer, is connected or closed");
+  }
+  const absl::StatusOr<fabric::shm::Offer> offer = core_->rendezvous.Announce();
+  if (!offer.ok()) return offer.status();
+  offered_ = offer->token;
+  return EncodeOffer(*offer, OfferOf::kChannel);
+}
+
+absl::StatusOr<Channel::Answer> ShmChannel::Accept(absl::string_view bytes) {
+  const absl::StatusOr<fabric::shm::Offer> offer = fabric::shm::DecodeOffer(bytes, OfferOf::kChannel);
+  if (!offer.ok()) return offer.status();
+  const size_t ring_bytes = options_.ring_bytes;
+  absl::StatusOr<UniqueFd> memfd = CreateMemory(ring_bytes);
+  if (!memfd.ok()) return memfd.status();
+  absl::StatusOr<Mapping> memory = Map(memfd->get(), SharedBytes(ring_bytes));
+  if (!memory.ok()) return memory.status();
+  absl::StatusOr<Meeting> meeting = Meet(*offer, core_->options.peer_users, core_->directory, *std::move(memfd));
+  if (!meeting.ok()) return meeting.status();
+  if (absl::Status status = Connect(0, ring_bytes, *std::move(memory), *std::move(meeting)); !status.ok()) {
+    return status;
+  }
+  Answer answer;
+  answer.connection = std::string(kAnswer);
+  answer.ring.size = ring_bytes;
+  return answer;
+}
+
+absl::Status ShmChannel::Complete(const Answer& answer) {
+  std::optional<fabric::shm::Token> token;
+  {
+    MutexLock lock(&mu_);
+    token = std::exchange(offered_, std::nullopt);
+  }
+  if (!token.has_value()) return absl::FailedPreconditionError("the channel has no offer out");
+  absl::StatusOr<Meeting> meeting = core_->rendezvous.Collect(*token);
+  if (answer.connection != kAnswer) return FallbackError(FallbackCode::kProtocol, "malformed shm answer");
+  if (!meeting.ok()) return Noted(meeting.status(), std::nullopt);
+  absl::StatusOr<Mapping> memory = MapOffered(answer, *meeting);
+  if (CameOfErrno(memory.status())) return Noted(memory.status(), meeting->other_user);
+  if (!memory.ok()) return memory.status();
+  meeting->control.Reset();  // a memfd, which nothing delays
+  options_.ring_bytes = answer.ring.size;
+  if (absl::Status status = Connect(1, answer.ring.size, *std::move(memory), *std::move(meeting)); !status.ok()) {
+    return status;
+  }
+  met_.store(true, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Mapping> ShmChannel::MapOffered(const Answer& answer, const Meeting& meeting) const {
+  const uint64_t size = answer.ring.size;
+  if (size == 0 || size % wire::kRingGranule != 0 || size > wire::kMaxRingBytes) {
+    return FallbackError(FallbackCode::kProtocol, absl::StrCat("a shm channel of ", size, " bytes each way"));
+  }
+  if (SharedBytes(size) > core_->options.max_import_bytes) {
+    return FallbackError(FallbackCode::kResources,
+                         absl::StrCat("the peer's channel takes ", SharedBytes(size), " bytes, and of a peer's memory ",
+                                      core_->options.max_import_bytes, " are mapped"));
+  }
+  absl::StatusOr<Mapping> memory = fabric::shm::MapSealed(meeting.control.get(), SharedBytes(size));
+  if (memory.ok() || CameOfErrno(memory.status())) return memory;
+  return FallbackError(FallbackCode::kRendezvous, memory.status().message());
+}
+
+// The kernel would refuse it at the next connection, too.
+absl::Status ShmChannel::Noted(const absl::Status& error, std::optional<uid_t> other_user) {
+  if (CameOfErrno(error)) core_->refusals.Note(error, other_user);
+  return error;
+}
+
+absl::Status ShmChannel::Connect(int own_end, size_t ring_bytes, Mapping memory, Meeting meeting) {
+  if (meeting.other_user.has_value()) {
+    if (absl::Status lately = core_->refusals.OfUser(*meeting.other_user); !lately.ok()) return lately;
+  }
+  if (absl::Status status = Begin(own_end, ring_bytes, std::move(memory), std::move(meeting)); !status.ok()) {
+    return status;
+  }
+  EndIf(lifeline_.PassBell(group_.bell()));
+  // A sleeper has not said to this peer that it sleeps: it does before it sleeps on.
+  group_.Wake();
+  return absl::OkStatus();
+}
+
+absl::Status ShmChannel::Begin(int own_end, size_t ring_bytes, Mapping memory, Meeting meeting) {
+  MutexLock lock(&mu_);
+  if (ready() || !connected() || offered_.has_value()) {
+    return absl::FailedPreconditionError("the channel has made an offer, is connected or closed");
+  }
+  if (absl::Status status = group_.Watch(meeting.socket.get()); !status.ok()) return status;
+  memory_ = std::move(memory);
+  auto* const control = reinterpret_cast<Control*>(memory_.data());
+  own_ = &control->ends[own_end];
+  peers_ = &control->ends[1 - own_end];
+  lifeline_.Begin(std::move(meeting), *own_, *peers_);
+  const auto fifo = [&](int end) { return memory_.bytes().subspan(FifoOffset(end, ring_bytes), ring_bytes); };
+  writer_.emplace(fifo(own_end), CanReservePages() ? kFirstBytes : ring_bytes, peers_->consumed);
+  reader_.emplace(fifo(1 - own_end), peers_->published, own_->consumed);
+  ready_.store(true, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::Status ShmChannel::OnGreeting(absl::string_view greeting) {
+  if (!greeting.empty() || !ready() || met()) return absl::DataLossError("a greeting that no peer sends");
+  met_.store(true, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+// Ending ----------------------------------------------------------------------------------------------------------
+
+void ShmChannel::End(Ending ending) {
+  {
+    MutexLock lock(&mu_);
+    if (ending_.has_value()) return;
+    if (offered_.has_value()) core_->rendezvous.Withdraw(*offered_);
+    offered_.reset();
+    ending_ = ending;
+    ended_.store(true, std::memory_order_release);
+  }
+  if (ready()) {
+    own_->state.store(static_cast<uint32_t>(ending.tell), std::memory_order_release);
+    group_.Forget(lifeline_.socket());
+    lifeline_.ShutDown();  // wakes the peer; the descriptor itself lives as long as this object
+  }
+  group_.Wake();
+}
+
+void ShmChannel::EndIf(std::optional<Ending> ending) {
+  if (!ending.has_value()) return;
+  if (ending->tell == EndState::kUnable) core_->refusals.Note(ending->why, lifeline_.other_user());
+  End(*std::move(ending));
+}
+
+void ShmChannel::EndAfterPeer() {
+  switch (static_cast<EndState>(peers_->state.load(std::memory_order_acquire))) {
+    case EndState::kOpen:
+      return End({absl::UnavailableError("the peer process is gone")});
+    case EndState::kBroken:
+      return End({absl::DataLossError("the peer says that this end broke the protocol")});
+    case EndState::kUnable:
+      return End({absl::UnavailableError("the peer was refused a descriptor, memory or a system call")});
+    case EndState::kClosed:
+    default:
+      return End({absl::UnavailableError("the peer closed the connection")});
+  }
+}
+
+void ShmChannel::Close() { End({absl::CancelledError("closed by this end")}); }
+
+bool ShmChannel::breached() const {
+  MutexLock lock(&mu_);
+  return ending_.has_value() && ending_->tell == EndState::kBroken;
+}
+
+absl::Status ShmChannel::why_ended() const {
+  MutexLock lock(&mu_);
+  return ending_.has_value() ? ending_->why : absl::UnavailableError("it was closed");
+}
+
+void ShmChannel::LookAtPeer() {
+  if (!ready() || !connected()) return;
+  // The socket first: it may say that the peer is gone. What came before is there once its word is seen.
+  if (lifeline_.HasNews()) EndIf(lifeline_.Empty());
+  const bool open = peers_->state.load(std::memory_order_acquire) == static_cast<uint32_t>(EndState::kOpen);
+  if (!open || lifeline_.peer_gone()) EndAfterPeer();
+}
+
+bool ShmChannel::Ended() {
+  LookAtPeer();
+  return !connected();
+}
+
+bool ShmChannel::StillConnected() {
+  if (ready() && connected()) EndIf(lifeline_.Empty());
+  LookAtPeer();
+  return connected();
+}
+
+// Sleeping --------------------------------------------------------------------------------------------------------
+
+void ShmChannel::GoToSleep() {
+  if (ready()) Handover<>::GoToSleep(own_->sleeps);
+}
+
+bool ShmChannel::StayAwake() { return !ready() || Handover<>::StayAwake(own_->sleeps); }
+
+void ShmChannel::Acknowledge(bool all) {
+  if (ready() && connected() && (all || lifeline_.HasNews())) EndIf(lifeline_.Empty());
+}
+
+// Sending ---------------------------------------------------------------------------------------------------------
+
+uint64_t ShmChannel::Consumed() {
+  const uint64_t consumed = writer_->Refresh();
+  if (writer_->broken()) End({absl::DataLossError("the peer consumed what was not published"), EndState::kBroken});
+  return consumed;
+}
+
+size_t ShmChannel::RoomNow(Use use) {
+  const size_t room = writer_->Room(ReserveOf(use));
+  if (writer_->broken()) Consumed();
+  return use == Use::kData && room < kLeastData ? 0 : room;
+}
+
+size_t ShmChannel::Room(Use use) {
+  if (!met() || !connected()) return 0;
+  const size_t room = RoomNow(use);
+  if (room >= wire::ItemBytes(writer_->LargestItem())) return room;
+  // It may be too little: the peer wakes this end when it has read half of what lies there, for less is not worth it.
+  const uint64_t unread = writer_->position() - writer_->consumed();
+  WakeAt(writer_->consumed() + unread / (2 * kUnit) * kUnit);
+  return RoomNow(use);
+}
+
+void ShmChannel::WakeAt(uint64_t position) {
+  Handover<>::WakeAt(own_->wakes_at, asked_ > writer_->consumed() ? std::min(position, asked_) : position);
+}
+
+void ShmChannel::AskConsumed() {
+  if (!met()) return;
+  asked_ = writer_->position();
+  WakeAt(asked_);
+}
+
+absl::Status ShmChannel::Heed() {
+  if (!met() || !Handover<>::Reached(own_->wakes_at, peers_->consumed)) return absl::OkStatus();
+  Handover<>::NeedNotWake(own_->wakes_at);
+  if (asked_ > Consumed()) WakeAt(asked_);
+  return absl::OkStatus();
+}
+
+absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
+  if (!met()) return absl::FailedPreconditionError("the channel has not met its peer");
+  if (!connected()) return why_ended();
+  absl::Status status = writer_->Lay(items, ReserveOf(use));
+  if (status.ok()) return status;
+  // Perhaps the kernel has refused memory that Room counted on: there is less room now, and no peer that tells.
+  WakeAt(writer_->consumed());
+  group_.Wake();
+  return status;
+}
+
+absl::Status ShmChannel::Publish(const Publication& publication) {
+  if (!connected()) return why_ended();
+  const uint64_t position = writer_->Commit(publication.stage_time);
+  if (Handover<>::Publish(own_->published, position, peers_->sleeps)) EndIf(lifeline_.Ring());
+  return absl::OkStatus();
+}
+
+void ShmChannel::GiveBack() {
+  if (met()) writer_->GiveBack();
+}
+
+// Receiving -------------------------------------------------------------------------------------------------------
+
+absl::StatusOr<std::optional<InMessage>> ShmChannel::Next() {
+  if (!ready()) return std::nullopt;
+  absl::StatusOr<std::optional<InMessage>> next = reader_->Next();
+  if (!next.ok()) End({next.status(), EndState::kBroken});
+  return next;
+}
+
+void ShmChannel::Pop() {
+  const size_t bytes = reader_->Pop();
+  trace::probes::Received(this, bytes);
+  bytes_read_.store(reader_->position(), std::memory_order_relaxed);
+  messages_read_.store(messages_read() + 1, std::memory_order_relaxed);
+}
+
+// What was read says nothing of the channel.
+bool ShmChannel::AfterReading() {
+  if (!ready() || !connected()) return false;
+  if (Handover<>::Consumed(reader_->position(), peers_->wakes_at, peers_->sleeps)) EndIf(lifeline_.Ring());
+  return false;
+}
+
+bool ShmChannel::MoreRoom() { return met() && Handover<>::Reached(own_->wakes_at, peers_->consumed); }
+
+}  // namespace skein::channel::shm

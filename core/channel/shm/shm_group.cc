@@ -1,0 +1,66 @@
+#include "core/channel/shm/shm_group.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/descriptors_left.h"
+#include "core/channel/shm/shm_channel.h"
+#include "core/fabric/shm/doorbell.h"
+
+namespace skein::channel::shm {
+namespace {
+
+// With fewer descriptors left than this, there are no pipes: for a moment each takes three.
+constexpr int kSpareDescriptors = 256;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<fabric::shm::DeviceCore> core) {
+  std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
+  absl::StatusOr<fabric::shm::NewDoorbell> bell = absl::ResourceExhaustedError("");
+  if (DescriptorsLeft(kSpareDescriptors)) bell = fabric::shm::CreateDoorbell();
+  const absl::Status status = bell.ok() ? group->sleep_.Open(std::move(bell->own)) : group->sleep_.Open();
+  if (!status.ok()) return status;
+  return group;
+}
+
+absl::StatusOr<std::unique_ptr<Channel>> ShmGroup::Open(const ChannelOptions& options) {
+  const size_t bytes = options.ring_bytes;
+  if (bytes == 0 || bytes % wire::kRingGranule != 0 || bytes > wire::kMaxRingBytes) {
+    return absl::InvalidArgumentError("a channel of an impossible size");
+  }
+  return std::make_unique<ShmChannel>(*this, core_, options);
+}
+
+void ShmGroup::Add(ShmChannel* channel) {
+  MutexLock lock(&mu_);
+  channels_.push_back(channel);
+}
+
+void ShmGroup::Remove(ShmChannel* channel) {
+  MutexLock lock(&mu_);
+  channels_.erase(std::remove(channels_.begin(), channels_.end(), channel), channels_.end());
+}
+
+absl::Status ShmGroup::Arm() {
+  MutexLock lock(&mu_);
+  for (ShmChannel* const channel : channels_) channel->GoToSleep();
+  return absl::OkStatus();
+}
+
+bool ShmGroup::Disarm() {
+  MutexLock lock(&mu_);
+  bool awake = true;
+  for (ShmChannel* const channel : channels_) awake &= channel->StayAwake();
+  return awake;
+}
+
+void ShmGroup::Acknowledge(bool all) {
+  MutexLock lock(&mu_);
+  // A bell explains why the sleeper is awake, and peers count what they send by the socket. If the socket has ended as
+  // well, the next sleep is over at once.
+  const bool explained = sleep_.Acknowledge();
+  for (ShmChannel* const channel : channels_) channel->Acknowledge(all || !explained);
+}
+
+}  // namespace skein::channel::shm

@@ -1,0 +1,59 @@
+// The channels of one link in shared memory, and what its sleeper sleeps on: this end's bell, their sockets, and what
+// else is watched. At most one channel at a time is of use; it does not take more.
+#ifndef SKEIN_CORE_CHANNEL_SHM_SHM_GROUP_H_
+#define SKEIN_CORE_CHANNEL_SHM_SHM_GROUP_H_
+
+#include <memory>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/inlined_vector.h"
+#include "core/base/mutex.h"
+#include "core/channel/channel.h"
+#include "core/fabric/shm/device_core.h"
+#include "core/fabric/sleep_descriptor.h"
+
+namespace skein::channel::shm {
+
+class ShmChannel;
+
+// Lock: mu_, before the channels' and the sleep descriptor's.
+class ShmGroup final : public ChannelGroup {
+ public:
+  static absl::StatusOr<std::unique_ptr<ShmGroup>> Create(std::shared_ptr<fabric::shm::DeviceCore> core);
+
+  absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) override;
+  const std::shared_ptr<fabric::Device>& device() const override { return no_device_; }
+
+  // What became of a peer is seen by its channel, in its memory.
+  void Look() override {}
+
+  absl::Status Arm() override ABSL_LOCKS_EXCLUDED(mu_);
+  bool Disarm() override ABSL_LOCKS_EXCLUDED(mu_);
+  int fd() const override { return sleep_.fd(); }
+  void Wake() override { sleep_.Wake(); }
+  absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
+  void Forget(int fd) override { sleep_.Forget(fd); }
+  void AckEvents() override { Acknowledge(/*all=*/false); }
+  void AckAllEvents() override { Acknowledge(/*all=*/true); }
+  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
+
+  // By its channels. A channel is told of its sleeper from Add until Remove.
+  void Add(ShmChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  void Remove(ShmChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  // The pipe that wakes this end; -1: there is none.
+  int bell() const { return sleep_.pipe(); }
+
+ private:
+  explicit ShmGroup(std::shared_ptr<fabric::shm::DeviceCore> core) : core_(std::move(core)) {}
+  void Acknowledge(bool all) ABSL_LOCKS_EXCLUDED(mu_);
+
+  const std::shared_ptr<fabric::shm::DeviceCore> core_;
+  const std::shared_ptr<fabric::Device> no_device_;
+  fabric::SleepDescriptor sleep_;
+  Mutex mu_;
+  absl::InlinedVector<ShmChannel*, 2> channels_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::channel::shm
+
+#endif  // SKEIN_CORE_CHANNEL_SHM_SHM_GROUP_H_
