@@ -33,6 +33,7 @@
 #include "bench/micro/socket.h"
 #include "bench/micro/spinning_waiter.h"
 #include "core/base/errno_status.h"
+#include "core/channel/shm/shm_transport.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/link/link.h"
 #include "core/stream/connector.h"
@@ -48,7 +49,7 @@ class End {
  public:
   End() : device_(fabric::OpenShmDevice()) {
     if (!device_.ok()) return;
-    fabrics_ = std::make_shared<stream::OneFabric>(*device_);
+    fabrics_ = std::make_shared<stream::OneFabric>(*device_, channel::ShmTransport(*device_));
     connector_ = stream::CreateConnector(fabrics_, {}, &waiter_);
     listener_ = stream::CreateListener(fabrics_, {}, &waiter_);
   }

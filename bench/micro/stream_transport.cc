@@ -8,6 +8,7 @@
 #include "bench/micro/byte_transport.h"
 #include "bench/micro/patience.h"
 #include "bench/micro/spinning_waiter.h"
+#include "core/channel/shm/shm_transport.h"
 #include "core/stream/fabrics.h"
 #include "core/stream/route.h"
 #include "core/stream/stream.h"
@@ -30,8 +31,8 @@ class Readiness final : public stream::StreamObserver {
 
 class OverStream final : public ByteTransport {
  public:
-  OverStream(std::shared_ptr<fabric::Device> device, const stream::StreamOptions& options, size_t bytes)
-      : ByteTransport(bytes), fabrics_(std::make_shared<stream::OneFabric>(std::move(device))) {
+  OverStream(const std::shared_ptr<fabric::Device>& device, const stream::StreamOptions& options, size_t bytes)
+      : ByteTransport(bytes), fabrics_(std::make_shared<stream::OneFabric>(device, channel::ShmTransport(device))) {
     connector_ = stream::CreateConnector(fabrics_, options, &waiter_);
     listener_ = stream::CreateListener(fabrics_, options, &waiter_);
   }

@@ -45,16 +45,20 @@ class Fabrics {
   virtual void Failed(const Route& route, absl::string_view kind) = 0;
 };
 
-// The same device for every peer.
+// The same device for every peer. `messages`: see Candidate.
 class OneFabric final : public Fabrics {
  public:
-  explicit OneFabric(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
-  std::vector<Candidate> For(const Route&) override { return {{FabricKind(device_->name()), device_, {}}}; }
+  explicit OneFabric(std::shared_ptr<fabric::Device> device, std::shared_ptr<channel::Transport> messages = nullptr)
+      : device_(std::move(device)), messages_(std::move(messages)) {}
+  std::vector<Candidate> For(const Route&) override {
+    return {{FabricKind(device_->name()), device_, {}, /*named=*/false, messages_}};
+  }
   absl::Status CheckPeer(const Route&, absl::string_view, absl::string_view) override { return absl::OkStatus(); }
   void Failed(const Route&, absl::string_view) override {}
 
  private:
   const std::shared_ptr<fabric::Device> device_;
+  const std::shared_ptr<channel::Transport> messages_;
 };
 
 }  // namespace skein::stream

@@ -61,7 +61,7 @@ std::optional<Ending> Lifeline::Ring() {
 }
 
 std::optional<Ending> Lifeline::Send(const SideMessage& message, int fd) {
-  switch (SendMessage(socket_.get(), message.view(), fd)) {
+  switch (fabric::shm::SendMessage(socket_.get(), message.view(), fd)) {
     case SendResult::kSent:
     case SendResult::kFull:  // a bell may be lost: the socket that it would make readable is so. A better bell, too
       break;
@@ -79,7 +79,7 @@ std::optional<Ending> Lifeline::Empty() {
   seen_.store(peers_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
   for (int taken = 0; taken < kMostMessages; ++taken) {
     Message message;
-    switch (ReceiveMessage(socket_.get(), message)) {
+    switch (fabric::shm::ReceiveMessage(socket_.get(), message)) {
       case ReceiveResult::kEmpty:
         return std::nullopt;
       case ReceiveResult::kRefused:

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
+#include "core/channel/shm/shm_transport.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/stream/connector.h"
 #include "core/stream/thread_streams.h"
@@ -28,7 +29,8 @@ ConstBytes BytesOf(absl::string_view text) { return {reinterpret_cast<const std:
 // A process: its waiter, and either end of negotiations.
 struct Process {
   explicit Process(WaitMode mode) : streams({mode, absl::Microseconds(50)}) {}
-  const std::shared_ptr<Fabrics> fabrics = std::make_shared<OneFabric>(*fabric::OpenShmDevice());
+  const std::shared_ptr<fabric::Device> device = *fabric::OpenShmDevice();
+  const std::shared_ptr<Fabrics> fabrics = std::make_shared<OneFabric>(device, channel::ShmTransport(device));
   ThreadStreams streams;
   const std::unique_ptr<Connector> connector = CreateConnector(fabrics, {}, &streams);
   const std::unique_ptr<Listener> listener = CreateListener(fabrics, {}, &streams);

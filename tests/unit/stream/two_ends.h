@@ -11,6 +11,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/channel/shm/shm_transport.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
@@ -104,8 +105,11 @@ class TwoEnds {
       client_device = simulation->CreateDevice("client");
       server_device = simulation->CreateDevice("server");
     }
-    connector = CreateConnector(std::make_shared<OneFabric>(client_device), options, &client_waiter);
-    listener = CreateListener(std::make_shared<OneFabric>(server_device), options, &server_waiter);
+    const auto fabric = [](const std::shared_ptr<fabric::Device>& device) {
+      return std::make_shared<OneFabric>(device, channel::ShmTransport(device));
+    };
+    connector = CreateConnector(fabric(client_device), options, &client_waiter);
+    listener = CreateListener(fabric(server_device), options, &server_waiter);
   }
 
   // Until nothing moves any more.
