@@ -14,7 +14,8 @@ using stream::FabricKindUnderTest;
 
 class OneStream {
  public:
-  explicit OneStream(stream::StreamOptions options) : ends_(FabricKindUnderTest::kShm, options) {}
+  explicit OneStream(stream::StreamOptions options, FabricKindUnderTest kind = FabricKindUnderTest::kShm)
+      : ends_(kind, options) {}
 
   void Pass(absl::string_view text) {
     size_t read = 0;

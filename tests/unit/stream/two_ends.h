@@ -64,11 +64,12 @@ class CountingObserver final : public StreamObserver {
   int writable = 0;
 };
 
-// kSilentSim: whose closes nobody notices, as with RDMA.
-enum class FabricKindUnderTest { kShm, kSim, kSilentSim, kRdma };
+// kShmRings: rings on shared memory's queue pairs, by which real threads try what RDMA does. kSilentSim: whose closes
+// nobody notices, as with RDMA.
+enum class FabricKindUnderTest { kShm, kShmRings, kSim, kSilentSim, kRdma };
 
 inline std::vector<FabricKindUnderTest> FabricsUnderTest() {
-  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kSim,
+  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kShmRings, FabricKindUnderTest::kSim,
                                             FabricKindUnderTest::kSilentSim};
   if (fabric::OpenRdmaDevice().ok()) kinds.push_back(FabricKindUnderTest::kRdma);
   return kinds;
@@ -78,6 +79,8 @@ inline std::string NameOf(FabricKindUnderTest kind) {
   switch (kind) {
     case FabricKindUnderTest::kShm:
       return "shm";
+    case FabricKindUnderTest::kShmRings:
+      return "shm_rings";
     case FabricKindUnderTest::kSim:
       return "sim";
     case FabricKindUnderTest::kSilentSim:
@@ -92,7 +95,7 @@ class TwoEnds {
  public:
   // `config`: of simulated devices.
   explicit TwoEnds(FabricKindUnderTest kind, StreamOptions options = {}, fabric::SimConfig config = {}) {
-    if (kind == FabricKindUnderTest::kShm) {
+    if (kind == FabricKindUnderTest::kShm || kind == FabricKindUnderTest::kShmRings) {
       client_device = fabric::OpenShmDevice().value();
       server_device = fabric::OpenShmDevice().value();
     } else if (kind == FabricKindUnderTest::kRdma) {
@@ -105,8 +108,9 @@ class TwoEnds {
       client_device = simulation->CreateDevice("client");
       server_device = simulation->CreateDevice("server");
     }
-    const auto fabric = [](const std::shared_ptr<fabric::Device>& device) {
-      return std::make_shared<OneFabric>(device, channel::ShmTransport(device));
+    const auto fabric = [kind](const std::shared_ptr<fabric::Device>& device) {
+      const bool native = kind == FabricKindUnderTest::kShm;
+      return std::make_shared<OneFabric>(device, native ? channel::ShmTransport(device) : nullptr);
     };
     connector = CreateConnector(fabric(client_device), options, &client_waiter);
     listener = CreateListener(fabric(server_device), options, &server_waiter);
