@@ -28,7 +28,7 @@ ConstBytes BytesOf(absl::string_view text) { return {reinterpret_cast<const std:
 // A process: its waiter, and either end of negotiations.
 struct Process {
   explicit Process(WaitMode mode) : streams({mode, absl::Microseconds(50)}) {}
-  const std::shared_ptr<Fabrics> fabrics = std::make_shared<OneFabric>(*fabric::OpenShmDevice());
+  const std::shared_ptr<connect::Fabrics> fabrics = std::make_shared<connect::OneFabric>(*fabric::OpenShmDevice());
   ThreadStreams streams;
   const std::unique_ptr<Connector> connector = CreateConnector(fabrics, {}, &streams);
   const std::unique_ptr<Listener> listener = CreateListener(fabrics, {}, &streams);

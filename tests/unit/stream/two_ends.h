@@ -104,8 +104,8 @@ class TwoEnds {
       client_device = simulation->CreateDevice("client");
       server_device = simulation->CreateDevice("server");
     }
-    connector = CreateConnector(std::make_shared<OneFabric>(client_device), options, &client_waiter);
-    listener = CreateListener(std::make_shared<OneFabric>(server_device), options, &server_waiter);
+    connector = CreateConnector(std::make_shared<connect::OneFabric>(client_device), options, &client_waiter);
+    listener = CreateListener(std::make_shared<connect::OneFabric>(server_device), options, &server_waiter);
   }
 
   // Until nothing moves any more.
