@@ -16,7 +16,7 @@
 #include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/base/unique_fd.h"
-#include "core/stream/own_process.h"
+#include "core/connect/own_process.h"
 #include "thrift_transport/hello.h"
 #include "thrift_transport/polled_socket.h"
 
@@ -67,7 +67,7 @@ class Acceptor {
   const Options options_;
   const int tell_;
   const int ready_;
-  const stream::OwnProcess process_;
+  const connect::OwnProcess process_;
   UniqueFd epoll_;
   UniqueFd stop_;
   absl::flat_hash_map<int, Connection> connections_;  // undecided, by TCP descriptor

@@ -10,14 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
 #include "core/base/forked.h"
-#include "core/stream/frame.h"
-#include "core/stream/own_process.h"
+#include "core/connect/frame.h"
+#include "core/connect/own_process.h"
 
 namespace skein::thrift_transport {
 namespace {
 
-using stream::Beginning;
-using stream::Parsed;
+using connect::Beginning;
+using connect::Parsed;
 
 constexpr absl::string_view kOpening = "\xA5\r\n";
 
@@ -81,18 +81,18 @@ void CheckAddress(const Options& options, bool is_path) {
 Greeted SayHello(int fd, const Options& options, Deadline deadline) {
   Runtime::Waiting& waiting = Runtime::Get().WaitingAs(options);
   const stream::Streams& streams = waiting.streams.For(options);
-  const stream::Route route = stream::RouteOf(fd);
+  const connect::Route route = connect::RouteOf(fd);
   const auto attempt = streams.connector->Begin(route);
   if (!attempt.ok()) return No(FallbackOf(attempt.status()), /*goes_on=*/true);
-  if (!Send(fd, absl::StrCat(kOpening, stream::Frame((*attempt)->offer())))) {
+  if (!Send(fd, absl::StrCat(kOpening, connect::Frame((*attempt)->offer())))) {
     return Plain({FallbackCode::kPeerNotSkein, {}});
   }
   std::string bytes;
   Parsed parsed;
   while (parsed.beginning == Beginning::kUndecided) {
     if (!AwaitReadable(fd, deadline)) return Plain({FallbackCode::kTimeout, {}});
-    if (!Receive(fd, stream::kMaxFrameBytes + 1, bytes)) return Plain({FallbackCode::kPeerNotSkein, {}});
-    parsed = stream::ParseFrame(bytes, stream::kMaxAnswerBytes);
+    if (!Receive(fd, connect::kMaxFrameBytes + 1, bytes)) return Plain({FallbackCode::kPeerNotSkein, {}});
+    parsed = connect::ParseFrame(bytes, connect::kMaxAnswerBytes);
   }
   if (parsed.beginning == Beginning::kOther) return Plain({FallbackCode::kPeerNotSkein, {}});
   if (parsed.beginning == Beginning::kMalformed || bytes.size() > parsed.size) {
@@ -103,9 +103,9 @@ Greeted SayHello(int fd, const Options& options, Deadline deadline) {
   Greeted greeted = Yes(std::move(outcome));
   if (absl::Status status = waiting.threads.Block(greeted.stream, fd)->AwaitReached(deadline); !status.ok()) {
     // Whoever has died tells nothing of the path.
-    const bool tcp_is_well = !stream::HasEnded(fd);
+    const bool tcp_is_well = !connect::HasEnded(fd);
     if (tcp_is_well && options.mode != Mode::kRequire)
-      streams.fabrics->Failed(route, stream::FabricKind(greeted.stream->path()));
+      streams.fabrics->Failed(route, connect::FabricKind(greeted.stream->path()));
     return No({FallbackCode::kNoRoute, std::string(status.message())}, /*goes_on=*/false);
   }
   return greeted;
@@ -123,20 +123,20 @@ namespace {
 
 // A thread of a forked child's parent may have held the listener's locks.
 stream::Listener::Result Judge(absl::string_view offer, int fd, const Options& options) {
-  if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
+  if (InForkedChild()) return stream::Decline(connect::WhyNotForked());
   Runtime::Waiting& waiting = Runtime::Get().WaitingAs(options);
-  return waiting.streams.For(options).listener->Accept(offer, stream::RouteOf(fd));
+  return waiting.streams.For(options).listener->Accept(offer, connect::RouteOf(fd));
 }
 
 }  // namespace
 
 absl::StatusOr<bool> HelloReader::Read(int fd) {
-  constexpr size_t kMost = kOpening.size() + stream::kMaxFrameBytes + 1;
+  constexpr size_t kMost = kOpening.size() + connect::kMaxFrameBytes + 1;
   if (!Receive(fd, kMost, bytes_)) return absl::UnavailableError("the client has ended the connection");
-  if (!stream::AgreeSoFar(bytes_, kOpening)) {
+  if (!connect::AgreeSoFar(bytes_, kOpening)) {
     parsed_.beginning = Beginning::kMalformed;
   } else if (bytes_.size() > kOpening.size()) {
-    parsed_ = stream::ParseFrame(absl::string_view(bytes_).substr(kOpening.size()), stream::kMaxOfferBytes);
+    parsed_ = connect::ParseFrame(absl::string_view(bytes_).substr(kOpening.size()), connect::kMaxOfferBytes);
   }
   return parsed_.beginning != Beginning::kUndecided;
 }
@@ -145,7 +145,7 @@ Greeted HelloReader::Answer(int fd, const Options& options) {
   const bool whole = parsed_.beginning == Beginning::kWhole && bytes_.size() == kOpening.size() + parsed_.size;
   if (!whole) return No({FallbackCode::kProtocol, "the hello is malformed"}, /*goes_on=*/false);
   stream::Listener::Result result = Judge(parsed_.payload, fd, options);
-  const bool sent = Send(fd, stream::Frame(result.answer));
+  const bool sent = Send(fd, connect::Frame(result.answer));
   if (result.outcome.stream == nullptr) return No(std::move(result.outcome.why), sent);
   if (!sent) return No({FallbackCode::kRendezvous, "the client has ended the connection"}, /*goes_on=*/false);
   return Yes(std::move(result.outcome));

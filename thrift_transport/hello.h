@@ -1,7 +1,7 @@
 // How a connection of Thrift's becomes a stream. A client says hello before anything else, which no Thrift protocol
 // begins like; a server looks at the first byte of each connection.
 //
-//     hello:  A5 | CR LF | a frame (core/stream/frame.h) with the offer
+//     hello:  A5 | CR LF | a frame (core/connect/frame.h) with the offer
 //     answer: a frame
 //
 // The line's end is for servers that speak HTTP, which would wait for one before they say no.
@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "core/base/deadline.h"
+#include "core/connect/frame.h"
 #include "core/stream/connector.h"
-#include "core/stream/frame.h"
 #include "thrift_transport/runtime.h"
 
 namespace skein::thrift_transport {
@@ -52,7 +52,7 @@ class HelloReader {
 
  private:
   std::string bytes_;
-  stream::Parsed parsed_;  // of what is behind the opening
+  connect::Parsed parsed_;  // of what is behind the opening
 };
 
 }  // namespace skein::thrift_transport

@@ -9,8 +9,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
+#include "core/connect/peer_cache.h"
 #include "core/stream/host_streams.h"
-#include "core/stream/peer_cache.h"
 #include "core/stream/thread_streams.h"
 
 namespace skein::thrift_transport {
@@ -29,12 +29,12 @@ class Runtime {
   Waiting& WaitingAs(const Options& options);
 
   // Servers found not to speak Skein, by "host:port".
-  stream::PeerCache& plain_peers() { return plain_peers_; }
+  connect::PeerCache& plain_peers() { return plain_peers_; }
 
  private:
   Runtime() = default;
 
-  stream::PeerCache plain_peers_;
+  connect::PeerCache plain_peers_;
   Mutex mu_;
   absl::flat_hash_map<std::tuple<WaitMode, absl::Duration>, std::unique_ptr<Waiting>> waiting_ ABSL_GUARDED_BY(mu_);
 };

@@ -11,7 +11,7 @@
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
-#include "core/stream/own_process.h"
+#include "core/connect/own_process.h"
 #include "thrift_transport/connection.h"
 #include "thrift_transport/hello.h"
 #include "thrift_transport/path_list.h"
@@ -114,11 +114,11 @@ void TSkeinSocket::open() {
   }
   const bool required = options.mode == Mode::kRequire;
   if (InForkedChild()) {
-    if (required) refuse(ToString(stream::WhyNotForked()));
-    return skein_->SettleOnTcp(stream::WhyNotForked(), socket_);
+    if (required) refuse(ToString(connect::WhyNotForked()));
+    return skein_->SettleOnTcp(connect::WhyNotForked(), socket_);
   }
   const std::string peer = absl::StrCat(getPeerAddress(), ":", getPeerPort());
-  stream::PeerCache& plain_peers = Runtime::Get().plain_peers();
+  connect::PeerCache& plain_peers = Runtime::Get().plain_peers();
   if (!required && plain_peers.Contains(peer, SteadyNow())) {
     return skein_->SettleOnTcp({FallbackCode::kNegativeCache, {}}, socket_);
   }

@@ -49,14 +49,14 @@ class End {
  public:
   End() : device_(fabric::OpenShmDevice()) {
     if (!device_.ok()) return;
-    fabrics_ = std::make_shared<stream::OneFabric>(*device_, channel::ShmTransport(*device_));
+    fabrics_ = std::make_shared<connect::OneFabric>(*device_, channel::ShmTransport(*device_));
     connector_ = stream::CreateConnector(fabrics_, {}, &waiter_);
     listener_ = stream::CreateListener(fabrics_, {}, &waiter_);
   }
   const absl::Status& status() const { return device_.status(); }
 
   absl::Status Ask(Socket socket) {
-    const auto attempt = connector_->Begin(stream::RouteOf(socket.fd()));
+    const auto attempt = connector_->Begin(connect::RouteOf(socket.fd()));
     if (!attempt.ok()) return attempt.status();
     if (absl::Status status = socket.SendText((*attempt)->offer()); !status.ok()) return status;
     const absl::StatusOr<std::string> answer = socket.ReceiveText();
@@ -66,7 +66,7 @@ class End {
     const absl::StatusOr<std::string> offer = socket.ReceiveText();
     if (!offer.ok()) return offer.status();
     waiter_.Poll();  // the client has attached to the link by then, so that its streams share it
-    stream::Listener::Result result = listener_->Accept(*offer, stream::RouteOf(socket.fd()));
+    stream::Listener::Result result = listener_->Accept(*offer, connect::RouteOf(socket.fd()));
     if (absl::Status status = socket.SendText(result.answer); !status.ok()) return status;
     return Keep(std::move(socket), std::move(result.outcome));
   }
@@ -159,7 +159,7 @@ class End {
 
   SpinningWaiter waiter_;  // outlives what it was given to
   absl::StatusOr<std::shared_ptr<fabric::Device>> device_;
-  std::shared_ptr<stream::Fabrics> fabrics_;
+  std::shared_ptr<connect::Fabrics> fabrics_;
   std::unique_ptr<stream::Connector> connector_;
   std::unique_ptr<stream::Listener> listener_;
   std::vector<size_t> readable_;

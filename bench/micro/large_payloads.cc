@@ -44,7 +44,7 @@ class BothEnds {
     stream::StreamOptions options;
     options.window_bytes = 4 << 20;
     options.large_payload = large_payload;
-    const auto fabrics = [] { return std::make_shared<stream::OneFabric>(fabric::OpenShmDevice().value()); };
+    const auto fabrics = [] { return std::make_shared<connect::OneFabric>(fabric::OpenShmDevice().value()); };
     connector_ = stream::CreateConnector(fabrics(), options, &client_);
     listener_ = stream::CreateListener(fabrics(), options, &server_);
     bulk_ = Connect();

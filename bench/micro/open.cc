@@ -9,8 +9,9 @@
 #include "bench/micro/stream_transport.h"
 #include "bench/micro/write_transport.h"
 #include "core/base/options.h"
-#include "core/stream/host_fabrics.h"
-#include "core/stream/route.h"
+#include "core/connect/host_fabrics.h"
+#include "core/connect/route.h"
+#include "core/stream/host_streams.h"
 
 namespace skein::bench {
 namespace {
@@ -18,8 +19,8 @@ namespace {
 absl::StatusOr<std::shared_ptr<fabric::Device>> DeviceFor(const std::string& kind, const Options& options,
                                                           const Socket& control) {
   std::string why = "not on one host";
-  for (stream::Candidate& candidate :
-       stream::CreateHostFabrics(options.shm, options.rdma)->For(stream::RouteOf(control.fd()))) {
+  for (connect::Candidate& candidate :
+       connect::CreateHostFabrics(options.shm, options.rdma)->For(connect::RouteOf(control.fd()))) {
     if (candidate.kind != kind) continue;
     if (candidate.device != nullptr) return std::move(candidate.device);
     why = ToString(candidate.why_not);

@@ -37,7 +37,8 @@ absl::Status Gone() { return absl::UnavailableError("the other end closed the co
 absl::StatusOr<Socket> Socket::Connect(absl::string_view address) {
   absl::StatusOr<UniqueFd> fd = OpenFirst(address, 0, [&](const addrinfo& to) {
     return Open(to, [&](int fd) {
-      if (connect(fd, to.ai_addr, to.ai_addrlen) != 0) return ErrnoStatus(errno, absl::StrCat("connect to ", address));
+      if (::connect(fd, to.ai_addr, to.ai_addrlen) != 0)
+        return ErrnoStatus(errno, absl::StrCat("connect to ", address));
       SetOption(fd, IPPROTO_TCP, TCP_NODELAY);
       return absl::OkStatus();
     });

@@ -9,8 +9,8 @@
 #include "bench/micro/patience.h"
 #include "bench/micro/spinning_waiter.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/stream/fabrics.h"
-#include "core/stream/route.h"
+#include "core/connect/fabrics.h"
+#include "core/connect/route.h"
 #include "core/stream/stream.h"
 
 namespace skein::bench {
@@ -32,13 +32,13 @@ class Readiness final : public stream::StreamObserver {
 class OverStream final : public ByteTransport {
  public:
   OverStream(const std::shared_ptr<fabric::Device>& device, const stream::StreamOptions& options, size_t bytes)
-      : ByteTransport(bytes), fabrics_(std::make_shared<stream::OneFabric>(device, channel::ShmTransport(device))) {
+      : ByteTransport(bytes), fabrics_(std::make_shared<connect::OneFabric>(device, channel::ShmTransport(device))) {
     connector_ = stream::CreateConnector(fabrics_, options, &waiter_);
     listener_ = stream::CreateListener(fabrics_, options, &waiter_);
   }
 
   absl::Status Ask(Socket& control) {
-    const auto attempt = connector_->Begin(stream::RouteOf(control.fd()));
+    const auto attempt = connector_->Begin(connect::RouteOf(control.fd()));
     if (!attempt.ok()) return attempt.status();
     if (absl::Status status = control.SendText((*attempt)->offer()); !status.ok()) return status;
     const absl::StatusOr<std::string> answer = control.ReceiveText();
@@ -49,7 +49,7 @@ class OverStream final : public ByteTransport {
   absl::Status BeAsked(Socket& control) {
     const absl::StatusOr<std::string> offer = control.ReceiveText();
     if (!offer.ok()) return offer.status();
-    stream::Listener::Result result = listener_->Accept(*offer, stream::RouteOf(control.fd()));
+    stream::Listener::Result result = listener_->Accept(*offer, connect::RouteOf(control.fd()));
     if (absl::Status status = control.SendText(result.answer); !status.ok()) return status;
     return Use(std::move(result.outcome));
   }
@@ -99,7 +99,7 @@ class OverStream final : public ByteTransport {
     return absl::OkStatus();
   }
 
-  const std::shared_ptr<stream::OneFabric> fabrics_;
+  const std::shared_ptr<connect::OneFabric> fabrics_;
   SpinningWaiter waiter_;  // outlives connector, listener and stream
   std::unique_ptr<stream::Connector> connector_;
   std::unique_ptr<stream::Listener> listener_;

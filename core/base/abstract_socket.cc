@@ -47,7 +47,7 @@ absl::StatusOr<UniqueFd> Listen(const Address& address) {
 absl::StatusOr<UniqueFd> Connect(const Address& address) {
   absl::StatusOr<UniqueFd> fd = NewSocket();
   if (!fd.ok()) return fd;
-  if (connect(fd->get(), address.get(), address.size) != 0) {
+  if (::connect(fd->get(), address.get(), address.size) != 0) {
     if (errno == ECONNREFUSED || errno == ENOENT) {
       return absl::NotFoundError("nobody listens at the peer's UNIX socket");
     }

@@ -7,12 +7,12 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
+#include "core/connect/route.h"
 #include "core/rpc/client_service.h"
 #include "core/rpc/connection.h"
 #include "core/rpc/options.h"
 #include "core/rpc/regions.h"
 #include "core/rpc/tcp.h"
-#include "core/stream/route.h"
 #include "core/wire/bytes.h"
 
 namespace skein::rpc {
@@ -166,8 +166,8 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   explicit Impl(const Options& options)
       : options_(options),
         fabrics_(FabricsOf(options)),
-        connector_(stream::CreateLinkConnector(fabrics_, StreamOptionsOf(options), this,
-                                               std::make_shared<ClientService>(options))) {}
+        connector_(connect::CreateConnector(fabrics_, ConnectOptionsOf(options), this,
+                                            std::make_shared<ClientService>(options))) {}
 
   void Watch(std::shared_ptr<progress::Source> source) override {
     MutexLock lock(&mu_);
@@ -177,7 +177,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   absl::StatusOr<std::unique_ptr<Connection>> Connect(absl::string_view address, Deadline deadline) {
     absl::StatusOr<UniqueFd> tcp = ConnectTcp(address, deadline);
     if (!tcp.ok()) return tcp.status();
-    const stream::Route route = stream::RouteOf(tcp->get());
+    const connect::Route route = connect::RouteOf(tcp->get());
     absl::StatusOr<std::shared_ptr<ClientPort>> port = Negotiate(tcp->get(), route, deadline);
     if (!port.ok()) return absl::Status(port.status().code(), absl::StrCat(address, ": ", port.status().message()));
     std::shared_ptr<link::Lifeline> lifeline = LifelineOf(*port, tcp->get());
@@ -186,17 +186,17 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   }
 
  private:
-  absl::StatusOr<std::shared_ptr<ClientPort>> Negotiate(int tcp, const stream::Route& route, Deadline deadline) {
+  absl::StatusOr<std::shared_ptr<ClientPort>> Negotiate(int tcp, const connect::Route& route, Deadline deadline) {
     const auto attempt = connector_->Begin(route);
     if (!attempt.ok()) return Unreachable(FallbackOf(attempt.status()));
     if (absl::Status status = SendFrame(tcp, (*attempt)->offer()); !status.ok()) return status;
-    const absl::StatusOr<std::string> answer = ReceiveFrame(tcp, stream::kMaxAnswerBytes, deadline);
+    const absl::StatusOr<std::string> answer = ReceiveFrame(tcp, connect::kMaxAnswerBytes, deadline);
     if (!answer.ok()) return answer.status();
-    stream::Placement placement = (*attempt)->Complete(*answer);
+    connect::Placement placement = (*attempt)->Complete(*answer);
     if (placement.port == nullptr) return Unreachable(placement.why);
     auto port = std::static_pointer_cast<ClientPort>(std::move(placement.port));
     if (absl::Status status = Reach(*port, deadline); !status.ok()) {
-      fabrics_->Failed(route, stream::FabricKind(port->link().fabric_name()));
+      fabrics_->Failed(route, connect::FabricKind(port->link().fabric_name()));
       port->Close(status);
       return status;
     }
@@ -273,10 +273,10 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   }
 
   const Options options_;
-  const std::shared_ptr<stream::Fabrics> fabrics_;
+  const std::shared_ptr<connect::Fabrics> fabrics_;
   Mutex mu_;
   std::vector<std::shared_ptr<link::Link>> links_ ABSL_GUARDED_BY(mu_);
-  const std::unique_ptr<stream::LinkConnector> connector_;
+  const std::unique_ptr<connect::Connector> connector_;
 };
 
 Client::Client(const Options& options) : impl_(std::make_shared<Impl>(options)) {}

@@ -17,7 +17,7 @@ void Fail(Slot& slot, const absl::Status& why) {
 
 }  // namespace
 
-ClientPort::ClientPort(stream::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce)
+ClientPort::ClientPort(connect::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce)
     : Port(place.stream),
       link_(std::move(place.link)),
       room_(std::move(room)),

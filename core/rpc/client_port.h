@@ -22,11 +22,11 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/mutex.h"
+#include "core/connect/negotiation.h"
 #include "core/link/link.h"
 #include "core/link/link_room.h"
 #include "core/rpc/backlog.h"
 #include "core/rpc/message.h"
-#include "core/stream/negotiation.h"
 
 namespace skein::rpc {
 
@@ -45,7 +45,7 @@ struct Request {
 
 class ClientPort final : public link::Port {
  public:
-  ClientPort(stream::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce);
+  ClientPort(connect::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce);
 
   // A place for one call after the other. RESOURCE_EXHAUSTED: as many are taken as the peer allows.
   absl::StatusOr<Slot*> Take() ABSL_LOCKS_EXCLUDED(mu_);

@@ -6,20 +6,20 @@
 #include <memory>
 #include <utility>
 
+#include "core/connect/negotiation.h"
 #include "core/link/link_rooms.h"
 #include "core/rpc/client_port.h"
 #include "core/rpc/options.h"
-#include "core/stream/negotiation.h"
 
 namespace skein::rpc {
 
-class ClientService final : public stream::Service {
+class ClientService final : public connect::Service {
  public:
   explicit ClientService(const Options& options) : options_(options) {}
   wire::Service name() const override { return wire::Service::kRpc; }
   bool one_sided() const override { return true; }
   uint64_t window() const override { return 0; }
-  std::shared_ptr<link::Port> MakePort(stream::Place place) override {
+  std::shared_ptr<link::Port> MakePort(connect::Place place) override {
     std::shared_ptr<link::LinkRoom> room = rooms_.Of(place.link);
     const auto max_calls = static_cast<uint32_t>(std::min<uint64_t>(place.send_window, kMostCalls));
     return std::make_shared<ClientPort>(std::move(place), std::move(room), max_calls, options_.coalesce);

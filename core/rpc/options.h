@@ -6,16 +6,16 @@
 
 #include <memory>
 
+#include "core/connect/fabrics.h"
+#include "core/connect/negotiation.h"
 #include "core/progress/spin_budget.h"
-#include "core/stream/connector.h"
-#include "core/stream/fabrics.h"
 
 namespace skein::rpc {
 
-stream::StreamOptions StreamOptionsOf(const Options& options);
+connect::Options ConnectOptionsOf(const Options& options);
 // A client and a server call this before their first link. It marks the process for children that it forks
 // (core/base/forked.h).
-std::shared_ptr<stream::Fabrics> FabricsOf(const Options& options);
+std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options);
 progress::SpinPolicy SpinPolicyOf(const Options& options);
 
 }  // namespace skein::rpc

@@ -13,6 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
 #include "core/base/tcp_address.h"
+#include "core/connect/negotiation.h"
+#include "core/connect/route.h"
 #include "core/link/link_room.h"
 #include "core/progress/pace.h"
 #include "core/progress/spin.h"
@@ -21,8 +23,6 @@
 #include "core/rpc/server_port.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
-#include "core/stream/negotiation.h"
-#include "core/stream/route.h"
 
 namespace skein::rpc {
 namespace {
@@ -40,7 +40,7 @@ class Server::Impl final : public progress::Waiter {
         budget_(SpinPolicyOf(options)),
         presence_(options.wait_mode == WaitMode::kPoll ? channel::Presence::kSleepless : channel::Presence::kMaySleep),
         fabrics_(FabricsOf(options)),
-        negotiator_(stream::CreateLinkListener(fabrics_, StreamOptionsOf(options), this, service_)) {
+        negotiator_(connect::CreateListener(fabrics_, ConnectOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
       const auto device = ServerPort::Of(reply).link().device();
       Answer(regions_.Attach(request, device), reply);
@@ -60,7 +60,7 @@ class Server::Impl final : public progress::Waiter {
   absl::StatusOr<absl::Span<std::byte>> Attach(uint32_t number, size_t bytes, uint32_t access) {
     // Of a peer of which nothing is known, the first fabric is the one for this host: the others register its memory.
     std::shared_ptr<fabric::Device> device;
-    for (stream::Candidate& candidate : fabrics_->For({})) {
+    for (connect::Candidate& candidate : fabrics_->For({})) {
       if (device == nullptr) device = std::move(candidate.device);
     }
     return regions_.Add(number, bytes, access, std::move(device));
@@ -126,7 +126,7 @@ class Server::Impl final : public progress::Waiter {
   struct Peer {
     explicit Peer(UniqueFd socket) : tcp(std::move(socket)) {}
     UniqueFd tcp;
-    FrameReader reader{stream::kMaxOfferBytes};
+    FrameReader reader{connect::kMaxOfferBytes};
     Deadline deadline = Deadline::max();
     std::shared_ptr<ServerPort> port;
   };
@@ -263,7 +263,7 @@ class Server::Impl final : public progress::Waiter {
     const absl::StatusOr<std::optional<std::string>> offer = peer.reader.Read(peer.tcp.get());
     if (!offer.ok()) return false;
     if (!offer->has_value()) return true;
-    stream::LinkListener::Result result = negotiator_->Accept(**offer, stream::RouteOf(peer.tcp.get()));
+    connect::Listener::Result result = negotiator_->Accept(**offer, connect::RouteOf(peer.tcp.get()));
     peer.deadline = Deadline::max();
     peer.port = std::static_pointer_cast<ServerPort>(std::move(result.placement.port));
     const bool sent = SendFrame(peer.tcp.get(), result.answer).ok();
@@ -287,8 +287,8 @@ class Server::Impl final : public progress::Waiter {
   absl::flat_hash_map<int, Peer> peers_;
   Deadline next_look_ = Deadline::min();
   Regions regions_;
-  const std::shared_ptr<stream::Fabrics> fabrics_;
-  const std::unique_ptr<stream::LinkListener> negotiator_;
+  const std::shared_ptr<connect::Fabrics> fabrics_;
+  const std::unique_ptr<connect::Listener> negotiator_;
 };
 
 Server::Server(const Options& options) : impl_(std::make_shared<Impl>(options)) {}

@@ -30,7 +30,7 @@ void Reply::Fail(const absl::Status& error) {
   if (const auto port = std::exchange(port_, nullptr)) port->AnswerError(call_, error);
 }
 
-ServerPort::ServerPort(stream::Place place, std::shared_ptr<const Handlers> handlers, const Options& options)
+ServerPort::ServerPort(connect::Place place, std::shared_ptr<const Handlers> handlers, const Options& options)
     : Port(place.stream),
       link_(std::move(place.link)),
       on_end_(std::move(place.on_end)),

@@ -20,10 +20,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "core/connect/negotiation.h"
 #include "core/link/link.h"
 #include "core/rpc/backlog.h"
 #include "core/rpc/message.h"
-#include "core/stream/negotiation.h"
 
 namespace skein::rpc {
 
@@ -31,7 +31,7 @@ using Handlers = absl::flat_hash_map<uint32_t, Handler>;
 
 class ServerPort final : public link::Port {
  public:
-  ServerPort(stream::Place place, std::shared_ptr<const Handlers> handlers, const Options& options);
+  ServerPort(connect::Place place, std::shared_ptr<const Handlers> handlers, const Options& options);
 
   // The connection of a call that is not answered.
   static ServerPort& Of(const Reply& reply) { return *reply.port_; }

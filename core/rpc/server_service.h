@@ -5,13 +5,13 @@
 #include <memory>
 #include <utility>
 
+#include "core/connect/negotiation.h"
 #include "core/rpc/options.h"
 #include "core/rpc/server_port.h"
-#include "core/stream/negotiation.h"
 
 namespace skein::rpc {
 
-class ServerService final : public stream::Service {
+class ServerService final : public connect::Service {
  public:
   explicit ServerService(const Options& options) : options_(options) {}
   wire::Service name() const override { return wire::Service::kRpc; }
@@ -19,7 +19,7 @@ class ServerService final : public stream::Service {
   uint64_t window() const override { return options_.max_calls; }
   // Regions are attached by many, and locked once.
   bool shares_memory() const override { return true; }
-  std::shared_ptr<link::Port> MakePort(stream::Place place) override {
+  std::shared_ptr<link::Port> MakePort(connect::Place place) override {
     return std::make_shared<ServerPort>(std::move(place), handlers_, options_);
   }
   // Filled before the first port is made.

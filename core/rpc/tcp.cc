@@ -38,7 +38,7 @@ absl::Status Await(int fd, int16_t events, Deadline deadline) {
 }
 
 absl::Status Connect(int fd, const addrinfo& to, absl::string_view address, Deadline deadline) {
-  if (connect(fd, to.ai_addr, to.ai_addrlen) == 0) return absl::OkStatus();
+  if (::connect(fd, to.ai_addr, to.ai_addrlen) == 0) return absl::OkStatus();
   int error = errno;
   if (error == EINPROGRESS) {
     if (absl::Status status = Await(fd, POLLOUT, deadline); !status.ok()) return status;

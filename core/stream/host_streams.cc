@@ -2,8 +2,8 @@
 
 #include "absl/algorithm/container.h"
 #include "core/base/forked.h"
+#include "core/connect/host_fabrics.h"
 #include "core/inspect/tracing.h"
-#include "core/stream/host_fabrics.h"
 
 namespace skein::stream {
 namespace {
@@ -25,6 +25,15 @@ Options KeyOf(const Options& options) {
 
 }  // namespace
 
+StreamOptions StreamOptionsOf(const Options& options) {
+  return {.link = {.ring_bytes = static_cast<size_t>(options.ring_bytes),
+                   .max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory),
+                   .queue_pairs = static_cast<uint16_t>(options.queue_pairs),
+                   .links = static_cast<size_t>(options.shm_links)},
+          .window_bytes = static_cast<size_t>(options.window_bytes),
+          .large_payload = options.large_payload};
+}
+
 const Streams& HostStreams::For(const Options& options) {
   BeginUse();
   inspect::TraceFromTheStart(options.trace);
@@ -33,7 +42,7 @@ const Streams& HostStreams::For(const Options& options) {
   const auto found = absl::c_find_if(streams_, [&](const auto& entry) { return entry.first == key; });
   if (found != streams_.end()) return *found->second;
   auto made = std::make_unique<Streams>();
-  made->fabrics = CreateHostFabrics(key.shm, key.rdma);
+  made->fabrics = connect::CreateHostFabrics(key.shm, key.rdma);
   made->connector = CreateConnector(made->fabrics, StreamOptionsOf(key), waiter_);
   made->listener = CreateListener(made->fabrics, StreamOptionsOf(key), waiter_);
   return *streams_.emplace_back(std::move(key), std::move(made)).second;

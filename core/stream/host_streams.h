@@ -9,12 +9,16 @@
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
+#include "core/connect/fabrics.h"
 #include "core/stream/connector.h"
 
 namespace skein::stream {
 
+// The part of the options that concerns streams.
+StreamOptions StreamOptionsOf(const Options& options);
+
 struct Streams {
-  std::shared_ptr<Fabrics> fabrics;
+  std::shared_ptr<connect::Fabrics> fabrics;
   std::unique_ptr<Connector> connector;
   std::unique_ptr<Listener> listener;
 };

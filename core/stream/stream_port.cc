@@ -29,7 +29,7 @@ Parts Behind(absl::Span<const ConstBytes> buffers, size_t size) {
 
 }  // namespace
 
-StreamPort::StreamPort(Place place, size_t receive_window, size_t large_payload)
+StreamPort::StreamPort(connect::Place place, size_t receive_window, size_t large_payload)
     : Port(place.stream),
       link_(std::move(place.link)),
       receive_window_(receive_window),

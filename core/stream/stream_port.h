@@ -22,8 +22,8 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
+#include "core/connect/negotiation.h"
 #include "core/link/link.h"
-#include "core/stream/negotiation.h"
 #include "core/stream/stream.h"
 
 namespace skein::stream {
@@ -31,7 +31,7 @@ namespace skein::stream {
 class StreamPort final : public link::Port {
  public:
   // `large_payload`: bytes in one Write that do not go by the ring, but are left for the peer to pull.
-  StreamPort(Place place, size_t receive_window, size_t large_payload);
+  StreamPort(connect::Place place, size_t receive_window, size_t large_payload);
 
   // As in Stream.
   void SetObserver(std::shared_ptr<StreamObserver> observer);

@@ -2,21 +2,21 @@
 #include <memory>
 #include <utility>
 
+#include "core/connect/negotiation.h"
 #include "core/stream/connector.h"
-#include "core/stream/negotiation.h"
 #include "core/stream/stream_port.h"
 
 namespace skein::stream {
 namespace {
 
-class StreamService final : public Service {
+class StreamService final : public connect::Service {
  public:
   explicit StreamService(const StreamOptions& options)
       : window_bytes_(options.window_bytes), large_payload_(options.large_payload) {}
   wire::Service name() const override { return wire::Service::kStream; }
   uint64_t window() const override { return window_bytes_; }
   bool takes_blocks() const override { return true; }
-  std::shared_ptr<link::Port> MakePort(Place place) override {
+  std::shared_ptr<link::Port> MakePort(connect::Place place) override {
     const size_t large_payload = LargePayload(place.link->traits());
     return std::make_shared<StreamPort>(std::move(place), window_bytes_, large_payload);
   }
@@ -32,7 +32,7 @@ class StreamService final : public Service {
   const int64_t large_payload_;  // as in StreamOptions
 };
 
-Outcome OutcomeOf(Placement placement) {
+Outcome OutcomeOf(connect::Placement placement) {
   Outcome outcome;
   if (placement.port != nullptr) {
     outcome.stream = std::make_shared<LinkStream>(std::static_pointer_cast<StreamPort>(std::move(placement.port)));
@@ -46,37 +46,37 @@ Outcome OutcomeOf(Placement placement) {
 
 class StreamAttempt final : public Connector::Attempt {
  public:
-  explicit StreamAttempt(std::unique_ptr<LinkConnector::Attempt> attempt) : attempt_(std::move(attempt)) {}
+  explicit StreamAttempt(std::unique_ptr<connect::Connector::Attempt> attempt) : attempt_(std::move(attempt)) {}
   absl::string_view offer() const override { return attempt_->offer(); }
   Outcome Complete(absl::string_view answer) override { return OutcomeOf(attempt_->Complete(answer)); }
 
  private:
-  const std::unique_ptr<LinkConnector::Attempt> attempt_;
+  const std::unique_ptr<connect::Connector::Attempt> attempt_;
 };
 
 class StreamConnector final : public Connector {
  public:
-  explicit StreamConnector(std::unique_ptr<LinkConnector> connector) : connector_(std::move(connector)) {}
-  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const Route& route, uint8_t features) override {
-    absl::StatusOr<std::unique_ptr<LinkConnector::Attempt>> attempt = connector_->Begin(route, features);
+  explicit StreamConnector(std::unique_ptr<connect::Connector> connector) : connector_(std::move(connector)) {}
+  absl::StatusOr<std::unique_ptr<Attempt>> Begin(const connect::Route& route, uint8_t features) override {
+    absl::StatusOr<std::unique_ptr<connect::Connector::Attempt>> attempt = connector_->Begin(route, features);
     if (!attempt.ok()) return attempt.status();
     return std::make_unique<StreamAttempt>(*std::move(attempt));
   }
 
  private:
-  const std::unique_ptr<LinkConnector> connector_;
+  const std::unique_ptr<connect::Connector> connector_;
 };
 
 class StreamListener final : public Listener {
  public:
-  explicit StreamListener(std::unique_ptr<LinkListener> listener) : listener_(std::move(listener)) {}
-  Result Accept(absl::string_view offer, const Route& route, uint8_t features) override {
-    LinkListener::Result result = listener_->Accept(offer, route, features);
+  explicit StreamListener(std::unique_ptr<connect::Listener> listener) : listener_(std::move(listener)) {}
+  Result Accept(absl::string_view offer, const connect::Route& route, uint8_t features) override {
+    connect::Listener::Result result = listener_->Accept(offer, route, features);
     return {std::move(result.answer), OutcomeOf(std::move(result.placement))};
   }
 
  private:
-  const std::unique_ptr<LinkListener> listener_;
+  const std::unique_ptr<connect::Listener> listener_;
 };
 
 }  // namespace
@@ -89,16 +89,16 @@ Listener::Result Decline(Fallback why) {
   return result;
 }
 
-std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
+std::unique_ptr<Connector> CreateConnector(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
                                            progress::Waiter* waiter) {
   return std::make_unique<StreamConnector>(
-      CreateLinkConnector(std::move(fabrics), options, waiter, std::make_shared<StreamService>(options)));
+      connect::CreateConnector(std::move(fabrics), options.link, waiter, std::make_shared<StreamService>(options)));
 }
 
-std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
+std::unique_ptr<Listener> CreateListener(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
                                          progress::Waiter* waiter) {
   return std::make_unique<StreamListener>(
-      CreateLinkListener(std::move(fabrics), options, waiter, std::make_shared<StreamService>(options)));
+      connect::CreateListener(std::move(fabrics), options.link, waiter, std::make_shared<StreamService>(options)));
 }
 
 }  // namespace skein::stream

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
-#include "core/stream/own_process.h"
+#include "core/connect/own_process.h"
 #include "grpc_transport/common/offer_bytes.h"
 
 namespace skein::grpc_transport {
@@ -19,7 +19,7 @@ void ClientNegotiation::Begin() {
 }
 
 Fallback ClientNegotiation::PreventedHere() {
-  if (InForkedChild()) return stream::WhyNotForked();
+  if (InForkedChild()) return connect::WhyNotForked();
   if (behind_proxy_) return {FallbackCode::kProxy, {}};
   if (Fallback why = connection_.Prevented(); why.code != FallbackCode::kNone) return why;
   // A client that requires Skein wants it as soon as the peer has it.
@@ -36,7 +36,7 @@ absl::Status ClientNegotiation::MakeOffer() {
   return absl::OkStatus();
 }
 
-// Now there is a connection, which gRPC may have taken for made before (stream::RouteOf), and somebody to wait for.
+// Now there is a connection, which gRPC may have taken for made before (connect::RouteOf), and somebody to wait for.
 void ClientNegotiation::Written() {
   asked_ = true;
   StartTimer();
@@ -44,8 +44,8 @@ void ClientNegotiation::Written() {
 }
 
 void ClientNegotiation::BytesCame() {
-  if (InForkedChild()) return Reconnect(stream::WhyNotForked(), Remember::kNo);  // the answer is the parent's
-  const Parsed parsed = ParseFrame(connection_.Received(kMaxFrameBytes), stream::kMaxAnswerBytes);
+  if (InForkedChild()) return Reconnect(connect::WhyNotForked(), Remember::kNo);  // the answer is the parent's
+  const Parsed parsed = ParseFrame(connection_.Received(kMaxFrameBytes), connect::kMaxAnswerBytes);
   switch (parsed.beginning) {
     case Beginning::kUndecided:
       return Read();
@@ -83,13 +83,13 @@ void ClientNegotiation::TryOut() {
 }
 
 void ClientNegotiation::Reached(const absl::Status& status) {
-  if (InForkedChild()) return Reconnect(stream::WhyNotForked(), Remember::kNo);
+  if (InForkedChild()) return Reconnect(connect::WhyNotForked(), Remember::kNo);
   if (!status.ok()) return OnUnreachable(status.message());
   FinishWithStream(std::move(outcome_));
 }
 
 void ClientNegotiation::OnUnreachable(absl::string_view why) {
-  const std::string kind = stream::FabricKind(outcome_.stream->path());
+  const std::string kind = connect::FabricKind(outcome_.stream->path());
   DropOffer();
   // A peer that has died tells nothing of the path.
   if (options().mode != Mode::kRequire && tried_out_ && !connection_.HasEnded()) {
@@ -105,7 +105,7 @@ void ClientNegotiation::Lost(const absl::Status& why) {
 }
 
 void ClientNegotiation::TimedOut() {
-  if (InForkedChild()) return Reconnect(stream::WhyNotForked(), Remember::kNo);
+  if (InForkedChild()) return Reconnect(connect::WhyNotForked(), Remember::kNo);
   if (outcome_.stream != nullptr) return OnUnreachable("nothing arrived in time");
   // Not on this connection: the answer may still come, and would be taken for HTTP/2.
   Reconnect({FallbackCode::kTimeout, {}}, secure_ ? Remember::kPeerIsPlain : Remember::kNo);

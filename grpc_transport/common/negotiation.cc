@@ -87,7 +87,7 @@ void Negotiation::FinishWithStream(stream::Outcome outcome) {
   // The client chooses the path, and a client that requires Skein has nothing to fall back to meanwhile.
   if (role_ == Path::Role::kClient && options_->mode != Mode::kRequire) {
     end.on_lost = [fabrics = streams().fabrics, route = connection_.RouteNow(),
-                   kind = stream::FabricKind(end.stream->path())] { fabrics->Failed(route, kind); };
+                   kind = connect::FabricKind(end.stream->path())] { fabrics->Failed(route, kind); };
   }
   Finish(std::move(end));
 }

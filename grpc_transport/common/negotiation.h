@@ -86,7 +86,7 @@ class Connection {
   virtual void DropReceived(size_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
 
   // Of this connection, or of the one that follows it after Reconnect.
-  virtual stream::Route RouteNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
+  virtual connect::Route RouteNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
   virtual std::string Local() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;  // as gRPC writes addresses
   virtual std::string Peer() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
   // TLS or the like will run on the connection.

@@ -8,7 +8,7 @@
 namespace skein::grpc_transport {
 namespace {
 
-using stream::AgreeSoFar;
+using connect::AgreeSoFar;
 using wire::BigEndian;
 using wire::PutBigEndian;
 

@@ -6,7 +6,7 @@
 //     setting 0xF5A0 = size of the offer in bytes, 0xF5A1, 0xF5A2, ... = its bytes, four a setting, big-endian
 //
 // (sixteen, because some servers close connections that send more than 32 in a frame).
-// Under TLS, and for every answer: a frame (core/stream/frame.h).
+// Under TLS, and for every answer: a frame (core/connect/frame.h).
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_OFFER_BYTES_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_OFFER_BYTES_H_
 
@@ -14,15 +14,15 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "core/stream/frame.h"
+#include "core/connect/frame.h"
 
 namespace skein::grpc_transport {
 
-using stream::Beginning;
-using stream::Frame;
-using stream::kMaxFrameBytes;
-using stream::Parsed;
-using stream::ParseFrame;
+using connect::Beginning;
+using connect::Frame;
+using connect::kMaxFrameBytes;
+using connect::Parsed;
+using connect::ParseFrame;
 
 inline constexpr absl::string_view kHttp2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

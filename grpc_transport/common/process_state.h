@@ -3,10 +3,10 @@
 #define SKEIN_GRPC_TRANSPORT_COMMON_PROCESS_STATE_H_
 
 #include "core/base/options.h"
+#include "core/connect/peer_cache.h"
 #include "core/progress/progress.h"
 #include "core/progress/spin_budget.h"
 #include "core/stream/host_streams.h"
-#include "core/stream/peer_cache.h"
 
 namespace skein::grpc_transport {
 
@@ -26,13 +26,13 @@ class ProcessState {
 
   // What SKEIN_* said when the process called Init().
   const EnvironmentOptions& environment() const { return environment_; }
-  stream::PeerCache& plain_peers() { return plain_peers_; }
+  connect::PeerCache& plain_peers() { return plain_peers_; }
   // What streams are made of. Valid as long as this.
   const stream::Streams& StreamsFor(const Options& options) { return streams_.For(options); }
 
  private:
   const EnvironmentOptions environment_;
-  stream::PeerCache plain_peers_;
+  connect::PeerCache plain_peers_;
   stream::HostStreams streams_;
 };
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/forked.h"
-#include "core/stream/own_process.h"
+#include "core/connect/own_process.h"
 #include "grpc_transport/common/offer_bytes.h"
 
 namespace skein::grpc_transport {
@@ -18,14 +18,14 @@ void ServerNegotiation::Begin() {
 
 // A thread of a forked child's parent may have held the listener's locks. The answer tells the client.
 stream::Listener::Result ServerNegotiation::Accept(absl::string_view offer) {
-  if (InForkedChild()) return stream::Decline(stream::WhyNotForked());
+  if (InForkedChild()) return stream::Decline(connect::WhyNotForked());
   return streams().listener->Accept(offer, connection_.RouteNow(), connection_.Features());
 }
 
 void ServerNegotiation::BytesCame() {
   const std::string bytes = connection_.Received(kMaxHttp2OfferBytes);
-  const Parsed framed = ParseFrame(bytes, stream::kMaxOfferBytes);
-  const Parsed parsed = framed.beginning == Beginning::kOther ? ParseHttp2(bytes, stream::kMaxOfferBytes) : framed;
+  const Parsed framed = ParseFrame(bytes, connect::kMaxOfferBytes);
+  const Parsed parsed = framed.beginning == Beginning::kOther ? ParseHttp2(bytes, connect::kMaxOfferBytes) : framed;
   switch (parsed.beginning) {
     case Beginning::kUndecided:
       return Read();

@@ -57,7 +57,7 @@ std::string AddressText(const EventEngine::ResolvedAddress& address) {
   }
 }
 
-stream::Route RouteOf(const EventEngine::Endpoint& endpoint) {
+connect::Route RouteOf(const EventEngine::Endpoint& endpoint) {
   return {.local = Copy(endpoint.GetLocalAddress()), .peer = Copy(endpoint.GetPeerAddress())};
 }
 

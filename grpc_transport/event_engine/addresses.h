@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/stream/route.h"
+#include "core/connect/route.h"
 #include "grpc_transport/event_engine/engine_types.h"
 
 namespace skein::grpc_transport {
@@ -12,7 +12,7 @@ namespace skein::grpc_transport {
 // "ipv4:127.0.0.1:50051", "ipv6:%5B::1%5D:50051", "unix:/path", "unix-abstract:name"; of another family its number.
 std::string AddressText(const EventEngine::ResolvedAddress& address);
 
-stream::Route RouteOf(const EventEngine::Endpoint& endpoint);
+connect::Route RouteOf(const EventEngine::Endpoint& endpoint);
 
 }  // namespace skein::grpc_transport
 

@@ -53,7 +53,7 @@ class NegotiatedConnection final : public Connection, public std::enable_shared_
   std::string Received(size_t max_bytes) const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   size_t ReceivedBytes() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return received_.Length(); }
   void DropReceived(size_t bytes) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
-  stream::Route RouteNow() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return route_; }
+  connect::Route RouteNow() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return route_; }
   std::string Local() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return local_; }
   std::string Peer() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return peer_; }
   bool Secure() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return secure_.value_or(false); }
@@ -86,7 +86,7 @@ class NegotiatedConnection final : public Connection, public std::enable_shared_
   SliceBuffer received_;  // guarded by mu
   SliceBuffer outgoing_;  // the endpoint's while a write is out
   std::optional<bool> secure_ ABSL_GUARDED_BY(mu);
-  stream::Route route_ ABSL_GUARDED_BY(mu);
+  connect::Route route_ ABSL_GUARDED_BY(mu);
   std::string local_ ABSL_GUARDED_BY(mu);
   std::string peer_ ABSL_GUARDED_BY(mu);
   std::unique_ptr<LinkPoller::User> user_ ABSL_GUARDED_BY(mu);

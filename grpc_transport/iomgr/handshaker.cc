@@ -145,8 +145,8 @@ bool Handshaker::Secure() const {
   return !scheme.empty() && scheme != "http";  // insecure and local credentials have none
 }
 
-bool Handshaker::IsMade() const { return stream::IsConnected(grpc_endpoint_get_fd(args_->endpoint)); }
-bool Handshaker::HasEnded() const { return stream::HasEnded(grpc_endpoint_get_fd(args_->endpoint)); }
+bool Handshaker::IsMade() const { return connect::IsConnected(grpc_endpoint_get_fd(args_->endpoint)); }
+bool Handshaker::HasEnded() const { return connect::HasEnded(grpc_endpoint_get_fd(args_->endpoint)); }
 uint8_t Handshaker::Features() const { return calls_below_http2_ && !Secure() ? kCallsFeature : 0; }
 
 // A polling engine that links cannot be watched with.
@@ -158,7 +158,7 @@ Fallback Handshaker::Prevented() const {
 
 void Handshaker::UseConnection(grpc_endpoint* tcp) {
   args_->endpoint = tcp;
-  route_ = stream::RouteOf(grpc_endpoint_get_fd(tcp));
+  route_ = connect::RouteOf(grpc_endpoint_get_fd(tcp));
   reader_ = grpc_core::MakeRefCounted<TcpReader>(tcp);
 }
 
@@ -208,7 +208,7 @@ grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) 
 
 void Handshaker::UseStream(Negotiated end) {
   Quota quota = QuotaOf(args_->args, absl::StrCat("skein:", Peer()));
-  const bool shm = stream::FabricKind(end.stream->path()) == trace::PathName(trace::Path::kShm);
+  const bool shm = connect::FabricKind(end.stream->path()) == trace::PathName(trace::Path::kShm);
   args_->endpoint = NewSkeinEndpoint(std::move(end.stream), args_->endpoint, std::move(reader_), std::move(user_),
                                      std::move(end.path), TraceAs(shm ? trace::Path::kShm : trace::Path::kRdma),
                                      std::move(quota), std::move(end.on_lost));

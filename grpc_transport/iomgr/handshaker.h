@@ -52,7 +52,7 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
   std::string Received(size_t max_bytes) const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   size_t ReceivedBytes() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return args_->read_buffer->length; }
   void DropReceived(size_t bytes) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
-  stream::Route RouteNow() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return route_; }
+  connect::Route RouteNow() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return route_; }
   std::string Local() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   std::string Peer() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   bool Secure() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
@@ -85,7 +85,7 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
 
   grpc_core::HandshakerArgs* args_ ABSL_GUARDED_BY(mu) = nullptr;  // holds the connection, until the end
   grpc_closure* on_done_ ABSL_GUARDED_BY(mu) = nullptr;
-  stream::Route route_ ABSL_GUARDED_BY(mu);
+  connect::Route route_ ABSL_GUARDED_BY(mu);
   grpc_core::RefCountedPtr<TcpReader> reader_ ABSL_GUARDED_BY(mu);
   std::unique_ptr<Waiter::User> user_ ABSL_GUARDED_BY(mu);
   bool timer_runs_ ABSL_GUARDED_BY(mu) = false;

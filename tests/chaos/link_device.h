@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/connect/fabrics.h"
 #include "core/link/link.h"
-#include "core/stream/fabrics.h"
 #include "tests/chaos/fault_device.h"
 
 namespace skein::chaos {
@@ -50,19 +50,19 @@ inline std::shared_ptr<LinkEnd> EndOf(const link::Link& link) {
 }
 
 // Gives a device to each link that might be made.
-class LinkFabrics final : public stream::Fabrics {
+class LinkFabrics final : public connect::Fabrics {
  public:
   explicit LinkFabrics(std::shared_ptr<FaultDevice> device) : device_(std::move(device)) {}
 
-  std::vector<stream::Candidate> For(const stream::Route&) override {
+  std::vector<connect::Candidate> For(const connect::Route&) override {
     auto device = std::make_shared<LinkDevice>(device_);
     last_ = device->end();
-    return {{stream::FabricKind(device->name()), std::move(device), {}}};
+    return {{connect::FabricKind(device->name()), std::move(device), {}}};
   }
-  absl::Status CheckPeer(const stream::Route&, absl::string_view, absl::string_view) override {
+  absl::Status CheckPeer(const connect::Route&, absl::string_view, absl::string_view) override {
     return absl::OkStatus();
   }
-  void Failed(const stream::Route&, absl::string_view) override {}
+  void Failed(const connect::Route&, absl::string_view) override {}
 
   // What has become of the last of them.
   const std::shared_ptr<LinkEnd>& last() const { return last_; }

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "core/connect/negotiation.h"
 #include "core/rpc/client_port.h"
 #include "core/rpc/server_port.h"
 #include "core/stream/connector.h"
-#include "core/stream/negotiation.h"
 #include "tests/chaos/link_device.h"
 
 namespace skein::chaos {
@@ -18,7 +18,7 @@ namespace skein::chaos {
 struct Ending {
   Ending() = default;
   explicit Ending(stream::Outcome outcome) : stream(std::move(outcome.stream)), why(std::move(outcome.why)) {}
-  explicit Ending(stream::Placement placement) : port(std::move(placement.port)), why(std::move(placement.why)) {}
+  explicit Ending(connect::Placement placement) : port(std::move(placement.port)), why(std::move(placement.why)) {}
   bool given() const { return stream != nullptr || port != nullptr; }
   // Of the link that it is on.
   std::shared_ptr<LinkEnd> end() const {
@@ -88,7 +88,7 @@ class AnswererBy final : public Answerer {
 
  private:
   static Ending EndingOf(stream::Listener::Result& result) { return Ending(std::move(result.outcome)); }
-  static Ending EndingOf(stream::LinkListener::Result& result) { return Ending(std::move(result.placement)); }
+  static Ending EndingOf(connect::Listener::Result& result) { return Ending(std::move(result.placement)); }
 
   const std::unique_ptr<Listener> listener_;
 };

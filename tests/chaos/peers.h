@@ -22,9 +22,9 @@ class Peers {
   class Kind {
    public:
     virtual ~Kind() = default;
-    virtual std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<stream::Fabrics> fabrics,
+    virtual std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<connect::Fabrics> fabrics,
                                              const stream::StreamOptions& options, progress::Waiter* waiter) = 0;
-    virtual std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<stream::Fabrics> fabrics,
+    virtual std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
                                                    const stream::StreamOptions& options, progress::Waiter* waiter) = 0;
   };
 

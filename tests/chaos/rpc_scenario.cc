@@ -33,17 +33,17 @@ RpcScenario::~RpcScenario() {
   peers_.reset();
 }
 
-std::unique_ptr<Asker> RpcScenario::MakeAsker(size_t /*process*/, std::shared_ptr<stream::Fabrics> fabrics,
+std::unique_ptr<Asker> RpcScenario::MakeAsker(size_t /*process*/, std::shared_ptr<connect::Fabrics> fabrics,
                                               const stream::StreamOptions& options, progress::Waiter* waiter) {
-  return chaos::MakeAsker(
-      stream::CreateLinkConnector(std::move(fabrics), options, waiter, std::make_shared<rpc::ClientService>(options_)));
+  return chaos::MakeAsker(connect::CreateConnector(std::move(fabrics), options.link, waiter,
+                                                   std::make_shared<rpc::ClientService>(options_)));
 }
 
-std::unique_ptr<Answerer> RpcScenario::MakeAnswerer(std::shared_ptr<stream::Fabrics> fabrics,
+std::unique_ptr<Answerer> RpcScenario::MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
                                                     const stream::StreamOptions& options, progress::Waiter* waiter) {
   auto service = std::make_shared<rpc::ServerService>(options_);
   service->handlers()[1] = [this](absl::string_view request, rpc::Reply reply) { Handle(request, std::move(reply)); };
-  return chaos::MakeAnswerer(stream::CreateLinkListener(std::move(fabrics), options, waiter, std::move(service)));
+  return chaos::MakeAnswerer(connect::CreateListener(std::move(fabrics), options.link, waiter, std::move(service)));
 }
 
 void RpcScenario::Handle(absl::string_view request, rpc::Reply reply) {

@@ -32,10 +32,10 @@ class RpcScenario final : public Scenario, public Peers::Kind {
   void CheckAtEnd() override;
 
  private:
-  std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<stream::Fabrics> fabrics,
+  std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<connect::Fabrics> fabrics,
                                    const stream::StreamOptions& options, progress::Waiter* waiter) override;
-  std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<stream::Fabrics> fabrics, const stream::StreamOptions& options,
-                                         progress::Waiter* waiter) override;
+  std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
+                                         const stream::StreamOptions& options, progress::Waiter* waiter) override;
   void Begin(size_t client);
   void Handle(absl::string_view request, rpc::Reply reply);
   void AnswerLater();

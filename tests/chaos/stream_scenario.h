@@ -14,10 +14,10 @@ namespace skein::chaos {
 // How streams are negotiated.
 class StreamKind final : public Peers::Kind {
  public:
-  std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<stream::Fabrics> fabrics,
+  std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<connect::Fabrics> fabrics,
                                    const stream::StreamOptions& options, progress::Waiter* waiter) override;
-  std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<stream::Fabrics> fabrics, const stream::StreamOptions& options,
-                                         progress::Waiter* waiter) override;
+  std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
+                                         const stream::StreamOptions& options, progress::Waiter* waiter) override;
 };
 
 class StreamScenario final : public Scenario {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/stream/negotiation.h"
+#include "core/connect/negotiation.h"
 #include "core/wire/negotiation.h"
 #include "tests/fuzz/ring_peer.h"
 

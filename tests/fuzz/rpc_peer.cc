@@ -41,15 +41,15 @@ class Victim {
   }
 
  protected:
-  std::shared_ptr<stream::Fabrics> Fabrics() {
-    return std::make_shared<stream::OneFabric>(simulation_.CreateDevice("victim"));
+  std::shared_ptr<connect::Fabrics> Fabrics() {
+    return std::make_shared<connect::OneFabric>(simulation_.CreateDevice("victim"));
   }
   static rpc::Options Options() {
     rpc::Options options;
     options.max_calls = kMostCalls;
     return options;
   }
-  static stream::StreamOptions LinkOptions() { return {.ring_bytes = wire::kRingGranule}; }
+  static connect::Options LinkOptions() { return {.ring_bytes = wire::kRingGranule}; }
 
   fabric::Simulation simulation_{20261121};
   RingPeer peer_{simulation_};
@@ -66,7 +66,7 @@ class Server final : public Victim {
       Require(kept_.size() <= kMostCalls, "no more calls than agreed");
     };
     handlers[3] = [](absl::string_view, rpc::Reply) {};
-    listener_ = stream::CreateLinkListener(Fabrics(), LinkOptions(), &link_, service_);
+    listener_ = connect::CreateListener(Fabrics(), LinkOptions(), &link_, service_);
     port_ =
         std::static_pointer_cast<rpc::ServerPort>(AcceptPeer(*listener_, wire::Service::kRpc, peer_).placement.port);
     Require(port_ != nullptr, "a port");
@@ -83,7 +83,7 @@ class Server final : public Victim {
 
  private:
   std::shared_ptr<rpc::ServerService> service_ = std::make_shared<rpc::ServerService>(Options());
-  std::unique_ptr<stream::LinkListener> listener_;
+  std::unique_ptr<connect::Listener> listener_;
   std::shared_ptr<rpc::ServerPort> port_;
   std::deque<rpc::Reply> kept_;
 };
@@ -92,7 +92,7 @@ class Client final : public Victim {
  public:
   Client() {
     connector_ =
-        stream::CreateLinkConnector(Fabrics(), LinkOptions(), &link_, std::make_shared<rpc::ClientService>(Options()));
+        connect::CreateConnector(Fabrics(), LinkOptions(), &link_, std::make_shared<rpc::ClientService>(Options()));
     const auto attempt = connector_->Begin({}).value();
     port_ = std::static_pointer_cast<rpc::ClientPort>(CompleteWithPeer(*attempt, kMostCalls, peer_).port);
     Require(port_ != nullptr, "a port");
@@ -132,7 +132,7 @@ class Client final : public Victim {
     if (!call.slot->ticket.Abandon()) port_->Release(call.slot);
   }
 
-  std::unique_ptr<stream::LinkConnector> connector_;
+  std::unique_ptr<connect::Connector> connector_;
   std::shared_ptr<rpc::ClientPort> port_;
   std::deque<Call> calls_;
 };

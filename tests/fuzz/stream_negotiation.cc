@@ -16,13 +16,13 @@ class Ends {
   stream::Connector& connector() { return *connector_; }
 
  private:
-  std::shared_ptr<stream::Fabrics> Fabrics(absl::string_view name) {
-    return std::make_shared<stream::OneFabric>(simulation_.CreateDevice(name));
+  std::shared_ptr<connect::Fabrics> Fabrics(absl::string_view name) {
+    return std::make_shared<connect::OneFabric>(simulation_.CreateDevice(name));
   }
   fabric::Simulation simulation_{20261121};
   OneLink passive_{simulation_};
   OneLink active_{simulation_};
-  const stream::StreamOptions options_{.ring_bytes = wire::kRingGranule};
+  const stream::StreamOptions options_{.link = {.ring_bytes = wire::kRingGranule}};
   std::unique_ptr<stream::Listener> listener_ = stream::CreateListener(Fabrics("passive"), options_, &passive_);
   std::unique_ptr<stream::Connector> connector_ = stream::CreateConnector(Fabrics("active"), options_, &active_);
 };
@@ -30,7 +30,7 @@ class Ends {
 void Accept(absl::string_view offer) {
   Ends ends;
   const stream::Listener::Result result = ends.listener().Accept(offer, {});
-  Require(result.answer.size() <= stream::kMaxAnswerBytes, "an answer's size");
+  Require(result.answer.size() <= connect::kMaxAnswerBytes, "an answer's size");
   Require(wire::DecodeAnswer(result.answer).ok(), "an answer is one");
   Require(result.outcome.stream != nullptr || result.outcome.why.code != FallbackCode::kNone, "a stream, or why not");
 }
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const absl::string_view bytes = skein::fuzz::Text(data + 1, size - 1);
   if (data[0] == 0) {
-    skein::fuzz::Accept(bytes.substr(0, skein::stream::kMaxOfferBytes));
+    skein::fuzz::Accept(bytes.substr(0, skein::connect::kMaxOfferBytes));
   } else {
     skein::fuzz::Complete(bytes);
   }

@@ -22,8 +22,8 @@ class Victim {
  public:
   explicit Victim(bool active) {
     const stream::StreamOptions options{
-        .ring_bytes = wire::kRingGranule, .window_bytes = kWindow, .queue_pairs = 2, .large_payload = 2000};
-    auto fabrics = std::make_shared<stream::OneFabric>(simulation_.CreateDevice("victim"));
+        .link = {.ring_bytes = wire::kRingGranule, .queue_pairs = 2}, .window_bytes = kWindow, .large_payload = 2000};
+    auto fabrics = std::make_shared<connect::OneFabric>(simulation_.CreateDevice("victim"));
     if (active) {
       connector_ = stream::CreateConnector(fabrics, options, &link_);
       const auto attempt = connector_->Begin({}).value();

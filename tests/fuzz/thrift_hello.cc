@@ -1,7 +1,7 @@
 // A hello, and the answer to one, in any pieces: either end gets a stream, or knows why there is none.
 //
 //   input = u8 client | u8 where it is cut, in eighths | bytes
-#include "core/stream/frame.h"
+#include "core/connect/frame.h"
 #include "core/wire/negotiation.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/pieces.h"
@@ -13,10 +13,10 @@ namespace skein::fuzz {
 std::vector<std::string> Seeds() {
   const std::string opening = "\xA5\r\n";
   std::vector<std::string> seeds = {
-      std::string("\0\4", 2) + opening + stream::Frame(wire::EncodeOffer(wire::SampleOffer())),
-      std::string("\0\1", 2) + opening + stream::Frame("no offer") + "more"};
+      std::string("\0\4", 2) + opening + connect::Frame(wire::EncodeOffer(wire::SampleOffer())),
+      std::string("\0\1", 2) + opening + connect::Frame("no offer") + "more"};
   for (const wire::Answer& answer : wire::SampleAnswers()) {
-    seeds.push_back("\1\3" + stream::Frame(wire::EncodeAnswer(answer)));
+    seeds.push_back("\1\3" + connect::Frame(wire::EncodeAnswer(answer)));
   }
   return seeds;
 }

@@ -25,7 +25,7 @@ class OneConnection {
   OneConnection() {
     serving_->handlers()[kEcho] = [](absl::string_view request, rpc::Reply reply) { reply.Send(request); };
     auto attempt = connector_->Begin({}).value();
-    stream::LinkListener::Result result = listener_->Accept(attempt->offer(), {});
+    connect::Listener::Result result = listener_->Accept(attempt->offer(), {});
     auto client = std::static_pointer_cast<rpc::ClientPort>(attempt->Complete(result.answer).port);
     server_ = std::static_pointer_cast<rpc::ServerPort>(std::move(result.placement.port));
     Require(client != nullptr && server_ != nullptr, "a connection");
@@ -59,12 +59,12 @@ class OneConnection {
   const rpc::Options options_;
   const std::shared_ptr<rpc::ServerService> serving_ = std::make_shared<rpc::ServerService>(options_);
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm};
-  const std::unique_ptr<stream::LinkConnector> connector_ = stream::CreateLinkConnector(
-      std::make_shared<stream::OneFabric>(ends_.client_device), rpc::StreamOptionsOf(options_), &ends_.client_waiter,
+  const std::unique_ptr<connect::Connector> connector_ = connect::CreateConnector(
+      std::make_shared<connect::OneFabric>(ends_.client_device), rpc::ConnectOptionsOf(options_), &ends_.client_waiter,
       std::make_shared<rpc::ClientService>(options_));
-  const std::unique_ptr<stream::LinkListener> listener_ =
-      stream::CreateLinkListener(std::make_shared<stream::OneFabric>(ends_.server_device),
-                                 rpc::StreamOptionsOf(options_), &ends_.server_waiter, serving_);
+  const std::unique_ptr<connect::Listener> listener_ =
+      connect::CreateListener(std::make_shared<connect::OneFabric>(ends_.server_device),
+                              rpc::ConnectOptionsOf(options_), &ends_.server_waiter, serving_);
   std::shared_ptr<rpc::ServerPort> server_;
   std::unique_ptr<rpc::Connection> connection_;
   std::array<rpc::PendingCall, 8> calls_;

@@ -27,7 +27,7 @@ struct Lingering {
     setsockopt(connecting.get(), SOL_SOCKET, SO_SNDBUF, &few, sizeof(few));
     auto* const any = reinterpret_cast<sockaddr*>(&address);
     if (bind(listening.get(), any, size) != 0 || listen(listening.get(), 1) != 0 ||
-        getsockname(listening.get(), any, &size) != 0 || connect(connecting.get(), any, size) != 0) {
+        getsockname(listening.get(), any, &size) != 0 || ::connect(connecting.get(), any, size) != 0) {
       return;
     }
     other_end = UniqueFd(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));

@@ -70,8 +70,8 @@ class HostileStream : public testing::Test {
   HostilePeer peer_{simulation_};
   OneSource waiter_;
   std::unique_ptr<stream::Listener> listener_ =
-      stream::CreateListener(std::make_shared<stream::OneFabric>(simulation_.CreateDevice("victim")),
-                             {.ring_bytes = wire::kRingGranule, .window_bytes = kWindow}, &waiter_);
+      stream::CreateListener(std::make_shared<connect::OneFabric>(simulation_.CreateDevice("victim")),
+                             {.link = {.ring_bytes = wire::kRingGranule}, .window_bytes = kWindow}, &waiter_);
   std::shared_ptr<stream::Stream> stream_;
   uint32_t sequence_ = 0;
 };

@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "core/connect/negotiation.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/rpc/client_service.h"
 #include "core/rpc/server_service.h"
-#include "core/stream/negotiation.h"
 #include "core/wire/negotiation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -48,12 +48,12 @@ class HostileClientTest : public testing::Test {
     options_.max_calls = 2;
     auto service = std::make_shared<ServerService>(options_);
     service->handlers()[1] = [this](absl::string_view, Reply reply) { kept_.push_back(std::move(reply)); };
-    const auto listener = stream::CreateLinkListener(
-        std::make_shared<stream::OneFabric>(simulation_.CreateDevice("victim")), {}, &waiter_, service);
+    const auto listener = connect::CreateListener(
+        std::make_shared<connect::OneFabric>(simulation_.CreateDevice("victim")), {}, &waiter_, service);
     wire::Offer offer;
     offer.service = wire::Service::kRpc;
     offer.fabrics = {{"sim", peer_.Offer()}};
-    const stream::LinkListener::Result result = listener->Accept(wire::EncodeOffer(offer), {});
+    const connect::Listener::Result result = listener->Accept(wire::EncodeOffer(offer), {});
     const wire::Yes yes = std::get<wire::Yes>(wire::DecodeAnswer(result.answer).value());
     EXPECT_EQ(yes.window, 2u);
     peer_.Attach(yes.new_link.ring, yes.new_link.queue_pair);
@@ -135,8 +135,8 @@ class HostileServerTest : public testing::Test {
  protected:
   HostileServerTest() {
     const auto connector =
-        stream::CreateLinkConnector(std::make_shared<stream::OneFabric>(simulation_.CreateDevice("victim")), {},
-                                    &waiter_, std::make_shared<ClientService>(options_));
+        connect::CreateConnector(std::make_shared<connect::OneFabric>(simulation_.CreateDevice("victim")), {}, &waiter_,
+                                 std::make_shared<ClientService>(options_));
     const auto attempt = connector->Begin({}).value();
     const wire::Offer offer = wire::DecodeOffer(attempt->offer()).value();
     EXPECT_EQ(offer.service, wire::Service::kRpc);
@@ -146,7 +146,7 @@ class HostileServerTest : public testing::Test {
     yes.is_new = true;
     yes.new_link = {peer_.ring(), peer_.Accept(offer.fabrics[0].queue_pair)};
     peer_.Attach({});
-    stream::Placement placement = attempt->Complete(wire::EncodeAnswer(yes));
+    connect::Placement placement = attempt->Complete(wire::EncodeAnswer(yes));
     EXPECT_NE(placement.port, nullptr) << ToString(placement.why);
     port_ = std::static_pointer_cast<ClientPort>(placement.port);
     simulation_.RunUntilIdle();

@@ -16,9 +16,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
+#include "core/connect/fabrics.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/rpc/server_port.h"
-#include "core/stream/fabrics.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/held.h"
@@ -108,7 +108,7 @@ TEST(IdleServerTest, SleepsWhileClientsWaitForDescriptors) {
   to.sin_port = htons(static_cast<uint16_t>(std::stoi(server.address().substr(server.address().find(':') + 1))));
   {
     const DescriptorLimit none(0);
-    ASSERT_EQ(connect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+    ASSERT_EQ(::connect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
     EXPECT_TRUE(state.SleepsAgain(sleeps, After(kSoon))) << "the server cannot accept, and spins";
   }
   // With descriptors again the server accepts the client, and ends the connection for what the client says.
@@ -123,7 +123,7 @@ TEST(IdleServerTest, AnswersOnALinkThatTheKernelDoesNotWatch) {
   fabric::Hooks hooks;
   hooks.fd = [&file](int) { return file.get(); };
   Options options = Sleepy();
-  options.fabrics = std::make_shared<stream::OneFabric>(
+  options.fabrics = std::make_shared<connect::OneFabric>(
       std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
   IdleServer server(options);
   Client client(Sleepy());

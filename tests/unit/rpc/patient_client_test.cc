@@ -10,11 +10,11 @@
 
 #include "absl/synchronization/notification.h"
 #include "core/base/tcp_address.h"
+#include "core/connect/fabrics.h"
+#include "core/connect/route.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
-#include "core/stream/fabrics.h"
-#include "core/stream/route.h"
 #include "gtest/gtest.h"
 #include "tests/support/hooked_device.h"
 
@@ -42,8 +42,8 @@ class SlowServer final : public progress::Waiter {
       ASSERT_TRUE(accepted.ok()) << accepted.status();
       if (accepted->has_value()) tcp_ = **std::move(accepted);
     }
-    const std::string offer = ReceiveFrame(tcp_.get(), stream::kMaxOfferBytes, After(kSoon)).value();
-    const stream::LinkListener::Result result = negotiator_->Accept(offer, stream::RouteOf(tcp_.get()));
+    const std::string offer = ReceiveFrame(tcp_.get(), connect::kMaxOfferBytes, After(kSoon)).value();
+    const connect::Listener::Result result = negotiator_->Accept(offer, connect::RouteOf(tcp_.get()));
     ASSERT_NE(result.placement.port, nullptr) << ToString(result.placement.why);
     ASSERT_TRUE(SendFrame(tcp_.get(), result.answer).ok());
   }
@@ -57,9 +57,9 @@ class SlowServer final : public progress::Waiter {
   const UniqueFd listener_;
   UniqueFd tcp_;
   std::shared_ptr<link::Link> link_;
-  const std::unique_ptr<stream::LinkListener> negotiator_ =
-      stream::CreateLinkListener(std::make_shared<stream::OneFabric>(fabric::OpenShmDevice().value()), {}, this,
-                                 std::make_shared<ServerService>(Options()));
+  const std::unique_ptr<connect::Listener> negotiator_ =
+      connect::CreateListener(std::make_shared<connect::OneFabric>(fabric::OpenShmDevice().value()), {}, this,
+                              std::make_shared<ServerService>(Options()));
 };
 
 class PatientClientTest : public testing::Test {
@@ -70,7 +70,7 @@ class PatientClientTest : public testing::Test {
     hooks.completes = [this] { return completes_.load(); };
     hooks.capabilities = [](fabric::DeviceCapabilities& capabilities) { capabilities.announces_close = false; };
     options_.wait_mode = WaitMode::kBlock;
-    options_.fabrics = std::make_shared<stream::OneFabric>(
+    options_.fabrics = std::make_shared<connect::OneFabric>(
         std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
     client_ = std::make_unique<Client>(options_);
   }

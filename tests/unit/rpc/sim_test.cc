@@ -45,9 +45,9 @@ TEST(SimTest, ThreadsCallAndUseMemory) {
   const RunningTime time(simulation);
   {
     Options at_server;
-    at_server.fabrics = std::make_shared<stream::OneFabric>(simulation.CreateDevice("server"));
+    at_server.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("server"));
     Options at_client;
-    at_client.fabrics = std::make_shared<stream::OneFabric>(simulation.CreateDevice("client"));
+    at_client.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("client"));
     Served served(at_server);
     ASSERT_TRUE(served.server().Attach(1, 4096, kRemoteAtomic).ok());
     Client client(at_client);
@@ -108,16 +108,16 @@ TEST(SimTest, AServerThatHasLostALinkEndsItsClientsConnection) {
   const RunningTime time(simulation);
   const auto device = std::make_shared<WatchedDevice>(simulation.CreateDevice("server"));
   Options at_server;
-  at_server.fabrics = std::make_shared<stream::OneFabric>(device);
+  at_server.fabrics = std::make_shared<connect::OneFabric>(device);
   Served served(at_server);
   OneLink waiter;
   const auto connector =
-      stream::CreateLinkConnector(std::make_shared<stream::OneFabric>(simulation.CreateDevice("client")), {}, &waiter,
-                                  std::make_shared<ClientService>(Options()));
+      connect::CreateConnector(std::make_shared<connect::OneFabric>(simulation.CreateDevice("client")), {}, &waiter,
+                               std::make_shared<ClientService>(Options()));
   const UniqueFd tcp = ConnectTcp(served.address(), After(kSoon)).value();
   const auto attempt = connector->Begin({}).value();
   ASSERT_TRUE(SendFrame(tcp.get(), attempt->offer()).ok());
-  const std::string answer = ReceiveFrame(tcp.get(), stream::kMaxAnswerBytes, After(kSoon)).value();
+  const std::string answer = ReceiveFrame(tcp.get(), connect::kMaxAnswerBytes, After(kSoon)).value();
   ASSERT_NE(attempt->Complete(answer).port, nullptr);
   ASSERT_TRUE(simulation.FailQueuePair(device->last));
   pollfd end = {tcp.get(), POLLIN, 0};
@@ -131,14 +131,14 @@ TEST(SimTest, MoreClientsThanMayBeActive) {
   fabric::Simulation simulation(20261121);
   const RunningTime time(simulation);
   Options at_server;
-  at_server.fabrics = std::make_shared<stream::OneFabric>(simulation.CreateDevice("server"));
+  at_server.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("server"));
   at_server.ring_bytes = 1 << 16;
   Served served(at_server);
   std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::unique_ptr<Connection>> connections;
   for (int i = 0; i < 260; ++i) {
     Options at_client = at_server;
-    at_client.fabrics = std::make_shared<stream::OneFabric>(simulation.CreateDevice("client"));
+    at_client.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("client"));
     clients.push_back(std::make_unique<Client>(at_client));
     absl::StatusOr<std::unique_ptr<Connection>> connection = clients.back()->Connect(served.address(), kSoon);
     ASSERT_TRUE(connection.ok()) << connection.status();

@@ -30,7 +30,8 @@ ConstBytes BytesOf(absl::string_view text) { return {reinterpret_cast<const std:
 struct Process {
   explicit Process(WaitMode mode) : streams({mode, absl::Microseconds(50)}) {}
   const std::shared_ptr<fabric::Device> device = *fabric::OpenShmDevice();
-  const std::shared_ptr<Fabrics> fabrics = std::make_shared<OneFabric>(device, channel::ShmTransport(device));
+  const std::shared_ptr<connect::Fabrics> fabrics =
+      std::make_shared<connect::OneFabric>(device, channel::ShmTransport(device));
   ThreadStreams streams;
   const std::unique_ptr<Connector> connector = CreateConnector(fabrics, {}, &streams);
   const std::unique_ptr<Listener> listener = CreateListener(fabrics, {}, &streams);

@@ -182,11 +182,11 @@ class Life {
  public:
   Life(Script script, const Victim& victim, size_t at)
       : script_(std::move(script)), victim_(victim), at_(at), ends_(victim.fabric) {
-    options_.ring_bytes = wire::kRingGranule;
+    options_.link.ring_bytes = wire::kRingGranule;
     options_.window_bytes = 20'000;
-    options_.queue_pairs = script_.lanes;
+    options_.link.queue_pairs = script_.lanes;
     options_.large_payload = kPulled;
-    options_.pool = [this](uint32_t, size_t lanes) { return Wish(lanes); };
+    options_.link.pool = [this](uint32_t, size_t lanes) { return Wish(lanes); };
     for (const bool server : {false, true}) Start(server);
   }
 
@@ -218,9 +218,9 @@ class Life {
         std::make_shared<fabric::NotedDevice>(ends_.simulation->CreateDevice(server ? "server" : "client"), refusals);
     all_devices_.push_back(device);
     if (server) {
-      ends_.listener = CreateListener(std::make_shared<OneFabric>(device), options_, &ends_.server_waiter);
+      ends_.listener = CreateListener(std::make_shared<connect::OneFabric>(device), options_, &ends_.server_waiter);
     } else {
-      ends_.connector = CreateConnector(std::make_shared<OneFabric>(device), options_, &ends_.client_waiter);
+      ends_.connector = CreateConnector(std::make_shared<connect::OneFabric>(device), options_, &ends_.client_waiter);
     }
   }
   fabric::NotedDevice& device() const { return *devices_[victim_.of_server]; }

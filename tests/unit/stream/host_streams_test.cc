@@ -10,8 +10,8 @@
 namespace skein::stream {
 namespace {
 
-Route ToAnotherHost() {
-  Route route;
+connect::Route ToAnotherHost() {
+  connect::Route route;
   for (sockaddr_storage* address : {&route.local, &route.peer}) {
     auto& ip = reinterpret_cast<sockaddr_in&>(*address);
     ip.sin_family = AF_INET;
@@ -29,7 +29,7 @@ Options With(Mode mode) {
 class HostStreamsTest : public testing::Test {
  protected:
   FallbackCode WhyNoRdma(const Options& options) {
-    for (const Candidate& candidate : streams_.For(options).fabrics->For(ToAnotherHost())) {
+    for (const connect::Candidate& candidate : streams_.For(options).fabrics->For(ToAnotherHost())) {
       if (candidate.kind == "rdma") return candidate.why_not.code;
     }
     return FallbackCode::kNone;

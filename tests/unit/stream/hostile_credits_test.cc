@@ -38,13 +38,13 @@ class StingyPeerTest : public testing::Test {
  protected:
   static StreamOptions Options() {
     StreamOptions options;
-    options.ring_bytes = wire::kRingGranule;
+    options.link.ring_bytes = wire::kRingGranule;
     options.window_bytes = 16;
     return options;
   }
 
   StingyPeerTest() {
-    ends_.listener = CreateListener(std::make_shared<OneFabric>(device_), Options(), &ends_.server_waiter);
+    ends_.listener = CreateListener(std::make_shared<connect::OneFabric>(device_), Options(), &ends_.server_waiter);
     honest_ = ends_.Connect();
     others_bytes_ = device_->bytes();
     const wire::Yes yes = Accept(peer_.Offer(), streams_[0]);

@@ -20,7 +20,7 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, LinksTest, ::testing::ValuesIn(FabricsUnderTes
                          [](const auto& test) { return NameOf(test.param); });
 
 TEST_P(LinksTest, AreAsManyAsAllowedWhereNoNicHasToRememberThem) {
-  TwoEnds ends(GetParam(), {.links = 2});
+  TwoEnds ends(GetParam(), {.link = {.links = 2}});
   std::vector<TwoEnds::Pair> pairs;
   for (int i = 0; i < 3; ++i) pairs.push_back(ends.Connect());
   const size_t links = GetParam() == Kind::kShm || GetParam() == Kind::kShmRings ? 2 : 1;
@@ -85,12 +85,13 @@ TEST(SilentLinksTest, ThoseOnWhichSomethingIsUnderWayAreKeptForLonger) {
     std::unique_ptr<Connector> connector;
     std::shared_ptr<Stream> stream;
   };
-  const StreamOptions options = {.ring_bytes = wire::kRingGranule};
+  const StreamOptions options = {.link = {.ring_bytes = wire::kRingGranule}};
   TwoEnds ends(Kind::kSilentSim, options);
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 260; ++i) {
     Client& client = *clients.emplace_back(std::make_unique<Client>());
-    client.connector = CreateConnector(std::make_shared<OneFabric>(ends.client_device), options, &client.waiter);
+    client.connector =
+        CreateConnector(std::make_shared<connect::OneFabric>(ends.client_device), options, &client.waiter);
     const auto attempt = client.connector->Begin({}).value();
     Listener::Result accepted = ends.listener->Accept(attempt->offer(), {});
     client.stream = attempt->Complete(accepted.answer).stream;
@@ -107,7 +108,7 @@ TEST(SilentLinksTest, ThoseOnWhichSomethingIsUnderWayAreKeptForLonger) {
 }
 
 TEST(ShmLinksTest, FurtherStreamsGoWhereThereAreFewest) {
-  TwoEnds ends(Kind::kShm, {.links = 3});
+  TwoEnds ends(Kind::kShm, {.link = {.links = 3}});
   std::vector<TwoEnds::Pair> pairs;
   for (int i = 0; i < 8; ++i) pairs.push_back(ends.Connect());
   std::vector<size_t> streams;
@@ -117,7 +118,7 @@ TEST(ShmLinksTest, FurtherStreamsGoWhereThereAreFewest) {
 }
 
 TEST(ShmLinksTest, OneThatIsLeftMakesRoomForAnother) {
-  TwoEnds ends(Kind::kShm, {.links = 2});
+  TwoEnds ends(Kind::kShm, {.link = {.links = 2}});
   const TwoEnds::Pair first = ends.Connect();
   TwoEnds::Pair second = ends.Connect();
   ASSERT_NE(first.client->link(), second.client->link());
@@ -137,12 +138,12 @@ TEST(SilentLinksTest, ThoseThatAServerDoesNotLetGoAreNotKeptWithoutEnd) {
     std::unique_ptr<Listener> listener;
     std::shared_ptr<Stream> stream;
   };
-  const StreamOptions options = {.ring_bytes = wire::kRingGranule};
+  const StreamOptions options = {.link = {.ring_bytes = wire::kRingGranule}};
   TwoEnds ends(Kind::kSilentSim, options);
   std::vector<std::unique_ptr<Server>> servers;
   for (int i = 0; i < 70; ++i) {
     Server& server = *servers.emplace_back(std::make_unique<Server>());
-    server.listener = CreateListener(std::make_shared<OneFabric>(ends.server_device), options, &server.waiter);
+    server.listener = CreateListener(std::make_shared<connect::OneFabric>(ends.server_device), options, &server.waiter);
     auto attempt = ends.connector->Begin({}).value();
     Listener::Result accepted = server.listener->Accept(attempt->offer(), {});
     server.stream = std::move(accepted.outcome.stream);
@@ -163,8 +164,8 @@ TEST(SilentLinksTest, ThoseThatAServerDoesNotLetGoAreNotKeptWithoutEnd) {
 // Two servers of one client, which has a stream with the first.
 class StrangersTest : public ::testing::Test {
  protected:
-  static Route To(uint16_t port) {
-    Route route;
+  static connect::Route To(uint16_t port) {
+    connect::Route route;
     auto& address = reinterpret_cast<sockaddr_in&>(route.peer);
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -185,8 +186,8 @@ class StrangersTest : public ::testing::Test {
   TwoEnds ends_{Kind::kSilentSim};
   std::vector<std::shared_ptr<Stream>> accepted_;
   Listener& first_ = *ends_.listener;
-  const std::unique_ptr<Listener> second_ =
-      CreateListener(std::make_shared<OneFabric>(ends_.simulation->CreateDevice("second")), {}, &ends_.server_waiter);
+  const std::unique_ptr<Listener> second_ = CreateListener(
+      std::make_shared<connect::OneFabric>(ends_.simulation->CreateDevice("second")), {}, &ends_.server_waiter);
   const std::unique_ptr<Connector::Attempt> attempt_ = Begin(1);
   const wire::Yes yes_ = Accepted(first_, *attempt_);
   const std::shared_ptr<Stream> stream_ = Complete(*attempt_, yes_);

@@ -148,7 +148,7 @@ TEST(LostLinkTest, OneThatAClientHasYetToComeToIsNotAskedAfter) {
 TEST(LostLinkTest, OneThatAClientHasLostEndsHereAlsoWhereThereIsNoRoomForANewOne) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
   const auto device = std::make_shared<fabric::NotedDevice>(ends.simulation->CreateDevice("full"));
-  ends.listener = CreateListener(std::make_shared<OneFabric>(device), {}, &ends.server_waiter);
+  ends.listener = CreateListener(std::make_shared<connect::OneFabric>(device), {}, &ends.server_waiter);
   const TwoEnds::Pair first = ends.Connect();
   ASSERT_NE(first.server, nullptr);
   first.client->link()->Close();
@@ -193,7 +193,7 @@ TEST(LostLinkTest, ThoseToOtherAddressesAreSharedAsBefore) {
   first = {};
   ends.Pump();
   EXPECT_TRUE(OfferOf(*ends.connector->Begin({}).value()).new_link_only);
-  Route other;
+  connect::Route other;
   other.peer.ss_family = AF_INET;
   EXPECT_FALSE(OfferOf(*ends.connector->Begin(other).value()).new_link_only);
 }
@@ -230,7 +230,7 @@ TEST(LostLinkTest, WhoDiesBeforeLeavingIsFoundOutWhenSomebodyElseComes) {
 
   ManualWaiter waiter;
   const auto connector =
-      CreateConnector(std::make_shared<OneFabric>(ends.simulation->CreateDevice("other")), {}, &waiter);
+      CreateConnector(std::make_shared<connect::OneFabric>(ends.simulation->CreateDevice("other")), {}, &waiter);
   const auto attempt = connector->Begin({}).value();
   Listener::Result other = ends.listener->Accept(attempt->offer(), {});
   const Outcome outcome = attempt->Complete(other.answer);

@@ -46,7 +46,7 @@ TEST_P(StreamTest, CarriesBytesBothWays) {
 
 TEST_P(StreamTest, MovesMoreThanRingAndWindowHold) {
   StreamOptions options;
-  options.ring_bytes = 64 << 10;
+  options.link.ring_bytes = 64 << 10;
   options.window_bytes = 100'000;
   TwoEnds ends(GetParam(), options);
   auto pair = ends.Connect();
@@ -307,13 +307,14 @@ TEST(SimulatedStreamTest, StreamsShareTheLinkThatIsAttachedFirst) {
 
 TEST(SimulatedStreamTest, MorePeersThanMayBeActiveAreWatchedOver) {
   StreamOptions options;
-  options.ring_bytes = 1 << 16;
+  options.link.ring_bytes = 1 << 16;
   auto ends = std::make_unique<TwoEnds>(FabricKindUnderTest::kSim, options);
   std::vector<std::unique_ptr<Connector>> connectors;
   std::vector<TwoEnds::Pair> pairs;
   for (uint32_t peers = 1; peers <= schedule::kMaxActiveQueuePairs + 2; ++peers) {
     connectors.push_back(std::move(ends->connector));
-    ends->connector = CreateConnector(std::make_shared<OneFabric>(ends->client_device), options, &ends->client_waiter);
+    ends->connector =
+        CreateConnector(std::make_shared<connect::OneFabric>(ends->client_device), options, &ends->client_waiter);
     pairs.push_back(ends->Connect());
     const bool in_turns = peers > schedule::kMaxActiveQueuePairs;
     ASSERT_EQ(ends->server_waiter.watched(), peers + (in_turns ? 1 : 0)) << "the links, and in turns their timer";

@@ -69,8 +69,8 @@ class CountingObserver final : public StreamObserver {
 enum class FabricKindUnderTest { kShm, kShmRings, kSim, kSilentSim, kRdma };
 
 inline std::vector<FabricKindUnderTest> FabricsUnderTest() {
-  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kShmRings, FabricKindUnderTest::kSim,
-                                            FabricKindUnderTest::kSilentSim};
+  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kShmRings,
+                                            FabricKindUnderTest::kSim, FabricKindUnderTest::kSilentSim};
   if (fabric::OpenRdmaDevice().ok()) kinds.push_back(FabricKindUnderTest::kRdma);
   return kinds;
 }
@@ -110,7 +110,7 @@ class TwoEnds {
     }
     const auto fabric = [kind](const std::shared_ptr<fabric::Device>& device) {
       const bool native = kind == FabricKindUnderTest::kShm;
-      return std::make_shared<OneFabric>(device, native ? channel::ShmTransport(device) : nullptr);
+      return std::make_shared<connect::OneFabric>(device, native ? channel::ShmTransport(device) : nullptr);
     };
     connector = CreateConnector(fabric(client_device), options, &client_waiter);
     listener = CreateListener(fabric(server_device), options, &server_waiter);

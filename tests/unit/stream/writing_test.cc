@@ -59,8 +59,8 @@ class WritingTest : public testing::Test {
     const uint32_t number = server_->NewStreamNumber();
     heard_ = std::make_shared<link::RecordingPort>(number);
     EXPECT_TRUE(server_->AddPort(heard_).ok());
-    auto port =
-        std::make_shared<StreamPort>(Place{client_, number, kWindow, [this] { ++ended_; }, [] {}}, 1 << 16, SIZE_MAX);
+    auto port = std::make_shared<StreamPort>(connect::Place{client_, number, kWindow, [this] { ++ended_; }, [] {}},
+                                             1 << 16, SIZE_MAX);
     EXPECT_TRUE(client_->AddPort(port).ok());
     return port;
   }

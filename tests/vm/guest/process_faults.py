@@ -118,7 +118,7 @@ def client_out_of_memory(scene, row):
 
 def churn_far(scene, row):
     """Connections that come and go, and take 5 ms to be made. gRPC 1.51 then uses some before they are (a stale event of its
-    epoll1 engine: core/stream/route.h), whose peers Skein must know: when it did not, one of 400 had no RDMA."""
+    epoll1 engine: core/connect/route.h), whose peers Skein must know: when it did not, one of 400 had no RDMA."""
     guests.shell("tc qdisc add dev lo root netem delay 5ms")
     try:
         faults.churn(scene, row)

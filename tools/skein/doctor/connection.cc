@@ -31,7 +31,7 @@ absl::StatusOr<UniqueFd> ConnectTo(const addrinfo& address, const std::string& n
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
   if (!fd.valid()) return ErrnoStatus(errno, "make a socket");
   const std::string what = absl::StrCat("connect to ", numeric);
-  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
+  if (::connect(fd.get(), address.ai_addr, address.ai_addrlen) == 0) return fd;
   if (errno != EINPROGRESS) return ErrnoStatus(errno, what);
   if (!AwaitReady(fd.get(), POLLOUT, deadline).ok()) return ErrnoStatus(ETIMEDOUT, what);
   int error = 0;

@@ -10,8 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "core/base/fallback.h"
+#include "core/connect/host_fabrics.h"
 #include "core/stream/connector.h"
-#include "core/stream/host_fabrics.h"
+#include "core/stream/host_streams.h"
 #include "grpc_transport/common/offer_bytes.h"
 #include "tools/skein/doctor/checks.h"
 #include "tools/skein/doctor/polled_waiter.h"
@@ -45,14 +46,14 @@ class Question {
  public:
   Question(Connection connection, bool tls, const Options& options)
       : connection_(std::move(connection)), tls_(tls), patience_(options.negotiation_timeout) {
-    connector_ = stream::CreateConnector(stream::CreateHostFabrics(options.shm, options.rdma),
+    connector_ = stream::CreateConnector(connect::CreateHostFabrics(options.shm, options.rdma),
                                          stream::StreamOptionsOf(options), &waiter_);
   }
 
   // What a client does until it would use the path, and then leaves.
   Path Ask() {
     absl::StatusOr<std::unique_ptr<stream::Connector::Attempt>> attempt =
-        connector_->Begin(stream::RouteOf(connection_.fd()));
+        connector_->Begin(connect::RouteOf(connection_.fd()));
     if (!attempt.ok())
       return {"tcp", FallbackOf(attempt.status()), "nothing that could be offered: the peer was not asked"};
     const std::string offer((*attempt)->offer());
@@ -72,7 +73,7 @@ class Question {
     grpc_transport::Parsed parsed;
     while (parsed.beginning == Beginning::kUndecided) {
       if (absl::Status status = connection_.Receive(bytes, deadline); !status.ok()) return status;
-      parsed = grpc_transport::ParseFrame(bytes, stream::kMaxAnswerBytes);
+      parsed = grpc_transport::ParseFrame(bytes, connect::kMaxAnswerBytes);
     }
     if (parsed.beginning == Beginning::kMalformed) {
       return Path{"tcp", {FallbackCode::kProtocol, "the answer is malformed, or of another version"}, ""};

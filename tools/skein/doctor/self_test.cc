@@ -7,10 +7,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
+#include "core/connect/host_fabrics.h"
+#include "core/connect/rdma_ports.h"
 #include "core/fabric/trial.h"
 #include "core/fabric/verbs/gid_list.h"
-#include "core/stream/host_fabrics.h"
-#include "core/stream/rdma_ports.h"
 #include "tools/skein/doctor/checks.h"
 
 namespace skein::doctor {
@@ -21,18 +21,18 @@ using fabric::verbs::GidEntry;
 constexpr size_t kWrites[] = {64, size_t{1} << 20, 64};  // the first also maps the other end's memory
 
 // As a connection would get it, for a process on this host; each call makes another device.
-stream::Candidate Open(absl::string_view kind, const Options& options) {
-  for (stream::Candidate& candidate : stream::CreateHostFabrics(options.shm, options.rdma)->For({})) {
+connect::Candidate Open(absl::string_view kind, const Options& options) {
+  for (connect::Candidate& candidate : connect::CreateHostFabrics(options.shm, options.rdma)->For({})) {
     if (candidate.kind == kind) return std::move(candidate);
   }
   return {std::string(kind), nullptr, {FallbackCode::kNoRdma, "the port cannot be opened"}};
 }
 
 void CheckFabric(absl::string_view name, absl::string_view kind, const Options& options, Report& report) {
-  const stream::Candidate from = Open(kind, options);
-  const stream::Candidate to = Open(kind, options);
+  const connect::Candidate from = Open(kind, options);
+  const connect::Candidate to = Open(kind, options);
   const std::string subject = absl::StrCat("self-test of ", name, ": ");
-  for (const stream::Candidate* end : {&from, &to}) {
+  for (const connect::Candidate* end : {&from, &to}) {
     if (end->device == nullptr) return report.Fail(absl::StrCat(subject, ToString(end->why_not)));
   }
   const absl::StatusOr<absl::Duration> took = fabric::TryFabric(from.device, to.device, kWrites);
@@ -47,7 +47,7 @@ std::optional<GidEntry> Through(const GidEntry& port, const std::vector<GidEntry
   std::vector<GidEntry> fitting;
   for (const GidEntry& entry : entries) {
     if (entry.device != port.device || entry.port != port.port) continue;
-    if (!stream::Means(options, entry)) continue;
+    if (!connect::Means(options, entry)) continue;
     fitting.push_back(entry);
   }
   const absl::StatusOr<GidEntry> chosen = fabric::verbs::DefaultGid(fitting);

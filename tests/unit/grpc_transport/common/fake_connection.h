@@ -32,8 +32,8 @@ class FakeConnection final : public Connection {
   std::string Received(size_t max_bytes) const override { return received.substr(0, max_bytes); }
   size_t ReceivedBytes() const override { return received.size(); }
   void DropReceived(size_t bytes) override { received.erase(0, bytes); }
-  stream::Route RouteNow() const override {
-    stream::Route route;
+  connect::Route RouteNow() const override {
+    connect::Route route;
     for (sockaddr_storage* end : {&route.local, &route.peer}) {
       auto& address = reinterpret_cast<sockaddr_in&>(*end);
       address.sin_family = AF_INET;

@@ -86,7 +86,7 @@ class NegotiationTest : public testing::Test {
     return status;
   }
   int frames() const {
-    return SettingsFramesOf(ParseHttp2(client_connection_.written, stream::kMaxOfferBytes).payload);
+    return SettingsFramesOf(ParseHttp2(client_connection_.written, connect::kMaxOfferBytes).payload);
   }
 
   stream::ManualWaiter waiter_;

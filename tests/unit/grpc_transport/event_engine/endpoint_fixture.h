@@ -173,7 +173,7 @@ class EndpointTest : public testing::Test {
     writer.join();
   }
 
-  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.ring_bytes = kWindow, .window_bytes = kWindow}};
+  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.link = {.ring_bytes = kWindow}, .window_bytes = kWindow}};
   stream::TwoEnds::Pair streams_;
   std::weak_ptr<ContendedStream> stream_;  // the endpoint's
   const std::shared_ptr<FakeEngine> engine_ = std::make_shared<FakeEngine>();

@@ -191,7 +191,7 @@ class SkeinEndpointTest : public testing::Test {
     writer.join();
   }
 
-  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.ring_bytes = kWindow, .window_bytes = kWindow}};
+  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.link = {.ring_bytes = kWindow}, .window_bytes = kWindow}};
   stream::TwoEnds::Pair streams_;
   std::weak_ptr<ContendedStream> stream_;  // the endpoint's
   const grpc_core::RefCountedPtr<grpc_core::ResourceQuota> quota_ =

@@ -1,5 +1,5 @@
 // Which connections may lead to a process on this host, by real sockets.
-#include "core/stream/route.h"
+#include "core/connect/route.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,10 +17,10 @@
 #include "core/base/unique_fd.h"
 #include "gtest/gtest.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
-bool MayBeSameHost(int fd) { return stream::MayBeSameHost(RouteOf(fd)); }
+bool MayBeSameHost(int fd) { return connect::MayBeSameHost(RouteOf(fd)); }
 
 struct Address {
   sockaddr_storage storage = {};
@@ -59,7 +59,7 @@ Address LocalOf(int fd) {
 // A socket connected to `peer`. With UDP nothing is sent. Empty, with errno, if there is no way there.
 UniqueFd Connected(int type, Address peer) {
   UniqueFd fd(socket(peer.storage.ss_family, type | SOCK_CLOEXEC, 0));
-  if (fd.get() >= 0 && connect(fd.get(), peer.get(), peer.size) != 0) fd = UniqueFd();
+  if (fd.get() >= 0 && ::connect(fd.get(), peer.get(), peer.size) != 0) fd = UniqueFd();
   return fd;
 }
 
@@ -128,7 +128,8 @@ TEST(RouteOf, AConnectionThatIsBeingMade) {
     std::array<UniqueFd, 2> connecting;
     for (UniqueFd& fd : connecting) {
       fd = UniqueFd(socket(any.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-      ASSERT_TRUE(connect(fd.get(), address.get(), address.size) == 0 || errno == EINPROGRESS) << std::strerror(errno);
+      ASSERT_TRUE(::connect(fd.get(), address.get(), address.size) == 0 || errno == EINPROGRESS)
+          << std::strerror(errno);
       pollfd one_waits = {listener.get(), POLLIN, 0};
       ASSERT_EQ(poll(&one_waits, 1, 10000), 1) << std::strerror(errno);
     }
@@ -142,7 +143,7 @@ TEST(RouteOf, AConnectionThatIsBeingMade) {
     const Route route = RouteOf(last);
     EXPECT_TRUE(Is(route.local, LocalOf(last)));
     EXPECT_TRUE(Is(route.peer, address));
-    EXPECT_TRUE(stream::MayBeSameHost(route));
+    EXPECT_TRUE(connect::MayBeSameHost(route));
   }
 }
 
@@ -239,4 +240,4 @@ TEST(HasEnded, WhenNothingIsLeftToBeReadButTheEnd) {
 }
 
 }  // namespace
-}  // namespace skein::stream
+}  // namespace skein::connect

@@ -8,12 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/base/random_value.h"
+#include "core/connect/negotiation.h"
+#include "core/connect/own_process.h"
 #include "core/link/link.h"
-#include "core/stream/negotiation.h"
-#include "core/stream/own_process.h"
 #include "core/wire/negotiation.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 using link::Link;
@@ -79,9 +79,9 @@ Fallback ToldToClient(std::vector<Fallback> reasons) {
   return Join(reasons);
 }
 
-class PoolingListener final : public LinkListener {
+class PoolingListener final : public Listener {
  public:
-  PoolingListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
+  PoolingListener(std::shared_ptr<Fabrics> fabrics, const Options& options, progress::Waiter* waiter,
                   std::shared_ptr<Service> service)
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
   ~PoolingListener() override { shares_->Close(); }
@@ -278,7 +278,7 @@ class PoolingListener final : public LinkListener {
   }
 
   const std::shared_ptr<Fabrics> fabrics_;
-  const StreamOptions options_;
+  const Options options_;
   progress::Waiter* const waiter_;
   const std::shared_ptr<Service> service_;
   const OwnProcess process_;
@@ -293,9 +293,9 @@ class PoolingListener final : public LinkListener {
 
 }  // namespace
 
-std::unique_ptr<LinkListener> CreateLinkListener(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
-                                                 progress::Waiter* waiter, std::shared_ptr<Service> service) {
+std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const Options& options,
+                                         progress::Waiter* waiter, std::shared_ptr<Service> service) {
   return std::make_unique<PoolingListener>(std::move(fabrics), options, waiter, std::move(service));
 }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
+#include "core/connect/fabrics.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/stream/connector.h"
-#include "core/stream/fabrics.h"
 #include "gtest/gtest.h"
 #include "tests/unit/stream/two_ends.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 class None final : public Fabrics {
@@ -31,15 +31,16 @@ struct Reasons {
 class DeclinedOfferTest : public testing::Test {
  protected:
   Reasons WhenTheServerHasNone(Fallback why) {
-    const auto connector = CreateConnector(std::make_shared<OneFabric>(simulation_.CreateDevice("here")), {}, &waiter_);
-    const auto listener = CreateListener(std::make_shared<None>(std::move(why)), {}, &waiter_);
+    const auto connector =
+        stream::CreateConnector(std::make_shared<OneFabric>(simulation_.CreateDevice("here")), {}, &waiter_);
+    const auto listener = stream::CreateListener(std::make_shared<None>(std::move(why)), {}, &waiter_);
     const auto attempt = connector->Begin({}).value();
-    const Listener::Result result = listener->Accept(attempt->offer(), {});
+    const stream::Listener::Result result = listener->Accept(attempt->offer(), {});
     return {ToString(result.outcome.why), ToString(attempt->Complete(result.answer).why)};
   }
 
   fabric::Simulation simulation_{20261126};
-  ManualWaiter waiter_;
+  stream::ManualWaiter waiter_;
 };
 
 // The client took such a reason for its own.
@@ -58,4 +59,4 @@ TEST_F(DeclinedOfferTest, WhatIsTrueAtBothEndsIsSaidInTheSameWords) {
 }
 
 }  // namespace
-}  // namespace skein::stream
+}  // namespace skein::connect

@@ -1,10 +1,10 @@
-#include "core/stream/frame.h"
+#include "core/connect/frame.h"
 
 #include <algorithm>
 
 #include "core/wire/big_endian.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 constexpr absl::string_view kMagic = "\xA5SKN";
@@ -38,4 +38,4 @@ Parsed ParseFrame(absl::string_view bytes, size_t max_payload) {
   return {Beginning::kWhole, std::string(bytes.substr(kHeaderBytes, size)), kHeaderBytes + size};
 }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

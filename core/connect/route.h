@@ -1,12 +1,12 @@
 // The addresses of the connection that carries a negotiation: what is known of the peer before a word is said.
-#ifndef SKEIN_CORE_STREAM_ROUTE_H_
-#define SKEIN_CORE_STREAM_ROUTE_H_
+#ifndef SKEIN_CORE_CONNECT_ROUTE_H_
+#define SKEIN_CORE_CONNECT_ROUTE_H_
 
 #include <sys/socket.h>
 
 #include "core/wire/negotiation.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 struct Route {
   sockaddr_storage local = {};  // ss_family is 0 where it is not known
@@ -30,6 +30,6 @@ bool MayBeSameHost(const Route& route);
 
 wire::ConnectionEnd EndOf(const sockaddr_storage& address);
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_ROUTE_H_
+#endif  // SKEIN_CORE_CONNECT_ROUTE_H_

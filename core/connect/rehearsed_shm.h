@@ -1,6 +1,6 @@
 // Shared memory of this process, which nobody is given before a rehearsal of it has succeeded.
-#ifndef SKEIN_CORE_STREAM_REHEARSED_SHM_H_
-#define SKEIN_CORE_STREAM_REHEARSED_SHM_H_
+#ifndef SKEIN_CORE_CONNECT_REHEARSED_SHM_H_
+#define SKEIN_CORE_CONNECT_REHEARSED_SHM_H_
 
 #include <future>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "core/base/options.h"
 #include "core/fabric/fabric.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // A rehearsal finds out what the kernel refuses before anything is offered or accepted: at the first connection, and
 // again when a connection has met a refusal since. After either, shared memory is left alone for the settle time, lest
@@ -52,6 +52,6 @@ class RehearsedShm {
   absl::Time began_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_REHEARSED_SHM_H_
+#endif  // SKEIN_CORE_CONNECT_REHEARSED_SHM_H_

@@ -1,8 +1,8 @@
-#include "core/stream/link_pool.h"
+#include "core/connect/link_pool.h"
 
 #include <utility>
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 // All bytes of the address: those behind it are zero.
@@ -110,4 +110,4 @@ LinkPool::Peer& LinkPool::PeerAt(const std::string& address) {
   return peers_[address];
 }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

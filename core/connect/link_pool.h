@@ -1,6 +1,6 @@
 // A client's links to server processes, by where those are and what they call them.
-#ifndef SKEIN_CORE_STREAM_LINK_POOL_H_
-#define SKEIN_CORE_STREAM_LINK_POOL_H_
+#ifndef SKEIN_CORE_CONNECT_LINK_POOL_H_
+#define SKEIN_CORE_CONNECT_LINK_POOL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +14,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "core/base/mutex.h"
 #include "core/base/random_value.h"
+#include "core/connect/route.h"
 #include "core/link/link.h"
-#include "core/stream/route.h"
 #include "core/wire/negotiation.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // A link is left when its last port has ended, but not while a negotiation is under way, whose answer might put another
 // on it.
@@ -88,6 +88,6 @@ class LinkPool {
   absl::btree_map<Place, Pooled> links_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_LINK_POOL_H_
+#endif  // SKEIN_CORE_CONNECT_LINK_POOL_H_

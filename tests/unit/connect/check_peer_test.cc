@@ -5,16 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "core/connect/host_fabrics.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/fabric/verbs/offer.h"
 #include "core/stream/connector.h"
-#include "core/stream/host_fabrics.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/ip_address.h"
 #include "tests/unit/stream/two_ends.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 using testing::HasSubstr;
@@ -42,26 +42,26 @@ class CheckPeerTest : public testing::Test {
   const std::shared_ptr<fabric::Device> there_ = simulation_.CreateDevice("there");
   const Route route_{Ip("10.9.0.1"), Ip("10.9.0.2")};
   const Route way_back_{route_.peer, route_.local};
-  ManualWaiter waiter_;
+  stream::ManualWaiter waiter_;
 };
 
 TEST_F(CheckPeerTest, TheListenerSaysNo) {
-  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
-  const auto listener = CreateListener(std::make_shared<Suspicious>(there_), {}, &waiter_);
+  const auto connector = stream::CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = stream::CreateListener(std::make_shared<Suspicious>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
-  const Listener::Result result = listener->Accept(attempt->offer(), way_back_);
+  const stream::Listener::Result result = listener->Accept(attempt->offer(), way_back_);
   EXPECT_EQ(result.outcome.stream, nullptr);
   EXPECT_EQ(ToString(result.outcome.why), "no RDMA route to the peer (not this one)");
-  const Outcome outcome = attempt->Complete(result.answer);
+  const stream::Outcome outcome = attempt->Complete(result.answer);
   EXPECT_TRUE(outcome.both_know);
   EXPECT_EQ(outcome.why.code, FallbackCode::kNoRoute);
 }
 
 TEST_F(CheckPeerTest, TheConnectorGivesUp) {
-  const auto connector = CreateConnector(std::make_shared<Suspicious>(here_), {}, &waiter_);
-  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto connector = stream::CreateConnector(std::make_shared<Suspicious>(here_), {}, &waiter_);
+  const auto listener = stream::CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
-  const Outcome outcome = attempt->Complete(listener->Accept(attempt->offer(), way_back_).answer);
+  const stream::Outcome outcome = attempt->Complete(listener->Accept(attempt->offer(), way_back_).answer);
   EXPECT_EQ(outcome.stream, nullptr);
   EXPECT_FALSE(outcome.both_know);
   EXPECT_EQ(ToString(outcome.why), "no RDMA route to the peer (not this one)");
@@ -79,14 +79,14 @@ TEST_F(CheckPeerTest, TheClientIsToldWhoseKernelRefusesWhateverElseIsSaid) {
    private:
     const std::vector<Candidate> all_;
   };
-  const auto connector = CreateConnector(
+  const auto connector = stream::CreateConnector(
       std::make_shared<Several>(std::vector<Candidate>{{"shm", here_, {}}, {"sim", here_, {}}}), {}, &waiter_);
   const auto why_at_both = [&](const Candidate& other) {
     const Candidate refused = {"shm", nullptr, {FallbackCode::kNotPermitted, "fstatfs"}};
     const auto listener =
-        CreateListener(std::make_shared<Several>(std::vector<Candidate>{refused, other}), {}, &waiter_);
+        stream::CreateListener(std::make_shared<Several>(std::vector<Candidate>{refused, other}), {}, &waiter_);
     const auto attempt = connector->Begin(route_).value();
-    const Listener::Result result = listener->Accept(attempt->offer(), way_back_);
+    const stream::Listener::Result result = listener->Accept(attempt->offer(), way_back_);
     return std::pair(ToString(result.outcome.why), ToString(attempt->Complete(result.answer).why));
   };
   EXPECT_THAT(why_at_both({"sim", nullptr, {FallbackCode::kNoRdma, "no port"}}),
@@ -115,12 +115,12 @@ TEST_F(CheckPeerTest, RdmaMustComeFromThePeersAddressUnlessThePortIsNamed) {
 
 // By a proxy of TCP connections, which sees nothing of what goes past it, and ends what looks idle.
 TEST_F(CheckPeerTest, AnOfferThatSomebodyHasPassedOnIsRefused) {
-  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
-  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto connector = stream::CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = stream::CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
-  const Listener::Result result = listener->Accept(attempt->offer(), {route_.peer, Ip("10.9.0.3")});
+  const stream::Listener::Result result = listener->Accept(attempt->offer(), {route_.peer, Ip("10.9.0.3")});
   EXPECT_EQ(result.outcome.stream, nullptr);
-  const Outcome outcome = attempt->Complete(result.answer);
+  const stream::Outcome outcome = attempt->Complete(result.answer);
   EXPECT_TRUE(outcome.both_know);
   EXPECT_EQ(outcome.why.code, FallbackCode::kProxy);
 }
@@ -136,15 +136,15 @@ TEST_F(CheckPeerTest, OrReachesAFabricThatItsUserHasNamed) {
    private:
     const std::shared_ptr<fabric::Device> device_;
   };
-  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
-  const auto listener = CreateListener(std::make_shared<Named>(there_), {}, &waiter_);
+  const auto connector = stream::CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = stream::CreateListener(std::make_shared<Named>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
   EXPECT_NE(listener->Accept(attempt->offer(), {route_.peer, Ip("10.9.0.3")}).outcome.stream, nullptr);
 }
 
 TEST_F(CheckPeerTest, AProxyThatGoesOnByAUnixSocketIsOneToo) {
-  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
-  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto connector = stream::CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = stream::CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
   const auto attempt = connector->Begin(route_).value();
   Route route;
   route.local.ss_family = route.peer.ss_family = AF_UNIX;
@@ -152,11 +152,11 @@ TEST_F(CheckPeerTest, AProxyThatGoesOnByAUnixSocketIsOneToo) {
 }
 
 TEST_F(CheckPeerTest, WhereAnAddressIsNotKnownNothingIsSaidOfIt) {
-  const auto connector = CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
-  const auto listener = CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
+  const auto connector = stream::CreateConnector(std::make_shared<OneFabric>(here_), {}, &waiter_);
+  const auto listener = stream::CreateListener(std::make_shared<OneFabric>(there_), {}, &waiter_);
   EXPECT_NE(listener->Accept((*connector->Begin({}))->offer(), way_back_).outcome.stream, nullptr);
   EXPECT_NE(listener->Accept((*connector->Begin(route_))->offer(), {}).outcome.stream, nullptr);
 }
 
 }  // namespace
-}  // namespace skein::stream
+}  // namespace skein::connect

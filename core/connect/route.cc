@@ -1,4 +1,4 @@
-#include "core/stream/route.h"
+#include "core/connect/route.h"
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 bool Same(const sockaddr_storage& a, const sockaddr_storage& b) {
@@ -81,4 +81,4 @@ wire::ConnectionEnd EndOf(const sockaddr_storage& address) {
 
 bool MayBeSameHost(const Route& route) { return IsLoopback(route.peer) || Same(route.local, route.peer); }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

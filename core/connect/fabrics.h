@@ -1,6 +1,6 @@
 // Which fabrics may reach a peer, by what is known before it is asked.
-#ifndef SKEIN_CORE_STREAM_FABRICS_H_
-#define SKEIN_CORE_STREAM_FABRICS_H_
+#ifndef SKEIN_CORE_CONNECT_FABRICS_H_
+#define SKEIN_CORE_CONNECT_FABRICS_H_
 
 #include <memory>
 #include <string>
@@ -10,11 +10,11 @@
 #include "absl/strings/string_view.h"
 #include "core/base/fallback.h"
 #include "core/channel/ring/ring_group.h"
+#include "core/connect/fabric_kind.h"
+#include "core/connect/route.h"
 #include "core/fabric/fabric.h"
-#include "core/stream/fabric_kind.h"
-#include "core/stream/route.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // Either a device, or why there is none.
 struct Candidate {
@@ -32,18 +32,29 @@ struct Candidate {
   }
 };
 
+}  // namespace skein::connect
+
+// An installed header (skein/rpc.h) names the class, and names there do not move.
+namespace skein::stream {
+
 // Any thread.
 class Fabrics {
  public:
   virtual ~Fabrics() = default;
   // Best first, each kind once.
-  virtual std::vector<Candidate> For(const Route& route) = 0;
+  virtual std::vector<connect::Candidate> For(const connect::Route& route) = 0;
   // Judges what a peer of that route says of its end of a queue pair, before it is connected. FallbackError.
-  virtual absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) = 0;
+  virtual absl::Status CheckPeer(const connect::Route& route, absl::string_view kind, absl::string_view queue_pair) = 0;
   // A link of that kind failed, or never came to be, while the connection of `route` was well: it is left alone for a
   // while.
-  virtual void Failed(const Route& route, absl::string_view kind) = 0;
+  virtual void Failed(const connect::Route& route, absl::string_view kind) = 0;
 };
+
+}  // namespace skein::stream
+
+namespace skein::connect {
+
+using stream::Fabrics;
 
 // The same device for every peer. `messages`: see Candidate.
 class OneFabric final : public Fabrics {
@@ -61,6 +72,6 @@ class OneFabric final : public Fabrics {
   const std::shared_ptr<channel::Transport> messages_;
 };
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_FABRICS_H_
+#endif  // SKEIN_CORE_CONNECT_FABRICS_H_

@@ -1,6 +1,6 @@
 // Peers found, a short while ago, not to speak Skein: where asking costs a connection, it is not repeated.
-#ifndef SKEIN_CORE_STREAM_PEER_CACHE_H_
-#define SKEIN_CORE_STREAM_PEER_CACHE_H_
+#ifndef SKEIN_CORE_CONNECT_PEER_CACHE_H_
+#define SKEIN_CORE_CONNECT_PEER_CACHE_H_
 
 #include <string>
 
@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 class PeerCache {
  public:
@@ -35,6 +35,6 @@ class PeerCache {
   absl::flat_hash_map<std::string, absl::Time> plain_ ABSL_GUARDED_BY(mu_);
 };
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_PEER_CACHE_H_
+#endif  // SKEIN_CORE_CONNECT_PEER_CACHE_H_

@@ -1,10 +1,10 @@
-#include "core/stream/rdma_ports.h"
+#include "core/connect/rdma_ports.h"
 
 #include <set>
 
 #include "absl/strings/str_cat.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 absl::StatusOr<std::shared_ptr<fabric::Device>> RdmaPorts::For(const Route& route, absl::Time now) {
   if (now > listed_ + kListingIsFresh) {
@@ -53,4 +53,4 @@ bool NamesPort(const RdmaOptions& options) {
   return !options.device.empty() || options.port != 0 || options.gid_index >= 0;
 }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

@@ -1,6 +1,6 @@
 // Whether this is still the process that made an object.
-#ifndef SKEIN_CORE_STREAM_OWN_PROCESS_H_
-#define SKEIN_CORE_STREAM_OWN_PROCESS_H_
+#ifndef SKEIN_CORE_CONNECT_OWN_PROCESS_H_
+#define SKEIN_CORE_CONNECT_OWN_PROCESS_H_
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include "core/base/fallback.h"
 #include "core/base/forked.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // A child made by fork shares its parent's links in appearance only; and where its parent had begun to use Skein, the
 // threads that would look after links of its own are not there. It asks before it takes a lock: a thread of the parent
@@ -26,6 +26,6 @@ class OwnProcess {
   const pid_t pid_ = getpid();
 };
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_OWN_PROCESS_H_
+#endif  // SKEIN_CORE_CONNECT_OWN_PROCESS_H_

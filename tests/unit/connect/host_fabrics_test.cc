@@ -1,5 +1,5 @@
 // What a host's fabrics say of each other.
-#include "core/stream/host_fabrics.h"
+#include "core/connect/host_fabrics.h"
 
 #include <array>
 #include <cerrno>
@@ -23,7 +23,7 @@
 #include "tests/support/thread_state.h"
 #include "tests/unit/fabric_shm/another_user.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 using testing::HasSubstr;
@@ -240,4 +240,4 @@ TEST_F(HostFabricsTest, WhoHasARendezvousOffersSharedMemoryToOtherAddresses) {
 }
 
 }  // namespace
-}  // namespace skein::stream
+}  // namespace skein::connect

@@ -1,6 +1,6 @@
 // The RDMA ports of this host: which one leads along a route. Opened when first needed.
-#ifndef SKEIN_CORE_STREAM_RDMA_PORTS_H_
-#define SKEIN_CORE_STREAM_RDMA_PORTS_H_
+#ifndef SKEIN_CORE_CONNECT_RDMA_PORTS_H_
+#define SKEIN_CORE_CONNECT_RDMA_PORTS_H_
 
 #include <functional>
 #include <map>
@@ -13,11 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/options.h"
+#include "core/connect/route.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/verbs/gid_list.h"
-#include "core/stream/route.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // One thread at a time.
 class RdmaPorts {
@@ -59,6 +59,6 @@ bool Means(const RdmaOptions& options, const fabric::verbs::GidEntry& entry);
 // Whether they name any: who does knows what it reaches.
 bool NamesPort(const RdmaOptions& options);
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_RDMA_PORTS_H_
+#endif  // SKEIN_CORE_CONNECT_RDMA_PORTS_H_

@@ -1,4 +1,4 @@
-#include "core/stream/rehearsed_shm.h"
+#include "core/connect/rehearsed_shm.h"
 
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "core/base/fallback.h"
 #include "core/fabric/shm/shm_device.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 RehearsedShm::Result RehearsedShm::Get() {
   std::promise<Result> own;
@@ -62,4 +62,4 @@ void RehearsedShm::LeaveAlone(const absl::Status& why) {
   again_ = SteadyNow() + settle_time_;
 }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

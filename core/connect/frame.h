@@ -4,8 +4,8 @@
 //     A5 53 4B 4E ("SKN") | u8 version 1 | u16 size, big-endian | bytes
 //
 // Pure functions over bytes, all of them a peer's.
-#ifndef SKEIN_CORE_STREAM_FRAME_H_
-#define SKEIN_CORE_STREAM_FRAME_H_
+#ifndef SKEIN_CORE_CONNECT_FRAME_H_
+#define SKEIN_CORE_CONNECT_FRAME_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // The longest that ParseFrame needs to see of a connection.
 inline constexpr size_t kMaxFrameBytes = 7 + 1024;
@@ -38,6 +38,6 @@ bool AgreeSoFar(absl::string_view bytes, absl::string_view expected);
 
 Parsed ParseFrame(absl::string_view bytes, size_t max_payload);
 
-}  // namespace skein::stream
+}  // namespace skein::connect
 
-#endif  // SKEIN_CORE_STREAM_FRAME_H_
+#endif  // SKEIN_CORE_CONNECT_FRAME_H_

@@ -1,4 +1,4 @@
-#include "core/stream/host_fabrics.h"
+#include "core/connect/host_fabrics.h"
 
 #include <string>
 #include <utility>
@@ -11,14 +11,14 @@
 #include "core/base/descriptors_left.h"
 #include "core/base/mutex.h"
 #include "core/channel/shm/shm_transport.h"
+#include "core/connect/rdma_ports.h"
+#include "core/connect/rehearsed_shm.h"
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/offer.h"
 #include "core/fabric/verbs/verbs_device.h"
-#include "core/stream/rdma_ports.h"
-#include "core/stream/rehearsed_shm.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 fabric::VerbsOptions VerbsOptionsOf(const RdmaOptions& options) {
@@ -125,13 +125,4 @@ std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const
   return std::make_shared<HostFabrics>(shm, rdma);
 }
 
-StreamOptions StreamOptionsOf(const Options& options) {
-  return {.ring_bytes = static_cast<size_t>(options.ring_bytes),
-          .window_bytes = static_cast<size_t>(options.window_bytes),
-          .max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory),
-          .queue_pairs = static_cast<uint16_t>(options.queue_pairs),
-          .links = static_cast<size_t>(options.shm_links),
-          .large_payload = options.large_payload};
-}
-
-}  // namespace skein::stream
+}  // namespace skein::connect

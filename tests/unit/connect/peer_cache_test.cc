@@ -1,10 +1,10 @@
 // Peers are forgotten when their time is over, and there are never more than the bound.
-#include "core/stream/peer_cache.h"
+#include "core/connect/peer_cache.h"
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 constexpr size_t kBound = 4096;
@@ -71,4 +71,4 @@ TEST(PeerCache, WhenFullMakesRoomOfTheExpiredOnly) {
 }
 
 }  // namespace
-}  // namespace skein::stream
+}  // namespace skein::connect

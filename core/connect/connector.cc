@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/connect/link_pool.h"
+#include "core/connect/negotiation.h"
+#include "core/connect/own_process.h"
 #include "core/link/link.h"
-#include "core/stream/link_pool.h"
-#include "core/stream/negotiation.h"
-#include "core/stream/own_process.h"
 #include "core/wire/bytes.h"
 #include "core/wire/negotiation.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 using link::Link;
@@ -29,7 +29,7 @@ struct Way {
   Fallback worse_than;  // why no better fabric was offered
 };
 
-class LinkAttempt final : public LinkConnector::Attempt {
+class LinkAttempt final : public Connector::Attempt {
  public:
   LinkAttempt(std::shared_ptr<LinkPool> pool, std::shared_ptr<Fabrics> fabrics, std::shared_ptr<Service> service,
               progress::Waiter* waiter, const Route& route, std::vector<Way> ways, const wire::Offer& offer)
@@ -109,9 +109,9 @@ class LinkAttempt final : public LinkConnector::Attempt {
   const std::string offer_;
 };
 
-class PoolingConnector final : public LinkConnector {
+class PoolingConnector final : public Connector {
  public:
-  PoolingConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options, progress::Waiter* waiter,
+  PoolingConnector(std::shared_ptr<Fabrics> fabrics, const Options& options, progress::Waiter* waiter,
                    std::shared_ptr<Service> service)
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
 
@@ -161,7 +161,7 @@ class PoolingConnector final : public LinkConnector {
   }
 
   const std::shared_ptr<Fabrics> fabrics_;
-  const StreamOptions options_;
+  const Options options_;
   progress::Waiter* const waiter_;
   const std::shared_ptr<Service> service_;
   const OwnProcess process_;
@@ -170,9 +170,9 @@ class PoolingConnector final : public LinkConnector {
 
 }  // namespace
 
-std::unique_ptr<LinkConnector> CreateLinkConnector(std::shared_ptr<Fabrics> fabrics, const StreamOptions& options,
-                                                   progress::Waiter* waiter, std::shared_ptr<Service> service) {
+std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const Options& options,
+                                           progress::Waiter* waiter, std::shared_ptr<Service> service) {
   return std::make_unique<PoolingConnector>(std::move(fabrics), options, waiter, std::move(service));
 }
 
-}  // namespace skein::stream
+}  // namespace skein::connect

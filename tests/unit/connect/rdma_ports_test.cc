@@ -1,5 +1,5 @@
 // Which RDMA port a connection gets while ports and addresses come and go.
-#include "core/stream/rdma_ports.h"
+#include "core/connect/rdma_ports.h"
 
 #include <memory>
 #include <string>
@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/ip_address.h"
 
-namespace skein::stream {
+namespace skein::connect {
 namespace {
 
 using fabric::verbs::GidEntry;
@@ -107,4 +107,4 @@ TEST_F(RdmaPortsTest, AnotherDeviceOnlyForWhoNamesIt) {
 }
 
 }  // namespace
-}  // namespace skein::stream
+}  // namespace skein::connect

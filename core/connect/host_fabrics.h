@@ -1,14 +1,13 @@
 // The fabrics of this host: shared memory for processes on it, RDMA for whom its ports reach.
-#ifndef SKEIN_CORE_STREAM_HOST_FABRICS_H_
-#define SKEIN_CORE_STREAM_HOST_FABRICS_H_
+#ifndef SKEIN_CORE_CONNECT_HOST_FABRICS_H_
+#define SKEIN_CORE_CONNECT_HOST_FABRICS_H_
 
 #include <memory>
 
 #include "core/base/options.h"
-#include "core/stream/connector.h"
-#include "core/stream/fabrics.h"
+#include "core/connect/fabrics.h"
 
-namespace skein::stream {
+namespace skein::connect {
 
 // Opens nothing before it is needed. A refusal of the kernel's (descriptors, a system call) is a candidate's why_not,
 // found out before anything is offered or accepted. The RDMA port for a peer is the one that has the address
@@ -16,9 +15,6 @@ namespace skein::stream {
 // a failure, RDMA to that peer address is left alone for RdmaOptions::settle_time.
 std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma);
 
-// The part of the options that concerns streams.
-StreamOptions StreamOptionsOf(const Options& options);
+}  // namespace skein::connect
 
-}  // namespace skein::stream
-
-#endif  // SKEIN_CORE_STREAM_HOST_FABRICS_H_
+#endif  // SKEIN_CORE_CONNECT_HOST_FABRICS_H_
