@@ -50,8 +50,8 @@ absl::Status FifoReader::Look() {
   // A writer leaves a unit for the marker: so there is always a header to look at.
   if (header.items == 0 || header.bytes > available || Footprint(header.bytes) > available ||
       Footprint(header.bytes) + kUnit > fifo_.size() - offset_) {
-    return Break(absl::StrCat("a message of ", header.items, " items in ", header.bytes, " bytes, where there are ",
-                              available));
+    return Break(
+        absl::StrCat("a message of ", header.items, " items in ", header.bytes, " bytes, where there are ", available));
   }
   footprint_ = Footprint(header.bytes);
   next_ = InMessage{header.items, header.stage_time, fifo_.subspan(offset_ + sizeof(header), header.bytes)};

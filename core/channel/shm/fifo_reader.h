@@ -1,4 +1,5 @@
-// The reading end of a FIFO; see layout.h. Everything in it is the peer's word: each header is copied once, and checked.
+// The reading end of a FIFO; see layout.h. Everything in it is the peer's word: each header is copied once, and
+// checked.
 #ifndef SKEIN_CORE_CHANNEL_SHM_FIFO_READER_H_
 #define SKEIN_CORE_CHANNEL_SHM_FIFO_READER_H_
 

@@ -80,6 +80,7 @@ size_t FifoWriter::Room(size_t reserve) {
   if (largest < Footprint(wire::ItemBytes(LargestItem()))) {
     Refresh();
     largest = Largest(reserve);
+    cramped_ |= largest == 0 && two_laps();
   }
   return broken_ || largest == 0 ? 0 : largest - sizeof(MessageHeader);
 }
@@ -91,16 +92,28 @@ FifoWriter::Place FifoWriter::Find(size_t bytes, size_t reserve) const {
   return Place::kNone;
 }
 
+// A writer that has little before it when it returns to the beginning is cramped until the reader has followed it: then
+// it takes more memory first.
+bool FifoWriter::Cramps(Place place) const {
+  return place == Place::kAgain && limit_ < fifo_.size() && !refused_ && (cramped_ || head() < limit_ / 2);
+}
+
 FifoWriter::Place FifoWriter::FindOrGrow(size_t bytes, size_t reserve) {
-  if (const Place place = Find(bytes, reserve); place != Place::kNone) return place;
-  Refresh();
-  if (const Place place = Find(bytes, reserve); place != Place::kNone) return place;
-  if (broken_ || two_laps()) return Place::kNone;
+  Place place = Find(bytes, reserve);
+  if (place == Place::kNone || Cramps(place)) {
+    Refresh();
+    place = Find(bytes, reserve);
+  }
+  if (broken_) return Place::kNone;
+  if (place != Place::kNone && !Cramps(place)) return place;
+  if (two_laps()) {
+    cramped_ = true;
+    return Place::kNone;
+  }
   const size_t kept_here = head() >= reserve ? 0 : reserve;
-  const size_t goes_again = bytes + reserve + kUnit;  // where the limit was lowered since
-  const size_t goes_here = offset_ + bytes + kept_here + kUnit;
-  if (!Grow(bytes + reserve <= head() ? std::min(goes_here, goes_again) : goes_here)) return Place::kNone;
-  return Find(bytes, reserve);
+  const bool grown = Grow(offset_ + bytes + kept_here + kUnit);
+  // Where the limit was lowered since, the beginning may have room enough behind it.
+  return grown || place != Place::kNone || Grow(bytes + reserve + kUnit) ? Find(bytes, reserve) : Place::kNone;
 }
 
 bool FifoWriter::Grow(size_t needed) {
@@ -113,6 +126,7 @@ bool FifoWriter::Grow(size_t needed) {
     return false;
   }
   limit_ = limit;
+  cramped_ = false;
   return true;
 }
 

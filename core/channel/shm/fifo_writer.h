@@ -45,6 +45,8 @@ class FifoWriter {
   uint64_t consumed() const { return consumed_; }  // as last seen
   uint64_t messages() const { return messages_; }
   size_t limit() const { return limit_; }
+  // The kernel has given no more memory when it was asked last.
+  bool refused() const { return refused_; }
   // The peer has said that it consumed what cannot be.
   bool broken() const { return broken_; }
 
@@ -58,6 +60,7 @@ class FifoWriter {
   size_t Largest(size_t reserve) const;
   enum class Place { kNone, kHere, kAgain };
   Place Find(size_t bytes, size_t reserve) const;
+  bool Cramps(Place place) const;
   Place FindOrGrow(size_t bytes, size_t reserve);
   bool Grow(size_t needed);
   void LowerTo(size_t limit);
@@ -69,13 +72,14 @@ class FifoWriter {
   const std::atomic<uint64_t>& peer_consumed_;
 
   uint64_t position_ = 0;
-  size_t offset_ = 0;          // of position_, in the FIFO
-  uint64_t lap_ = 0;           // the position at the beginning of this lap, and of the one before
+  size_t offset_ = 0;  // of position_, in the FIFO
+  uint64_t lap_ = 0;   // the position at the beginning of this lap, and of the one before
   uint64_t previous_lap_ = 0;
   uint64_t consumed_ = 0;
   uint64_t messages_ = 0;
   size_t limit_;
   bool refused_ = false;  // the kernel gives no more: not asked again for a while
+  bool cramped_ = false;  // it has had no room though there was memory
   bool broken_ = false;
 
   struct Laid {
@@ -86,7 +90,7 @@ class FifoWriter {
   Laid laid_;
 
   uint64_t next_sample_;
-  uint64_t lowers_after_;  // messages
+  uint64_t lowers_after_;     // messages
   uint64_t most_unread_ = 0;  // bytes, at the samples since
 };
 

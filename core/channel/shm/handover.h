@@ -1,7 +1,7 @@
 // The words by which the two ends hand over, each in the one order in which no wake-up is lost.
 //
-// Two pairs of Dekker's: each side stores its own word, passes a full fence, and loads the other's. So of two that cross,
-// at least one sees the other.
+// Two pairs of Dekker's: each side stores its own word, passes a full fence, and loads the other's. So of two that
+// cross, at least one sees the other.
 //
 //   message:  writer  published := n;        fence; sleeps?       rings if it finds the flag
 //             poller  sleeps := 1;           fence; published?    does not sleep if something is there
@@ -9,8 +9,8 @@
 //             reader  consumed := n;         fence; wakes_at?     rings if n is reached and the flag is up
 //             poller  sleeps := 1;           fence; wakes_at and consumed?   does not sleep if n is reached
 //
-// In the second there are three: the sender that lacks room and its poller may be two threads. Fences have one order. If
-// the reader's comes last, it finds both words and rings. If the poller's does, the poller finds n reached. If the
+// In the second there are three: the sender that lacks room and its poller may be two threads. Fences have one order.
+// If the reader's comes last, it finds both words and rings. If the poller's does, the poller finds n reached. If the
 // sender's does, the sender does.
 //
 // Who rings takes the flag down by an exchange: of several that would ring, one does. The poller takes it down itself

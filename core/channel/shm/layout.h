@@ -42,9 +42,9 @@ struct End {
   // As reader: of the peer's FIFO.
   alignas(64) std::atomic<uint64_t> consumed;  // release; the peer's writer acquires: the space is free
   // Seldom written: both ends keep the line.
-  alignas(64) std::atomic<uint32_t> sleeps;   // handover.h
-  std::atomic<uint32_t> state;                // EndState; release; the peer acquires: what was published before is there
-  std::atomic<uint32_t> socket_messages;      // release, after sendmsg: tells a polling peer to look at the socket
+  alignas(64) std::atomic<uint32_t> sleeps;  // handover.h
+  std::atomic<uint32_t> state;               // EndState; release; the peer acquires: what was published before is there
+  std::atomic<uint32_t> socket_messages;     // release, after sendmsg: tells a polling peer to look at the socket
 };
 
 struct Control {

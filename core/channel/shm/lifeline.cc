@@ -79,7 +79,7 @@ std::optional<Ending> Lifeline::Empty() {
   seen_.store(peers_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
   for (int taken = 0; taken < kMostMessages; ++taken) {
     Message message;
-    switch (fabric::shm::ReceiveMessage(socket_.get(), message)) {
+    switch (ReceiveMessage(socket_.get(), message)) {
       case ReceiveResult::kEmpty:
         return std::nullopt;
       case ReceiveResult::kRefused:

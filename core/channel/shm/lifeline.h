@@ -30,8 +30,8 @@ struct Ending {
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | rings_at_ | by who takes the peer's pipe out of the socket, release, once | the acquire in Ring: the descriptor is open, and stays so |
-// | peer_gone_ | by who has seen the socket's end, release | the acquire in peer_gone(): what the peer did before is there |
+// | rings_at_ | by who takes the peer's pipe out, release, once | the acquire in Ring: it is open, and stays so |
+// | peer_gone_ | by who sees the socket's end, release | the acquire in peer_gone(): what came before is there |
 // | seen_ | by who empties the socket, relaxed | none: a stale value costs one more look |
 class Lifeline {
  public:

@@ -287,9 +287,11 @@ absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
   if (!connected()) return why_ended();
   absl::Status status = writer_->Lay(items, ReserveOf(use));
   if (status.ok()) return status;
-  // Perhaps the kernel has refused memory that Room counted on: there is less room now, and no peer that tells.
-  WakeAt(writer_->consumed());
-  group_.Wake();
+  if (writer_->refused()) {
+    // Perhaps just now, and Room had counted on it: there is less room now, and no peer will tell.
+    WakeAt(writer_->consumed());
+    group_.Wake();
+  }
   return status;
 }
 

@@ -1,9 +1,10 @@
 // One end of a channel in shared memory.
 //
-//   reset --Offer--> offering --Complete--> connected --+-- peer's state word, socket's end (Ended, StillConnected) --> ended
-//     |                                        ^        +-- peer breaks the protocol (Next, Room, Lifeline)
-//     \___________________Accept_______________/        +-- kernel refuses a call (Lifeline)
-//                                                       +-- Close, Disconnect
+//   reset --Offer--> offering --Complete--> connected ---> ended   by whom?
+//     |                                     ^                        the peer's state word, the socket's end: Ended
+//     |                                     |                        the peer breaks the protocol: Next, Room, Lifeline
+//     \______________Accept_________________/                        the kernel refuses a call: Lifeline
+//                                                                    Close, Disconnect
 //
 // Connecting is the caller's, one thread. The end is whoever's sees it first: End, once; its reason stays. The memory
 // stays mapped until this object goes: what had arrived is still read, and what is still written harms nobody.

@@ -1,0 +1,196 @@
+// A FIFO gives every message whole, once and in order, wherever its end is, and takes no more memory than it needs.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <deque>
+#include <random>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "core/channel/shm/pages.h"
+#include "tests/unit/channel_shm/fifo_ends.h"
+
+namespace skein::channel::shm {
+namespace {
+
+// Bytes of a message of one item.
+size_t Taken(size_t payload) { return Footprint(wire::ItemBytes(payload)); }
+std::string Text(size_t size, int number) {
+  std::string text = absl::StrCat(number, ":");
+  while (text.size() < size) text.push_back(static_cast<char>('a' + (text.size() + number) % 26));
+  text.resize(size);
+  return text;
+}
+size_t ResidentBytes(const FifoEnds& ends) {
+  struct stat status = {};
+  EXPECT_EQ(fstat(ends.memfd(), &status), 0);
+  return static_cast<size_t>(status.st_blocks) * 512;
+}
+
+TEST(Fifo, WhatIsLaidIsSeenOnceItIsPublished) {
+  FifoEnds ends;
+  ASSERT_TRUE(ends.Lay("hello").ok());
+  EXPECT_FALSE(ends.reader.Readable());
+  EXPECT_EQ(ends.Peek(), "nothing");
+  ends.Publish();
+  EXPECT_TRUE(ends.reader.Readable());
+  EXPECT_EQ(ends.Peek(), "hello");
+  EXPECT_EQ(ends.Peek(), "hello") << "the same until Pop";
+  EXPECT_EQ(ends.Read(), "hello");
+  EXPECT_EQ(ends.Peek(), "nothing");
+}
+
+TEST(Fifo, WhatIsLaidAndNotPublishedLeavesNoTrace) {
+  FifoEnds ends;
+  ASSERT_TRUE(ends.Write("one").ok());
+  ASSERT_TRUE(ends.Lay(std::string(10'000, 'x')).ok());
+  ASSERT_TRUE(ends.Lay("two").ok());
+  ends.Publish();
+  EXPECT_EQ(ends.Read(), "one");
+  EXPECT_EQ(ends.Read(), "two");
+  EXPECT_EQ(ends.Read(), "nothing");
+  EXPECT_EQ(ends.writer.messages(), 2u);
+  ends.Publish();
+  EXPECT_EQ(ends.Peek(), "nothing") << "what was published is not published again";
+}
+
+TEST(Fifo, WrapsAtEveryOffset) {
+  for (size_t first = 0; first + Taken(1000) + kUnit <= kFirstBytes; first += kUnit) {
+    FifoEnds ends;
+    int number = 0;
+    // Up to there, all read; then laps of every length.
+    for (size_t at = 0; at < first; at += kUnit) ASSERT_TRUE(ends.Write("").ok());
+    for (size_t at = 0; at < first; at += kUnit) ASSERT_EQ(ends.Read(), "");
+    for (int i = 0; i < 40; ++i, ++number) {
+      ASSERT_TRUE(ends.Write(Text(1000, number)).ok());
+      ASSERT_EQ(ends.Read(), Text(1000, number)) << "from " << first;
+    }
+    EXPECT_EQ(ends.writer.limit(), kFirstBytes) << "one message at a time needs no more";
+    EXPECT_EQ(ends.writer.Refresh(), ends.writer.position());
+  }
+}
+
+TEST(Fifo, KeepsEveryMessageAtRandom) {
+  std::mt19937 random(20261128);
+  for (const size_t reserve : {0, 4096}) {
+    FifoEnds ends;
+    std::deque<std::string> under_way;
+    int number = 0;
+    for (int step = 0; step < 100'000; ++step) {
+      if (random() % 2 == 0) {
+        const size_t room = ends.writer.Room(reserve);
+        const size_t size = random() % (1 << (random() % 15));
+        const std::string text = Text(size, number++);
+        const bool fits = wire::ItemBytes(size) <= room;
+        ASSERT_EQ(ends.Write(text, reserve).ok(), fits) << size << " bytes into " << room;
+        if (fits) under_way.push_back(text);
+      } else if (under_way.empty()) {
+        ASSERT_EQ(ends.Peek(), "nothing");
+      } else {
+        ASSERT_EQ(ends.Read(), under_way.front());
+        under_way.pop_front();
+      }
+    }
+    EXPECT_FALSE(ends.writer.broken());
+  }
+}
+
+TEST(Fifo, TheLargestItemFitsWhereverTheEndIs) {
+  for (size_t first = 0; first + 2 * kUnit <= kFifoBytes; first += kUnit) {
+    FifoEnds ends;
+    for (size_t at = 0; at < first; at += kUnit) {
+      ASSERT_TRUE(ends.Write("").ok());
+      if (at % 16384 == 0 || at + kUnit >= first) {
+        while (ends.Read() != "nothing") {
+        }
+      }
+    }
+    EXPECT_GE(ends.writer.Room(4096), wire::ItemBytes(ends.writer.LargestItem()));
+    ASSERT_TRUE(ends.Write(std::string(ends.writer.LargestItem(), 'x'), 4096).ok()) << first;
+    EXPECT_EQ(ends.Read().size(), ends.writer.LargestItem());
+  }
+}
+
+TEST(Fifo, DataLeavesRoomForControl) {
+  FifoEnds ends;
+  while (ends.Write(std::string(500, 'd'), 4096).ok()) {
+  }
+  EXPECT_LT(ends.writer.Room(4096), wire::ItemBytes(500));
+  EXPECT_GE(ends.writer.Room(0), 4096u - kUnit);
+  EXPECT_TRUE(ends.Write(std::string(4000, 'c'), 0).ok());
+}
+
+TEST(Fifo, SaysHowMuchRoomThereIsAndHoldsThat) {
+  FifoEnds ends;
+  for (;;) {
+    const size_t room = ends.writer.Room(0);
+    if (room < sizeof(wire::ItemHeader)) break;
+    const size_t payload = (room - sizeof(wire::ItemHeader)) & ~size_t{7};
+    EXPECT_FALSE(ends.Lay(std::string(payload + 100, 'x')).ok());
+    ASSERT_TRUE(ends.Write(std::string(payload, 'x')).ok()) << room;
+  }
+  EXPECT_EQ(ends.writer.limit(), kFifoBytes);
+  EXPECT_FALSE(ends.Write("x").ok()) << "full";
+  EXPECT_GT(ends.Read().size(), 0u);
+  EXPECT_TRUE(ends.Write("x").ok()) << "what was read makes room";
+}
+
+TEST(Fifo, TakesMemoryWhenMessagesLieUnread) {
+  if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
+  FifoEnds ends;
+  EXPECT_EQ(ResidentBytes(ends), kFirstBytes);
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(ends.Write(Text(1000, i)).ok());
+    ASSERT_EQ(ends.Read(), Text(1000, i));
+  }
+  EXPECT_EQ(ResidentBytes(ends), kFirstBytes);
+  const auto burst = [&ends] {
+    int written = 0;
+    while (written < 20 && ends.Write(Text(1000, written)).ok()) ++written;
+    for (int i = 0; i < written; ++i) ASSERT_EQ(ends.Read(), Text(1000, i));
+  };
+  for (int i = 0; i < 10; ++i) burst();
+  EXPECT_EQ(ResidentBytes(ends), 2 * kFirstBytes) << "it has taken more once it could";
+  for (int i = 0; i < 1000; ++i) burst();
+  EXPECT_EQ(ResidentBytes(ends), 2 * kFirstBytes);
+}
+
+TEST(Fifo, GivesMemoryBackThatWasNotNeededForLong) {
+  if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
+  FifoEnds ends;
+  ASSERT_TRUE(ends.Write(std::string(ends.writer.LargestItem(), 'x')).ok());
+  while (ends.Write(Text(1000, 7)).ok()) {
+  }
+  EXPECT_EQ(ends.writer.limit(), kFifoBytes);
+  while (ends.Read() != "nothing") {
+  }
+  for (int i = 0; i < 10'000; ++i) {
+    ASSERT_TRUE(ends.Write(Text(1000, i)).ok());
+    ASSERT_EQ(ends.Read(), Text(1000, i));
+  }
+  EXPECT_EQ(ends.writer.limit(), kFirstBytes);
+  EXPECT_LE(ResidentBytes(ends), kFirstBytes + kPageBytes) << "and a page at most that a marker stands in";
+}
+
+TEST(Fifo, GivesMemoryBackAtOnceWhereNothingLiesUnread) {
+  if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
+  for (int filled = 1; filled < 50; ++filled) {
+    FifoEnds ends;
+    for (int i = 0; i < filled; ++i) ASSERT_TRUE(ends.Write(Text(1000, i)).ok());
+    const size_t limit = ends.writer.limit();
+    ends.writer.GiveBack();
+    EXPECT_EQ(ends.writer.limit(), limit) << "the peer has not read yet";
+    for (int i = 0; i < filled; ++i) ASSERT_EQ(ends.Read(), Text(1000, i));
+    ends.writer.GiveBack();
+    EXPECT_EQ(ends.writer.limit(), kFirstBytes);
+    EXPECT_LE(ResidentBytes(ends), kFirstBytes + kPageBytes);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(ends.Write(Text(1000, i)).ok());
+      if (i < 9) continue;
+      ASSERT_EQ(ends.Read(), Text(1000, i - 9));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace skein::channel::shm
