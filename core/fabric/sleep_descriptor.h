@@ -1,5 +1,5 @@
-// What a completion queue's user sleeps on: an epoll instance over the queue's own descriptors, and one for what none of
-// those tells: an eventfd, or a pipe where others ring as well.
+// What a completion queue's user sleeps on: an epoll instance over the queue's own descriptors, and one for what none
+// of those tells: an eventfd, or a pipe where others ring as well.
 #ifndef SKEIN_CORE_FABRIC_SLEEP_DESCRIPTOR_H_
 #define SKEIN_CORE_FABRIC_SLEEP_DESCRIPTOR_H_
 

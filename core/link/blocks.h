@@ -48,6 +48,8 @@ class Blocks {
   bool GiveBack(uint32_t number);
   // DATA_LOSS if it is not out.
   absl::Status OnPulled(uint32_t number);
+  // Whether somebody may wait for one: a hint to the poller.
+  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
   // Who may Take again, if a block is free. By the poller.
   std::vector<std::shared_ptr<Port>> TakeWaiters();
 

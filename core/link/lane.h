@@ -137,6 +137,8 @@ class Lane {
   // After a number of messages, and when somebody waits: sends what had to wait, and tells the peer how much was read.
   // DATA_LOSS when the peer has said what cannot be.
   absl::Status AfterReceiving();
+  // Whether anybody may wait for room: a hint, see room_wanted_.
+  bool room_wanted() const { return room_wanted_.load(std::memory_order_relaxed); }
   // Who may send again.
   std::vector<std::shared_ptr<Port>> TakeRoomWaiters();
   // Somebody waits for room or for a flush.

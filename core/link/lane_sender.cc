@@ -280,7 +280,7 @@ void Lane::WaitForRoom(Port& port) {
 
 std::vector<std::shared_ptr<Port>> Lane::TakeRoomWaiters() {
   std::vector<std::shared_ptr<Port>> ports;
-  if (!room_wanted_.load(std::memory_order_relaxed)) return ports;
+  if (!room_wanted()) return ports;
   MutexLock lock(&mu_);
   LetGo();
   ports.swap(moved_);

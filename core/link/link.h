@@ -173,6 +173,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   Link(std::shared_ptr<channel::Transport> transport, std::unique_ptr<channel::ChannelGroup> group, LinkOptions options)
       : transport_(std::move(transport)), options_(std::move(options)), group_(std::move(group)) {}
 
+  // Whether it may ever have more than one lane.
+  bool grows() const { return options_.max_lanes > 1; }
   Lane& first() const { return *lanes_[0]; }
   Lane& last() const { return *lanes_[lanes() - 1]; }
   absl::Span<const std::unique_ptr<Lane>> all_lanes() const { return absl::MakeConstSpan(lanes_).first(lanes()); }

@@ -151,7 +151,7 @@ bool Link::PollOwned() {
   for (size_t i = 0; i < lanes() && status.ok(); ++i) {
     status = PollLane(*lanes_[i], sends_completed, messages, looked);
   }
-  if (status.ok()) status = Pull(messages);
+  if (status.ok() && (pulls_ != nullptr || blocks_.wanted())) status = Pull(messages);
   if (status.ok() && last_lane_ == LastLane::kConnecting) [[unlikely]]
     status = GoOnConnecting();
   // What the peer wrote before the end is still delivered, whichever lane ended first.
@@ -162,10 +162,10 @@ bool Link::PollOwned() {
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else {
-    Resize();
+    if (grows()) Resize();
     if (absl::Status after = AfterPlacing(); !after.ok() && end_.ok()) end_ = after;  // for the next poll
     // A lane that goes takes along that it has just been asked, and has said no.
-    flush_wanted |= GoOnClosing();
+    if (grows()) flush_wanted |= GoOnClosing();
   }
   NotifyTouched();
   if (flush_wanted || lost) TellFlushed();
@@ -375,6 +375,7 @@ absl::Status Link::Deliver(Port& port, const wire::Item& item) {
 }
 
 void Link::TouchRoomWaiters(Lane& lane) {
+  if (!lane.room_wanted()) return;
   for (const std::shared_ptr<Port>& port : lane.TakeRoomWaiters()) {
     port->OnRoom();
     Touch(port);
@@ -386,6 +387,7 @@ void Link::Touch(const std::shared_ptr<Port>& port) {
 }
 
 void Link::NotifyTouched() {
+  if (touched_.empty()) return;
   std::vector<std::shared_ptr<Port>> touched = std::exchange(touched_, std::move(untouched_));
   for (const std::shared_ptr<Port>& port : touched) port->touched_ = false;
   for (const std::shared_ptr<Port>& port : touched) port->Notify();

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <memory>
 
-#include "core/fabric/shm/mailbox.h"
 #include "core/channel/ring/ring_reader.h"
+#include "core/fabric/shm/mailbox.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/support/raw_message.h"

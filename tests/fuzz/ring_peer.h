@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/channel/ring/ring_reader.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
-#include "core/channel/ring/ring_reader.h"
 #include "core/wire/bytes.h"
 #include "core/wire/lane_messages.h"
 #include "core/wire/ring_descriptor.h"
@@ -154,8 +154,7 @@ class RingPeer {
     if (!asked.ok()) return;
     const absl::StatusOr<link::Link::Answer> accepted = Another().Accept(asked->queue_pair);
     if (!accepted.ok()) return;
-    Item(wire::ItemKind::kLane, 0,
-         wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->connection}), 0);
+    Item(wire::ItemKind::kLane, 0, wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->connection}), 0);
   }
   void Post(fabric::Opcode opcode, uint64_t offset, absl::string_view bytes) {
     end_.Put(0, bytes);

@@ -6,7 +6,7 @@
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
 #include "tests/instructions/hot_path.h"
-#include "tests/unit/ring/plain_fabric.h"
+#include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::instructions {
 namespace {
@@ -18,7 +18,8 @@ class OneRing {
  public:
   explicit OneRing(bool copies_on_post) : device_(copies_on_post) {
     writer_ =
-        channel::RingWriter::Create(device_, queue_pair_, {channel::kRingAddress, kBytes, kSecret, channel::kRingKey}).value();
+        channel::RingWriter::Create(device_, queue_pair_, {channel::kRingAddress, kBytes, kSecret, channel::kRingKey})
+            .value();
   }
 
   void Pass(size_t items) {

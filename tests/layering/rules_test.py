@@ -23,15 +23,15 @@ class MadeUpTree(unittest.TestCase):
 
     def test_includes_point_downwards(self):
         files = {
-            "core/ring/up.h": '#pragma once\n#include "core/link/link.h"\n',
-            "core/ring/down.cc": '#include "core/ring/up.h"\n#include "core/base/clock.h"\n',
+            "core/channel/up.h": '#pragma once\n#include "core/link/link.h"\n',
+            "core/channel/down.cc": '#include "core/channel/up.h"\n#include "core/base/clock.h"\n',
             "core/stream/adapter.cc": "#include <skein/grpc.h>\n",
             "core/stream/public.cc": "#include <skein/options.h>\n#include <skein/rpc.h>\n",
             "thrift_transport/sideways.cc": '#include "grpc_transport/init.h"\n#include <skein/thrift/socket.h>\n',
             "grpc_transport/down.cc": '#include "core/stream/stream.h"\n',
         }
         self.assertEqual(self.broken(rules.includes_point_downwards, files),
-                         ["core/ring/up.h:2", "core/stream/adapter.cc:1", "core/stream/public.cc:2",
+                         ["core/channel/up.h:2", "core/stream/adapter.cc:1", "core/stream/public.cc:2",
                           "thrift_transport/sideways.cc:1"])
 
     def test_public_headers_stand_alone(self):
@@ -76,11 +76,11 @@ class MadeUpTree(unittest.TestCase):
         files = {
             "core/base/a.h": "",
             "core/base/near.cc": '#include "a.h"\n',
-            "core/ring/dots.cc": '#include "../base/a.h"\n',
-            "core/ring/right.cc": '#include "core/base/a.h"\n#include <string.h>\n#include "absl/status/status.h"\n',
+            "core/channel/dots.cc": '#include "../base/a.h"\n',
+            "core/channel/right.cc": '#include "core/base/a.h"\n#include <string.h>\n#include "absl/status/status.h"\n',
         }
         self.assertEqual(self.broken(rules.own_includes_start_at_the_root, files),
-                         ["core/base/near.cc:1", "core/ring/dots.cc:1"])
+                         ["core/base/near.cc:1", "core/channel/dots.cc:1"])
 
     def test_policies_are_pure(self):
         for header in ("<thread>", "<random>", "<time.h>", '"absl/time/clock.h"', '"core/wire/message.h"'):

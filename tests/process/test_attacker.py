@@ -256,24 +256,24 @@ class InBetween(AttackTest):
 
 
 class SharedMemory(AttackTest):
-    def memfds(self, program, name="skein-"):
-        """Paths of the program's memfds in /proc."""
-        folder = pathlib.Path(f"/proc/{program.pid}/fd")
-        found = []
-        for fd in folder.iterdir():
-            with contextlib.suppress(FileNotFoundError):  # closed since it was listed
-                if f"memfd:{name}" in os.readlink(fd):
-                    found.append(fd)
-        return found
+    def shared_memory(self, program):
+        """Paths in /proc of the memory that the program has mapped and shares with peers. It keeps no descriptors of it."""
+        found = {}
+        for mapped in pathlib.Path(f"/proc/{program.pid}/map_files").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # unmapped since it was listed
+                if "memfd:skein-" in os.readlink(mapped):
+                    found[mapped.stat().st_ino] = mapped
+        return list(found.values())
 
     def busy_pair(self):
         server, client = self.pair()
         self.assert_calls_succeed(client, count=20, size=1 << 20)
         self.assert_path(client, "shm")
-        found = self.memfds(server) + self.memfds(client)
-        self.assertGreater(len(found), 0, "no descriptor of shared memory to attack")
+        found = self.shared_memory(server) + self.shared_memory(client)
+        self.assertGreater(len(found), 0, "no shared memory to attack")
         return found
 
+    @as_root
     def test_cannot_shrink(self):
         for path in self.busy_pair():
             fd = os.open(path, os.O_RDWR)
@@ -285,32 +285,35 @@ class SharedMemory(AttackTest):
             finally:
                 os.close(fd)
 
+    @as_root
     def test_changed_bytes_under_tls_reach_nobody(self):
         server_flags, client_flags = self.tls_flags()
         server = self.server(server_flags)
         client = self.client(server.address, client_flags)
-        for reader in (server, client):
+        for writer, reader in enumerate((client, server)):
             self.assert_path(client, "shm")
             connections = len(client.paths())
             client.ask("load", 2, 200_000)
-            self.change_payload(reader, until=lambda: len(client.paths()) > connections)
+            self.change_payload(reader, writer, until=lambda: len(client.paths()) > connections)
             report = client.ask("unload", "")  # at once
             # UNKNOWN is gRPC's word for a connection that its client has found broken.
             self.assertLess({"OK"}, set(report["statuses"]), "no call has ended for it")
             self.assertLessEqual(set(report["statuses"]), {"OK", "UNAVAILABLE", "UNKNOWN"}, report["message"])
             self.assertIn("Decryption error", reader.log())
 
-    def change_payload(self, program, until):
-        """Flips bits in what others have written to the program's memory, for 10 s at most."""
+    def change_payload(self, program, writer, until):
+        """Flips bits in what the writer (0: the accepting end, 1: the other) has in its queue, for 10 s at most."""
         rng = random.Random(self.seed)
         with contextlib.ExitStack() as opened:
-            regions = [opened.enter_context(self.mapped(path)) for path in self.memfds(program, "skein-region")]
+            regions = [opened.enter_context(self.mapped(path)) for path in self.shared_memory(program)]
             end = time.monotonic() + 10
             while not until():
                 self.assertLess(time.monotonic(), end, "nobody has seen that bytes have changed")
                 for _ in range(100):
                     region = rng.choice(regions)
-                    at = rng.randrange(64, len(region) - 64)
+                    # A page of control words, then a queue each way (core/channel/shm/layout.h).
+                    queue = (len(region) - mmap.PAGESIZE) // 2
+                    at = mmap.PAGESIZE + writer * queue + rng.randrange(64, queue - 64)
                     # Among many others: no length, and nothing that has been read, which is zeros.
                     if region[at - 64 : at + 64].count(0) < 16:
                         region[at] ^= 1 << rng.randrange(8)

@@ -18,8 +18,8 @@
 #include <string>
 
 #include "core/base/unique_fd.h"
-#include "core/fabric/shm/mailbox.h"
 #include "core/channel/ring/ring_reader.h"
+#include "core/fabric/shm/mailbox.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "core/channel/ring/ring_reader.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
-#include "core/channel/ring/ring_reader.h"
 #include "core/wire/bytes.h"
 #include "core/wire/ring_descriptor.h"
 #include "gtest/gtest.h"

@@ -3,9 +3,9 @@
 #include <memory>
 #include <string>
 
-#include "core/fabric/sim/simulation.h"
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
+#include "core/fabric/sim/simulation.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
 

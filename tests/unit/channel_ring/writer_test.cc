@@ -7,7 +7,7 @@
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
 #include "gtest/gtest.h"
-#include "tests/unit/ring/plain_fabric.h"
+#include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::channel {
 namespace {
