@@ -27,8 +27,7 @@ bool RegisterChannels(ChannelsFactory factory) {
 const std::vector<ChannelsFactory>& RegisteredChannels() { return Registry(); }
 
 std::string Text(size_t size, int number) {
-  std::string text = absl::StrCat(number, ":");
-  while (text.size() < size) text.push_back(static_cast<char>('a' + (text.size() + number) % 26));
+  std::string text = absl::StrCat(number, ":") + std::string(size, static_cast<char>('a' + number % 26));
   text.resize(size);
   return text;
 }

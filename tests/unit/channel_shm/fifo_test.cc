@@ -16,8 +16,7 @@ namespace {
 // Bytes of a message of one item.
 size_t Taken(size_t payload) { return Footprint(wire::ItemBytes(payload)); }
 std::string Text(size_t size, int number) {
-  std::string text = absl::StrCat(number, ":");
-  while (text.size() < size) text.push_back(static_cast<char>('a' + (text.size() + number) % 26));
+  std::string text = absl::StrCat(number, ":") + std::string(size, static_cast<char>('a' + number % 26));
   text.resize(size);
   return text;
 }
