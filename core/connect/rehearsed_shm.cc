@@ -7,6 +7,7 @@
 #include "core/base/deadline.h"
 #include "core/base/descriptors_left.h"
 #include "core/base/fallback.h"
+#include "core/channel/shm/rehearsal.h"
 #include "core/fabric/shm/shm_device.h"
 
 namespace skein::connect {
@@ -37,7 +38,9 @@ RehearsedShm::Result RehearsedShm::Get() {
 }
 
 RehearsedShm::Result RehearsedShm::Rehearse() const {
+  // Links of streams are channels, and those of one-sided operations queue pairs.
   if (absl::Status status = fabric::RehearseShm(); !status.ok()) return status;
+  if (absl::Status status = channel::RehearseShmChannel(); !status.ok()) return status;
   return fabric::OpenShmDevice(
       {.peer_users = options_.peer_users, .settle_time = settle_time_, .rendezvous = options_.rendezvous});
 }

@@ -1,0 +1,17 @@
+// Whether the kernel lets this process have channels in shared memory.
+#ifndef SKEIN_CORE_CHANNEL_SHM_REHEARSAL_H_
+#define SKEIN_CORE_CHANNEL_SHM_REHEARSAL_H_
+
+#include "absl/status/status.h"
+
+namespace skein::channel {
+
+// Both ends of a channel are made in this process, and a sleeper awaits a message, by the code that connections use.
+// About 0.2 ms; 5 s at most. The error carries a Fallback (FallbackOf) that names the call that was refused: by a
+// limit, by seccomp, by another security policy. What a channel can do without (pipes, madvise) is no refusal. A
+// process of a user without a number (PeerUsers) is not tried. Any thread.
+absl::Status RehearseShmChannel();
+
+}  // namespace skein::channel
+
+#endif  // SKEIN_CORE_CHANNEL_SHM_REHEARSAL_H_

@@ -1,0 +1,98 @@
+// How much may lie unread, and what a sender hears when it may send more.
+#include "tests/conformance/channel_conformance.h"
+
+namespace skein::channel {
+namespace {
+
+class ChannelRoom : public ChannelConformance {
+ protected:
+  // Until there is no room for more. How many messages.
+  int Fill(ChannelEnd& end, size_t size, Use use = Use::kData) {
+    int sent = 0;
+    while (end.Send(Text(size, sent), use).ok()) ++sent;
+    return sent;
+  }
+};
+
+TEST_P(ChannelRoom, IsWhatAMessageMayCarry) {
+  for (int i = 0; i < 200; ++i) {
+    const size_t room = a().channel->Room(Use::kData);
+    if (room < wire::ItemBytes(8)) break;
+    const std::string text = Text((room - wire::ItemBytes(0)) & ~size_t{7}, i);
+    ASSERT_TRUE(a().Send(text).ok()) << room;
+    if (i % 3 != 0) continue;
+    ASSERT_NE(Read(b()), "nothing");
+  }
+}
+
+TEST_P(ChannelRoom, EndsAndComesBackWhenThePeerReads) {
+  for (int round = 0; round < 20; ++round) {
+    const int sent = Fill(a(), 900 + 17 * round);
+    ASSERT_GT(sent, 0);
+    EXPECT_TRUE(absl::IsResourceExhausted(a().Lay({Text(kRingBytes, 0)})));
+    for (int i = 0; i < sent; ++i) ASSERT_EQ(Read(b()), Text(900 + 17 * round, i));
+    ASSERT_TRUE(Eventually([&] {
+      return a().channel->Room(Use::kData) >= wire::ItemBytes(a().channel->LargestItem());
+    })) << "all was read";
+  }
+}
+
+TEST_P(ChannelRoom, IsLeftForControl) {
+  Fill(a(), 900);
+  Fill(a(), 8);
+  EXPECT_TRUE(a().Send("a word", Use::kControl).ok());
+}
+
+TEST_P(ChannelRoom, IsThereForTheLargestItemOnceAllIsRead) {
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(a().Send(Text(1000 * i % 7001, i)).ok());
+    Read(b());
+    const size_t largest = a().channel->LargestItem();
+    ASSERT_TRUE(Eventually([&] { return a().channel->Room(Use::kData) >= wire::ItemBytes(largest); })) << i;
+    ASSERT_TRUE(a().Send(Text(largest, i)).ok());
+    ASSERT_EQ(Read(b()), Text(largest, i));
+  }
+}
+
+TEST_P(ChannelRoom, OfBothDirectionsIsFilledAtOnce) {
+  const int there = Fill(a(), 1000);
+  const int back = Fill(b(), 1000);
+  for (int i = 0; i < there; ++i) ASSERT_EQ(Read(b()), Text(1000, i));
+  for (int i = 0; i < back; ++i) ASSERT_EQ(Read(a()), Text(1000, i));
+  EXPECT_TRUE(Eventually([&] { return a().Send("again").ok(); }));
+}
+
+// A sender that has found too little hears when there is more, though nobody sends it a message.
+TEST_P(ChannelRoom, WakesASenderThatSleeps) {
+  const int sent = Fill(a(), 1000);
+  ASSERT_EQ(a().channel->Room(Use::kData), 0u);
+  a().group->AckAllEvents();
+  while (!a().Arm()) a().Poll();
+  EXPECT_FALSE(channels().WouldWake(*a().group));
+  for (int i = 0; i < sent; ++i) {
+    channels().Settle();
+    b().Poll(1);
+  }
+  channels().Settle();
+  ASSERT_TRUE(channels().Sleep(*a().group));
+  a().group->AckAllEvents();
+  EXPECT_TRUE(Eventually([&] { return a().channel->Room(Use::kData) > 0; }));
+}
+
+// The hint stays until it is heeded, however often it is looked at.
+TEST_P(ChannelRoom, IsHintedAtUntilItIsHeeded) {
+  Fill(a(), 1000);
+  while (b().Poll() > 0) channels().Settle();
+  channels().Settle();
+  if (!a().channel->MoreRoom()) GTEST_SKIP() << "here it comes with messages alone";
+  EXPECT_TRUE(a().channel->MoreRoom());
+  EXPECT_FALSE(a().Arm()) << "nobody sleeps over it";
+  ASSERT_TRUE(a().channel->Heed().ok());
+  EXPECT_FALSE(a().channel->MoreRoom());
+  EXPECT_GT(a().channel->Room(Use::kData), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ChannelRoom, EveryTransport(), TransportName);
+
+}  // namespace
+}  // namespace skein::channel
