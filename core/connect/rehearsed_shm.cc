@@ -39,7 +39,6 @@ RehearsedShm::Result RehearsedShm::Get() {
 
 RehearsedShm::Result RehearsedShm::Rehearse() const {
   // Links of streams are channels, and those of one-sided operations queue pairs.
-  if (absl::Status status = fabric::RehearseShm(); !status.ok()) return status;
   if (absl::Status status = channel::RehearseShmChannel(); !status.ok()) return status;
   return fabric::OpenShmDevice(
       {.peer_users = options_.peer_users, .settle_time = settle_time_, .rendezvous = options_.rendezvous});

@@ -1,13 +1,10 @@
 #include "core/fabric/shm/shm_device.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
 #include "core/fabric/shm/queue_pair.h"
-#include "core/fabric/trial.h"
 
 namespace skein::fabric {
 namespace {
@@ -72,21 +69,6 @@ std::shared_ptr<DeviceCore> CoreOf(const Device& device) {
 
 absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options) {
   return std::make_shared<ShmDevice>(options);
-}
-
-absl::Status RehearseShm() {
-  // A process whose user may be anybody's cannot meet itself. The kernel's word on each peer decides.
-  if (!PeerUsers().Check(geteuid()).ok()) return absl::OkStatus();
-  constexpr size_t kBytes[] = {64};
-  const auto active = std::make_shared<ShmDevice>(ShmOptions());
-  const auto passive = std::make_shared<ShmDevice>(ShmOptions());
-  absl::Status status = TryFabric(active, passive, kBytes).status();
-  if (status.ok()) return status;
-  const Fallback why = FallbackOf(status);
-  // Whatever step it was, no peer had a part in it.
-  const FallbackCode code =
-      why.code == FallbackCode::kResources ? FallbackCode::kResources : FallbackCode::kNotPermitted;
-  return FallbackError(code, absl::StrCat("tried within one process: ", why.detail));
 }
 
 }  // namespace skein::fabric

@@ -30,12 +30,7 @@ struct ShmOptions {
 // between the processes. Registered (as against allocated) memory can be read by peers, not written.
 absl::StatusOr<std::shared_ptr<Device>> OpenShmDevice(const ShmOptions& options = {});
 
-// Whether the kernel lets this process do all that a connection takes: both ends of one are made here, memory is passed
-// and mapped, a message is awaited. About 0.2 ms. The error carries a Fallback (FallbackOf), and names the first system
-// call that was refused: by a limit, by seccomp, by another security policy. A refusal of doorbells, which the fabric
-// can do without, is none. A process of a user without a number (PeerUsers) is not tried.
-absl::Status RehearseShm();
-// Descriptors that the kernel must have left for one connection of this process, and for that rehearsal, with a few
+// Descriptors that the kernel must have left for one connection of this process, and for its rehearsal, with a few
 // over for the program: without one left when it looks for the next connection, gRPC 1.51 never accepts again.
 inline constexpr int kShmDescriptors = 12;
 inline constexpr int kShmRehearsalDescriptors = 16;
