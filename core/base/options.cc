@@ -123,8 +123,8 @@ constexpr OptionSpec kTable[] = {
      }},
     {"large_payload", "-1", "-1 .. 1073741824", "bytes",
      "A write of at least so many bytes stays in registered memory, and the peer reads it from there in chunks, so "
-     "that small messages do not wait behind it. 0: none does. -1: 65536 over RDMA, none over shared memory, "
-     "where it takes up to 1.7 times the processors' time.",
+     "that small messages do not wait behind it. 0: none does. -1: 65536. Over RDMA alone: in shared memory a write "
+     "of any size goes through the channel itself.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, -1, 1 << 30, 1, &options.large_payload);
      }},

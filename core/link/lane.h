@@ -154,7 +154,8 @@ class Lane {
   bool usable() const;
   // Whether that has changed since this was last asked.
   bool TakeUsableChanged() {
-    return channel_->TakeActiveChanged() | usable_changed_.exchange(false, std::memory_order_acquire);
+    const bool here = usable_changed_.exchange(false, std::memory_order_acquire);
+    return channel_->TakeActiveChanged() || here;
   }
   // Whether the connection has ended, and this matters. What had arrived before is still to be read, but a peer may
   // keep writing: so no more than a ring of it (spent).
