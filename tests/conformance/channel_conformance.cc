@@ -42,11 +42,9 @@ absl::Status ChannelEnd::Take(const InMessage& message) {
     const absl::StatusOr<wire::Item> item = walk.Next();
     if (!item.ok()) return item.status();
     std::string payload(reinterpret_cast<const char*>(item->payload.data()), item->payload.size());
-    if (item->header.kind != wire::ItemKind::kHello) {
-      read.push_back(std::move(payload));
-    } else if (absl::Status met = channel->OnGreeting(payload); !met.ok()) {
-      return met;
-    }
+    if (item->header.kind == wire::ItemKind::kData) read.push_back(std::move(payload));
+    if (item->header.kind != wire::ItemKind::kHello) continue;
+    if (absl::Status met = channel->OnGreeting(payload); !met.ok()) return met;
   }
   return absl::OkStatus();
 }
@@ -145,6 +143,16 @@ bool ChannelConformance::Eventually(absl::FunctionRef<bool()> condition) {
   return false;
 }
 
+bool ChannelConformance::Arrives(ChannelEnd& end) {
+  for (const absl::Time given_up = absl::Now() + kGuard; absl::Now() < given_up;) {
+    channels_->Settle();
+    (&end == a_.get() ? *b_ : *a_).Poll();
+    end.Poll(0);
+    if (end.channel->Readable()) return true;
+  }
+  return false;
+}
+
 std::string ChannelConformance::Read(ChannelEnd& end) {
   if (!Eventually([&] { return !end.read.empty() || !end.broken.ok(); }) || end.read.empty()) {
     return end.broken.ok() ? "nothing" : end.broken.ToString();
@@ -152,6 +160,13 @@ std::string ChannelConformance::Read(ChannelEnd& end) {
   std::string payload = std::move(end.read.front());
   end.read.pop_front();
   return payload;
+}
+
+testing::AssertionResult ChannelConformance::Reads(ChannelEnd& end, const std::string& payload) {
+  const std::string read = Read(end);
+  if (read == payload) return testing::AssertionSuccess();
+  const auto brief = [](const std::string& text) { return absl::StrCat(text.size(), " bytes ", text.substr(0, 40)); };
+  return testing::AssertionFailure() << "read " << brief(read) << " instead of " << brief(payload);
 }
 
 }  // namespace skein::channel

@@ -61,8 +61,12 @@ class ChannelConformance : public testing::TestWithParam<ChannelsFactory> {
   void Pump();
   // Pumps until it holds. False if it does not.
   bool Eventually(absl::FunctionRef<bool()> condition);
+  // Waits until a message is there, which stays.
+  bool Arrives(ChannelEnd& end);
   // The next payload that `end` reads; "nothing" if none comes.
   std::string Read(ChannelEnd& end);
+  // Whether that is `payload`, which may be long.
+  testing::AssertionResult Reads(ChannelEnd& end, const std::string& payload);
 
   ChannelsUnderTest& channels() { return *channels_; }
   ChannelEnd& a() { return *a_; }  // the active end

@@ -23,6 +23,7 @@ TEST_P(ChannelConnecting, NobodySendsBeforeItHasMetItsPeer) {
   EXPECT_GT(active->channel->LargestItem(), 0u);
   ASSERT_TRUE(active->SendGreeting().ok());
   EXPECT_TRUE(Eventually([&] {
+    active->Poll();
     passive->Poll();
     return passive->channel->met();
   }));
@@ -39,6 +40,7 @@ TEST_P(ChannelConnecting, AnOfferIsGoodForOneAccept) {
   ASSERT_TRUE(active->channel->Complete(answer).ok());
   ASSERT_TRUE(active->SendGreeting().ok());
   EXPECT_TRUE(Eventually([&] {
+    active->Poll();
     first->Poll();
     second->Poll();
     return first->channel->met();
@@ -76,6 +78,7 @@ TEST_P(ChannelConnecting, AGreetingThatNoPeerSendsIsRefused) {
 TEST_P(ChannelConnecting, WhoHasClosedMakesNoOffer) {
   const auto active = NewEnd();
   active->channel->Close();
+  EXPECT_TRUE(active->channel->Ended());
   EXPECT_FALSE(active->channel->connected());
   EXPECT_FALSE(active->channel->Offer().ok());
 }

@@ -4,14 +4,23 @@
 namespace skein::channel {
 namespace {
 
-class ChannelEnding : public ChannelConformance {};
+class ChannelEnding : public ChannelConformance {
+ protected:
+  bool SeesTheEnd(ChannelEnd& end) {
+    return Eventually([&] {
+      // Where nothing announces it, who sends notices.
+      if (!end.transport->traits().announces_close) end.Send("anybody?").IgnoreError();
+      return end.channel->Ended() || !end.channel->StillConnected();
+    });
+  }
+};
 
 TEST_P(ChannelEnding, WhatHadArrivedIsStillRead) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(a().Send(Text(500, i)).ok());
   channels().Settle();
   a().channel->Close();
-  ASSERT_TRUE(Eventually([&] { return b().channel->Ended(); }));
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(Read(b()), Text(500, i));
+  ASSERT_TRUE(SeesTheEnd(b()));
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(Reads(b(), Text(500, i)));
   EXPECT_FALSE(b().channel->connected());
   EXPECT_FALSE(b().channel->breached());
   EXPECT_FALSE(b().channel->why_ended().ok());
@@ -29,11 +38,7 @@ TEST_P(ChannelEnding, WhoClosesKnowsWhy) {
 
 TEST_P(ChannelEnding, ThePeerOfOneThatIsGoneSeesIt) {
   end_a()->channel = nullptr;
-  EXPECT_TRUE(Eventually([&] {
-    // Where nothing announces it, who sends notices.
-    if (!b().transport->traits().announces_close) b().Send("anybody?").IgnoreError();
-    return !b().channel->StillConnected() || b().channel->Ended();
-  }));
+  EXPECT_TRUE(SeesTheEnd(b()));
   EXPECT_FALSE(b().channel->why_ended().ok());
 }
 

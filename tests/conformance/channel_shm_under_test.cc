@@ -25,7 +25,7 @@ class SharedMemoryUnderTest final : public ChannelsUnderTest {
   }
 };
 
-[[maybe_unused]] const bool kRegistered =
+[[maybe_unused]] const bool kShmRegistered =
     RegisterChannels({"shm", [] { return std::make_unique<SharedMemoryUnderTest>(); }});
 
 }  // namespace

@@ -28,7 +28,7 @@ TEST_P(ChannelSleeping, AMessageWakesWhoSleeps) {
     ASSERT_TRUE(a().Send(Text(100, i)).ok());
     EXPECT_TRUE(Woken(b()));
     b().group->AckEvents();
-    EXPECT_EQ(Read(b()), Text(100, i));
+    EXPECT_TRUE(Reads(b(), Text(100, i)));
   }
 }
 
@@ -52,6 +52,7 @@ TEST_P(ChannelSleeping, WakeWakes) {
 }
 
 TEST_P(ChannelSleeping, TheEndWakes) {
+  if (!channels().TheEndWakes()) GTEST_SKIP() << "it is seen by who looks";
   FallAsleep(b());
   a().channel->Close();
   EXPECT_TRUE(Woken(b()));

@@ -25,6 +25,8 @@ class ChannelsUnderTest {
   virtual bool WouldWake(const ChannelGroup& group) = 0;
   // Sleeps. False when nothing woke it for so long that a wake-up must be lost.
   virtual bool Sleep(ChannelGroup& group) = 0;
+  // Whether a sleeper wakes when its silent peer closes.
+  virtual bool TheEndWakes() const { return true; }
 };
 
 struct ChannelsFactory {

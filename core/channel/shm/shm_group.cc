@@ -10,15 +10,15 @@
 namespace skein::channel::shm {
 namespace {
 
-// With fewer descriptors left than this, there are no pipes: for a moment each takes three.
-constexpr int kSpareForPipes = 256;
+// With fewer descriptors left than this, there is no pipe: to make one takes three for a moment.
+constexpr int kSpareForBell = 256;
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<fabric::shm::DeviceCore> core) {
   std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
   absl::StatusOr<fabric::shm::NewDoorbell> bell = absl::ResourceExhaustedError("");
-  if (DescriptorsLeft(kSpareForPipes)) bell = fabric::shm::CreateDoorbell();
+  if (DescriptorsLeft(kSpareForBell)) bell = fabric::shm::CreateDoorbell();
   const absl::Status status = bell.ok() ? group->sleep_.Open(std::move(bell->own)) : group->sleep_.Open();
   if (!status.ok()) return status;
   return group;

@@ -1,0 +1,75 @@
+// FLOCK's ring on queue pairs: of shared memory, and of the simulation.
+#include <poll.h>
+
+#include <memory>
+#include <thread>
+
+#include "absl/time/clock.h"
+#include "core/channel/ring/ring_group.h"
+#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/sim/simulation.h"
+#include "tests/conformance/channel_conformance.h"
+#include "tests/support/forwarding_device.h"
+
+namespace skein::channel {
+namespace {
+
+class RingsOnSharedMemory final : public ChannelsUnderTest {
+ public:
+  std::shared_ptr<Transport> MakeTransport(absl::string_view) override {
+    return std::make_shared<RingTransport>(fabric::OpenShmDevice().value());
+  }
+  void Settle() override {}
+  bool WouldWake(const ChannelGroup& group) override {
+    pollfd wait = {group.fd(), POLLIN, 0};
+    return poll(&wait, 1, 0) == 1;
+  }
+  bool Sleep(ChannelGroup& group) override {
+    return group.Sleep(-1, static_cast<int>(absl::ToInt64Milliseconds(kGuard))).by_queue;
+  }
+};
+
+// Remembers its group's completion queue, to ask whether its sleeper would wake.
+class WatchedDevice final : public fabric::ForwardingDevice {
+ public:
+  using ForwardingDevice::ForwardingDevice;
+  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
+    auto queue = ForwardingDevice::CreateCompletionQueue(capacity);
+    if (queue.ok()) completions = queue->get();
+    return queue;
+  }
+
+  const fabric::CompletionQueue* completions = nullptr;
+};
+
+class RingsOnTheSimulation final : public ChannelsUnderTest {
+ public:
+  explicit RingsOnTheSimulation(uint64_t seed) : simulation_(seed, {}) {}
+  std::shared_ptr<Transport> MakeTransport(absl::string_view name) override {
+    return std::make_shared<RingTransport>(std::make_shared<WatchedDevice>(simulation_.CreateDevice(name)));
+  }
+  void Settle() override { simulation_.RunUntilIdle(); }
+  bool WouldWake(const ChannelGroup& group) override {
+    return simulation_.WouldWake(static_cast<const WatchedDevice&>(*group.device()).completions);
+  }
+  bool Sleep(ChannelGroup& group) override {
+    const absl::Time given_up = absl::Now() + kGuard;
+    for (; !WouldWake(group); std::this_thread::yield()) {
+      if (absl::Now() > given_up) return false;
+      simulation_.RunUntilIdle();
+    }
+    return true;
+  }
+
+  bool TheEndWakes() const override { return false; }  // shared receives, of which none completes
+
+ private:
+  fabric::Simulation simulation_;
+};
+
+[[maybe_unused]] const bool kRingsRegistered =
+    RegisterChannels({"ring_on_shm", [] { return std::make_unique<RingsOnSharedMemory>(); }}) &&
+    RegisterChannels({"ring_on_sim", [] { return std::make_unique<RingsOnTheSimulation>(20261128); }});
+
+}  // namespace
+}  // namespace skein::channel
