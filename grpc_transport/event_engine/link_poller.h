@@ -51,7 +51,7 @@ class LinkPoller final : public progress::Waiter {
 
     // A stream's link, for who is going to say of each write that it is busy. Null: it is not watched (any more).
     std::shared_ptr<Busy> BusyOf(const progress::Source& source) { return poller_->BusyOf(source); }
-    void Use(const std::shared_ptr<Busy>& busy) { poller_->busy_set_.Use(busy); }
+    BusySet& busy_set() { return poller_->busy_set_; }
 
    private:
     LinkPoller* const poller_;
