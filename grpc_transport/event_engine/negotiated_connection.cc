@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/forked.h"
 #include "grpc_transport/common/log.h"
 #include "grpc_transport/common/slice_bytes.h"
 #include "grpc_transport/event_engine/addresses.h"
@@ -28,7 +29,9 @@ NegotiatedConnection::NegotiatedConnection(std::shared_ptr<EventEngine> inner, S
       allocator_(std::move(allocator)),
       prevented_(std::move(prevented)),
       on_end_(std::move(on_end)),
-      secure_(secure) {}
+      secure_(secure) {
+  BeginUse();
+}
 
 void NegotiatedConnection::Connect(ConnectAgain connect) {
   MutexLock lock(&mu);
@@ -147,7 +150,7 @@ std::string NegotiatedConnection::Received(size_t max_bytes) const {
 }
 void NegotiatedConnection::DropReceived(size_t bytes) { DropFirst(received_.c_slice_buffer(), bytes); }
 
-void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::User>(&Runtime::Get().poller()); }
+void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::User>(&Runtime::Get().links()); }
 
 std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiated end) {
   if (end.stream == nullptr) {

@@ -39,6 +39,9 @@ class Ready {
   // `engine` has to.
   static bool Keep(const std::shared_ptr<EventEngine>& engine, Callback& closure);
 
+  // The calling thread is one of ours (kPoller), also while it runs what it has kept.
+  static bool IsPollersThread();
+
   bool empty() const { return callbacks_.empty(); }
   // All, on this thread. Under no lock, and not inside a poll.
   void RunHere();
