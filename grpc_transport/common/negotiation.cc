@@ -92,7 +92,7 @@ void Negotiation::FinishWithStream(stream::Outcome outcome) {
   Finish(std::move(end));
 }
 
-void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames) {
+void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames, std::function<void()> on_other_beginning) {
   trace::CountFallback(why.code);
   if (options_->mode == Mode::kRequire) {
     return Fail(Failure(
@@ -101,6 +101,7 @@ void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames) {
   Negotiated end;
   end.path = List("tcp", ToString(why));
   end.settings_frames = settings_frames;
+  end.on_other_beginning = std::move(on_other_beginning);
   Finish(std::move(end));
 }
 

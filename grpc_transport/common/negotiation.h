@@ -48,6 +48,9 @@ struct Negotiated {
   bool below_http2 = false;  // with a stream: calls travel on it as frames of their own
   // With TCP: so many SETTINGS frames of an offer, behind the preface of HTTP/2, are on their way; 0: none was sent.
   int settings_frames = 0;
+  // With those, or empty: the adapter calls it if gRPC's own first bytes are not that preface. Then something else
+  // than HTTP/2 begins on the channel's connections, and none of them should begin with such an offer for a while.
+  std::function<void()> on_other_beginning;
   // With a stream, or empty: the adapter calls it when the link fails although the connection is well.
   std::function<void()> on_lost;
 };
@@ -161,7 +164,8 @@ class Negotiation {
   // The ends; one of them, once. The next reader gets all bytes that were received and not dropped.
   void FinishWithStream(stream::Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   // Fails instead if the mode is require. `settings_frames`: of an offer that went ahead of HTTP/2; else 0.
-  void FinishWithTcp(const Fallback& why, int settings_frames = 0) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
+  void FinishWithTcp(const Fallback& why, int settings_frames = 0, std::function<void()> on_other_beginning = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   void Fail(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
 
   const stream::Streams& streams() { return process_.StreamsFor(options()); }

@@ -155,7 +155,7 @@ void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::U
 std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiated end) {
   if (end.stream == nullptr) {
     return NewTcpEndpoint(std::move(tcp_), std::move(reader_), std::move(received_), end.settings_frames,
-                          std::move(end.path));
+                          std::move(end.path), std::move(end.on_other_beginning));
   }
   return NewSkeinEndpoint({.engine = inner_,
                            .stream = std::move(end.stream),

@@ -31,12 +31,17 @@ bool TcpReader::Start() {
   return at_once;
 }
 
+// This thread is the engine's, in a callback: what it has brought needs no other thread.
 void TcpReader::Arrived(absl::Status status) {
-  MutexLock lock(&mu_);
-  out_ = false;
-  error_.Update(status);
-  if (on_done_ != nullptr) return Tell(std::move(status));
-  completed_ = true;
+  OnDone on_done;
+  {
+    MutexLock lock(&mu_);
+    out_ = false;
+    error_.Update(status);
+    on_done = std::exchange(on_done_, nullptr);
+    completed_ = on_done == nullptr;
+  }
+  if (on_done != nullptr) on_done(std::move(status));
 }
 
 bool TcpReader::Withdraw() {
