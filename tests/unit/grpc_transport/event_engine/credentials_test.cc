@@ -19,6 +19,9 @@
 #include "grpc_transport/event_engine/engine_types.h"
 #include "gtest/gtest.h"
 
+// gRPC's own says no outside of Google's cloud, and then there are no credentials of ALTS's.
+[[gnu::visibility("default")]] bool grpc_alts_is_running_on_gcp() { return true; }
+
 namespace skein::grpc_transport {
 namespace {
 
@@ -86,6 +89,13 @@ TEST(CredentialsSeam, TlsIsKnownByItsScheme) {
 TEST(CredentialsSeam, CredentialsThatPutNothingBeforeHttp2HaveNone) {
   EXPECT_EQ(SchemeWith(grpc::InsecureChannelCredentials()), "none");
   EXPECT_EQ(SchemeWith(grpc::experimental::LocalCredentials(LOCAL_TCP)), "none");
+}
+
+// EngineTest.AChannelThatBeginsWithSomethingElseThanHttp2IsNotAskedForAgain is there for this.
+TEST(CredentialsSeam, NeitherHasAltsWhichPutsItsHandshakeFirst) {
+  const auto alts = grpc::experimental::AltsCredentials(grpc::experimental::AltsCredentialsOptions());
+  ASSERT_NE(alts, nullptr);
+  EXPECT_EQ(SchemeWith(alts), "none");
 }
 
 class CredentialsTest : public testing::Test {
