@@ -8,7 +8,7 @@
 namespace skein::grpc_transport {
 namespace {
 
-// What was on its way then is of no use, and nothing new is to be awaited behind EndWaits.
+// Bytes on their way then are of no use, and nothing new is to be awaited behind EndWaits.
 absl::Status ShutDownMeanwhile() { return Failure("shut down during the negotiation"); }
 
 }  // namespace

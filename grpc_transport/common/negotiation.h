@@ -64,7 +64,7 @@ class Connection {
 
   // Then OnRead.
   virtual void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
-  // The read under way is not awaited any more; whatever it brings is for the next one who reads. True: OnRead will not
+  // The read under way is not awaited any more; the next reader gets its bytes. True: OnRead will not
   // come.
   virtual bool WithdrawRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
   // After an OnRead that is OK: its bytes count as received from now on.
@@ -149,7 +149,7 @@ class Negotiation {
   virtual void BytesCame() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;
   // The connection was lost, at the latest while reading or writing.
   virtual void Lost(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;
-  virtual void TimedOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;  // what was being read still may be
+  virtual void TimedOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;  // the read under way may go on
   virtual void Reached(const absl::Status& /*status*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {}
   virtual void Reconnected(const absl::Status& /*status*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {}
 

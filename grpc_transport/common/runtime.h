@@ -7,7 +7,7 @@
 
 namespace skein::grpc_transport {
 
-// `Links` is an adapter's progress::Waiter. Made by Init(), or by the first who asks, and never destroyed: gRPC's
+// `Links` is an adapter's progress::Waiter. Made at first use, at the latest by Init(), and never destroyed: gRPC's
 // detached threads may still use it while the process ends. Any thread.
 template <typename Links>
 class RuntimeOf {
@@ -26,7 +26,7 @@ class RuntimeOf {
       : links_(SpinPolicyOf(environment.options)), state_(environment, &links_) {
     LetGrpcPoll(links_, SpinPolicyOf(environment.options));
   }
-  // Whoever waits inside gRPC polls the busy links from now on. Each adapter has its own.
+  // Threads that wait inside gRPC poll the busy links from now on. Each adapter has its own way.
   static void LetGrpcPoll(Links& links, const progress::SpinPolicy& policy);
 
   Links links_;

@@ -154,7 +154,7 @@ void StreamConnection::CountKept() {
   unsent_.CountKept(/*write_under_way=*/writes_, reserve);
 }
 
-// What there is room for. Lets go of mu_ while it writes. The stream stays: a shutdown leaves it to the writer.
+// As much as there is room for. Lets go of mu_ while it writes. The stream stays: a shutdown leaves it to the writer.
 absl::Status StreamConnection::Send() {
   if (!shutdown_.ok() && writes_) return shutdown_;
   if (!tcp_error_.ok()) return tcp_error_;
@@ -235,7 +235,7 @@ absl::Status StreamConnection::PeerWrote(absl::string_view bytes) {
   return Unavailable("the link has failed at the peer's end");
 }
 
-// What the peer had written before it ended is delivered first.
+// gRPC first gets all that the peer had written before it ended.
 void StreamConnection::DrainStream() {
   std::shared_ptr<stream::Stream> stream;
   {
@@ -306,8 +306,8 @@ void StreamConnection::LoseConnection(absl::string_view why) {
   EndTcp(Unavailable(why));
 }
 
-// Once. The peer reads what was written, then the end, whichever of the two connections tells it first. Nobody uses
-// what is taken here without ended_: a child needs no lock.
+// Once. The peer reads what was written, then the end, whichever of the two connections tells it first. Only the
+// taker of ended_ uses these members here: a child needs no lock.
 void StreamConnection::End() {
   if (ended_.exchange(true, std::memory_order_relaxed)) return;
   if (InForkedChild()) {

@@ -31,8 +31,8 @@ namespace skein::grpc_transport {
 // by the endpoint, by the stream's observer, by the read that watches TCP and by what it has scheduled.
 //
 // A forked child takes no lock here: another thread of the parent may have held it, and is not there to let it go.
-// Reads and writes fail at once. What was under way fails, once, unless the lock was held: then its callbacks were in
-// another thread's hands, and stay there. All that the child calls begins with LeftInChild or InForkedChild.
+// Reads and writes fail at once. A read or write that was under way fails, once, unless the lock was held: then its
+// callback was in another thread's hands, and stays there. Each way in begins with LeftInChild or InForkedChild.
 class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
  public:
   struct Parts {
@@ -51,8 +51,8 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
 
   // Once, before all else. The adapter watches TCP from then on: OnTcp.
   void Start() ABSL_LOCKS_EXCLUDED(mu_);
-  // By the endpoint's shutdown, or its end. The first counts: what is under way fails with `why`, and so does all that
-  // comes later. With nothing to send, stream and connection are given back before it returns.
+  // By the endpoint's shutdown, or its end. The first counts: reads and writes fail with `why`, under way or later.
+  // With nothing to send, stream and connection are given back before it returns.
   void Shutdown(absl::Status why) ABSL_LOCKS_EXCLUDED(mu_);
 
   // By the stream's observer, inside a poll.
@@ -109,7 +109,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   virtual absl::StatusOr<size_t> WriteTo(stream::Stream& stream, absl::Span<const stream::ConstBytes> parts) {
     return stream.Write(parts);
   }
-  // What has just been read from it has come.
+  // Bytes have just been read from it.
   virtual void Came(stream::Stream& /*stream*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {}
 
   // One thread at a time writes to the stream, without mu_: in Write it may wait for the link's other writers, one of
@@ -179,8 +179,8 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   bool silence_runs_ ABSL_GUARDED_BY(mu_) = false;  // its timer
   bool leaving_ ABSL_GUARDED_BY(mu_) = false;       // shut down with something kept, or while a thread wrote
 
-  // Each is taken once, by exchange. Relaxed: the exchange alone decides. In a parent, whoever ends the connection has
-  // held mu_ after all others that used it; a child sees its parent's memory as it was.
+  // Each is taken once, by exchange. Relaxed: the exchange alone decides. In a parent, the thread that ends the
+  // connection has held mu_ after all others that used it; a child sees its parent's memory as it was.
   std::atomic<bool> ended_{false};
   std::atomic<bool> failed_in_child_{false};
 };

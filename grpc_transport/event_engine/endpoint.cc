@@ -110,7 +110,7 @@ class EngineConnection final : public StreamConnection {
     return FirstBytesOf(*bytes.c_slice_buffer(), /*most=*/2);
   }
 
-  // Who needs these has gone, so they need no lock.
+  // Nothing else uses these any more, so they need no lock.
   void LetGo() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (!InForkedChild()) reader_->Detach();
     tcp_ = nullptr;

@@ -1,5 +1,5 @@
 // The EventEngine that gRPC is given: gRPC's own, but that connections are negotiated about before gRPC hears of them.
-// Whatever is not about connections goes to the inner engine.
+// Everything else goes to the inner engine.
 #ifndef SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_
 #define SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_
 

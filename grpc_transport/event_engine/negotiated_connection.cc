@@ -93,7 +93,7 @@ bool NegotiatedConnection::Cancel() {
     phase_ = Phase::kOver;
     return true;
   }
-  tcp = LetGoOfTcp();  // what is out fails, and that ends the negotiation
+  tcp = LetGoOfTcp();  // reads and writes that are out fail, which ends the negotiation
   if (negotiation_->ShutDown()) negotiation_->EndWaits();
   return true;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using OnDone = absl::AnyInvocable<void(absl::Status)>;
 
-// What comes first is not as TCP gives it: it was read ahead by the negotiation, a read of which may still be out, and
+// The first bytes are not as TCP gives them: the negotiation has read them, a read of which may still be out, and
 // there are acknowledgements in it that are not HTTP/2's. Then this object has no part any more.
 //
 // One read at a time (the endpoint's contract), which owns all fields. A read that is out keeps this object.

@@ -31,7 +31,7 @@ bool TcpReader::Start() {
   return at_once;
 }
 
-// This thread is the engine's, in a callback: what it has brought needs no other thread.
+// This thread is the engine's, in a callback: so no other thread is needed for `on_done`.
 void TcpReader::Arrived(absl::Status status) {
   OnDone on_done;
   {

@@ -26,7 +26,7 @@ class TcpReader : public std::enable_shared_from_this<TcpReader> {
   // `on_done` runs by the engine, not in this call, when bytes have arrived, or with the error. One at a time. Starts a
   // read unless one is out.
   void Read(OnDone on_done);
-  // Starts a read that nobody awaits yet, unless one is out: whoever reads next is told of what it brings.
+  // Starts a read that nobody awaits yet, unless one is out: the next reader is told of what it brings.
   void ReadAhead();
   // Forgets what was given to Read. False: it is on its way already.
   bool Withdraw();

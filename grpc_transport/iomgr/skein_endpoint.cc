@@ -153,7 +153,7 @@ class SkeinEndpoint final : public StreamConnection {
     OnTcp(bytes);
   }
 
-  // Who needs these has gone, so they need no lock.
+  // Nothing else uses these any more, so they need no lock.
   void LetGo() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
     fd_.store(-1, std::memory_order_relaxed);
     grpc_endpoint_shutdown(tcp_, GRPC_ERROR_CREATE("the Skein endpoint was shut down"));
