@@ -217,7 +217,7 @@ class StreamConnectionTest : public testing::Test {
     other.join();
   }
 
-  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.ring_bytes = kWindow, .window_bytes = kWindow}};
+  stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.link = {.ring_bytes = kWindow}, .window_bytes = kWindow}};
   stream::TwoEnds::Pair streams_;
   std::weak_ptr<ContendedStream> stream_;  // the connection's
   BusySet busy_set_{/*enabled=*/true};
