@@ -14,6 +14,7 @@ absl::Status ShutDownMeanwhile() { return Failure("shut down during the negotiat
 }  // namespace
 
 void Negotiation::Start() {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (shut_down_) return Fail(Failure("shut down before the negotiation"));
   if (!options_.ok()) return Fail(Failure(absl::StrCat("skein: ", options_.status().message())));
@@ -23,6 +24,7 @@ void Negotiation::Start() {
 bool Negotiation::ShutDown() { return !std::exchange(shut_down_, true) && !finished_; }
 
 void Negotiation::OnRead(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   reading_ = false;
   if (finished_) return;
@@ -33,6 +35,7 @@ void Negotiation::OnRead(const absl::Status& status) {
 }
 
 void Negotiation::OnWritten(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (finished_) return;
   if (!status.ok()) return Lost(status);
@@ -41,6 +44,7 @@ void Negotiation::OnWritten(const absl::Status& status) {
 }
 
 void Negotiation::OnTimer() {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (finished_) return;
   timed_out_ = true;
@@ -52,11 +56,13 @@ void Negotiation::OnTimer() {
 }
 
 void Negotiation::OnReached(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (EndWaiting()) Reached(status);
 }
 
 void Negotiation::OnReconnected(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (!finished_) Reconnected(status);
 }

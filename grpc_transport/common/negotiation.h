@@ -30,6 +30,7 @@
 #include "absl/time/time.h"
 #include "core/base/fallback.h"
 #include "core/base/forked.h"
+#include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/connector.h"
@@ -61,6 +62,8 @@ class Connection {
   virtual ~Connection() = default;
 
   Mutex mu;
+  // In a forked child the negotiation hears nothing any more if the lock is lost, and nothing comes of the connection.
+  LostAtFork mu_lost{mu};
 
   // Then OnRead.
   virtual void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;

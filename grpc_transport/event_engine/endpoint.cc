@@ -106,13 +106,13 @@ class EngineConnection final : public StreamConnection {
   }
   std::string ReadFromTcp() {
     SliceBuffer bytes;
-    if (!InForkedChild()) reader_->MoveInto(bytes);
+    reader_->MoveInto(bytes);
     return FirstBytesOf(*bytes.c_slice_buffer(), /*most=*/2);
   }
 
   // Nothing else uses these any more, so they need no lock.
   void LetGo() override ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    if (!InForkedChild()) reader_->Detach();
+    reader_->Detach();
     tcp_ = nullptr;
     user_ = nullptr;
     allocator_ = MemoryAllocator();

@@ -34,6 +34,7 @@ NegotiatedConnection::NegotiatedConnection(std::shared_ptr<EventEngine> inner, S
 }
 
 void NegotiatedConnection::Connect(ConnectAgain connect) {
+  if (mu_lost.IsLost()) return;
   MutexLock lock(&mu);
   connect_ = std::move(connect);
   StartConnecting();
@@ -46,6 +47,7 @@ void NegotiatedConnection::StartConnecting() {
 }
 
 void NegotiatedConnection::Connected(absl::StatusOr<std::unique_ptr<EventEngine::Endpoint>> tcp) {
+  if (mu_lost.IsLost()) return;
   Phase phase;
   {
     MutexLock lock(&mu);
@@ -60,6 +62,7 @@ void NegotiatedConnection::Connected(absl::StatusOr<std::unique_ptr<EventEngine:
 }
 
 void NegotiatedConnection::Begin(std::unique_ptr<EventEngine::Endpoint> tcp) {
+  if (mu_lost.IsLost()) return;
   {
     MutexLock lock(&mu);
     if (phase_ == Phase::kOver) return;  // cancelled
@@ -83,6 +86,7 @@ std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::LetGoOfTcp() {
 }
 
 bool NegotiatedConnection::Cancel() {
+  if (mu_lost.IsLost()) return false;
   std::unique_ptr<EventEngine::Endpoint> tcp;  // ends behind the lock
   OnEnd on_end;
   MutexLock lock(&mu);

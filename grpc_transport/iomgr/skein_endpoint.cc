@@ -147,7 +147,7 @@ class SkeinEndpoint final : public StreamConnection {
     if (!error.ok()) return OnTcp(absl::UnavailableError(grpc_core::StatusToString(error)));
     grpc_slice_buffer slices;
     grpc_slice_buffer_init(&slices);
-    if (!InForkedChild()) reader_->MoveInto(&slices);
+    reader_->MoveInto(&slices);
     const std::string bytes = FirstBytesOf(slices, /*most=*/2);
     grpc_slice_buffer_destroy(&slices);
     OnTcp(bytes);
