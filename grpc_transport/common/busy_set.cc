@@ -7,7 +7,7 @@
 namespace skein::grpc_transport {
 namespace {
 
-// Polls before who arms leaves the rest to others: a peer that never stops sending must not hold it.
+// Polls before a thread that arms leaves the rest to others: a peer that never stops sending must not hold it.
 constexpr int kTries = 4;
 
 }  // namespace
@@ -46,7 +46,7 @@ void BusySet::Remove(Busy& busy) {
   Changed();
 }
 
-// What has not been used since the last time is not busy any more.
+// Links that have not been used since the last time are not busy any more.
 BusySet::All BusySet::CoolDown() {
   All all = all_;
   std::erase_if(all_, [](const std::shared_ptr<Busy>& busy) {
@@ -86,7 +86,7 @@ bool BusySet::Spin::Poll(bool thorough) {
   for (const std::shared_ptr<Busy>& busy : polled_) {
     if (!thorough && !busy->source().Glance()) continue;
     const bool came = busy->source().Poll();
-    // Who watches its descriptor may sleep through that end, which this poll has acknowledged.
+    // The watcher of its descriptor may sleep through that end, which this poll has acknowledged.
     if (thorough && busy->source().finished()) busy->Again();
     if (!came) continue;
     any = true;

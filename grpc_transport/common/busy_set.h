@@ -1,9 +1,9 @@
 // The links that are busy: every thread that waits inside gRPC polls them for a while before it sleeps. The others tell
 // by their descriptors when something comes.
 //
-// A link need not be armed while somebody polls it, nor while nobody sleeps who would have to be woken. So these are
-// counted: whoever is the first to poll disarms what is busy, and whoever is the last arms it if anybody sleeps; so
-// does who goes to sleep while nobody polls.
+// A link need not be armed while a thread polls it, nor while no thread sleeps that would have to be woken. So both
+// kinds of threads are counted. The first thread that polls disarms the busy links. The last one arms them if another
+// thread sleeps. A thread that goes to sleep while no thread polls arms them, too.
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_BUSY_SET_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_BUSY_SET_H_
 
@@ -18,7 +18,7 @@
 
 namespace skein::grpc_transport {
 
-// One link's place in the set, kept by who watches its descriptor.
+// One link's place in the set. The watcher of its descriptor keeps it.
 class Busy {
  public:
   explicit Busy(std::shared_ptr<progress::Source> source) : source_(std::move(source)) {}
@@ -33,7 +33,7 @@ class Busy {
   const std::shared_ptr<progress::Source> source_;
   std::atomic<bool> used_{false};  // relaxed: since a spin has last ended in vain
   bool removed_ = false;           // under the set's lock
-  std::atomic<bool> busy_{false};  // written under the set's lock; relaxed: a hint to who adds it
+  std::atomic<bool> busy_{false};  // written under the set's lock; relaxed: a hint to the thread that adds it
 };
 
 // Any thread. Lock: mu_, under which nothing is called.
@@ -41,17 +41,17 @@ class BusySet {
  public:
   // `enabled`: otherwise nothing is ever busy, and all sleep at once.
   explicit BusySet(bool enabled) : enabled_(enabled) {}
-  // Something has come or gone by it. True: somebody polls it from now on, who arms it when that ends.
+  // Something has come or gone by it. True: a thread polls it from now on, and arms it when that ends.
   bool Add(const std::shared_ptr<Busy>& busy);
-  // The same, by who does not ask.
+  // The same, by a caller that does not ask.
   void Use(const std::shared_ptr<Busy>& busy) {
     if (!busy->used_.load(std::memory_order_relaxed)) busy->used_.store(true, std::memory_order_relaxed);
     if (!busy->busy_.load(std::memory_order_relaxed)) Add(busy);
   }
-  // Somebody polls it just now, who arms it when that ends: who was woken for it in vain need not arm it, and be woken
-  // again by the next message.
+  // A thread polls it just now, and arms it when that ends. Another thread, woken for it in vain, need not arm it, and
+  // be woken again by the next message.
   bool IsSpunFor(const Busy& busy);
-  // It is not watched any more, and never busy again. Who polls it just now arms it once more.
+  // It is not watched any more, and never busy again. A thread that polls it just now arms it once more.
   void Remove(Busy& busy);
 
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
@@ -68,20 +68,20 @@ class BusySet {
     bool Poll(bool thorough);
     // Without a sleep to follow.
     void End();
-    // In vain, and with a sleep to follow, which EndSleep ends. What had not been used before it is not busy any more.
+    // In vain, and with a sleep to follow, which EndSleep ends. Links that had not been used before it are not busy any
+    // more.
     void EndAsleep();
 
    private:
     void Refresh();
 
     BusySet& set_;
-    bool disarms_ =
-        false;  // the first of all, before its first Poll: whoever sleeps is not to be woken for what it finds
+    bool disarms_ = false;  // the first of all, before its first Poll: it must not wake the sleepers for what it finds
     uint64_t version_ = 0;
     std::vector<std::shared_ptr<Busy>> polled_;
   };
 
-  // By who is going to sleep while the descriptors are watched. False: not before a Spin that ends asleep.
+  // By a thread that is going to sleep while the descriptors are watched. False: not before a Spin that ends asleep.
   bool SleepUnlessBusy() {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     if (size_.load(std::memory_order_seq_cst) == 0) return true;
@@ -106,7 +106,8 @@ class BusySet {
   All all_ ABSL_GUARDED_BY(mu_);
   std::atomic<uint64_t> version_{0};  // of all_; written under mu_, relaxed: read under it when it has changed
   // Of all_; written under mu_. Sequentially consistent, as is a sleeper's coming: either it sees that something is
-  // busy, or who spins for that sees the sleeper. One that has gone may be seen for a while, and is armed for in vain.
+  // busy, or the thread that spins for that sees the sleeper. One that has gone may be seen for a while, and is armed
+  // for in vain.
   std::atomic<size_t> size_{0};
   std::atomic<int> sleepers_{0};
   int spinners_ ABSL_GUARDED_BY(mu_) = 0;

@@ -2,7 +2,7 @@
 // asks.
 //
 // Neither is seen by the program at either end: the question is asked over Skein's own paths alone, where the server
-// has a filter that takes it out. Pure functions; what they read is a peer's.
+// has a filter that takes it out. Pure functions of a peer's bytes.
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_CALL_TIMES_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_CALL_TIMES_H_
 

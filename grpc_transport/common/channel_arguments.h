@@ -17,6 +17,9 @@ inline constexpr absl::string_view kArgumentPrefix = "skein.";
 // argument and what is allowed. A mode that is none asks for Skein, too.
 absl::Status SetFromArgument(Options& options, absl::string_view key, const absl::StatusOr<std::string>& value);
 
+// Of a connection's options: Skein has no part in it. Wrong ones are not off, for their connection has to fail.
+inline bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
+
 }  // namespace skein::grpc_transport
 
 #endif  // SKEIN_GRPC_TRANSPORT_COMMON_CHANNEL_ARGUMENTS_H_

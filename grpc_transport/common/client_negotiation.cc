@@ -54,7 +54,7 @@ void ClientNegotiation::BytesCame() {
     case Beginning::kOther: {
       Fallback why{FallbackCode::kPeerNotSkein, {}};
       if (secure_) return Reconnect(std::move(why), Remember::kPeerIsPlain);
-      return FinishWithTcp(why, SettingsFramesOf(attempt_->offer()));
+      return FinishBehindOffer(why);
     }
     case Beginning::kWhole:
       connection_.DropReceived(parsed.size);
@@ -66,13 +66,22 @@ void ClientNegotiation::OnAnswer(absl::string_view answer) {
   stream::Outcome outcome = attempt_->Complete(answer);
   if (outcome.stream == nullptr) {
     // Whether the peer said no, or said yes and this side cannot: only in the first case does it go on with TCP here.
-    if (outcome.both_know) return FinishWithTcp(outcome.why, secure_ ? 0 : SettingsFramesOf(attempt_->offer()));
+    if (outcome.both_know) return secure_ ? FinishWithTcp(outcome.why) : FinishBehindOffer(outcome.why);
     return Reconnect(std::move(outcome.why), Remember::kNo);
   }
   if (connection_.ReceivedBytes() > 0) return Fail(Failure("skein: the peer wrote more than its answer"));
   if (outcome.reached) return FinishWithStream(std::move(outcome));
   outcome_ = std::move(outcome);
   TryOut();
+}
+
+// An adapter may not know all credentials that put something else than HTTP/2 first.
+void ClientNegotiation::FinishBehindOffer(const Fallback& why) {
+  FinishWithTcp(why, SettingsFramesOf(attempt_->offer()),
+                [&process = process_, address = address_, for_long = options().negative_cache] {
+                  const absl::Time now = SteadyNow();
+                  process.plain_peers().Add(address, now + for_long, now);
+                });
 }
 
 void ClientNegotiation::TryOut() {

@@ -33,6 +33,8 @@ class ClientNegotiation final : public Negotiation {
   void Reached(const absl::Status& status) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   void Reconnected(const absl::Status& status) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
 
+  // The offer was HTTP/2's beginning, and the server goes on with that.
+  void FinishBehindOffer(const Fallback& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   Fallback PreventedHere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   absl::Status MakeOffer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   void OnAnswer(absl::string_view answer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);

@@ -8,12 +8,13 @@
 namespace skein::grpc_transport {
 namespace {
 
-// What was on its way then is of no use, and nothing new is to be awaited behind EndWaits.
+// Bytes on their way then are of no use, and nothing new is to be awaited behind EndWaits.
 absl::Status ShutDownMeanwhile() { return Failure("shut down during the negotiation"); }
 
 }  // namespace
 
 void Negotiation::Start() {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (shut_down_) return Fail(Failure("shut down before the negotiation"));
   if (!options_.ok()) return Fail(Failure(absl::StrCat("skein: ", options_.status().message())));
@@ -23,6 +24,7 @@ void Negotiation::Start() {
 bool Negotiation::ShutDown() { return !std::exchange(shut_down_, true) && !finished_; }
 
 void Negotiation::OnRead(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   reading_ = false;
   if (finished_) return;
@@ -33,6 +35,7 @@ void Negotiation::OnRead(const absl::Status& status) {
 }
 
 void Negotiation::OnWritten(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (finished_) return;
   if (!status.ok()) return Lost(status);
@@ -41,6 +44,7 @@ void Negotiation::OnWritten(const absl::Status& status) {
 }
 
 void Negotiation::OnTimer() {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (finished_) return;
   timed_out_ = true;
@@ -52,11 +56,13 @@ void Negotiation::OnTimer() {
 }
 
 void Negotiation::OnReached(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (EndWaiting()) Reached(status);
 }
 
 void Negotiation::OnReconnected(const absl::Status& status) {
+  if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (!finished_) Reconnected(status);
 }
@@ -92,7 +98,7 @@ void Negotiation::FinishWithStream(stream::Outcome outcome) {
   Finish(std::move(end));
 }
 
-void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames) {
+void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames, std::function<void()> on_other_beginning) {
   trace::CountFallback(why.code);
   if (options_->mode == Mode::kRequire) {
     return Fail(Failure(
@@ -101,6 +107,7 @@ void Negotiation::FinishWithTcp(const Fallback& why, int settings_frames) {
   Negotiated end;
   end.path = List("tcp", ToString(why));
   end.settings_frames = settings_frames;
+  end.on_other_beginning = std::move(on_other_beginning);
   Finish(std::move(end));
 }
 

@@ -30,6 +30,7 @@
 #include "absl/time/time.h"
 #include "core/base/fallback.h"
 #include "core/base/forked.h"
+#include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
 #include "core/stream/connector.h"
@@ -48,6 +49,9 @@ struct Negotiated {
   bool below_http2 = false;  // with a stream: calls travel on it as frames of their own
   // With TCP: so many SETTINGS frames of an offer, behind the preface of HTTP/2, are on their way; 0: none was sent.
   int settings_frames = 0;
+  // With those, or empty: the adapter calls it if gRPC's own first bytes are not that preface. Then something else
+  // than HTTP/2 begins on the channel's connections, and none of them should begin with such an offer for a while.
+  std::function<void()> on_other_beginning;
   // With a stream, or empty: the adapter calls it when the link fails although the connection is well.
   std::function<void()> on_lost;
 };
@@ -58,10 +62,12 @@ class Connection {
   virtual ~Connection() = default;
 
   Mutex mu;
+  // In a forked child the negotiation hears nothing any more if the lock is lost, and nothing comes of the connection.
+  LostAtFork mu_lost{mu};
 
   // Then OnRead.
   virtual void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
-  // The read under way is not awaited any more; whatever it brings is for the next one who reads. True: OnRead will not
+  // The read under way is not awaited any more; the next reader gets its bytes. True: OnRead will not
   // come.
   virtual bool WithdrawRead() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
   // After an OnRead that is OK: its bytes count as received from now on.
@@ -146,7 +152,7 @@ class Negotiation {
   virtual void BytesCame() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;
   // The connection was lost, at the latest while reading or writing.
   virtual void Lost(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;
-  virtual void TimedOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;  // what was being read still may be
+  virtual void TimedOut() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) = 0;  // the read under way may go on
   virtual void Reached(const absl::Status& /*status*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {}
   virtual void Reconnected(const absl::Status& /*status*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {}
 
@@ -161,7 +167,8 @@ class Negotiation {
   // The ends; one of them, once. The next reader gets all bytes that were received and not dropped.
   void FinishWithStream(stream::Outcome outcome) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   // Fails instead if the mode is require. `settings_frames`: of an offer that went ahead of HTTP/2; else 0.
-  void FinishWithTcp(const Fallback& why, int settings_frames = 0) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
+  void FinishWithTcp(const Fallback& why, int settings_frames = 0, std::function<void()> on_other_beginning = nullptr)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   void Fail(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
 
   const stream::Streams& streams() { return process_.StreamsFor(options()); }

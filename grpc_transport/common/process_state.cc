@@ -5,6 +5,9 @@
 #include <atomic>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "grpc_transport/common/log.h"
+
 namespace skein::grpc_transport {
 namespace {
 
@@ -22,5 +25,10 @@ EnvironmentOptions ReadEnvironment() {
 
 ProcessState::ProcessState(EnvironmentOptions environment, progress::Waiter* waiter)
     : environment_(std::move(environment)), streams_(waiter) {}
+
+void ProcessState::WarnOnce() {
+  if (environment_.warning.empty() || warned_.exchange(true, std::memory_order_relaxed)) return;
+  Log(Severity::kError, absl::StrCat("skein: ", environment_.warning));
+}
 
 }  // namespace skein::grpc_transport

@@ -2,6 +2,8 @@
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_PROCESS_STATE_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_PROCESS_STATE_H_
 
+#include <atomic>
+
 #include "core/base/options.h"
 #include "core/connect/peer_cache.h"
 #include "core/progress/progress.h"
@@ -26,12 +28,16 @@ class ProcessState {
 
   // What SKEIN_* said when the process called Init().
   const EnvironmentOptions& environment() const { return environment_; }
+  // Writes the environment's warning to gRPC's log, the first time. By the first connection that is not off; not by
+  // Init(), which the preload library calls in every process, whether or not it uses gRPC.
+  void WarnOnce();
   connect::PeerCache& plain_peers() { return plain_peers_; }
   // What streams are made of. Valid as long as this.
   const stream::Streams& StreamsFor(const Options& options) { return streams_.For(options); }
 
  private:
   const EnvironmentOptions environment_;
+  std::atomic<bool> warned_{false};  // relaxed: of two threads, one warns
   connect::PeerCache plain_peers_;
   stream::HostStreams streams_;
 };

@@ -29,16 +29,16 @@ void UnsentBytes::Clear() {
 }
 
 // RoomAgain() may come before Taken: so there is no room from now on, and not from Taken on.
-std::vector<stream::ConstBytes> UnsentBytes::BeginWrite() {
+absl::Span<const stream::ConstBytes> UnsentBytes::BeginWrite() {
   writing_ = true;
   no_room_ = true;
-  std::vector<stream::ConstBytes> parts;
-  parts.reserve(slices_.count);
+  parts_.clear();
+  parts_.reserve(slices_.count);
   for (size_t i = 0; i < slices_.count; ++i) {
     const grpc_slice& slice = slices_.slices[i];
-    parts.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
+    parts_.emplace_back(reinterpret_cast<const std::byte*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
   }
-  return parts;
+  return parts_;
 }
 
 void UnsentBytes::Taken(size_t bytes) {

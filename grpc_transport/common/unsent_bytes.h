@@ -11,6 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "core/stream/stream.h"
 
 namespace skein::grpc_transport {
@@ -38,7 +39,7 @@ class UnsentBytes {
   void Clear();
 
   // All bytes; valid until the writer is back.
-  std::vector<stream::ConstBytes> BeginWrite();
+  absl::Span<const stream::ConstBytes> BeginWrite();
   // The writer is back: the stream has taken the first `bytes`. If those are not all, the stream has no room until
   // RoomAgain(), which may have come while the writer was away.
   void Taken(size_t bytes);
@@ -59,9 +60,10 @@ class UnsentBytes {
 
  private:
   grpc_slice_buffer slices_;
-  bool writing_ = false;                 // the writer is away
-  grpc_slice_buffer* behind_ = nullptr;  // written meanwhile
-  size_t kept_ = 0;                      // of it, as counted; while there is some, with the write that follows
+  std::vector<stream::ConstBytes> parts_;  // the writer's: of slices_ while it is away
+  bool writing_ = false;                   // the writer is away
+  grpc_slice_buffer* behind_ = nullptr;    // written meanwhile
+  size_t kept_ = 0;                        // of it, as counted; while there is some, with the write that follows
   std::shared_ptr<void> counted_;
   bool no_room_ = false;
   bool moved_ = false;  // in this watch

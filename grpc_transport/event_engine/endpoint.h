@@ -1,6 +1,6 @@
 // An endpoint of gRPC's whose bytes go over a stream; the TCP connection it was negotiated on stays open beside it,
 // silent, as the sign of life that gRPC's own tools know: its addresses, its keepalive, its end when the peer's process
-// ends. What it promises is what the adapter for gRPC 1.51 promises: README.md, "A peer that does not read", "The end".
+// ends. It promises the same as the adapter for gRPC 1.51: README.md, "A peer that does not read", "The end".
 #ifndef SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENDPOINT_H_
 #define SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENDPOINT_H_
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
+#include "core/base/forked.h"
+#include "grpc_transport/common/channel_arguments.h"
 #include "grpc_transport/common/client_negotiation.h"
-#include "grpc_transport/common/log.h"
 #include "grpc_transport/event_engine/addresses.h"
 #include "grpc_transport/event_engine/from_descriptor.h"
 #include "grpc_transport/event_engine/listener.h"
@@ -26,8 +26,6 @@ constexpr char kProxyServer[] = "grpc.http_connect_server";
 // Of a handle of ours; gRPC's engine counts upwards from 1.
 constexpr intptr_t kOurs = -0x5ce1;
 
-bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
-
 bool IsSecure(const EndpointConfig& config) {
   return config.GetString(GRPC_ARG_HTTP2_SCHEME).value_or("http") == "https";
 }
@@ -37,14 +35,6 @@ Fallback WhyNotAsked(const EndpointConfig& config) {
   if (KeptConfig::CanKeep(config)) return {};
   return {FallbackCode::kResources,
           "the channel has a socket mutator, which gRPC alone can give to a second connection"};
-}
-
-void WarnOnce() {
-  [[maybe_unused]] static const bool warned = [] {
-    const std::string& warning = Runtime::Get().environment().warning;
-    if (!warning.empty()) Log(Severity::kError, absl::StrCat("skein: ", warning));
-    return true;
-  }();
 }
 
 }  // namespace
@@ -71,7 +61,7 @@ absl::StatusOr<std::unique_ptr<EventEngine::Listener>> Engine::CreateListener(
     return inner()->CreateListener(std::move(on_accept), std::move(on_shutdown), config,
                                    std::move(memory_allocator_factory));
   }
-  WarnOnce();
+  Runtime::Get().state().WarnOnce();
   return NewListener(inner(), std::move(options), std::move(on_accept), std::move(on_shutdown), config,
                      std::move(memory_allocator_factory));
 }
@@ -85,9 +75,9 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
   if (errand || IsOff(options)) {
     return inner()->Connect(std::move(on_connect), address, config, std::move(memory_allocator), timeout);
   }
-  WarnOnce();
+  Runtime::Get().state().WarnOnce();
   SharedAllocator allocator(std::move(memory_allocator));
-  const intptr_t number = NewNumber();
+  const intptr_t number = last_number_.fetch_add(1, std::memory_order_relaxed) + 1;
   auto connection = std::make_shared<NegotiatedConnection>(
       inner(), allocator,
       [this, number, keep = shared_from_this(),
@@ -99,10 +89,7 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
   const bool behind_proxy = config.GetString(kProxyServer).has_value();
   connection->Conduct(std::make_unique<ClientNegotiation>(std::move(options), AddressText(address), behind_proxy,
                                                           *connection, Runtime::Get().state()));
-  {
-    MutexLock lock(&mu_);
-    connecting_.emplace(number, connection);
-  }
+  Note(number, connection);
   const absl::Time deadline = SteadyNow() + absl::FromChrono(timeout);
   connection->Connect([inner = inner(), address, allocator, kept = KeptConfig(config), first = &config,
                        deadline](OnConnectCallback on_connected) mutable {
@@ -120,12 +107,14 @@ bool Engine::CancelConnect(ConnectionHandle handle) {
   return connection != nullptr && connection->Cancel();
 }
 
-intptr_t Engine::NewNumber() {
+void Engine::Note(intptr_t number, std::shared_ptr<NegotiatedConnection> connection) {
+  if (InForkedChild()) return;
   MutexLock lock(&mu_);
-  return ++last_number_;
+  connecting_.emplace(number, std::move(connection));
 }
 
 std::shared_ptr<NegotiatedConnection> Engine::Take(intptr_t number) {
+  if (InForkedChild()) return nullptr;
   MutexLock lock(&mu_);
   const auto found = connecting_.find(number);
   if (found == connecting_.end()) return nullptr;

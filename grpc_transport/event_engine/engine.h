@@ -1,8 +1,9 @@
 // The EventEngine that gRPC is given: gRPC's own, but that connections are negotiated about before gRPC hears of them.
-// Whatever is not about connections goes to the inner engine.
+// Everything else goes to the inner engine.
 #ifndef SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_
 #define SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -14,10 +15,13 @@
 #include "core/base/mutex.h"
 #include "grpc_transport/event_engine/engine_types.h"
 #include "grpc_transport/event_engine/negotiated_connection.h"
+#include "grpc_transport/event_engine/ready.h"
 
 namespace skein::grpc_transport {
 
-// Any thread. Lock: mu_, a leaf: the inner engine is asked without it.
+// Any thread. Lock: mu_, a leaf: the inner engine is asked without it. A forked child does without the lock, and so
+// without the list: another thread of the parent may have held it. There a connection cannot be cancelled; soon it ends
+// by itself, since a child uses TCP.
 class Engine final : public EventEngine {
  public:
   // `make_inner` is called at first use: a library that is preloaded starts no thread before main.
@@ -30,7 +34,8 @@ class Engine final : public EventEngine {
                            MemoryAllocator memory_allocator, Duration timeout) override;
   bool CancelConnect(ConnectionHandle handle) override;
 
-  bool IsWorkerThread() override { return inner()->IsWorkerThread(); }
+  // The poller's threads run what gRPC gives its engine, as the inner engine's do.
+  bool IsWorkerThread() override { return Ready::IsPollersThread() || inner()->IsWorkerThread(); }
   absl::StatusOr<std::unique_ptr<DNSResolver>> GetDNSResolver(const DNSResolver::ResolverOptions& options) override {
     return inner()->GetDNSResolver(options);
   }
@@ -47,7 +52,7 @@ class Engine final : public EventEngine {
 
  private:
   const std::shared_ptr<EventEngine>& inner();
-  intptr_t NewNumber();
+  void Note(intptr_t number, std::shared_ptr<NegotiatedConnection> connection);
   // The connection with this number, which is not among `connecting_` any more; null if it was not.
   std::shared_ptr<NegotiatedConnection> Take(intptr_t number);
 
@@ -55,8 +60,9 @@ class Engine final : public EventEngine {
   absl::AnyInvocable<std::shared_ptr<EventEngine>()> make_inner_;
   std::shared_ptr<EventEngine> inner_;
 
+  std::atomic<intptr_t> last_number_{0};  // relaxed: each is given once
+
   Mutex mu_;
-  intptr_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
   // That are being made or negotiated about: the first key of their handles. (The second says that it is one of these.)
   absl::flat_hash_map<intptr_t, std::shared_ptr<NegotiatedConnection>> connecting_ ABSL_GUARDED_BY(mu_);
 };

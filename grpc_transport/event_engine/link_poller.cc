@@ -20,10 +20,10 @@ constexpr int kThreads = 2;
 constexpr int kEvents = 16;  // that one thread takes at once
 // Polls of a source before its turn is over: a peer that never stops sending must not hold the thread.
 constexpr int kTries = 4;
-// Who has given its processor up for that long sleeps: there is other work for it.
+// A spinner that has given its processor up for that long sleeps: the processor has other work.
 constexpr std::chrono::microseconds kWanted{50};
 
-// Edge-triggered: who is woken polls until it can arm, or has somebody come again.
+// Edge-triggered: a thread that is woken polls until it can arm, or has a thread come again.
 bool AddTo(int epoll, int fd, const void* key) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
@@ -214,7 +214,7 @@ void LinkPoller::AttendWoken() {
 }
 
 // Both threads may attend one source at once, and others may poll it: then it is armed more often than it need be.
-// Whoever polls it arms it, or leaves that to the spinners, of whom the last one does.
+// Each thread that polls it arms it, or leaves that to the spinners, of which the last one does.
 void LinkPoller::Attend(const progress::Source* key) {
   std::shared_ptr<Watched> watched;
   {

@@ -7,8 +7,8 @@
 //                        +-------------  runs it here, not looking  <-------------------------------------+
 //
 // At least one of the two looks, always: the last one that does gives what is ready to gRPC's engine and goes on. The
-// second thread starts when the first has something to run, and there are no more: what two cannot do at once, gRPC's
-// own threads do.
+// second thread starts when the first has something to run, and there are no more: gRPC's own threads do what two
+// cannot do at once.
 //
 // Callers that wait for a completion queue poll the busy links themselves (waiting_callers.h); then these threads
 // sleep, and are woken by what comes while no caller polls.
@@ -40,8 +40,8 @@ namespace skein::grpc_transport {
 // could come back.
 class LinkPoller final : public progress::Waiter {
  public:
-  // An endpoint or a negotiation. While one exists, sources are watched. When the last has gone, what is idle ends, and
-  // what has yet to tell its peer something is left to a caretaker, until a user comes.
+  // An endpoint or a negotiation. While one exists, sources are watched. When the last has gone, idle sources end,
+  // and a caretaker keeps those that have yet to tell their peer something, until a user comes.
   class User {
    public:
     explicit User(LinkPoller* poller) : poller_(poller) { poller_->UserComes(); }
@@ -51,7 +51,7 @@ class LinkPoller final : public progress::Waiter {
 
     // A stream's link, for who is going to say of each write that it is busy. Null: it is not watched (any more).
     std::shared_ptr<Busy> BusyOf(const progress::Source& source) { return poller_->BusyOf(source); }
-    void Use(const std::shared_ptr<Busy>& busy) { poller_->busy_set_.Use(busy); }
+    BusySet& busy_set() { return poller_->busy_set_; }
 
    private:
     LinkPoller* const poller_;
@@ -116,7 +116,7 @@ class LinkPoller final : public progress::Waiter {
   progress::Caretaker caretaker_;  // of what lingers; nothing does while there is a user
 
   // Threads of ours that look, or have been started to. A thread leaves by LeaveToOther, acq_rel: of two that would,
-  // one sees the other gone. What the threads share is under locks, or the kernel's.
+  // one sees the other gone. The threads share nothing but what is under locks, or the kernel's.
   std::atomic<int> looking_{0};
   std::atomic<bool> spins_{false};  // relaxed, as are the others: hints
   std::atomic<int> callers_{0};

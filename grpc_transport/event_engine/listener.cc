@@ -5,6 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/common/log.h"
 #include "grpc_transport/common/server_negotiation.h"
@@ -44,15 +45,10 @@ class Accepts : public std::enable_shared_from_this<Accepts> {
     connection->Conduct(std::make_unique<ServerNegotiation>(options_, *connection, Runtime::Get().state()));
     // A server has nobody else to tell.
     if (!options_.ok()) Log(Severity::kError, absl::StrCat("skein: ", options_.status().message()));
-    {
-      MutexLock lock(&mu_);
-      if (closed_) return;
-      std::erase_if(under_way_, [](const auto& weak) { return weak.expired(); });
-      under_way_.push_back(connection);
-    }
-    connection->Begin(std::move(tcp));
+    if (Note(connection)) connection->Begin(std::move(tcp));
   }
   void Close() {
+    if (mu_lost_.IsLost()) return;
     std::vector<std::weak_ptr<NegotiatedConnection>> under_way;
     {
       MutexLock lock(&mu_);
@@ -68,12 +64,23 @@ class Accepts : public std::enable_shared_from_this<Accepts> {
   void ShutDown(absl::Status status) { status_ = std::move(status); }
 
  private:
+  // False: it is closed. Where the lock is lost, nobody cancels the connection.
+  bool Note(const std::shared_ptr<NegotiatedConnection>& connection) {
+    if (mu_lost_.IsLost()) return true;
+    MutexLock lock(&mu_);
+    if (closed_) return false;
+    std::erase_if(under_way_, [](const auto& weak) { return weak.expired(); });
+    under_way_.push_back(connection);
+    return true;
+  }
+
   const std::shared_ptr<EventEngine> inner_;
   const absl::StatusOr<Options> options_;
   Listener::AcceptCallback on_accept_;  // by several threads at once, as gRPC's own engine does
   absl::AnyInvocable<void(absl::Status)> on_shutdown_;
   absl::Status status_;  // by the inner engine's last callback
   Mutex mu_;
+  LostAtFork mu_lost_{mu_};
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::weak_ptr<NegotiatedConnection>> under_way_ ABSL_GUARDED_BY(mu_);
 };

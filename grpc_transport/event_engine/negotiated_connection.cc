@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/forked.h"
 #include "grpc_transport/common/log.h"
 #include "grpc_transport/common/slice_bytes.h"
 #include "grpc_transport/event_engine/addresses.h"
@@ -28,9 +29,12 @@ NegotiatedConnection::NegotiatedConnection(std::shared_ptr<EventEngine> inner, S
       allocator_(std::move(allocator)),
       prevented_(std::move(prevented)),
       on_end_(std::move(on_end)),
-      secure_(secure) {}
+      secure_(secure) {
+  BeginUse();
+}
 
 void NegotiatedConnection::Connect(ConnectAgain connect) {
+  if (mu_lost.IsLost()) return;
   MutexLock lock(&mu);
   connect_ = std::move(connect);
   StartConnecting();
@@ -43,6 +47,7 @@ void NegotiatedConnection::StartConnecting() {
 }
 
 void NegotiatedConnection::Connected(absl::StatusOr<std::unique_ptr<EventEngine::Endpoint>> tcp) {
+  if (mu_lost.IsLost()) return;
   Phase phase;
   {
     MutexLock lock(&mu);
@@ -57,6 +62,7 @@ void NegotiatedConnection::Connected(absl::StatusOr<std::unique_ptr<EventEngine:
 }
 
 void NegotiatedConnection::Begin(std::unique_ptr<EventEngine::Endpoint> tcp) {
+  if (mu_lost.IsLost()) return;
   {
     MutexLock lock(&mu);
     if (phase_ == Phase::kOver) return;  // cancelled
@@ -80,6 +86,7 @@ std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::LetGoOfTcp() {
 }
 
 bool NegotiatedConnection::Cancel() {
+  if (mu_lost.IsLost()) return false;
   std::unique_ptr<EventEngine::Endpoint> tcp;  // ends behind the lock
   OnEnd on_end;
   MutexLock lock(&mu);
@@ -90,7 +97,7 @@ bool NegotiatedConnection::Cancel() {
     phase_ = Phase::kOver;
     return true;
   }
-  tcp = LetGoOfTcp();  // what is out fails, and that ends the negotiation
+  tcp = LetGoOfTcp();  // reads and writes that are out fail, which ends the negotiation
   if (negotiation_->ShutDown()) negotiation_->EndWaits();
   return true;
 }
@@ -147,12 +154,12 @@ std::string NegotiatedConnection::Received(size_t max_bytes) const {
 }
 void NegotiatedConnection::DropReceived(size_t bytes) { DropFirst(received_.c_slice_buffer(), bytes); }
 
-void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::User>(&Runtime::Get().poller()); }
+void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::User>(&Runtime::Get().links()); }
 
 std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiated end) {
   if (end.stream == nullptr) {
     return NewTcpEndpoint(std::move(tcp_), std::move(reader_), std::move(received_), end.settings_frames,
-                          std::move(end.path));
+                          std::move(end.path), std::move(end.on_other_beginning));
   }
   return NewSkeinEndpoint({.engine = inner_,
                            .stream = std::move(end.stream),

@@ -6,13 +6,18 @@ namespace skein::grpc_transport {
 namespace {
 
 thread_local Ready* this_threads = nullptr;
+thread_local bool is_pollers_thread = false;
 
 }  // namespace
 
-Ready::Ready(Thread thread) : thread_(thread) { this_threads = this; }
+Ready::Ready(Thread thread) : thread_(thread) {
+  this_threads = this;
+  is_pollers_thread = thread == Thread::kPoller;
+}
 
 Ready::~Ready() {
   this_threads = nullptr;
+  is_pollers_thread = false;
   RunElsewhere();
 }
 
@@ -28,6 +33,8 @@ bool Ready::Keep(const std::shared_ptr<EventEngine>& engine, Callback& closure) 
   ready->kept_ = {engine, std::move(closure)};
   return true;
 }
+
+bool Ready::IsPollersThread() { return is_pollers_thread; }
 
 void Ready::RunHere() {
   running_ = true;

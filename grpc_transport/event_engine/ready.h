@@ -30,7 +30,7 @@ class Ready {
   explicit Ready(Thread thread);
   Ready(const Ready&) = delete;
   Ready& operator=(const Ready&) = delete;
-  // What is left goes to its engine.
+  // Callbacks that are left go to their engine.
   ~Ready();
 
   // A callback of an endpoint's. Any thread, under any lock: runs nothing before it returns.
@@ -39,14 +39,17 @@ class Ready {
   // `engine` has to.
   static bool Keep(const std::shared_ptr<EventEngine>& engine, Callback& closure);
 
+  // The calling thread is one of ours (kPoller), also while it runs what it has kept.
+  static bool IsPollersThread();
+
   bool empty() const { return callbacks_.empty(); }
   // All, on this thread. Under no lock, and not inside a poll.
   void RunHere();
   // All, on the engine's threads.
   void RunElsewhere();
 
-  // A thread that runs callbacks waits for something, for as long as this lives. What is behind the callback goes to
-  // the engine, and so does what becomes ready meanwhile.
+  // A thread that runs callbacks waits for something, for as long as this lives. Callbacks behind
+  // that one go to the engine, and so do those that become ready meanwhile.
   class Waits {
    public:
     Waits();

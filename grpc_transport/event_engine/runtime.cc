@@ -4,14 +4,9 @@
 
 namespace skein::grpc_transport {
 
-Runtime& Runtime::Get() {
-  static auto* const runtime = new Runtime(ReadEnvironment());
-  return *runtime;
-}
-
-Runtime::Runtime(const EnvironmentOptions& environment)
-    : poller_(SpinPolicyOf(environment.options)), state_(environment, &poller_) {
-  LetCallersPoll(&poller_, SpinPolicyOf(environment.options));
+template <>
+void Runtime::LetGrpcPoll(LinkPoller& poller, const progress::SpinPolicy& policy) {
+  LetCallersPoll(&poller, policy);
 }
 
 }  // namespace skein::grpc_transport

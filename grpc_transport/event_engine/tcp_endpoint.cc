@@ -2,7 +2,6 @@
 
 #include <grpc/slice.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,7 +14,7 @@ namespace {
 
 using OnDone = absl::AnyInvocable<void(absl::Status)>;
 
-// What comes first is not as TCP gives it: it was read ahead by the negotiation, a read of which may still be out, and
+// The first bytes are not as TCP gives them: the negotiation has read them, a read of which may still be out, and
 // there are acknowledgements in it that are not HTTP/2's. Then this object has no part any more.
 //
 // One read at a time (the endpoint's contract), which owns all fields. A read that is out keeps this object.
@@ -71,8 +70,12 @@ class FirstReads : public std::enable_shared_from_this<FirstReads> {
 class TcpEndpoint final : public EventEngine::Endpoint {
  public:
   TcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp, std::shared_ptr<FirstReads> first, size_t preface_left,
-              ListedPath path)
-      : tcp_(std::move(tcp)), first_(std::move(first)), preface_left_(preface_left), path_(std::move(path)) {}
+              ListedPath path, std::function<void()> on_other_beginning)
+      : tcp_(std::move(tcp)),
+        first_(std::move(first)),
+        preface_left_(preface_left),
+        on_other_beginning_(std::move(on_other_beginning)),
+        path_(std::move(path)) {}
   ~TcpEndpoint() override {
     if (first_ != nullptr) first_->Detach();
   }
@@ -87,9 +90,7 @@ class TcpEndpoint final : public EventEngine::Endpoint {
 
   bool Write(OnDone on_writable, SliceBuffer* data, WriteArgs args) override {
     if (preface_left_ > 0) {
-      const size_t left_out = std::min(preface_left_, data->Length());
-      DropFirst(data->c_slice_buffer(), left_out);
-      preface_left_ -= left_out;
+      LeaveOutPreface(*data);
       if (data->Length() == 0) return true;
     }
     return tcp_->Write(std::move(on_writable), data, std::move(args));
@@ -101,9 +102,22 @@ class TcpEndpoint final : public EventEngine::Endpoint {
   void* QueryExtension(absl::string_view id) override { return tcp_->QueryExtension(id); }
 
  private:
+  // The offer brought it. Other bytes go as they are.
+  void LeaveOutPreface(SliceBuffer& data) {
+    const std::string bytes = FirstBytesOf(*data.c_slice_buffer(), preface_left_);
+    if (bytes != kHttp2Preface.substr(kHttp2Preface.size() - preface_left_, bytes.size())) {
+      preface_left_ = 0;
+      if (on_other_beginning_) on_other_beginning_();
+      return;
+    }
+    DropFirst(data.c_slice_buffer(), bytes.size());
+    preface_left_ -= bytes.size();
+  }
+
   const std::unique_ptr<EventEngine::Endpoint> tcp_;
   std::shared_ptr<FirstReads> first_;  // null when they are over
   size_t preface_left_;
+  const std::function<void()> on_other_beginning_;
   const ListedPath path_;
 };
 
@@ -111,10 +125,11 @@ class TcpEndpoint final : public EventEngine::Endpoint {
 
 std::unique_ptr<EventEngine::Endpoint> NewTcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp,
                                                       std::shared_ptr<TcpReader> reader, SliceBuffer received,
-                                                      int settings_frames, ListedPath path) {
+                                                      int settings_frames, ListedPath path,
+                                                      std::function<void()> on_other_beginning) {
   auto first = std::make_shared<FirstReads>(std::move(reader), std::move(received), settings_frames);
   return std::make_unique<TcpEndpoint>(std::move(tcp), std::move(first), settings_frames > 0 ? kHttp2Preface.size() : 0,
-                                       std::move(path));
+                                       std::move(path), std::move(on_other_beginning));
 }
 
 }  // namespace skein::grpc_transport

@@ -3,6 +3,7 @@
 #ifndef SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_TCP_ENDPOINT_H_
 #define SKEIN_GRPC_TRANSPORT_EVENT_ENGINE_TCP_ENDPOINT_H_
 
+#include <functional>
 #include <memory>
 
 #include "grpc_transport/common/path_list.h"
@@ -12,10 +13,12 @@
 namespace skein::grpc_transport {
 
 // `received`: what was read and is HTTP/2's, or TLS's. `settings_frames`: of an offer that went ahead of HTTP/2, behind
-// its preface; 0: nothing did.
+// its preface; 0: nothing did. `on_other_beginning`, or empty: called at most once, inside Write, if gRPC begins with
+// other bytes than that preface. The connection is of no use then, and its peer ends it.
 std::unique_ptr<EventEngine::Endpoint> NewTcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp,
                                                       std::shared_ptr<TcpReader> reader, SliceBuffer received,
-                                                      int settings_frames, ListedPath path);
+                                                      int settings_frames, ListedPath path,
+                                                      std::function<void()> on_other_beginning = nullptr);
 
 }  // namespace skein::grpc_transport
 

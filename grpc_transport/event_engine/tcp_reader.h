@@ -9,13 +9,15 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/event_engine/engine_types.h"
 
 namespace skein::grpc_transport {
 
 // Any thread. Lock: mu_, under which the endpoint is asked to read (an EventEngine calls back later, never from within
-// Read). The read that is out keeps this object.
+// Read). The read that is out keeps this object. In a forked
+// child whose parent held the lock every read fails.
 class TcpReader : public std::enable_shared_from_this<TcpReader> {
  public:
   using OnDone = absl::AnyInvocable<void(absl::Status)>;
@@ -26,7 +28,7 @@ class TcpReader : public std::enable_shared_from_this<TcpReader> {
   // `on_done` runs by the engine, not in this call, when bytes have arrived, or with the error. One at a time. Starts a
   // read unless one is out.
   void Read(OnDone on_done);
-  // Starts a read that nobody awaits yet, unless one is out: whoever reads next is told of what it brings.
+  // Starts a read that nobody awaits yet, unless one is out: the next reader is told of what it brings.
   void ReadAhead();
   // Forgets what was given to Read. False: it is on its way already.
   bool Withdraw();
@@ -47,6 +49,7 @@ class TcpReader : public std::enable_shared_from_this<TcpReader> {
 
   const std::shared_ptr<EventEngine> engine_;
   Mutex mu_;
+  LostAtFork mu_lost_{mu_};
   EventEngine::Endpoint* tcp_ ABSL_GUARDED_BY(mu_);
   SliceBuffer incoming_;  // the endpoint's while a read is out, else guarded by mu_
   bool out_ ABSL_GUARDED_BY(mu_) = false;

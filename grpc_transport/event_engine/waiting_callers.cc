@@ -22,10 +22,10 @@ using Real = absl::FunctionRef<grpc_event(gpr_timespec)>;
 
 // So many threads for each processor spin, and yield: of more threads than these most would look in vain.
 constexpr int kPerProcessor = 4;
-// A look into a queue costs a microsecond. What links bring is looked for at once (news); so often for what comes
-// otherwise: a timer's end, another connection's bytes.
+// A look into a queue costs a microsecond. A caller looks at once for what links bring (news), and so often for what
+// comes otherwise: a timer's end, another connection's bytes.
 constexpr int kLookIntoQueue = 4 * progress::kSeldom;
-// Who has given its processor up for that long sleeps: there is other work for it.
+// A spinner that has given its processor up for that long sleeps: the processor has other work.
 constexpr std::chrono::microseconds kWanted{50};
 
 struct Callers {
@@ -86,7 +86,8 @@ class Polling {
     polls_->End();
     Ended();
   }
-  // What was not used is not busy any more. The poller's threads sleep on the descriptors, and this one inside gRPC.
+  // Links that were not used are not busy any more. The poller's threads sleep on the descriptors, and this one inside
+  // gRPC.
   void EndInVain() {
     polls_->EndAsleep();
     callers_.poller.busy_set().EndSleep();
@@ -175,7 +176,8 @@ grpc_event Spin(Callers& callers, Polling& polling, absl::Duration budget, gpr_t
 
 // With the seat, where there is one. `fall_asleep` is called before the sleep.
 grpc_event PollAndWait(Callers& callers, gpr_timespec deadline, Real real, absl::FunctionRef<void()> fall_asleep) {
-  // What is there already is not polled for: the poller's threads bring what comes while a caller never waits.
+  // For an event that is there already no link is polled: the poller's threads bring what comes while a caller never
+  // waits.
   grpc_event event = real(Past(deadline));
   if (Came(event) || Over(deadline)) return event;
   progress::LetOthersRun();

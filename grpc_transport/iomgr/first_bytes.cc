@@ -9,6 +9,10 @@ namespace skein::grpc_transport {
 
 void FirstBytes::DoHandshake(grpc_tcp_server_acceptor* /*acceptor*/, grpc_closure* on_done,
                              grpc_core::HandshakerArgs* args) {
+  if (mu_lost_.IsLost()) {
+    Abandon(*args, Unavailable("skein: forked before the server's first bytes"));
+    return grpc_core::ExecCtx::Run(DEBUG_LOCATION, on_done, Unavailable("skein: forked"));
+  }
   MutexLock lock(&mu_);
   args_ = args;
   on_done_ = on_done;
@@ -26,6 +30,7 @@ void FirstBytes::Read() {
 
 void FirstBytes::OnRead(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<FirstBytes> self(static_cast<FirstBytes*>(arg));
+  if (self->mu_lost_.IsLost()) return;
   MutexLock lock(&self->mu_);
   // TLS has words of its own after its handshake, which are none of the server's.
   if (error.ok() && self->args_->read_buffer->length == 0) return self->Read();
@@ -33,6 +38,7 @@ void FirstBytes::OnRead(void* arg, grpc_error_handle error) {
 }
 
 void FirstBytes::Shutdown(grpc_error_handle why) {
+  if (mu_lost_.IsLost()) return;
   MutexLock lock(&mu_);
   if (std::exchange(shut_down_, true) || on_done_ == nullptr) return;
   grpc_endpoint_shutdown(args_->endpoint, std::move(why));  // the read fails, and that ends it

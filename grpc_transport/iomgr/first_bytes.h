@@ -7,6 +7,7 @@
 #define SKEIN_GRPC_TRANSPORT_IOMGR_FIRST_BYTES_H_
 
 #include "absl/base/thread_annotations.h"
+#include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 
@@ -28,6 +29,7 @@ class FirstBytes final : public grpc_core::Handshaker {
   void Finish(grpc_error_handle error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
+  LostAtFork mu_lost_{mu_};
   grpc_core::HandshakerArgs* args_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* on_done_ ABSL_GUARDED_BY(mu_) = nullptr;  // null before the beginning and after the end
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;

@@ -52,6 +52,10 @@ Handshaker::~Handshaker() { grpc_slice_buffer_destroy(&outgoing_); }
 
 void Handshaker::DoHandshake(grpc_tcp_server_acceptor* /*acceptor*/, grpc_closure* on_done,
                              grpc_core::HandshakerArgs* args) {
+  if (mu_lost.IsLost()) {
+    Abandon(*args, Unavailable("skein: forked before the negotiation"));
+    return grpc_core::ExecCtx::Run(DEBUG_LOCATION, on_done, Unavailable("skein: forked before the negotiation"));
+  }
   {
     MutexLock lock(&mu);
     args_ = args;
@@ -64,6 +68,7 @@ void Handshaker::DoHandshake(grpc_tcp_server_acceptor* /*acceptor*/, grpc_closur
 }
 
 void Handshaker::Shutdown(grpc_error_handle why) {
+  if (mu_lost.IsLost()) return;
   MutexLock lock(&mu);
   if (!negotiation_->ShutDown() || args_ == nullptr) return;
   // What is out fails, and that ends the negotiation.
@@ -115,6 +120,7 @@ void Handshaker::StartTimer(absl::Duration duration) {
 
 void Handshaker::OnTimer(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
+  if (self->mu_lost.IsLost()) return;
   {
     MutexLock lock(&self->mu);
     self->timer_runs_ = false;
@@ -182,6 +188,7 @@ absl::Status Handshaker::Reconnect() {
 
 void Handshaker::OnReconnected(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
+  if (self->mu_lost.IsLost()) return;
   {
     MutexLock lock(&self->mu);
     self->connecting_.reset();

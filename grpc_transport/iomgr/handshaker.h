@@ -62,7 +62,7 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
   Fallback Prevented() const override;
   // gRPC's shutdown waits for the user.
   void WatchLinks() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    user_ = std::make_unique<Waiter::User>(&runtime_.waiter());
+    user_ = std::make_unique<Waiter::User>(&runtime_.links());
   }
 
   static void OnReadDone(void* arg, grpc_error_handle error);

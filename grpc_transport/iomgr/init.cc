@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/trace/telling.h"
+#include "grpc_transport/common/channel_arguments.h"
 #include "grpc_transport/common/log.h"
 #include "grpc_transport/iomgr/call_filters.h"
 #include "grpc_transport/iomgr/call_origin.h"
@@ -33,17 +34,6 @@ absl::StatusOr<Options> OptionsOf(const ChannelArgs& args) {
   return grpc_transport::OptionsOf(Runtime::Get().environment(), args);
 }
 
-bool IsOff(const absl::StatusOr<Options>& options) { return options.ok() && options->mode == Mode::kOff; }
-
-// Not by Init(), which the preload library calls in every process, whether or not it is one of gRPC's.
-void WarnOnce() {
-  [[maybe_unused]] static const bool warned = [] {
-    const std::string& warning = Runtime::Get().environment().warning;
-    if (!warning.empty()) gpr_log(GPR_ERROR, "skein: %s", warning.c_str());
-    return true;
-  }();
-}
-
 class ClientFactory final : public Factory {
  public:
   void AddHandshakers(const ChannelArgs& args, grpc_pollset_set* interested_parties,
@@ -51,7 +41,7 @@ class ClientFactory final : public Factory {
     if (!args.Contains(GRPC_ARG_SERVER_URI)) return;  // not a channel: one of gRPC's own errands over HTTP
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
-    WarnOnce();
+    Runtime::Get().state().WarnOnce();
     manager->Add(NewClientHandshaker(std::move(options), args, interested_parties));
   }
 };
@@ -62,7 +52,7 @@ class ServerFactory final : public Factory {
                       HandshakeManager* manager) override {
     absl::StatusOr<Options> options = OptionsOf(args);
     if (IsOff(options)) return;
-    WarnOnce();
+    Runtime::Get().state().WarnOnce();
     manager->Add(NewServerHandshaker(std::move(options)));
   }
 };

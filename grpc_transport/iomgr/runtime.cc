@@ -4,14 +4,9 @@
 
 namespace skein::grpc_transport {
 
-Runtime& Runtime::Get() {
-  static auto* const runtime = new Runtime(ReadEnvironment());
-  return *runtime;
-}
-
-Runtime::Runtime(const EnvironmentOptions& environment)
-    : waiter_(SpinPolicyOf(environment.options)), state_(environment, &waiter_) {
-  RegisterPollingEngine(&waiter_.busy_set(), SpinPolicyOf(environment.options));
+template <>
+void Runtime::LetGrpcPoll(Waiter& waiter, const progress::SpinPolicy& policy) {
+  RegisterPollingEngine(&waiter.busy_set(), policy);
 }
 
 }  // namespace skein::grpc_transport

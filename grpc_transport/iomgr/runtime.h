@@ -1,28 +1,15 @@
-// What all connections of this process share. Made by Init() and never destroyed: gRPC's detached threads may still use
-// it while the process ends.
+// What all connections of this process share.
 #ifndef SKEIN_GRPC_TRANSPORT_IOMGR_RUNTIME_H_
 #define SKEIN_GRPC_TRANSPORT_IOMGR_RUNTIME_H_
 
-#include "grpc_transport/common/process_state.h"
+#include "grpc_transport/common/runtime.h"
 #include "grpc_transport/iomgr/waiter.h"
 
 namespace skein::grpc_transport {
 
-// Any thread.
-class Runtime {
- public:
-  static Runtime& Get();
-
-  const EnvironmentOptions& environment() const { return state_.environment(); }
-  ProcessState& state() { return state_; }
-  Waiter& waiter() { return waiter_; }
-
- private:
-  explicit Runtime(const EnvironmentOptions& environment);
-
-  Waiter waiter_;
-  ProcessState state_;
-};
+using Runtime = RuntimeOf<Waiter>;
+template <>
+void Runtime::LetGrpcPoll(Waiter& waiter, const progress::SpinPolicy& policy);
 
 }  // namespace skein::grpc_transport
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "grpc_transport/iomgr/errors.h"
+
 namespace skein::grpc_transport {
 
 TcpReader::TcpReader(grpc_endpoint* tcp) : tcp_(tcp) {
@@ -12,6 +14,8 @@ TcpReader::TcpReader(grpc_endpoint* tcp) : tcp_(tcp) {
 TcpReader::~TcpReader() { grpc_slice_buffer_destroy(&incoming_); }
 
 void TcpReader::Read(grpc_closure* on_done) {
+  if (mu_lost_.IsLost())
+    return grpc_core::ExecCtx::Run(DEBUG_LOCATION, on_done, Unavailable("skein: forked while TCP was read"));
   {
     MutexLock lock(&mu_);
     if (std::exchange(completed_, false)) {
@@ -26,6 +30,7 @@ void TcpReader::Read(grpc_closure* on_done) {
 
 void TcpReader::OnRead(void* arg, grpc_error_handle error) {
   auto* self = static_cast<TcpReader*>(arg);
+  if (self->mu_lost_.IsLost()) return self->Unref();
   {
     MutexLock lock(&self->mu_);
     self->out_ = false;
@@ -40,16 +45,19 @@ void TcpReader::OnRead(void* arg, grpc_error_handle error) {
 }
 
 bool TcpReader::Withdraw() {
+  if (mu_lost_.IsLost()) return false;
   MutexLock lock(&mu_);
   return std::exchange(on_done_, nullptr) != nullptr;
 }
 
 void TcpReader::MoveInto(grpc_slice_buffer* out) {
+  if (mu_lost_.IsLost()) return;
   MutexLock lock(&mu_);
   if (!out_) grpc_slice_buffer_move_into(&incoming_, out);
 }
 
 bool TcpReader::idle() {
+  if (mu_lost_.IsLost()) return false;
   MutexLock lock(&mu_);
   return !out_ && !completed_ && incoming_.length == 0;
 }

@@ -4,12 +4,13 @@
 #define SKEIN_GRPC_TRANSPORT_IOMGR_TCP_READER_H_
 
 #include "absl/base/thread_annotations.h"
+#include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 
 namespace skein::grpc_transport {
 
-// Any thread, with an ExecCtx.
+// Any thread, with an ExecCtx. In a forked child whose parent held the lock every read fails.
 class TcpReader : public grpc_core::RefCounted<TcpReader> {
  public:
   // `tcp` is shut down and destroyed by its owner, with the read outstanding or not.
@@ -31,6 +32,7 @@ class TcpReader : public grpc_core::RefCounted<TcpReader> {
   grpc_endpoint* const tcp_;
   grpc_closure on_read_;
   Mutex mu_;
+  LostAtFork mu_lost_{mu_};
   grpc_slice_buffer incoming_;  // the endpoint's while a read is out, else guarded by mu_
   bool out_ ABSL_GUARDED_BY(mu_) = false;
   bool completed_ ABSL_GUARDED_BY(mu_) = false;  // with nobody waiting

@@ -32,7 +32,7 @@ class Waiter final : public progress::Waiter {
 
     // A stream's link, for who is going to say of each write that it is busy. Null: it is not watched (any more).
     std::shared_ptr<Busy> BusyOf(const progress::Source& source) { return waiter_->BusyOf(source); }
-    void Use(const std::shared_ptr<Busy>& busy) { waiter_->busy_set_.Use(busy); }
+    BusySet& busy_set() { return waiter_->busy_set_; }
 
    private:
     Waiter* const waiter_;

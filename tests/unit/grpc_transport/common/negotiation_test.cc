@@ -6,8 +6,10 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "absl/functional/function_ref.h"
+#include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "grpc_transport/common/client_negotiation.h"
 #include "grpc_transport/common/offer_bytes.h"
@@ -414,6 +416,33 @@ TEST_F(ServerNegotiationTest, LateCallbacksFindNothingToDo) {
   server_->OnRead(absl::OkStatus());
   server_->OnWritten(absl::OkStatus());
   EXPECT_FALSE(server_connection_.end.has_value());
+}
+
+// Another thread of the parent has the connection's lock, of which the child has a copy.
+TEST_F(NegotiationTest, AForkedChildDoesNotWaitForALockThatItsParentHeld) {
+  BeginUse();
+  Ask();
+  absl::Notification held;
+  absl::Notification over;
+  std::thread other([&] {
+    MutexLock lock(&client_connection_.mu);
+    held.Notify();
+    over.WaitForNotification();
+  });
+  held.WaitForNotification();
+  EXPECT_EQ(StatusOfChild([&] {
+              client_->OnRead(absl::UnavailableError("the end"));
+              client_->OnWritten(absl::OkStatus());
+              client_->OnTimer();
+              client_->OnReached(absl::OkStatus());
+              client_->OnReconnected(absl::OkStatus());
+              return !client_connection_.end.has_value() && !client_connection_.reconnects;
+            }),
+            0);
+  over.Notify();
+  other.join();
+  client_->OnTimer();
+  EXPECT_TRUE(client_connection_.reconnects) << "the parent goes on";
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ class EndpointTest : public testing::Test {
                                   .user = std::make_unique<LinkPoller::User>(&poller_),
                                   .path = nullptr,
                                   .allocator = MemoryAllocator(allocator_),
-                                  .on_lost = [this] { lost_.Notify(); }});
+                                  .on_lost = [this] { on_lost_(); }});
   }
   ~EndpointTest() override {
     Destroy();
@@ -180,6 +180,7 @@ class EndpointTest : public testing::Test {
   const std::shared_ptr<TcpEnd> tcp_ = std::make_shared<TcpEnd>(engine_);
   const std::shared_ptr<CountingAllocator> allocator_ = std::make_shared<CountingAllocator>();
   absl::Notification lost_;
+  std::function<void()> on_lost_ = [this] { lost_.Notify(); };
   LinkPoller& poller_ = *new LinkPoller({});  // never destroyed
   std::unique_ptr<EventEngine::Endpoint> endpoint_;
 };

@@ -6,8 +6,11 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "core/base/forked.h"
 #include "gmock/gmock.h"
+#include "grpc_transport/event_engine/ready.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tests/unit/grpc_transport/event_engine/endpoint_fixture.h"
 
 namespace skein::grpc_transport {
@@ -230,6 +233,31 @@ TEST_F(EndpointTest, NothingIsKeptWhenTheLinkIsLost) {
   Destroy();
   streams_.server->Abort(absl::CancelledError("the server's end"));
   EXPECT_TRUE(LetsGoOfTcp());
+}
+
+// A thread of the parent stops under the connection's lock, of which the child has a copy.
+TEST_F(EndpointTest, InAForkedChildReadsAndWritesFailAtOnce) {
+  BeginUse();
+  Held held;
+  on_lost_ = [&held] { held.Wait(); };
+  stream_.lock()->failure = absl::UnavailableError("the link is lost");
+  std::unique_ptr<Reading> parents;
+  std::thread reader([&] { parents = std::make_unique<Reading>(*endpoint_); });
+  ASSERT_TRUE(held.HasBegun());
+  EXPECT_EQ(InChild([&] {
+              Ready ready(Ready::Thread::kCaller);  // the engine's thread is the parent's
+              const Reading read(*endpoint_);
+              const Writing write(*endpoint_, "hello");
+              Destroy();
+              ready.RunHere();
+              const std::string why = "skein: the channel was made before fork()";
+              if (read.at_once() || read.status() != absl::UnavailableError(why)) return 1;
+              if (write.at_once() || write.status() != absl::UnavailableError(why)) return 2;
+              return tcp_->destroyed.HasBeenNotified() ? 0 : 3;
+            }),
+            0);
+  GoOn(held, reader);
+  EXPECT_TRUE(parents->IsDone(kPatience));
 }
 
 }  // namespace

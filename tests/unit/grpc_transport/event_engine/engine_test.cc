@@ -3,12 +3,16 @@
 
 #include <grpc/grpc.h>
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
+#include "core/base/forked.h"
 #include "gmock/gmock.h"
 #include "grpc_transport/common/log.h"
 #include "grpc_transport/common/offer_bytes.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tests/unit/grpc_transport/event_engine/connecting_engine.h"
 
 namespace skein::grpc_transport {
@@ -44,10 +48,10 @@ class EngineTest : public testing::Test {
   }
 
   // A peer of its own for each test: what is remembered of one is not of the next.
-  void Connect(const TestConfig& config) {
-    static uint16_t last_port = 50000;
-    handle_ = engine_->Connect([this, token = token_](Result result) { results_.push_back(std::move(result)); },
-                               Loopback(++last_port), config, memory_.Allocator(), std::chrono::seconds(60));
+  void Connect(const TestConfig& config) { ConnectTo(Loopback(++last_port_), config); }
+  void ConnectTo(const EventEngine::ResolvedAddress& peer, const TestConfig& config) {
+    handle_ = engine_->Connect([this, token = token_](Result result) { results_.push_back(std::move(result)); }, peer,
+                               config, memory_.Allocator(), std::chrono::seconds(60));
   }
   // The connection that the inner engine was asked for is made.
   std::shared_ptr<TcpEnd> Make() {
@@ -68,6 +72,7 @@ class EngineTest : public testing::Test {
   }
   EventEngine::Endpoint& endpoint() { return **results_.at(0); }
 
+  static inline uint16_t last_port_ = 50000;
   Memory memory_;
   const std::shared_ptr<int> token_ = std::make_shared<int>();  // on_connect has the other share
   const std::shared_ptr<ConnectingEngine> inner_ = std::make_shared<ConnectingEngine>();
@@ -303,6 +308,51 @@ TEST_F(EngineTest, AChannelWithASocketMutatorIsNotAskedAbout) {
   EXPECT_TRUE(Make()->sent().empty());
   ASSERT_EQ(results_.size(), 1);
   EXPECT_TRUE(results_[0].ok());
+}
+
+TEST_F(EngineTest, ThePollersThreadsAreWorkersAsTheInnerEnginesAre) {
+  EXPECT_FALSE(engine_->IsWorkerThread());
+  {
+    const Ready ready(Ready::Thread::kPoller);
+    EXPECT_TRUE(engine_->IsWorkerThread());
+  }
+  bool inner_is = false;
+  inner_->Run([&] { inner_is = engine_->IsWorkerThread(); });
+  inner_->Settle();
+  EXPECT_TRUE(inner_is);
+}
+
+// A channel of ALTS's says nothing of that to its engine: it is taken for one of HTTP/2.
+TEST_F(EngineTest, AChannelThatBeginsWithSomethingElseThanHttp2IsNotAskedForAgain) {
+  Connect(Asking());
+  const EventEngine::ResolvedAddress peer = Loopback(last_port_);
+  const auto tcp = Make();
+  Send(*tcp, kHttp2Settings);
+  ASSERT_EQ(results_.size(), 1);
+  const std::string offer = tcp->sent();
+  SliceBuffer written;
+  written.Append(grpc_event_engine::experimental::Slice::FromCopiedString("\x10 of ALTS"));
+  EXPECT_TRUE(endpoint().Write([](const absl::Status&) {}, &written, {}));
+  EXPECT_EQ(tcp->sent(), offer + "\x10 of ALTS");
+  ConnectTo(peer, Asking());
+  EXPECT_TRUE(Make()->sent().empty());
+  EXPECT_EQ(results_.size(), 2);
+}
+
+// Each child has a copy of the lock: half of them find it held if they wait for it.
+TEST_F(EngineTest, AForkedChildDoesNotWaitForTheListOfItsParentsConnections) {
+  BeginUse();
+  Connect(Asking());
+  std::atomic<bool> over{false};
+  std::thread other([&] {
+    while (!over) engine_->CancelConnect({.keys = {-1, handle_.keys[1]}});
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(InChild([&] { return engine_->CancelConnect(handle_) ? 1 : 0; }), 0) << i;
+  }
+  over = true;
+  other.join();
+  EXPECT_TRUE(Cancel());
 }
 
 }  // namespace

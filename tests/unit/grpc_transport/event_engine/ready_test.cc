@@ -122,5 +122,20 @@ TEST_F(ReadyTest, NothingWaitsBehindACallbackThatWaits) {
   EXPECT_EQ(ran(), (Ran{{2, false}, {3, false}, {4, false}}));
 }
 
+TEST_F(ReadyTest, APollersThreadIsKnownByThatAlsoWhileItRunsAClosure) {
+  std::vector<bool> known{Ready::IsPollersThread()};
+  {
+    Ready ready(Ready::Thread::kPoller);
+    known.push_back(Ready::IsPollersThread());
+    Ready::Callback closure = [&] { known.push_back(Ready::IsPollersThread()); };
+    Ready::RunSoon(engine_, [&] { EXPECT_TRUE(Ready::Keep(engine_, closure)); });
+    ready.RunHere();
+  }
+  known.push_back(Ready::IsPollersThread());
+  const Ready callers(Ready::Thread::kCaller);
+  known.push_back(Ready::IsPollersThread());
+  EXPECT_EQ(known, (std::vector<bool>{false, true, true, false, false}));
+}
+
 }  // namespace
 }  // namespace skein::grpc_transport

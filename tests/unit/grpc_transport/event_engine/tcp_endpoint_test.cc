@@ -259,5 +259,33 @@ TEST_F(TcpReaderTest, BehindTheEndpointReadsFail) {
   EXPECT_TRUE(absl::IsCancelled(told.status)) << told.status;
 }
 
+TEST_F(TcpEndpointTest, OtherBytesThanThePrefaceGoAsTheyAreAndAreToldOnce) {
+  const std::string preface(kHttp2Preface);
+  for (const std::string& other : {std::string("\x10 of ALTS"), preface.substr(0, 23) + "?", std::string("x")}) {
+    const auto end = std::make_shared<TcpEnd>(engine_);
+    connection_ = std::make_unique<FakeTcp>(end, Loopback(1));
+    reader_ = std::make_shared<TcpReader>(connection_.get(), engine_);
+    int told = 0;
+    endpoint_ = NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), SliceBuffer(),
+                               /*settings_frames=*/1, ListedPath(), [&told] { ++told; });
+    Write(other);
+    Write(preface);
+    EXPECT_EQ(end->sent(), other + preface);
+    EXPECT_EQ(told, 1);
+  }
+}
+
+// A server that acknowledges less than it should would have every read wait for a thread.
+TEST_F(TcpReaderTest, WhatAReadBringsIsToldByTheThreadThatBringsIt) {
+  std::vector<std::string> order;
+  reader_->Read([&](const absl::Status& status) { order.push_back(status.ok() ? "told" : "failed"); });
+  engine_->Run([&] {
+    tcp_->Send("bytes");
+    engine_->Run([&] { order.push_back("behind it"); });
+  });
+  engine_->Settle();
+  EXPECT_EQ(order, (std::vector<std::string>{"told", "behind it"}));
+}
+
 }  // namespace
 }  // namespace skein::grpc_transport

@@ -83,7 +83,7 @@ class WaitingCallersTest : public testing::Test {
     Poller().Watch(source);
     // What the poller's threads do with a new link they have done: from now on it stays busy.
     while (source->polls == 0 || !Poller().busy_set().anybody_sleeps()) absl::SleepFor(absl::Milliseconds(1));
-    user_.Use(user_.BusyOf(*source));
+    user_.busy_set().Use(user_.BusyOf(*source));
     return source;
   }
 

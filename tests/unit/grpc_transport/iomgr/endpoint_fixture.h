@@ -125,10 +125,11 @@ class SkeinEndpointTest : public testing::Test {
     streams_ = ends_.Connect();
     auto contended = std::make_shared<ContendedStream>(std::move(streams_.client));
     stream_ = contended;
-    endpoint_ = NewSkeinEndpoint(std::move(contended), tcp_.get(), grpc_core::MakeRefCounted<TcpReader>(tcp_.get()),
-                                 std::make_unique<Waiter::User>(&waiter_), nullptr,
-                                 grpc_core::MakeRefCounted<ConnectionTrace>(trace::Path::kShm),
-                                 QuotaOf(grpc_core::ChannelArgs().SetObject(quota_), "connection"), nullptr);
+    endpoint_ =
+        NewSkeinEndpoint(std::move(contended), tcp_.get(), grpc_core::MakeRefCounted<TcpReader>(tcp_.get()),
+                         std::make_unique<Waiter::User>(&waiter_), nullptr,
+                         grpc_core::MakeRefCounted<ConnectionTrace>(trace::Path::kShm),
+                         QuotaOf(grpc_core::ChannelArgs().SetObject(quota_), "connection"), [this] { on_lost_(); });
   }
   ~SkeinEndpointTest() override {
     {
@@ -197,6 +198,7 @@ class SkeinEndpointTest : public testing::Test {
   const grpc_core::RefCountedPtr<grpc_core::ResourceQuota> quota_ =
       grpc_core::MakeRefCounted<grpc_core::ResourceQuota>("test");
   FakeTcp tcp_;
+  std::function<void()> on_lost_ = [] {};
   Waiter waiter_{progress::SpinPolicy{}};
   grpc_endpoint* endpoint_ = nullptr;
 };

@@ -4,10 +4,13 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
+#include "core/base/forked.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/in_child.h"
 #include "tests/unit/grpc_transport/iomgr/endpoint_fixture.h"
 
 namespace skein::grpc_transport {
@@ -245,6 +248,33 @@ TEST_F(SkeinEndpointTest, NothingIsKeptWhenTheLinkIsLost) {
   Destroy();
   streams_.server->Abort(absl::CancelledError("the server's end"));
   EXPECT_TRUE(LetsGoOfTcp());
+}
+
+// A thread of the parent stops under the connection's lock, of which the child has a copy.
+TEST_F(SkeinEndpointTest, InAForkedChildReadsAndWritesFailAtOnce) {
+  const grpc_core::ExecCtx exec_ctx;
+  BeginUse();
+  Held held;
+  on_lost_ = [&held] { held.Wait(); };
+  stream_.lock()->failure = absl::UnavailableError("the link is lost");
+  std::unique_ptr<Reading> parents;
+  std::thread reader = OnAnotherThread([&] { parents = std::make_unique<Reading>(endpoint_); });
+  ASSERT_TRUE(held.HasBegun());
+  EXPECT_EQ(InChild([&] {
+              const auto made_before = [](const grpc_error_handle& error) {
+                return absl::StrContains(grpc_core::StatusToString(error), "made before fork");
+              };
+              const Reading read(endpoint_);
+              if (!read.IsDone(absl::ZeroDuration()) || !made_before(read.error())) return 1;
+              const Writing write(endpoint_, "hello");
+              if (!write.IsDone(absl::ZeroDuration()) || !made_before(write.error())) return 2;
+              grpc_endpoint_get_fd(endpoint_);
+              Destroy();
+              return tcp_.destroyed().HasBeenNotified() ? 0 : 3;
+            }),
+            0);
+  GoOn(held, reader);
+  EXPECT_TRUE(parents->IsDone(kPatience));
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ TEST_F(WaiterTest, ALinkThatWasBeingStoppedIsBusyAgainForItsNextUser) {
   Flush();
   EXPECT_FALSE(link_->finished());
   EXPECT_EQ(second.BusyOf(*link_), busy);
-  second.Use(busy);
+  second.busy_set().Use(busy);
   EXPECT_FALSE(waiter_.busy_set().empty()) << "its calls would never be spun for";
 }
 
