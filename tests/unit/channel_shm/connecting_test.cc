@@ -1,9 +1,11 @@
 // What the two ends of a channel check before they have one, and what it costs them.
 #include <dirent.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <fstream>
+#include <thread>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -11,6 +13,7 @@
 #include "core/base/fallback.h"
 #include "core/channel/shm/pages.h"
 #include "core/fabric/sim/simulation.h"
+#include "tests/support/refused_call.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -131,12 +134,11 @@ TEST(ShmConnecting, WhatTheKernelRefusesMakesTheDeviceUnusable) {
   ShmEnd passive;
   const std::string offer = active.channel->Offer().value();
   const Channel::Answer answer = passive.channel->Accept(offer).value();
-  rlimit limit = {};
-  getrlimit(RLIMIT_AS, &limit);
-  const rlimit none = {1, limit.rlim_max};
-  setrlimit(RLIMIT_AS, &none);
-  const absl::Status refused = active.channel->Complete(answer);
-  setrlimit(RLIMIT_AS, &limit);
+  absl::Status refused;
+  std::thread([&] {
+    ASSERT_TRUE(Refuse({SYS_mmap, 3, MAP_SHARED}, ENOMEM));
+    refused = active.channel->Complete(answer);
+  }).join();
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   EXPECT_FALSE(active.device->Usable().ok());
   EXPECT_TRUE(passive.device->Usable().ok());
