@@ -1,6 +1,7 @@
 #include "core/channel/shm/fifo_reader.h"
 
-#include <cstring>
+#include <array>
+#include <bit>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,17 @@
 #include "core/wire/message.h"
 
 namespace skein::channel::shm {
+namespace {
+
+// Each word of it is loaded once, whatever the compiler thinks of memory that nobody else writes to.
+MessageHeader HeaderAt(const std::byte* at) {
+  auto* const words = reinterpret_cast<uint64_t*>(const_cast<std::byte*>(at));  // atomic_ref takes no const in C++20
+  const std::array<uint64_t, 2> loaded = {std::atomic_ref<uint64_t>(words[0]).load(std::memory_order_relaxed),
+                                          std::atomic_ref<uint64_t>(words[1]).load(std::memory_order_relaxed)};
+  return std::bit_cast<MessageHeader>(loaded);
+}
+
+}  // namespace
 
 absl::Status FifoReader::Break(absl::string_view what) {
   broken_ = absl::DataLossError(what);
@@ -36,15 +48,10 @@ absl::Status FifoReader::Look() {
     }
     seen_ = published;
   }
-  const auto read_header = [this] {
-    MessageHeader header;
-    std::memcpy(&header, fifo_.data() + offset_, sizeof(header));
-    return header;
-  };
-  MessageHeader header = read_header();
+  MessageHeader header = HeaderAt(fifo_.data() + offset_);
   if (header.bytes == kMarker) {
     if (absl::Status status = FollowMarker(); !status.ok()) return status;
-    header = read_header();
+    header = HeaderAt(fifo_.data() + offset_);
   }
   const uint64_t available = seen_ - position_ - skipped_;
   // A writer leaves a unit for the marker: so there is always a header to look at.

@@ -14,12 +14,16 @@
 #include <iostream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "core/base/unique_fd.h"
 #include "core/channel/ring/ring_reader.h"
+#include "core/channel/shm/fifo_reader.h"
+#include "core/channel/shm/layout.h"
 #include "core/fabric/shm/mailbox.h"
+#include "core/wire/bytes.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
 
@@ -165,6 +169,49 @@ TEST(ChangingMemory, OfARing) {
     if (!next.ok() || reader->head() + most > kRing) {
       reader = std::make_unique<channel::RingReader>(owner.memory(), kSecret);
       number = 0;
+    }
+  }
+}
+
+TEST(ChangingMemory, OfAChannel) {
+  using channel::shm::FifoReader;
+  using channel::shm::kUnit;
+  constexpr size_t kFifo = 4096;
+  const std::string items = wire::RawItem(wire::ItemKind::kData, 1, 0, "some bytes") +
+                            wire::RawItem(wire::ItemKind::kData, 1, 1, std::string(100, 'd'));
+  std::string message;
+  wire::Put(message, channel::shm::MessageHeader{static_cast<uint32_t>(items.size()), 2, 0});
+  message += items;
+  message.resize(channel::shm::Footprint(items.size()));
+  // The FIFO, up to the guard, and before it the writer's word.
+  const auto published = [](Bytes memory) { return reinterpret_cast<std::atomic<uint64_t>*>(memory.data()); };
+  HostileOwner owner(kGuard + kFifo, [&](Bytes memory, uint64_t at) {
+    const Bytes written = Put(memory.subspan(kGuard), at, message);
+    published(memory)->store(at + message.size(), std::memory_order_release);
+    return written;
+  });
+  const Bytes fifo = owner.memory().subspan(kGuard);
+  std::atomic<uint64_t> consumed = 0;
+  std::optional<FifoReader> reader;
+  reader.emplace(fifo, *published(owner.memory()), consumed);
+  Sum sum;
+  while (owner.GoOn(reader->position(), sum)) {
+    const absl::StatusOr<std::optional<channel::InMessage>> next = reader->Next();
+    if (next.ok() && !next->has_value()) continue;
+    sum.refused += next.ok() ? 0 : 1;
+    if (next.ok()) {
+      ++sum.read;
+      ASSERT_TRUE(IsWithin((*next)->area, fifo));
+      for (wire::ItemWalk walk = (*next)->walk(); !walk.done();) {
+        const absl::StatusOr<wire::Item> item = walk.Next();
+        if (!item.ok()) break;
+        ASSERT_TRUE(IsWithin(item->payload, (*next)->area));
+        Look(item->payload);
+      }
+      reader->Pop();
+    }
+    if (!next.ok() || reader->position() + message.size() + kUnit > kFifo) {
+      reader.emplace(fifo, *published(owner.memory()), consumed);
     }
   }
 }
