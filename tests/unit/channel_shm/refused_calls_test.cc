@@ -100,17 +100,6 @@ TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) 
   EXPECT_TRUE(peer.device->Usable().ok()) << "nothing was refused here";
 }
 
-TEST(ShmRefusedInTheMidst, MemoryThatCannotBeMappedIsNoPeersDoing) {
-  ShmEnd refused;
-  ShmEnd peer;
-  const Channel::Answer answer = peer.channel->Accept(refused.channel->Offer().value()).value();
-  absl::Status completed;
-  Refused({SYS_mmap, 3, MAP_SHARED}, ENOMEM, [&] { completed = refused.channel->Complete(answer); });
-  EXPECT_TRUE(absl::IsResourceExhausted(completed)) << completed;
-  EXPECT_EQ(refused.device->Usable(), completed);
-  EXPECT_TRUE(peer.device->Usable().ok());
-}
-
 // A channel whose kernel gives no more memory lives with what it has.
 TEST(ShmRefusedInTheMidst, WithoutMoreMemoryMessagesGoInWhatThereIs) {
   if (!CanReservePages()) GTEST_SKIP() << "all of it is reserved";
