@@ -1,6 +1,6 @@
 // A gRPC client and server in this process, over shared memory.
-#ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_TWO_ENDS_H_
-#define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_TWO_ENDS_H_
+#ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_COMMON_TWO_ENDS_H_
+#define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_COMMON_TWO_ENDS_H_
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -78,4 +78,4 @@ class TwoEnds : public testing::Test {
 
 }  // namespace skein::grpc_transport
 
-#endif  // SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_TWO_ENDS_H_
+#endif  // SKEIN_TESTS_UNIT_GRPC_TRANSPORT_COMMON_TWO_ENDS_H_
