@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "core/link/link.h"
+#include "core/trace/tracer.h"
+#include "grpc_transport/event_engine/client_tracing.h"
 #include "grpc_transport/event_engine/ready.h"
 #include "grpc_transport/event_engine/received_slice.h"
 
@@ -49,6 +51,7 @@ class StreamConnection::Observer final : public stream::StreamObserver {
 StreamConnection::StreamConnection(EndpointParts parts)
     : engine_(std::move(parts.engine)),
       reader_(std::move(parts.reader)),
+      traced_(std::move(parts.traced)),
       tcp_(std::move(parts.tcp)),
       user_(std::move(parts.user)),
       path_(std::move(parts.path)),
@@ -96,6 +99,7 @@ StreamConnection::Result StreamConnection::TryRead() {
     if (!tcp_error_.ok() && !coming) return tcp_error_;
     return std::nullopt;
   }
+  Came(*stream_);
   for (stream::Buffer& buffer : buffers) {
     grpc_slice_buffer_add(read_buffer_->c_slice_buffer(), ReceivedSlice(std::move(buffer), allocator_));
   }
@@ -196,12 +200,28 @@ absl::Status StreamConnection::Send() {
   const std::vector<stream::ConstBytes> parts = unsent_.BeginWrite();
   stream::Stream& stream = *stream_;
   mu_.Unlock();
-  const absl::StatusOr<size_t> taken = stream.Write(parts);
+  const absl::StatusOr<size_t> taken = WriteTo(stream, parts);
   mu_.Lock();
   if (busy_ != nullptr) user_->Use(busy_);  // an answer may come
   if (!taken.ok()) return StreamEnded(taken.status());
   unsent_.Taken(*taken);
   return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> StreamConnection::WriteTo(stream::Stream& stream, absl::Span<const stream::ConstBytes> parts) {
+  if (!trace::Enabled()) return stream.Write(parts);
+  ClientTracing::Begin();
+  SentTimes sent{.queued = trace::Now(), .departure = {}};
+  absl::StatusOr<size_t> taken = stream.Write(parts);
+  if (taken.ok() && *taken > 0) sent.departure = link::last_departure;
+  traced_->Wrote(sent);
+  return taken;
+}
+
+void StreamConnection::Came(stream::Stream& stream) {
+  const link::Arrival arrival = stream.last_arrival();
+  if (arrival.arrived != 0 || traced_->peer_traces()) [[unlikely]]
+    traced_->Read(arrival);
 }
 
 void StreamConnection::FinishWrite(absl::Status status) {

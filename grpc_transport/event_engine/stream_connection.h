@@ -10,7 +10,9 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/base/forked.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/common/unsent_bytes.h"
@@ -66,6 +68,10 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   void WriteAfterPoll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Result WriteOnce() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Send() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Without mu_, by one thread at a time.
+  absl::StatusOr<size_t> WriteTo(stream::Stream& stream, absl::Span<const stream::ConstBytes> parts);
+  // What has just been read from it has come.
+  void Came(stream::Stream& stream);
   void CountKept() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FinishRead(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void FinishWrite(absl::Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -89,6 +95,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
 
   const std::shared_ptr<EventEngine> engine_;
   const std::shared_ptr<TcpReader> reader_;
+  const std::shared_ptr<TracedConnection> traced_;
 
   Mutex mu_;
   // Until End:

@@ -6,9 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "core/trace/tracer.h"
 #include "grpc_transport/common/offer_bytes.h"
 #include "grpc_transport/common/settings_acks.h"
 #include "grpc_transport/common/slice_bytes.h"
+#include "grpc_transport/event_engine/client_tracing.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -71,13 +73,49 @@ class FirstReads : public std::enable_shared_from_this<FirstReads> {
 class TcpEndpoint final : public EventEngine::Endpoint {
  public:
   TcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp, std::shared_ptr<FirstReads> first, size_t preface_left,
-              ListedPath path)
-      : tcp_(std::move(tcp)), first_(std::move(first)), preface_left_(preface_left), path_(std::move(path)) {}
+              ListedPath path, std::shared_ptr<TracedConnection> traced)
+      : tcp_(std::move(tcp)),
+        first_(std::move(first)),
+        preface_left_(preface_left),
+        path_(std::move(path)),
+        traced_(std::move(traced)) {}
   ~TcpEndpoint() override {
     if (first_ != nullptr) first_->Detach();
   }
 
   bool Read(OnDone on_read, SliceBuffer* buffer, ReadArgs args) override {
+    if (trace::Enabled()) [[unlikely]] {
+      on_read = [on_read = std::move(on_read), traced = traced_](absl::Status status) mutable {
+        if (status.ok()) Came(*traced);
+        on_read(std::move(status));
+      };
+    }
+    const bool read = ReadFrom(std::move(on_read), buffer, std::move(args));
+    if (read && trace::Enabled()) [[unlikely]]
+      Came(*traced_);
+    return read;
+  }
+
+  bool Write(OnDone on_writable, SliceBuffer* data, WriteArgs args) override {
+    if (!trace::Enabled()) return WriteTo(std::move(on_writable), data, std::move(args));
+    ClientTracing::Begin();
+    const std::shared_ptr<TracedConnection> traced = traced_;  // the write may be the endpoint's last
+    SentTimes sent{.queued = trace::Now(), .departure = {}};
+    const bool written = WriteTo(std::move(on_writable), data, std::move(args));
+    sent.departure = {.posted = trace::Now(), .degree = 1};
+    traced->Wrote(sent);
+    return written;
+  }
+
+  const EventEngine::ResolvedAddress& GetPeerAddress() const override { return tcp_->GetPeerAddress(); }
+  const EventEngine::ResolvedAddress& GetLocalAddress() const override { return tcp_->GetLocalAddress(); }
+  std::shared_ptr<TelemetryInfo> GetTelemetryInfo() const override { return tcp_->GetTelemetryInfo(); }
+  void* QueryExtension(absl::string_view id) override { return tcp_->QueryExtension(id); }
+
+ private:
+  static void Came(TracedConnection& traced) { traced.Read({.arrived = trace::Now()}); }
+
+  bool ReadFrom(OnDone on_read, SliceBuffer* buffer, ReadArgs args) {
     if (first_ != nullptr) {
       if (!first_->over()) return first_->Read(std::move(on_read), buffer);
       first_ = nullptr;
@@ -85,7 +123,7 @@ class TcpEndpoint final : public EventEngine::Endpoint {
     return tcp_->Read(std::move(on_read), buffer, std::move(args));
   }
 
-  bool Write(OnDone on_writable, SliceBuffer* data, WriteArgs args) override {
+  bool WriteTo(OnDone on_writable, SliceBuffer* data, WriteArgs args) {
     if (preface_left_ > 0) {
       const size_t left_out = std::min(preface_left_, data->Length());
       DropFirst(data->c_slice_buffer(), left_out);
@@ -95,26 +133,22 @@ class TcpEndpoint final : public EventEngine::Endpoint {
     return tcp_->Write(std::move(on_writable), data, std::move(args));
   }
 
-  const EventEngine::ResolvedAddress& GetPeerAddress() const override { return tcp_->GetPeerAddress(); }
-  const EventEngine::ResolvedAddress& GetLocalAddress() const override { return tcp_->GetLocalAddress(); }
-  std::shared_ptr<TelemetryInfo> GetTelemetryInfo() const override { return tcp_->GetTelemetryInfo(); }
-  void* QueryExtension(absl::string_view id) override { return tcp_->QueryExtension(id); }
-
- private:
   const std::unique_ptr<EventEngine::Endpoint> tcp_;
   std::shared_ptr<FirstReads> first_;  // null when they are over
   size_t preface_left_;
   const ListedPath path_;
+  const std::shared_ptr<TracedConnection> traced_;
 };
 
 }  // namespace
 
 std::unique_ptr<EventEngine::Endpoint> NewTcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp,
                                                       std::shared_ptr<TcpReader> reader, SliceBuffer received,
-                                                      int settings_frames, ListedPath path) {
+                                                      int settings_frames, ListedPath path,
+                                                      std::shared_ptr<TracedConnection> traced) {
   auto first = std::make_shared<FirstReads>(std::move(reader), std::move(received), settings_frames);
   return std::make_unique<TcpEndpoint>(std::move(tcp), std::move(first), settings_frames > 0 ? kHttp2Preface.size() : 0,
-                                       std::move(path));
+                                       std::move(path), std::move(traced));
 }
 
 }  // namespace skein::grpc_transport

@@ -8,6 +8,7 @@
 #include "grpc_transport/common/path_list.h"
 #include "grpc_transport/event_engine/engine_types.h"
 #include "grpc_transport/event_engine/tcp_reader.h"
+#include "grpc_transport/event_engine/traced_connection.h"
 
 namespace skein::grpc_transport {
 
@@ -15,7 +16,8 @@ namespace skein::grpc_transport {
 // its preface; 0: nothing did.
 std::unique_ptr<EventEngine::Endpoint> NewTcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp,
                                                       std::shared_ptr<TcpReader> reader, SliceBuffer received,
-                                                      int settings_frames, ListedPath path);
+                                                      int settings_frames, ListedPath path,
+                                                      std::shared_ptr<TracedConnection> traced);
 
 }  // namespace skein::grpc_transport
 

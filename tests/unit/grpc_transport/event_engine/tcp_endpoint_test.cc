@@ -40,8 +40,9 @@ class TcpTest : public testing::Test {
   void MakeEndpoint(int settings_frames, const std::string& received = "") {
     SliceBuffer buffer;
     if (!received.empty()) buffer.Append(Slice::FromCopiedString(received));
-    endpoint_ = NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), std::move(buffer),
-                               settings_frames, ListedPath());
+    endpoint_ =
+        NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), std::move(buffer), settings_frames,
+                       ListedPath(), TracedConnection::New(Path::Role::kClient, "", trace::Path::kTcp, 0));
   }
   void Write(const std::string& bytes) {
     SliceBuffer buffer;
