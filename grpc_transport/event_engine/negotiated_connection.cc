@@ -154,7 +154,7 @@ std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiat
     return NewTcpEndpoint(std::move(tcp_), std::move(reader_), std::move(received_), end.settings_frames,
                           std::move(end.path), TracedConnection::New(role_, peer_, trace::Path::kTcp, 0));
   }
-  const bool shm = stream::FabricKind(end.stream->path()) == trace::PathName(trace::Path::kShm);
+  const bool shm = connect::FabricKind(end.stream->path()) == trace::PathName(trace::Path::kShm);
   const trace::Path path = shm ? trace::Path::kShm : trace::Path::kRdma;
   return NewSkeinEndpoint({.engine = inner_,
                            .stream = std::move(end.stream),
