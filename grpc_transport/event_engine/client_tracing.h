@@ -3,7 +3,7 @@
 //   not there  ------------------------------------------------------------------------------------------>  there
 //                something is traced, and a connection has been begun: the program has no such interceptor
 //
-// gRPC has room for one such interceptor in a process, to be set before its first operation; a program that sets one
+// gRPC takes one such interceptor in a process, to be set before its first operation; a program that sets one
 // after Skein's would be ended by gRPC. So Skein's comes behind the first connection, when the program has set its own,
 // or has none, and if calls are ever traced: an interceptor costs each call a microsecond or two. It stays, since gRPC
 // has no way to take it out.

@@ -44,7 +44,7 @@ SKEIN_EXPORT absl::Status Init();
 // that Paths() has; with none if `every` is 0 or `on_call` is empty. At any time; the last setting counts.
 // docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. With gRPC 1.73 and later, also
 // UNIMPLEMENTED: the process has gRPC without its C++ library; FAILED_PRECONDITION: the program has a global client
-// interceptor of its own, and gRPC has room for one. Any thread, one at a time.
+// interceptor of its own, and gRPC takes no second one. Any thread, one at a time.
 SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace grpc_transport
