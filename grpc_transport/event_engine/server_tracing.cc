@@ -21,7 +21,8 @@
 
 namespace skein::grpc_transport {
 
-// ServerBuilder::InternalAddPluginFactory. A program may have gRPC without its C++ library.
+// ServerBuilder::InternalAddPluginFactory, as libstdc++ has unique_ptr. A program may have gRPC without its C++
+// library, or with another standard library's: then its servers' calls are not seen.
 using NewPlugin = std::unique_ptr<grpc::ServerBuilderPlugin> (*)();
 [[gnu::weak]] void AddPluginFactory(NewPlugin factory) __asm__(
     "_ZN4grpc13ServerBuilder24InternalAddPluginFactoryEPFSt10unique_ptrINS_19ServerBuilderPluginESt14default_deleteIS2_"
