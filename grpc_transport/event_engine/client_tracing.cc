@@ -168,7 +168,8 @@ absl::Status ClientTracing::Possible() {
   const auto* const set = grpc::internal::g_global_client_interceptor_factory;
   if (set == nullptr || set == Factory::Get()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "the program has a global client interceptor of its own, and gRPC takes no second one: no call of its clients can "
+      "the program has a global client interceptor of its own, and gRPC takes no second one: no call of its clients "
+      "can "
       "be "
       "traced");
 }
