@@ -15,11 +15,11 @@ constexpr absl::Duration kDrainAgain = absl::Milliseconds(1);
 constexpr absl::string_view kLinkFailed = "!";
 
 // UNAVAILABLE: calls that meet it may be retried.
-absl::Status Unavailable(absl::string_view message) { return absl::UnavailableError(message); }
+absl::Status UnavailableWith(absl::string_view message) { return absl::UnavailableError(message); }
 
 absl::Status ErrorOf(const absl::Status& status) {
-  if (absl::IsOutOfRange(status)) return Unavailable("Socket closed");  // the words TCP has for it
-  return Unavailable(status.message());
+  if (absl::IsOutOfRange(status)) return UnavailableWith("Socket closed");  // the words TCP has for it
+  return UnavailableWith(status.message());
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void StreamConnection::Start() {
   stream->SetObserver(std::make_shared<Observer>(shared_from_this()));
 }
 
-absl::Status StreamConnection::MadeBeforeFork() { return Unavailable("skein: the channel was made before fork()"); }
+absl::Status StreamConnection::MadeBeforeFork() { return UnavailableWith("skein: the channel was made before fork()"); }
 
 // Reading.
 
@@ -223,16 +223,16 @@ void StreamConnection::OnTcp(const absl::StatusOr<std::string>& bytes) {
   if (LeftInChild()) return;
   {
     MutexLock lock(&mu_);
-    why_tcp_ended_ = bytes.ok() ? PeerWrote(*bytes) : Unavailable(bytes.status().message());
+    why_tcp_ended_ = bytes.ok() ? PeerWrote(*bytes) : UnavailableWith(bytes.status().message());
   }
   DrainStream();
 }
 
 // One byte may be meant; others are a breach.
 absl::Status StreamConnection::PeerWrote(absl::string_view bytes) {
-  if (bytes != kLinkFailed) return Unavailable("the peer wrote to a connection that had moved to Skein");
+  if (bytes != kLinkFailed) return UnavailableWith("the peer wrote to a connection that had moved to Skein");
   LinkFailed();
-  return Unavailable("the link has failed at the peer's end");
+  return UnavailableWith("the link has failed at the peer's end");
 }
 
 // gRPC first gets all that the peer had written before it ended.
@@ -303,7 +303,7 @@ void StreamConnection::LoseKept(absl::string_view why) {
 
 void StreamConnection::LoseConnection(absl::string_view why) {
   tcp_ended_ = true;
-  EndTcp(Unavailable(why));
+  EndTcp(UnavailableWith(why));
 }
 
 // Once. The peer reads what was written, then the end, whichever of the two connections tells it first. Only the
