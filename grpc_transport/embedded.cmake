@@ -17,7 +17,8 @@ get_target_property(type ${grpc} TYPE)
 if(type STREQUAL STATIC_LIBRARY)
   target_compile_definitions(${objects} PRIVATE SKEIN_WRAPS_COMPLETION_QUEUES)
   target_link_options(skein_grpc INTERFACE
-    -Wl,--wrap=grpc_completion_queue_pluck -Wl,--wrap=grpc_completion_queue_next)
+    -Wl,--wrap=grpc_completion_queue_pluck -Wl,--wrap=grpc_completion_queue_next
+    -Wl,--wrap=grpc_channel_create_from_fd -Wl,--wrap=grpc_server_add_channel_from_fd)
 endif()
 
 add_library(skein_grpc_durable STATIC ${durable})

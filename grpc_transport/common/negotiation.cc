@@ -86,10 +86,10 @@ ListedPath Negotiation::List(std::string path, std::string why, bool below_http2
 void Negotiation::FinishWithStream(stream::Outcome outcome) {
   if (outcome.why.code != FallbackCode::kNone) trace::CountFallback(outcome.why.code);
   Negotiated end;
-  end.below_http2 = (outcome.features & kCallsFeature) != 0;
+  end.features = outcome.features;
   end.stream = std::move(outcome.stream);
-  end.path =
-      List(end.stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why), end.below_http2);
+  end.path = List(end.stream->path(), outcome.why.code == FallbackCode::kNone ? "" : ToString(outcome.why),
+                  (end.features & kCallsFeature) != 0);
   // The client chooses the path, and a client that requires Skein has nothing to fall back to meanwhile.
   if (role_ == Path::Role::kClient && options_->mode != Mode::kRequire) {
     end.on_lost = [fabrics = streams().fabrics, route = connection_.RouteNow(),

@@ -46,7 +46,7 @@ struct Negotiated {
   // Null: TCP goes on.
   std::shared_ptr<stream::Stream> stream;
   ListedPath path;
-  bool below_http2 = false;  // with a stream: calls travel on it as frames of their own
+  uint8_t features = 0;  // with a stream: what both ends have of Connection::Features
   // With TCP: so many SETTINGS frames of an offer, behind the preface of HTTP/2, are on their way; 0: none was sent.
   int settings_frames = 0;
   // With those, or empty: the adapter calls it if gRPC's own first bytes are not that preface. Then something else
@@ -108,7 +108,13 @@ class Connection {
   virtual void WatchLinks() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) = 0;
 };
 
-inline constexpr uint8_t kCallsFeature = 1;  // of an offer: frames of calls beside HTTP/2's
+// Of an offer, and of the answer if the server has them, too.
+inline constexpr uint8_t kCallsFeature = 1;  // frames of calls beside HTTP/2's
+// How a client hears of its traced calls' times at the server, which its program does not see (call_times.h): the
+// client asks for each call in its metadata, and the server takes that out; or the server tells the times of every call
+// while the client's messages say that it traces, and the client takes them out.
+inline constexpr uint8_t kAskedTimesFeature = 2;
+inline constexpr uint8_t kUnaskedTimesFeature = 4;
 
 // Ends what is owned, but in a forked child: there it is the parent's, and stays for good (core/base/forked.h).
 template <typename Owned>

@@ -6,8 +6,10 @@
 
 #include "core/base/forked.h"
 #include "core/link/link.h"
+#include "core/trace/tracer.h"
 #include "grpc_transport/common/slice_bytes.h"
 #include "grpc_transport/common/stream_connection.h"
+#include "grpc_transport/event_engine/client_tracing.h"
 #include "grpc_transport/event_engine/ready.h"
 #include "grpc_transport/event_engine/received_slice.h"
 
@@ -29,6 +31,7 @@ class EngineConnection final : public StreamConnection {
       : StreamConnection(PartsOf(parts)),
         engine_(std::move(parts.engine)),
         reader_(std::move(parts.reader)),
+        traced_(std::move(parts.traced)),
         tcp_(std::move(parts.tcp)),
         user_(std::move(parts.user)),
         allocator_(std::move(parts.allocator)) {}
@@ -99,6 +102,21 @@ class EngineConnection final : public StreamConnection {
     return std::make_shared<MemoryAllocator::Reservation>(allocator_.MakeReservation(bytes));
   }
 
+  absl::StatusOr<size_t> WriteTo(stream::Stream& stream, absl::Span<const stream::ConstBytes> parts) override {
+    if (!trace::Enabled()) return stream.Write(parts);
+    ClientTracing::Begin();
+    SentTimes sent{.queued = trace::Now(), .departure = {}};
+    absl::StatusOr<size_t> taken = stream.Write(parts);
+    if (taken.ok() && *taken > 0) sent.departure = link::last_departure;
+    traced_->Wrote(sent);
+    return taken;
+  }
+  void Came(stream::Stream& stream) override {
+    const link::Arrival arrival = stream.last_arrival();
+    if (arrival.arrived != 0 || traced_->peer_traces()) [[unlikely]]
+      traced_->Read(arrival);
+  }
+
   void SendOnTcp(absl::string_view bytes) override {
     auto data = std::make_shared<SliceBuffer>();
     data->Append(grpc_event_engine::experimental::Slice::FromCopiedBuffer(bytes.data(), bytes.size()));
@@ -120,6 +138,7 @@ class EngineConnection final : public StreamConnection {
 
   const std::shared_ptr<EventEngine> engine_;
   const std::shared_ptr<TcpReader> reader_;
+  const std::shared_ptr<TracedConnection> traced_;
 
   // Until LetGo:
   std::unique_ptr<EventEngine::Endpoint> tcp_;

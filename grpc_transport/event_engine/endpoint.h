@@ -12,6 +12,7 @@
 #include "grpc_transport/event_engine/engine_types.h"
 #include "grpc_transport/event_engine/link_poller.h"
 #include "grpc_transport/event_engine/tcp_reader.h"
+#include "grpc_transport/event_engine/traced_connection.h"
 
 namespace skein::grpc_transport {
 
@@ -26,6 +27,7 @@ struct EndpointParts {
   MemoryAllocator allocator;  // counts what has arrived, and what is kept
   // Called at most once, under a lock, when the stream's link fails although the connection is well. May be empty.
   std::function<void()> on_lost;
+  std::shared_ptr<TracedConnection> traced;
 };
 
 // Calls nothing back before it returns.

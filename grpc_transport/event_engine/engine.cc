@@ -11,6 +11,7 @@
 #include "grpc_transport/common/channel_arguments.h"
 #include "grpc_transport/common/client_negotiation.h"
 #include "grpc_transport/event_engine/addresses.h"
+#include "grpc_transport/event_engine/client_tracing.h"
 #include "grpc_transport/event_engine/from_descriptor.h"
 #include "grpc_transport/event_engine/listener.h"
 #include "grpc_transport/event_engine/ready.h"
@@ -86,9 +87,12 @@ EventEngine::ConnectionHandle Engine::Connect(OnConnectCallback on_connect, cons
         on_connect(std::move(endpoint));
       },
       IsSecure(config), WhyNotAsked(config));
+  ClientTracing::ConnectionBegins();
+  const uint8_t features = ClientTracing::Possible().ok() ? kUnaskedTimesFeature : 0;
   const bool behind_proxy = config.GetString(kProxyServer).has_value();
   connection->Conduct(std::make_unique<ClientNegotiation>(std::move(options), AddressText(address), behind_proxy,
-                                                          *connection, Runtime::Get().state()));
+                                                          *connection, Runtime::Get().state()),
+                      Path::Role::kClient, features);
   Note(number, connection);
   const absl::Time deadline = SteadyNow() + absl::FromChrono(timeout);
   connection->Connect([inner = inner(), address, allocator, kept = KeptConfig(config), first = &config,

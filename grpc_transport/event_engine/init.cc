@@ -3,13 +3,17 @@
 
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "core/trace/telling.h"
+#include "grpc_transport/event_engine/client_tracing.h"
 #include "grpc_transport/event_engine/engine.h"
 #include "grpc_transport/event_engine/log.h"
 #include "grpc_transport/event_engine/runtime.h"
+#include "grpc_transport/event_engine/server_tracing.h"
 
 #ifndef SKEIN_KNOWN_CORE_MAJOR
 #error "the build says which gRPC this is for: SKEIN_KNOWN_CORE_MAJOR"
@@ -44,6 +48,7 @@ absl::Status Register() {
   if (absl::Status status = LibraryMatches(); !status.ok()) return status;
   if (absl::Status status = EventEngineIsUsed(); !status.ok()) return status;
   UseGrpcsLog();
+  ServerTracing::Begin();
   Runtime& runtime = Runtime::Get();
   static auto* const engine = new std::shared_ptr<EventEngine>(
       std::make_shared<Engine>([] { return grpc_event_engine::experimental::CreateEventEngine(); }));
@@ -62,8 +67,12 @@ absl::Status Init() {
   return *status;
 }
 
-absl::Status TraceCalls(uint32_t /*every*/, OnTracedCall /*on_call*/) {
-  return absl::UnimplementedError("the calls of this gRPC cannot be traced: only 1.51's adapter sees their stages");
+absl::Status TraceCalls(uint32_t every, OnTracedCall on_call) {
+  if (every != 0 && on_call != nullptr) {
+    if (absl::Status status = ClientTracing::Possible(); !status.ok()) return status;
+    ClientTracing::Begin();
+  }
+  return trace::TellCalls(every, std::move(on_call));
 }
 
 }  // namespace skein::grpc_transport

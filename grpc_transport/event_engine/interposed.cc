@@ -41,6 +41,19 @@ grpc_event __wrap_grpc_completion_queue_next(grpc_completion_queue* queue, gpr_t
   return skein::grpc_transport::PollAndNext(__real_grpc_completion_queue_next, queue, deadline, reserved);
 }
 
+decltype(grpc_channel_create_from_fd) __real_grpc_channel_create_from_fd;
+decltype(grpc_server_add_channel_from_fd) __real_grpc_server_add_channel_from_fd;
+
+grpc_channel* __wrap_grpc_channel_create_from_fd(const char* target, int fd, grpc_channel_credentials* credentials,
+                                                 const grpc_channel_args* arguments) {
+  const skein::grpc_transport::FromDescriptor under_way;
+  return __real_grpc_channel_create_from_fd(target, fd, credentials, arguments);
+}
+void __wrap_grpc_server_add_channel_from_fd(grpc_server* server, int fd, grpc_server_credentials* credentials) {
+  const skein::grpc_transport::FromDescriptor under_way;
+  __real_grpc_server_add_channel_from_fd(server, fd, credentials);
+}
+
 }  // extern "C"
 
 #else

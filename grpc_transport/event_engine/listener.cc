@@ -11,6 +11,7 @@
 #include "grpc_transport/common/server_negotiation.h"
 #include "grpc_transport/event_engine/negotiated_connection.h"
 #include "grpc_transport/event_engine/runtime.h"
+#include "grpc_transport/event_engine/server_tracing.h"
 #include "grpc_transport/event_engine/shared_allocator.h"
 
 namespace skein::grpc_transport {
@@ -26,7 +27,8 @@ class Accepts : public std::enable_shared_from_this<Accepts> {
  public:
   Accepts(std::shared_ptr<EventEngine> inner, absl::StatusOr<Options> options, Listener::AcceptCallback on_accept,
           absl::AnyInvocable<void(absl::Status)> on_shutdown)
-      : inner_(std::move(inner)),
+      : features_(ServerTracing::FeaturesOfNewListener()),
+        inner_(std::move(inner)),
         options_(std::move(options)),
         on_accept_(std::move(on_accept)),
         on_shutdown_(std::move(on_shutdown)) {}
@@ -42,7 +44,8 @@ class Accepts : public std::enable_shared_from_this<Accepts> {
           if (endpoint.ok()) self->on_accept_(*std::move(endpoint), shared.Share());
         },
         std::nullopt);
-    connection->Conduct(std::make_unique<ServerNegotiation>(options_, *connection, Runtime::Get().state()));
+    connection->Conduct(std::make_unique<ServerNegotiation>(options_, *connection, Runtime::Get().state()),
+                        Path::Role::kServer, features_);
     // A server has nobody else to tell.
     if (!options_.ok()) Log(Severity::kError, absl::StrCat("skein: ", options_.status().message()));
     if (Note(connection)) connection->Begin(std::move(tcp));
@@ -74,6 +77,7 @@ class Accepts : public std::enable_shared_from_this<Accepts> {
     return true;
   }
 
+  const uint8_t features_;  // of its connections
   const std::shared_ptr<EventEngine> inner_;
   const absl::StatusOr<Options> options_;
   Listener::AcceptCallback on_accept_;  // by several threads at once, as gRPC's own engine does

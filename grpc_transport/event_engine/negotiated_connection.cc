@@ -159,8 +159,11 @@ void NegotiatedConnection::WatchLinks() { user_ = std::make_unique<LinkPoller::U
 std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiated end) {
   if (end.stream == nullptr) {
     return NewTcpEndpoint(std::move(tcp_), std::move(reader_), std::move(received_), end.settings_frames,
-                          std::move(end.path), std::move(end.on_other_beginning));
+                          std::move(end.path), TracedConnection::New(role_, peer_, trace::Path::kTcp, 0),
+                          std::move(end.on_other_beginning));
   }
+  const bool shm = connect::FabricKind(end.stream->path()) == trace::PathName(trace::Path::kShm);
+  const trace::Path path = shm ? trace::Path::kShm : trace::Path::kRdma;
   return NewSkeinEndpoint({.engine = inner_,
                            .stream = std::move(end.stream),
                            .tcp = std::move(tcp_),
@@ -168,7 +171,8 @@ std::unique_ptr<EventEngine::Endpoint> NegotiatedConnection::EndpointOf(Negotiat
                            .user = std::move(user_),
                            .path = std::move(end.path),
                            .allocator = allocator_.Share(),
-                           .on_lost = std::move(end.on_lost)});
+                           .on_lost = std::move(end.on_lost),
+                           .traced = TracedConnection::New(role_, peer_, path, end.features)});
 }
 
 void NegotiatedConnection::Finish(Negotiated end) {

@@ -31,8 +31,12 @@ class NegotiatedConnection final : public Connection, public std::enable_shared_
   NegotiatedConnection(std::shared_ptr<EventEngine> inner, SharedAllocator allocator, OnEnd on_end,
                        std::optional<bool> secure, Fallback prevented = {});
 
-  // Before anything else.
-  void Conduct(std::unique_ptr<Negotiation> negotiation) { negotiation_ = std::move(negotiation); }
+  // Before anything else. `features`: what is offered, or granted (Connection::Features).
+  void Conduct(std::unique_ptr<Negotiation> negotiation, Path::Role role, uint8_t features) {
+    negotiation_ = std::move(negotiation);
+    role_ = role;
+    features_ = features;
+  }
   // A client's: `connect` makes its first connection, and a second one if it takes that.
   void Connect(ConnectAgain connect) ABSL_LOCKS_EXCLUDED(mu);
   // A server's: it has been made.
@@ -59,6 +63,7 @@ class NegotiatedConnection final : public Connection, public std::enable_shared_
   bool Secure() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return secure_.value_or(false); }
   bool IsMade() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return tcp_ != nullptr; }
   bool HasEnded() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return reader_->HasEnded(); }
+  uint8_t Features() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) { return features_; }
   Fallback Prevented() const override { return prevented_; }
   void WatchLinks() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
@@ -76,6 +81,8 @@ class NegotiatedConnection final : public Connection, public std::enable_shared_
   const SharedAllocator allocator_;
   const Fallback prevented_;
   std::unique_ptr<Negotiation> negotiation_;
+  Path::Role role_ = Path::Role::kClient;
+  uint8_t features_ = 0;
 
   Phase phase_ ABSL_GUARDED_BY(mu) = Phase::kConnecting;
   OnEnd on_end_ ABSL_GUARDED_BY(mu);  // empty: called, or cancelled

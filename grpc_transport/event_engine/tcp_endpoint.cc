@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "core/trace/tracer.h"
 #include "grpc_transport/common/offer_bytes.h"
 #include "grpc_transport/common/settings_acks.h"
 #include "grpc_transport/common/slice_bytes.h"
+#include "grpc_transport/event_engine/client_tracing.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -70,30 +72,39 @@ class FirstReads : public std::enable_shared_from_this<FirstReads> {
 class TcpEndpoint final : public EventEngine::Endpoint {
  public:
   TcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp, std::shared_ptr<FirstReads> first, size_t preface_left,
-              ListedPath path, std::function<void()> on_other_beginning)
+              ListedPath path, std::shared_ptr<TracedConnection> traced, std::function<void()> on_other_beginning)
       : tcp_(std::move(tcp)),
         first_(std::move(first)),
         preface_left_(preface_left),
         on_other_beginning_(std::move(on_other_beginning)),
-        path_(std::move(path)) {}
+        path_(std::move(path)),
+        traced_(std::move(traced)) {}
   ~TcpEndpoint() override {
     if (first_ != nullptr) first_->Detach();
   }
 
   bool Read(OnDone on_read, SliceBuffer* buffer, ReadArgs args) override {
-    if (first_ != nullptr) {
-      if (!first_->over()) return first_->Read(std::move(on_read), buffer);
-      first_ = nullptr;
+    if (trace::Enabled()) [[unlikely]] {
+      on_read = [on_read = std::move(on_read), traced = traced_](absl::Status status) mutable {
+        if (status.ok()) Came(*traced);
+        on_read(std::move(status));
+      };
     }
-    return tcp_->Read(std::move(on_read), buffer, std::move(args));
+    const bool read = ReadFrom(std::move(on_read), buffer, std::move(args));
+    if (read && trace::Enabled()) [[unlikely]]
+      Came(*traced_);
+    return read;
   }
 
   bool Write(OnDone on_writable, SliceBuffer* data, WriteArgs args) override {
-    if (preface_left_ > 0) {
-      LeaveOutPreface(*data);
-      if (data->Length() == 0) return true;
-    }
-    return tcp_->Write(std::move(on_writable), data, std::move(args));
+    if (!trace::Enabled()) return WriteTo(std::move(on_writable), data, std::move(args));
+    ClientTracing::Begin();
+    const std::shared_ptr<TracedConnection> traced = traced_;  // the write may be the endpoint's last
+    SentTimes sent{.queued = trace::Now(), .departure = {}};
+    const bool written = WriteTo(std::move(on_writable), data, std::move(args));
+    sent.departure = {.posted = trace::Now(), .degree = 1};
+    traced->Wrote(sent);
+    return written;
   }
 
   const EventEngine::ResolvedAddress& GetPeerAddress() const override { return tcp_->GetPeerAddress(); }
@@ -102,6 +113,24 @@ class TcpEndpoint final : public EventEngine::Endpoint {
   void* QueryExtension(absl::string_view id) override { return tcp_->QueryExtension(id); }
 
  private:
+  static void Came(TracedConnection& traced) { traced.Read({.arrived = trace::Now()}); }
+
+  bool ReadFrom(OnDone on_read, SliceBuffer* buffer, ReadArgs args) {
+    if (first_ != nullptr) {
+      if (!first_->over()) return first_->Read(std::move(on_read), buffer);
+      first_ = nullptr;
+    }
+    return tcp_->Read(std::move(on_read), buffer, std::move(args));
+  }
+
+  bool WriteTo(OnDone on_writable, SliceBuffer* data, WriteArgs args) {
+    if (preface_left_ > 0) {
+      LeaveOutPreface(*data);
+      if (data->Length() == 0) return true;
+    }
+    return tcp_->Write(std::move(on_writable), data, std::move(args));
+  }
+
   // The offer brought it. Other bytes go as they are.
   void LeaveOutPreface(SliceBuffer& data) {
     const std::string bytes = FirstBytesOf(*data.c_slice_buffer(), preface_left_);
@@ -119,6 +148,7 @@ class TcpEndpoint final : public EventEngine::Endpoint {
   size_t preface_left_;
   const std::function<void()> on_other_beginning_;
   const ListedPath path_;
+  const std::shared_ptr<TracedConnection> traced_;
 };
 
 }  // namespace
@@ -126,10 +156,11 @@ class TcpEndpoint final : public EventEngine::Endpoint {
 std::unique_ptr<EventEngine::Endpoint> NewTcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp,
                                                       std::shared_ptr<TcpReader> reader, SliceBuffer received,
                                                       int settings_frames, ListedPath path,
+                                                      std::shared_ptr<TracedConnection> traced,
                                                       std::function<void()> on_other_beginning) {
   auto first = std::make_shared<FirstReads>(std::move(reader), std::move(received), settings_frames);
   return std::make_unique<TcpEndpoint>(std::move(tcp), std::move(first), settings_frames > 0 ? kHttp2Preface.size() : 0,
-                                       std::move(path), std::move(on_other_beginning));
+                                       std::move(path), std::move(traced), std::move(on_other_beginning));
 }
 
 }  // namespace skein::grpc_transport

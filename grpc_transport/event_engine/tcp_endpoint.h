@@ -9,6 +9,7 @@
 #include "grpc_transport/common/path_list.h"
 #include "grpc_transport/event_engine/engine_types.h"
 #include "grpc_transport/event_engine/tcp_reader.h"
+#include "grpc_transport/event_engine/traced_connection.h"
 
 namespace skein::grpc_transport {
 
@@ -18,6 +19,7 @@ namespace skein::grpc_transport {
 std::unique_ptr<EventEngine::Endpoint> NewTcpEndpoint(std::unique_ptr<EventEngine::Endpoint> tcp,
                                                       std::shared_ptr<TcpReader> reader, SliceBuffer received,
                                                       int settings_frames, ListedPath path,
+                                                      std::shared_ptr<TracedConnection> traced,
                                                       std::function<void()> on_other_beginning = nullptr);
 
 }  // namespace skein::grpc_transport

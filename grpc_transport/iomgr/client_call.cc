@@ -30,7 +30,7 @@ void ClientCall::Start(grpc_transport_stream_op_batch* batch) {
   if (batch->send_initial_metadata) {
     uint64_t& submitted = At(record_.times, Stage::kSubmitted);
     if (submitted == 0) submitted = trace::Now();
-    if (connection_.peer_has_filters()) Ask(*batch->payload->send_initial_metadata.send_initial_metadata);
+    if (connection_.may_ask()) Ask(*batch->payload->send_initial_metadata.send_initial_metadata);
     connection_.Awaits(&sent_);
   }
   if (batch->send_message) {
@@ -76,41 +76,8 @@ ServerTimes ClientCall::TakeServerTimes() {
 
 void ClientCall::Complete(const ServerTimes& server) {
   connection_.Forget(&sent_);
-  At(record_.times, Stage::kQueued) = sent_.queued;
-  At(record_.times, Stage::kLed) = sent_.departure.led;
-  At(record_.times, Stage::kPosted) = sent_.departure.posted;
-  At(record_.times, Stage::kReplyArrived) = reply_.arrived;
-  record_.degree = sent_.departure.degree;
-  if (connection_.one_host()) {
-    AddServer(server, reply_.posted);
-  } else {
-    AddServerOfAnotherHost(server);
-  }
+  AddTimes(sent_, reply_, server, connection_, record_);
   complete_ = true;
-}
-
-void ClientCall::AddServer(const ServerTimes& server, uint64_t reply_posted) {
-  At(record_.times, Stage::kArrived) = server.arrived;
-  At(record_.times, Stage::kDispatched) = server.dispatched;
-  At(record_.times, Stage::kHandlerStart) = server.handler_start;
-  At(record_.times, Stage::kHandlerEnd) = server.handler_end;
-  At(record_.times, Stage::kReplyPosted) = reply_posted;
-}
-
-// The latest that is known of before, and the earliest of after: what they span is longer than the network's ways, so
-// the error that is stated is larger than it need be, and never smaller.
-void ClientCall::AddServerOfAnotherHost(const ServerTimes& server) {
-  const uint64_t out = sent_.departure.posted != 0 ? sent_.departure.posted : sent_.queued;
-  const uint64_t answered = reply_.posted != 0 ? reply_.posted : server.handler_end;
-  if (out != 0 && server.arrived != 0 && answered != 0 && reply_.arrived != 0) {
-    connection_.AddSample({out, server.arrived, answered, reply_.arrived});
-  }
-  const std::optional<trace::ClockEstimate> clock = connection_.PeerClock();
-  if (!clock.has_value()) return;
-  const auto mine = [&](uint64_t time) { return trace::ToMyClock(time, *clock); };
-  AddServer({mine(server.arrived), mine(server.dispatched), mine(server.handler_start), mine(server.handler_end)},
-            mine(reply_.posted));
-  record_.clock_error_ns = clock->error_ns;
 }
 
 }  // namespace skein::grpc_transport

@@ -31,8 +31,6 @@ class ClientCall {
   static void Ask(grpc_metadata_batch& initial);
   ServerTimes TakeServerTimes();
   void Complete(const ServerTimes& server);
-  void AddServer(const ServerTimes& server, uint64_t reply_posted);
-  void AddServerOfAnotherHost(const ServerTimes& server);
 
   ConnectionTrace& connection_;
   trace::Record record_;

@@ -153,7 +153,12 @@ bool Handshaker::Secure() const {
 
 bool Handshaker::IsMade() const { return connect::IsConnected(grpc_endpoint_get_fd(args_->endpoint)); }
 bool Handshaker::HasEnded() const { return connect::HasEnded(grpc_endpoint_get_fd(args_->endpoint)); }
-uint8_t Handshaker::Features() const { return calls_below_http2_ && !Secure() ? kCallsFeature : 0; }
+
+// A client asks for each call that it traces. A server's filters see all calls, and answer either kind of client.
+uint8_t Handshaker::Features() const {
+  const uint8_t times = is_client() ? kAskedTimesFeature : kAskedTimesFeature | kUnaskedTimesFeature;
+  return times | (calls_below_http2_ && !Secure() ? kCallsFeature : 0);
+}
 
 // A polling engine that links cannot be watched with.
 Fallback Handshaker::Prevented() const {
@@ -207,8 +212,8 @@ bool Handshaker::CancelReconnect() {
   return true;
 }
 
-grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) {
-  auto trace = grpc_core::MakeRefCounted<ConnectionTrace>(path);
+grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path, uint8_t features) {
+  auto trace = grpc_core::MakeRefCounted<ConnectionTrace>(path, features);
   args_->args = args_->args.SetObject(trace);
   return trace;
 }
@@ -216,10 +221,10 @@ grpc_core::RefCountedPtr<ConnectionTrace> Handshaker::TraceAs(trace::Path path) 
 void Handshaker::UseStream(Negotiated end) {
   Quota quota = QuotaOf(args_->args, absl::StrCat("skein:", Peer()));
   const bool shm = connect::FabricKind(end.stream->path()) == trace::PathName(trace::Path::kShm);
-  args_->endpoint = NewSkeinEndpoint(std::move(end.stream), args_->endpoint, std::move(reader_), std::move(user_),
-                                     std::move(end.path), TraceAs(shm ? trace::Path::kShm : trace::Path::kRdma),
-                                     std::move(quota), std::move(end.on_lost));
-  if (end.below_http2) args_->endpoint = CallEndpoint::Create(args_->endpoint);
+  args_->endpoint = NewSkeinEndpoint(
+      std::move(end.stream), args_->endpoint, std::move(reader_), std::move(user_), std::move(end.path),
+      TraceAs(shm ? trace::Path::kShm : trace::Path::kRdma, end.features), std::move(quota), std::move(end.on_lost));
+  if ((end.features & kCallsFeature) != 0) args_->endpoint = CallEndpoint::Create(args_->endpoint);
 }
 
 void Handshaker::Finish(Negotiated end) {
@@ -232,7 +237,7 @@ void Handshaker::Finish(Negotiated end) {
     UseStream(std::move(end));
   } else {
     args_->endpoint = NewTcpEndpoint(args_->endpoint, std::move(reader_), /*preface_sent=*/end.settings_frames > 0,
-                                     std::move(end.path), TraceAs(trace::Path::kTcp));
+                                     std::move(end.path), TraceAs(trace::Path::kTcp, /*features=*/0));
   }
   if (timer_runs_) grpc_timer_cancel(&timer_);
   user_ = nullptr;

@@ -59,6 +59,7 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
   bool IsMade() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   bool HasEnded() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   uint8_t Features() const override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  bool is_client() const { return interested_parties_ != nullptr; }
   Fallback Prevented() const override;
   // gRPC's shutdown waits for the user.
   void WatchLinks() override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
@@ -74,7 +75,8 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
   void UseConnection(grpc_endpoint* tcp) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   void UseStream(Negotiated end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Where the connection's calls are traced from now on.
-  grpc_core::RefCountedPtr<ConnectionTrace> TraceAs(trace::Path path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  grpc_core::RefCountedPtr<ConnectionTrace> TraceAs(trace::Path path, uint8_t features)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
 
   Runtime& runtime_ = Runtime::Get();
   const absl::Status wrong_options_;

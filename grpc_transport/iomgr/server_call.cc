@@ -39,7 +39,7 @@ void ServerCall::Start(grpc_transport_stream_op_batch* batch) {
   const bool replies = batch->send_initial_metadata || batch->send_message || batch->send_trailing_metadata;
   if (replies && At(record_.times, Stage::kHandlerEnd) == 0) At(record_.times, Stage::kHandlerEnd) = trace::Now();
   if (!batch->send_trailing_metadata) return;
-  if (asked_) Tell(*batch->payload->send_trailing_metadata.send_trailing_metadata);
+  if (wanted_) Tell(*batch->payload->send_trailing_metadata.send_trailing_metadata);
   connection_.Awaits(&sent_);
 }
 
@@ -58,10 +58,11 @@ void ServerCall::OnMessage(void* arg, grpc_error_handle error) {
 
 void ServerCall::Begin() {
   std::string backing;
-  asked_ = initial_->GetStringValue(kTraceKey, &backing).has_value();
-  if (asked_) initial_->Remove(kTraceKey);  // the program at this end is not to see it
-  kept_ = trace::Enabled() && (asked_ || trace::Sampled());
-  traced_ = asked_ || kept_;
+  const bool asked = initial_->GetStringValue(kTraceKey, &backing).has_value();
+  if (asked) initial_->Remove(kTraceKey);  // the program at this end is not to see it
+  wanted_ = asked || connection_.wanted_unasked();
+  kept_ = trace::Enabled() && (wanted_ || trace::Sampled());
+  traced_ = wanted_ || kept_;
   if (!traced_) return;
   const link::Arrival arrival = connection_.arrival();
   At(record_.times, Stage::kArrived) = arrival.arrived;

@@ -31,7 +31,7 @@ class ServerCall {
   void Tell(grpc_metadata_batch& trailing) const;
 
   ConnectionTrace& connection_;
-  bool asked_ = false;   // by the client, who wants to be told
+  bool wanted_ = false;  // by the client, who is to be told
   bool kept_ = false;    // a record here, too
   bool traced_ = false;  // either
   trace::Record record_;

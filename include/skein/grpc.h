@@ -36,13 +36,15 @@ namespace grpc_transport {
 // or require use Skein; without the argument, SKEIN_GRPC in the environment decides, and without that nothing changes.
 // FAILED_PRECONDITION: called too late, or this process runs another gRPC than the one Skein was built for; gRPC then
 // works as if Skein were not there. INVALID_ARGUMENT: SKEIN_GRPC asks for Skein, and a SKEIN_* variable is wrong;
-// every connection will fail and say so. A second call gives the first one's status. Any thread.
+// every connection will fail and say so. A second call gives the first one's status. Any thread. With gRPC 1.73 and
+// later it is never too late: channels and servers of before go on without Skein, later ones use it.
 SKEIN_EXPORT absl::Status Init();
 
 // From now on Skein calls `on_call` with one unary call of `every` of this process, at either end, over the connections
 // that Paths() has; with none if `every` is 0 or `on_call` is empty. At any time; the last setting counts.
-// docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. UNIMPLEMENTED: with gRPC 1.73 and later.
-// Any thread, one at a time.
+// docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. With gRPC 1.73 and later, also
+// UNIMPLEMENTED: the process has gRPC without its C++ library; FAILED_PRECONDITION: the program has a global client
+// interceptor of its own, and gRPC takes no second one. Any thread, one at a time.
 SKEIN_EXPORT absl::Status TraceCalls(uint32_t every, OnTracedCall on_call);
 
 }  // namespace grpc_transport

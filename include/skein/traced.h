@@ -22,7 +22,7 @@ struct TracedCall {
   bool client = true;      // told by the calling end, or by the answering one
   std::string method;      // "/package.Service/Method"; empty where the transport does not know
   std::string path;        // "shm", "rdma" or "tcp"
-  uint32_t bytes = 0;      // of the request
+  uint32_t bytes = 0;      // of the request; 0 where that is not known: a server of gRPC 1.73 and later
   uint16_t coalesced = 1;  // messages of so many threads went out together
   std::chrono::steady_clock::time_point begin;
   // One after the other without gaps: they add up to the whole.

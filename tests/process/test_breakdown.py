@@ -1,11 +1,13 @@
 """skein breakdown, top and metrics: what they find in programs that know nothing of them."""
 
 import contextlib
+import importlib.util
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import unittest
 from xml.etree import ElementTree
 
 import harness
@@ -88,6 +90,12 @@ class Breakdown(harness.ProcessTest):
         counts = {name: int(count) for name, _, count, _ in ROW.findall(result.stdout)}
         self.assertEqual(counts["from end to end"], calls)
         self.assertEqual(skein("breakdown", trace).stdout, result.stdout)
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "skein-bars draws with python3-matplotlib")
+    def test_the_tables_of_a_trace_as_bars(self):
+        client, _ = self.while_it_calls()
+        trace = pathlib.Path(self.scratch()) / "calls.json"
+        self.assertEqual(skein("record", "--seconds=0.5", "--most=100", "-o", trace, client.pid).returncode, 0)
         svg = trace.with_suffix(".svg")
         stages = skein("breakdown", "--json", trace).stdout
         subprocess.run([BARS, svg], input=stages, text=True, check=True, timeout=60)

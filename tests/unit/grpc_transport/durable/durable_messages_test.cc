@@ -6,8 +6,8 @@
 
 #include "gmock/gmock.h"
 #include "grpc_transport/durable/durable_call.h"
+#include "tests/unit/grpc_transport/common/two_ends.h"
 #include "tests/unit/grpc_transport/durable/durable_fixture.h"
-#include "tests/unit/grpc_transport/iomgr/two_ends.h"
 
 namespace skein::grpc_transport {
 namespace {

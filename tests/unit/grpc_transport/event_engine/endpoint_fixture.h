@@ -124,7 +124,8 @@ class EndpointTest : public testing::Test {
                                   .user = std::make_unique<LinkPoller::User>(&poller_),
                                   .path = nullptr,
                                   .allocator = MemoryAllocator(allocator_),
-                                  .on_lost = [this] { on_lost_(); }});
+                                  .on_lost = [this] { on_lost_(); },
+                                  .traced = TracedConnection::New(Path::Role::kClient, "", trace::Path::kShm, 0)});
   }
   ~EndpointTest() override {
     Destroy();

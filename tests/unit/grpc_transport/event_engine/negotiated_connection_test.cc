@@ -49,7 +49,7 @@ TEST(NegotiatedConnectionTest, APeerThatEndsWhileAStreamIsTriedOutIsNoticed) {
   auto negotiated = std::make_shared<NegotiatedConnection>(
       engine, SharedAllocator(memory.Allocator()), [](const auto&) {}, false);
   Connection& connection = *negotiated;
-  negotiated->Conduct(std::make_unique<TryingOut>(connection, stream));
+  negotiated->Conduct(std::make_unique<TryingOut>(connection, stream), Path::Role::kClient, 0);
   negotiated->Begin(std::make_unique<FakeTcp>(tcp, Loopback(1)));
   const auto has_ended = [&] {
     MutexLock lock(&connection.mu);

@@ -40,8 +40,9 @@ class TcpTest : public testing::Test {
   void MakeEndpoint(int settings_frames, const std::string& received = "") {
     SliceBuffer buffer;
     if (!received.empty()) buffer.Append(Slice::FromCopiedString(received));
-    endpoint_ = NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), std::move(buffer),
-                               settings_frames, ListedPath());
+    endpoint_ =
+        NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), std::move(buffer), settings_frames,
+                       ListedPath(), TracedConnection::New(Path::Role::kClient, "", trace::Path::kTcp, 0));
   }
   void Write(const std::string& bytes) {
     SliceBuffer buffer;
@@ -266,8 +267,10 @@ TEST_F(TcpEndpointTest, OtherBytesThanThePrefaceGoAsTheyAreAndAreToldOnce) {
     connection_ = std::make_unique<FakeTcp>(end, Loopback(1));
     reader_ = std::make_shared<TcpReader>(connection_.get(), engine_);
     int told = 0;
-    endpoint_ = NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), SliceBuffer(),
-                               /*settings_frames=*/1, ListedPath(), [&told] { ++told; });
+    endpoint_ =
+        NewTcpEndpoint(std::move(connection_), std::exchange(reader_, nullptr), SliceBuffer(),
+                       /*settings_frames=*/1, ListedPath(),
+                       TracedConnection::New(Path::Role::kClient, "", trace::Path::kTcp, 0), [&told] { ++told; });
     Write(other);
     Write(preface);
     EXPECT_EQ(end->sent(), other + preface);

@@ -12,7 +12,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "tests/unit/grpc_transport/iomgr/two_ends.h"
+#include "tests/unit/grpc_transport/common/two_ends.h"
 
 namespace skein::grpc_transport {
 namespace {

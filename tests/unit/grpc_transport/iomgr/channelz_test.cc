@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gtest/gtest.h"
-#include "tests/unit/grpc_transport/iomgr/two_ends.h"
+#include "tests/unit/grpc_transport/common/two_ends.h"
 
 namespace skein::grpc_transport {
 namespace {

@@ -41,36 +41,5 @@ TEST(ConnectionTraceTest, ACallThatHasEndedIsLeftAlone) {
   EXPECT_EQ(waits.queued, 0u);
 }
 
-TEST(ConnectionTraceTest, KnowsWhetherThePeerTraces) {
-  ConnectionTrace trace(trace::Path::kShm);
-  EXPECT_FALSE(trace.peer_traces());
-  constexpr uint64_t kSecond = 1'000'000'000;
-  trace.Came({.posted = 3, .arrived = 9}, 5 * kSecond);
-  EXPECT_TRUE(trace.peer_traces());
-  EXPECT_EQ(trace.arrival().arrived, 9u);
-  trace.Came({.posted = 4, .arrived = 9}, 6 * kSecond);
-  EXPECT_TRUE(trace.peer_traces()) << "a call that had asked may come yet";
-  trace.Came({.posted = 4, .arrived = 9}, 66 * kSecond);
-  EXPECT_FALSE(trace.peer_traces());
-  trace.Came({.posted = 4, .arrived = 9}, 67 * kSecond);
-  EXPECT_FALSE(trace.peer_traces());
-}
-
-TEST(ConnectionTraceTest, OverTcpThePeersGrpcIsAnyGrpc) {
-  EXPECT_TRUE(ConnectionTrace(trace::Path::kShm).peer_has_filters());
-  EXPECT_TRUE(ConnectionTrace(trace::Path::kRdma).peer_has_filters());
-  EXPECT_FALSE(ConnectionTrace(trace::Path::kTcp).peer_has_filters());
-}
-
-TEST(ConnectionTraceTest, ThePeersClockIsKnownByItsSamples) {
-  ConnectionTrace trace(trace::Path::kRdma);
-  EXPECT_FALSE(trace.PeerClock().has_value());
-  const uint64_t now = trace::Now();
-  trace.AddSample({now, now + 1'000'000, now + 1'000'100, now + 500});
-  ASSERT_TRUE(trace.PeerClock().has_value());
-  EXPECT_NEAR(static_cast<double>(trace.PeerClock()->offset_ns), 999'800, 1);
-  EXPECT_GE(trace.PeerClock()->error_ns, 200);
-}
-
 }  // namespace
 }  // namespace skein::grpc_transport

@@ -1,6 +1,6 @@
 // A gRPC client and server in this process, over shared memory.
-#ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_TWO_ENDS_H_
-#define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_TWO_ENDS_H_
+#ifndef SKEIN_TESTS_UNIT_GRPC_TRANSPORT_COMMON_TWO_ENDS_H_
+#define SKEIN_TESTS_UNIT_GRPC_TRANSPORT_COMMON_TWO_ENDS_H_
 
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -33,6 +33,32 @@ class Echo final : public grpc::CallbackGenericService {
   }
 };
 
+// With 100 bytes, by a queue.
+inline grpc::Status CallBy(grpc::GenericStub& stub, const std::string& method,
+                           std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + patience);
+  const grpc::Slice slice(std::string(100, 'x'));
+  const grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer reply;
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareUnaryCall(&context, method, request, &queue);
+  grpc::Status status;
+  call->StartCall();
+  call->Finish(&reply, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  return status;
+}
+inline grpc::Status CallOver(const std::shared_ptr<grpc::Channel>& channel, const std::string& method) {
+  grpc::GenericStub stub(channel);
+  return CallBy(stub, method);
+}
+
 // After Init().
 class TwoEnds : public testing::Test {
  protected:
@@ -51,23 +77,7 @@ class TwoEnds : public testing::Test {
   }
 
   grpc::Status Call(const std::string& method, std::chrono::milliseconds patience = std::chrono::seconds(20)) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + patience);
-    const grpc::Slice slice(std::string(100, 'x'));
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer reply;
-    grpc::CompletionQueue queue;
-    const auto call = stub_->PrepareUnaryCall(&context, method, request, &queue);
-    grpc::Status status;
-    call->StartCall();
-    call->Finish(&reply, &status, this);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    while (queue.Next(&tag, &ok)) {
-    }
-    return status;
+    return CallBy(*stub_, method, patience);
   }
 
   int port_ = 0;
@@ -78,4 +88,4 @@ class TwoEnds : public testing::Test {
 
 }  // namespace skein::grpc_transport
 
-#endif  // SKEIN_TESTS_UNIT_GRPC_TRANSPORT_IOMGR_TWO_ENDS_H_
+#endif  // SKEIN_TESTS_UNIT_GRPC_TRANSPORT_COMMON_TWO_ENDS_H_
