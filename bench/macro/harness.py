@@ -4,8 +4,8 @@ in-process transport and Skein; or from one virtual machine to another over TCP,
 busy asks whether anything is slower than over TCP where other programs want the processors, or a quota is short (twenty
 minutes).
 report measures everything that docs/performance.md tells of one host (half an hour), quick what a user asks first (two
-minutes), trace what tracing costs (five minutes), current-grpc what is wanted of gRPC 1.73 and later (ten minutes), vm
-what two virtual machines can do (twenty minutes).
+minutes), trace what tracing costs (five minutes), current-grpc what is wanted of gRPC 1.73 and later (a quarter of an
+hour), vm what two virtual machines can do (twenty minutes).
 Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
 drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
 laptop) favours none; the rounds of all scenarios are shuffled, too."""

@@ -239,12 +239,19 @@ def busy():
                 yield Scenario(Load(api, callers=callers, quota=quota), (TCP, SKEIN), 7, bases=(TCP,))
 
 
+# What runs beside services of gRPC 1.73 and later.
+CURRENT_GRPC_BESIDE = (*LOOPS[:2], COMPILERS)
+
+
 def current_grpc():
-    """What is wanted of gRPC 1.73 and later, in ten minutes."""
+    """What is wanted of gRPC 1.73 and later, in a quarter of an hour."""
     for api in ("sync", "callback"):
         for callers in (1, 8, 64):
             yield Scenario(Load(api, callers=callers), (TCP, SKEIN), MANY, bases=(TCP,))
         yield Scenario(Load(api, size=MIB), (TCP, SKEIN), MANY, bases=(TCP,))
+        for beside in CURRENT_GRPC_BESIDE:
+            for callers in (1, 8, 64):
+                yield Scenario(Load(api, callers=callers, beside=beside), (TCP, SKEIN), FEW, bases=(TCP,))
     yield Scenario(Load(measure="idle", channels=100), (TCP, SKEIN), 2, bases=(TCP,))
     yield Scenario(Load(measure="first_call"), (TCP, SKEIN, FALLBACK), 21, bases=(TCP,))
 

@@ -69,6 +69,13 @@ CURRENT_GRPC = (
     Ratio(Load("callback"), "p50_us", 1.8),
     *(Ratio(Load(api, callers=8), "calls_per_s", 1.5) for api in ("sync", "callback")),
     *(Ratio(Load(api, callers=64), "calls_per_s", 1) for api in ("sync", "callback")),
+    *(Ratio(Load(callers=callers), "p99_us", 1) for callers in (8, 64)),
+    *(
+        Ratio(Load(api, callers=callers, beside=beside), "p50_us", 1)
+        for api in ("sync", "callback")
+        for beside in plan.CURRENT_GRPC_BESIDE
+        for callers in (1, 8, 64)
+    ),
     *(Ratio(Load(api, size=MIB), "mb_per_s", 1.4) for api in ("sync", "callback")),
     Ratio(Load(measure="first_call"), "first_call_us", 0.87, FALLBACK.name),  # 1 / 1.15
     Bound("the busier end's processor time, % of one", Load(measure="idle", channels=100).name,
