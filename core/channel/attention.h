@@ -1,4 +1,5 @@
-// Who listens at either end of a link, and so whether a message has to ring.
+// Who listens at either end of a link, and so whether a message has to ring. ring/ alone asks: in shared memory a
+// reader says in a word of its own that it sleeps.
 //
 // A message that rings is a WRITE_WITH_IMM: its reader, asleep on its completion queue, wakes. One that does not is a
 // WRITE: less for both NICs and for the reader's processor, but seen only by who looks at the ring. Two rules make sure
@@ -11,8 +12,8 @@
 //
 // The word and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep from
 // costing the writer's patience. Who never sleeps says so, and need never be rung.
-#ifndef SKEIN_CORE_LINK_ATTENTION_H_
-#define SKEIN_CORE_LINK_ATTENTION_H_
+#ifndef SKEIN_CORE_CHANNEL_ATTENTION_H_
+#define SKEIN_CORE_CHANNEL_ATTENTION_H_
 
 #include <atomic>
 #include <cstdint>
@@ -45,4 +46,4 @@ constexpr bool MustRing(Presence reader, bool quiet) {
 
 }  // namespace skein::channel
 
-#endif  // SKEIN_CORE_LINK_ATTENTION_H_
+#endif  // SKEIN_CORE_CHANNEL_ATTENTION_H_

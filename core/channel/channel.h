@@ -127,8 +127,7 @@ class Channel {
   virtual void Pop() = 0;
   // Whether Next would give something, or an error.
   virtual bool Readable() const = 0;
-  // After a number of Pops: a peer that waits for room is woken, where this end has to do so. Whether Heed and Tend are
-  // due for what was read.
+  // Once after a number of Pops. Wakes a peer that waits for room. True: Heed and Tend are due.
   virtual bool AfterReading() = 0;
   // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
   // missing, and stays true until Heed. Where that comes with messages alone, it is false.
@@ -167,7 +166,8 @@ class Channel {
 };
 
 struct ChannelOptions {
-  size_t ring_bytes = 1 << 20;                     // of this end's queue; a multiple of wire::kRingGranule
+  // Of this end's queue, a multiple of wire::kRingGranule. In shared memory the passive end's option sizes both queues.
+  size_t ring_bytes = 1 << 20;
   uint64_t max_mirror_bytes = uint64_t{64} << 20;  // of the peer's queue, where the device needs as much memory here
   bool may_send = true;                            // data, from the beginning
   bool peer_may_send = true;                       // the same, of the peer

@@ -43,6 +43,7 @@ void Lane::Forget() {
 
 absl::Status Lane::OnGreeting(absl::string_view greeting) {
   MutexLock lock(&mu_);
+  waits_.store(true, std::memory_order_release);  // control that could not go before
   return channel_->OnGreeting(greeting);
 }
 

@@ -129,7 +129,7 @@ class Lane {
   absl::Status error() const;
   void Close();
   bool StillConnected();
-  // Why, once connected() is false.
+  // Why, once Ends().
   absl::Status why_disconnected() const;
 
   // Receiving. The channel, while it is open.

@@ -19,6 +19,12 @@ void Lane::Remove(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   Lane* const lane = Lock(port);
   port.on_lane_ = false;
   lane->streams_.fetch_sub(1, std::memory_order_relaxed);
+  if (port.waits_for_room_) {
+    std::erase_if(lane->room_waiters_, [&](const std::weak_ptr<Port>& waiter) {
+      const std::shared_ptr<Port> waiting = waiter.lock();
+      return waiting == nullptr || waiting.get() == &port;
+    });
+  }
   std::erase_if(lane->leaving_, [&](const std::shared_ptr<Port>& leaving) { return leaving.get() == &port; });
   lane->mu_.Unlock();
 }

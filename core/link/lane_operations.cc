@@ -13,7 +13,7 @@ absl::Status Lane::Operate(MemoryOperation& operation) {
     MutexLock lock(&mu_);
     PostOperations(batch);
   }
-  // Read before OnDone can have ended it? It cannot: whoever waits for it is this thread.
+  // Nobody else waits for it, so it is still there.
   absl::Status posted = operation.posted;
   queue.Finish(batch);
   return posted;

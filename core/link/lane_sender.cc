@@ -167,7 +167,7 @@ size_t Lane::AddWhole(Submission& submission, size_t room) {
 
 void Lane::FlushControl() {
   while (MaySend() && !control_.empty()) {
-    if (!SendOne(nullptr).ok()) return;  // tried again when the peer's head has moved
+    if (!SendOne(nullptr).ok()) return;  // tried again when there is room: MoreRoom, or a message
   }
 }
 

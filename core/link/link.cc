@@ -85,7 +85,7 @@ absl::Status Link::PreparePulls() {
 }
 
 void Link::JoinShares() {
-  if (options_.shares == nullptr) return;
+  if (options_.shares == nullptr || device() == nullptr) return;  // without queue pairs there are none to share out
   sender_ = options_.shares->Join(options_.max_lanes, [weak = weak_from_this()](uint16_t lane) {
     const std::shared_ptr<Link> link = weak.lock();
     if (link != nullptr && lane < link->lanes()) link->lanes_[lane]->Activate();

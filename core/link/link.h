@@ -1,11 +1,11 @@
 // The connection between two processes that all their streams share: FLOCK's connection handle. It begins with one
-// lane (a queue pair, and a ring in each direction); the active side opens more when its senders contend for those
+// lane, which has one channel to the peer; the active side opens more when its senders contend for those
 // there are, as many as the passive side allows, and closes them when they have not done so for long.
 //
 // Threads. Sending: any thread. Receiving: whoever Polls; one at a time *owns the polling*, which is not a mutex but a
 // state, so that what a port's Notify calls may Poll again (and is told "nothing") or Arm. The owner looks once more
 // before it leaves if somebody wanted to Arm meanwhile: so no arrival goes unseen. Locks: ports_mu_ or flush_mu_, then
-// a lane's, then the queues'; none is held during a call to a port's Notify.
+// a lane's, then the channel group's; none is held during a call to a port's Notify.
 #ifndef SKEIN_CORE_LINK_LINK_H_
 #define SKEIN_CORE_LINK_LINK_H_
 
@@ -37,7 +37,7 @@ namespace skein::link {
 
 struct LinkOptions {
   size_t ring_bytes = 1 << 20;
-  uint64_t max_mirror_bytes = channel::kMaxMirrorBytes;
+  uint64_t max_mirror_bytes = channel::ChannelOptions().max_mirror_bytes;
   uint16_t max_lanes = 1;  // 1 to kMaxLanes; of the active side. The passive one's: what it lets the peer open
   // When the active side opens another lane and when it closes one: asked after each Lane::kMessagesPerThought messages
   // of a lane, so many percent of which had to carry several senders' bytes.

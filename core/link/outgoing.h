@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "core/channel/ring/ring_writer.h"
+#include "core/channel/out_item.h"
 #include "core/link/submission.h"
 #include "core/wire/message.h"
 

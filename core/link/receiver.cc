@@ -1,4 +1,4 @@
-// The receiving half: messages out of the ring, their items to the ports, the ports' observers called at the end.
+// The receiving half: messages out of the channels, their items to the ports, the ports' observers called at the end.
 #include <optional>
 #include <utility>
 
@@ -71,7 +71,8 @@ bool Link::Drain() {
 // Arms because the polls may have acknowledged what another thread sleeps for. What is there at the call ends within a
 // ring, and within a round: a peer that goes on writing, or asking for credits, keeps its sleeper busy, not the caller.
 void Link::PollUntilArmed() {
-  const uint64_t end = bytes_read() + lanes() * options_.ring_bytes;
+  uint64_t end = bytes_read();
+  for (const auto& lane : all_lanes()) end += lane->channel().capacity();
   for (int round = 0; round < kMostRounds && bytes_read() < end; ++round) {
     while (bytes_read() < end && PollOwned()) {
     }

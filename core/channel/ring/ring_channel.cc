@@ -34,6 +34,8 @@ RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> qu
 RingChannel::~RingChannel() {
   group_.Remove(this);
   if (reader_ != nullptr) group_.TakeBackReceives();
+  // First: nothing may arrive in memory that is gone, nor be read out of it.
+  queue_pair_.reset();
 }
 
 absl::Status RingChannel::AllocateRing() {
@@ -81,8 +83,9 @@ absl::Status RingChannel::Meet(const wire::RingDescriptor& peer_ring) {
   absl::StatusOr<std::unique_ptr<RingWriter>> writer =
       RingWriter::Create(*group_.device(), *queue_pair_, peer_ring, options_.max_mirror_bytes, std::move(mirror_));
   if (!writer.ok()) return writer.status();
-  active_changed_.store(true, std::memory_order_release);
   writer_ = *std::move(writer);
+  met_.store(true, std::memory_order_release);
+  active_changed_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
@@ -170,7 +173,7 @@ absl::StatusOr<std::optional<InMessage>> RingChannel::Next() {
 
 // The peer's head is checked where what this end has written is known: in Heed.
 absl::Status RingChannel::Note(const wire::MessageHeader& header) {
-  if (writer_ == nullptr && header.head != 0) {
+  if (!met() && header.head != 0) {
     return absl::DataLossError("a head for a ring that was not given yet");
   }
   if (header.head < noted_.head) return absl::DataLossError("the peer's ring head went where no message was");
@@ -207,7 +210,7 @@ std::optional<uint16_t> RingChannel::TakeRenewal() {
 
 absl::Status RingChannel::Heed() {
   head_ = reader_ == nullptr ? 0 : reader_->head();
-  if (writer_ != nullptr && noted_.head != writer_->peer_head()) {
+  if (met() && noted_.head != writer_->peer_head()) {
     if (absl::Status status = writer_->SetPeerHead(noted_.head); !status.ok()) return status;
   }
   if (noted_.presence.has_value()) {
@@ -242,7 +245,7 @@ absl::Status RingChannel::HeedWord(uint16_t word) {
 }
 
 absl::Status RingChannel::Tend() {
-  if (writer_ == nullptr) return absl::OkStatus();
+  if (!met()) return absl::OkStatus();
   if (absl::Status status = TellWords(); !status.ok()) return status;
   const uint64_t untold = head_ - told_head_;
   if (untold == 0) head_wanted_ = false;
@@ -255,7 +258,7 @@ absl::Status RingChannel::Tend() {
 }
 
 size_t RingChannel::Room(Use use) {
-  if (writer_ == nullptr) return 0;
+  if (!met()) return 0;
   if (credits_.CanSend(CreditsFor(use))) return writer_->Room(ReserveOf(use));
   EndIfBroken(TellWords());
   return 0;
@@ -329,7 +332,7 @@ bool RingChannel::MustRing() const {
 // No more bells than messages without: the receives that those did not take are left for them. Without room in the send
 // queue it is tried again when completions come (tending), or the next message rings.
 absl::Status RingChannel::RingIfUnseen() {
-  if (unrung_ == 0 || writer_ == nullptr) return absl::OkStatus();
+  if (unrung_ == 0 || !met()) return absl::OkStatus();
   if (unrung_ > writer_->peer_head()) {
     const absl::Status status = WithRoom([this] { return writer_->Ring(); });
     if (absl::IsResourceExhausted(status)) return absl::OkStatus();
@@ -342,7 +345,7 @@ absl::Status RingChannel::RingIfUnseen() {
 void RingChannel::RingForUnseen() { EndIfBroken(RingIfUnseen()); }
 
 void RingChannel::TellPresence() {
-  if (told_ == group_.attention().presence.load(std::memory_order_relaxed) || writer_ == nullptr) return;
+  if (told_ == group_.attention().presence.load(std::memory_order_relaxed) || !met()) return;
   // Nobody needs to wake for it: who is quiet polls, and who is not rings. Without room it is said by the next message.
   EndIfBroken(PostHead(Reserve::kHead, {.silent = true}));
 }
@@ -369,7 +372,7 @@ absl::Status RingChannel::AnswerRenewal(bool granted) {
 void RingChannel::Activate() {
   if (std::exchange(peer_may_send_, true)) return;
   words_.push_back(wire::kActivate);
-  if (writer_ != nullptr) EndIfBroken(TellWords());
+  if (met()) EndIfBroken(TellWords());
 }
 
 // The peer tells its head now and then; a stream that leaves waits for it. One question at a time: the answer may be to
@@ -383,7 +386,7 @@ void RingChannel::AskConsumed() {
 
 // Most requests complete silently: one more, which does not, tells of all before it.
 absl::StatusOr<bool> RingChannel::Reached() {
-  if (writer_ == nullptr) return true;
+  if (!met()) return true;
   if (reached_.load(std::memory_order_relaxed) >= flush_mark_ && flush_mark_ != writer_->posted()) {
     if (!credits_.CanSend(Credits::Use::kControl)) return false;
     const absl::Status status = PostHead(Reserve::kControl, {.signaled = true});

@@ -11,6 +11,7 @@
 // | atomic | written | pairs with |
 // |---|---|---|
 // | messages_read_, bytes_read_ | by the poller, relaxed | none: numbers for statistics |
+// | met_ | when this end knows where to write, release, once | acquire in met(): writer_ is there, and stays |
 // | failed_ | by whoever looks at the completion queue, or ends it, release | acquire in connected() |
 // | renewal_ | the same | acquire in TakeRenewal |
 // | reached_ | the same, relaxed | none: a count that is compared, and compared again when it moves |
@@ -49,15 +50,15 @@ class RingChannel final : public Channel {
   std::string Greeting() const override;
   absl::Status OnGreeting(absl::string_view greeting) override;
 
-  bool met() const override { return writer_ != nullptr; }
+  bool met() const override { return met_.load(std::memory_order_acquire); }
   size_t Room(Use use) override;
-  size_t LargestItem() const override { return writer_ == nullptr ? 0 : writer_->LargestItem(); }
-  bool shares_copying() const override { return writer_ != nullptr && writer_->copies(); }
+  size_t LargestItem() const override { return !met() ? 0 : writer_->LargestItem(); }
+  bool shares_copying() const override { return met() && writer_->copies(); }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;
-  uint64_t written() const override { return writer_ == nullptr ? 0 : writer_->tail(); }
-  uint64_t consumed() override { return writer_ == nullptr ? 0 : writer_->peer_head(); }
-  uint64_t messages_written() const override { return writer_ == nullptr ? 0 : writer_->posted(); }
+  uint64_t written() const override { return !met() ? 0 : writer_->tail(); }
+  uint64_t consumed() override { return !met() ? 0 : writer_->peer_head(); }
+  uint64_t messages_written() const override { return !met() ? 0 : writer_->posted(); }
   void AskConsumed() override;
   absl::StatusOr<bool> Reached() override;
   absl::Status Heed() override;
@@ -132,7 +133,7 @@ class RingChannel final : public Channel {
   RingGroup& group_;
   const ChannelOptions options_;
   std::unique_ptr<fabric::MemoryRegion> ring_;
-  const std::unique_ptr<fabric::QueuePair> queue_pair_;
+  std::unique_ptr<fabric::QueuePair> queue_pair_;  // until this object goes
   uint64_t ring_secret_ = 0;
   std::unique_ptr<fabric::MemoryRegion> mirror_;  // the passive side's, for its writer, until it has met its peer
 
@@ -140,10 +141,11 @@ class RingChannel final : public Channel {
   std::atomic<uint64_t> messages_read_ = 0;
   std::atomic<uint64_t> bytes_read_ = 0;
   std::atomic<bool> failed_ = false;
+  std::atomic<bool> met_ = false;
   std::atomic<int32_t> renewal_ = -1;  // -1: none; else the degree that the peer's renewal reports
   std::atomic<bool> active_changed_ = false;
 
-  // The sender's. writer_ is set by the poller in the sender's place, once.
+  // The sender's, but for writer_, which connecting sets, once, before met_.
   std::unique_ptr<RingWriter> writer_;  // none before it knows where to write
   schedule::Credits credits_;
   bool peer_may_send_;                       // data, by what it was told last

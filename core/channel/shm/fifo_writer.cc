@@ -51,6 +51,7 @@ std::byte* AppendItem(std::byte* at, OutItem& item) {
 FifoWriter::FifoWriter(absl::Span<std::byte> fifo, size_t reserved, const std::atomic<uint64_t>& consumed)
     : fifo_(fifo),
       peer_consumed_(consumed),
+      grows_(reserved < fifo.size()),
       limit_(std::min(reserved, fifo.size())),
       next_sample_(kSampleEvery),
       lowers_after_(kLowersEvery) {}
@@ -182,7 +183,7 @@ void FifoWriter::Sample() {
   next_sample_ = messages_ + kSampleEvery;
   Refresh();
   most_unread_ = std::max(most_unread_, position_ - consumed_);
-  if (messages_ < lowers_after_) return;
+  if (!grows_ || messages_ < lowers_after_) return;
   // Where it lies unread all the time, it is in use.
   const size_t enough = std::max(kFirstBytes, UpToPowerOfTwo(static_cast<size_t>(most_unread_) * 4));
   if (enough < limit_ && position_ != consumed_) return;
@@ -195,7 +196,7 @@ void FifoWriter::Sample() {
 void FifoWriter::GiveBack() {
   Refresh();
   laid_ = {};
-  if (position_ == consumed_ && !broken_ && limit_ > kFirstBytes) LowerTo(kFirstBytes);
+  if (grows_ && position_ == consumed_ && !broken_ && limit_ > kFirstBytes) LowerTo(kFirstBytes);
 }
 
 // Nothing lies unread. But where the next marker may have to stand, there stays a page.

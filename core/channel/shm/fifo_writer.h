@@ -77,6 +77,7 @@ class FifoWriter {
   uint64_t previous_lap_ = 0;
   uint64_t consumed_ = 0;
   uint64_t messages_ = 0;
+  const bool grows_;  // else all of it is reserved, and stays so: pages that went back could not be had again
   size_t limit_;
   bool refused_ = false;  // the kernel gives no more: not asked again for a while
   bool cramped_ = false;  // it has had no room though there was memory

@@ -40,16 +40,16 @@ void Lifeline::Begin(fabric::shm::Meeting meeting, End& own, const End& peers) {
   peers_ = &peers;
 }
 
-std::optional<Ending> Lifeline::PassBell(int pipe) {
-  if (pipe < 0 || other_user_.has_value()) return std::nullopt;
+void Lifeline::PassBell(int pipe) {
+  if (pipe < 0 || other_user_.has_value()) return;
   // Opened anew: flags of what both ends have open are the peer's to change as well.
   const absl::StatusOr<UniqueFd> to_pass = fabric::shm::OpenDoorbell(pipe);
-  if (!to_pass.ok()) return std::nullopt;
+  if (!to_pass.ok()) return;
   SideMessage message;
   message.kind = SideMessageKind::kRingHere;
-  std::optional<Ending> ending = Send(message, to_pass->get());
+  // A refusal is no end: the socket rings.
+  Send(message, to_pass->get());
   own_->socket_messages.fetch_add(1, std::memory_order_release);
-  return ending;
 }
 
 std::optional<Ending> Lifeline::Ring() {

@@ -43,7 +43,7 @@ class Lifeline {
   std::optional<uid_t> other_user() const { return other_user_; }
 
   // Gives the peer this end's pipe. What it cannot pass, the peer does without.
-  std::optional<Ending> PassBell(int pipe);
+  void PassBell(int pipe);
   std::optional<Ending> Ring();
   // Whether the peer has sent something since the last Empty.
   bool HasNews() const {

@@ -1,6 +1,9 @@
 #include "core/channel/shm/shm_channel.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -92,6 +95,10 @@ absl::Status ShmChannel::Complete(const Answer& answer) {
   absl::StatusOr<Mapping> memory = MapOffered(answer, *meeting);
   if (CameOfErrno(memory.status())) return Noted(memory.status(), meeting->other_user);
   if (!memory.ok()) return memory.status();
+  // A passive end that can take pages when it needs them has reserved a few alone.
+  if (!CanReservePages() && fallocate(meeting->control.get(), 0, 0, static_cast<off_t>(memory->size())) != 0) {
+    return Noted(ErrnoStatus(errno, "reserve the memory of a channel (fallocate)"), meeting->other_user);
+  }
   meeting->control.Reset();  // a memfd, which nothing delays
   options_.ring_bytes = answer.ring.size;
   if (absl::Status status = Connect(1, answer.ring.size, *std::move(memory), *std::move(meeting)); !status.ok()) {
@@ -129,7 +136,7 @@ absl::Status ShmChannel::Connect(int own_end, size_t ring_bytes, Mapping memory,
   if (absl::Status status = Begin(own_end, ring_bytes, std::move(memory), std::move(meeting)); !status.ok()) {
     return status;
   }
-  EndIf(lifeline_.PassBell(group_.bell()));
+  lifeline_.PassBell(group_.bell());
   // A sleeper has not said to this peer that it sleeps: it does before it sleeps on.
   group_.Wake();
   return absl::OkStatus();
@@ -260,8 +267,11 @@ size_t ShmChannel::Room(Use use) {
   const size_t room = RoomNow(use);
   if (room >= wire::ItemBytes(writer_->LargestItem())) return room;
   // It may be too little: the peer wakes this end when it has read half of what lies there, for less is not worth it.
-  const uint64_t unread = writer_->position() - writer_->consumed();
-  WakeAt(writer_->consumed() + unread / (2 * kUnit) * kUnit);
+  // An earlier wish that has come true stays until Heed: somebody waits for that.
+  if (!Handover<>::Reached(own_->wakes_at, peers_->consumed)) {
+    const uint64_t unread = writer_->position() - writer_->consumed();
+    WakeAt(writer_->consumed() + unread / (2 * kUnit) * kUnit);
+  }
   return RoomNow(use);
 }
 
