@@ -5,21 +5,15 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <utility>
 
 #include "absl/container/inlined_vector.h"
+#include "core/base/empty_pipe.h"
 #include "core/base/errno_status.h"
 
 namespace skein::fabric {
-namespace {
-
-constexpr size_t kBytesAtOnce = 256;
-constexpr int kMaxReads = 256;  // of a pipe: a peer that never stops ringing must not hold the caller
-
-}  // namespace
 
 absl::Status SleepDescriptor::Open() {
   event_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -78,21 +72,7 @@ void SleepDescriptor::WakeLocked() {
 bool SleepDescriptor::Acknowledge() {
   MutexLock lock(&mu_);
   if (stale_) return true;  // a sleeper must see the event first: with its old copy it would sleep on
-  return (std::exchange(signaled_, false) || is_pipe_) && TakeEvent();
-}
-
-bool SleepDescriptor::TakeEvent() {
-  std::array<char, kBytesAtOnce> rings;  // an eventfd gives its number
-  bool any = false;
-  for (int i = 0; i < kMaxReads; ++i) {
-    ssize_t count = 0;
-    do {
-      count = read(event_.get(), rings.data(), rings.size());
-    } while (count < 0 && errno == EINTR);
-    any |= count > 0;
-    if (count < static_cast<ssize_t>(rings.size())) break;
-  }
-  return any;
+  return (std::exchange(signaled_, false) || is_pipe_) && EmptyPipe(event_.get());
 }
 
 // Whoever changes the list wakes the sleepers, and the next sleep begins with a new copy. What has been forgotten must

@@ -41,7 +41,6 @@ class SleepDescriptor {
   static constexpr size_t kMostWaitedFor = 16;
 
   absl::Status Begin();
-  bool TakeEvent() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WakeStaleLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/closer.h"
-#include "core/base/descriptors_left.h"
 #include "core/base/errno_status.h"
 #include "core/fabric/shm/doorbell.h"
 
@@ -21,8 +20,6 @@ using fabric::shm::SideMessageKind;
 
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 constexpr int kMostMessages = 256;
-// With fewer descriptors left than this, the peer is rung by messages.
-constexpr int kSpareDescriptors = 256;
 
 Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable}; }
 Ending Broken(absl::string_view what) { return {absl::DataLossError(what), EndState::kBroken}; }
@@ -117,7 +114,7 @@ std::optional<Ending> Lifeline::Heed(Message& message) {
 std::optional<Ending> Lifeline::TakeBell(Message& message) {
   if (message.lost_descriptor) fabric::shm::TakeOut(socket_.get());
   const int pipe = message.fd.get();
-  if (pipe < 0 || !DescriptorsLeft(kSpareDescriptors)) return std::nullopt;
+  if (pipe < 0 || !fabric::shm::MayHaveDoorbells()) return std::nullopt;
   absl::StatusOr<UniqueFd> bell = fabric::shm::OpenDoorbell(pipe);
   if (absl::IsInvalidArgument(bell.status()) || peers_bell_.valid()) {
     return Broken("what the peer sent is not its one doorbell");

@@ -3,22 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/descriptors_left.h"
 #include "core/channel/shm/shm_channel.h"
 #include "core/fabric/shm/doorbell.h"
 
 namespace skein::channel::shm {
-namespace {
-
-// With fewer descriptors left than this, there is no pipe: to make one takes three for a moment.
-constexpr int kSpareForBell = 256;
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<fabric::shm::DeviceCore> core) {
   std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
   absl::StatusOr<fabric::shm::NewDoorbell> bell = absl::ResourceExhaustedError("");
-  if (DescriptorsLeft(kSpareForBell)) bell = fabric::shm::CreateDoorbell();
+  if (fabric::shm::MayHaveDoorbells()) bell = fabric::shm::CreateDoorbell();
   const absl::Status status = bell.ok() ? group->sleep_.Open(std::move(bell->own)) : group->sleep_.Open();
   if (!status.ok()) return status;
   return group;

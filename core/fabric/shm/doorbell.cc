@@ -10,13 +10,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/descriptors_left.h"
+#include "core/base/empty_pipe.h"
 #include "core/base/errno_status.h"
 
 namespace skein::fabric::shm {
 namespace {
 
-constexpr size_t kBytesAtOnce = 256;
-constexpr int kMaxReads = 256;  // of 64 KiB: a peer that never stops ringing must not hold the caller
+constexpr int kSpareDescriptors = 256;
 
 std::string PathOf(int fd) { return absl::StrCat("/proc/self/fd/", fd); }
 
@@ -27,6 +28,8 @@ absl::StatusOr<UniqueFd> OpenAnew(const std::string& path) {
 }
 
 }  // namespace
+
+bool MayHaveDoorbells() { return DescriptorsLeft(kSpareDescriptors); }
 
 absl::StatusOr<NewDoorbell> CreateDoorbell() {
   std::array<int, 2> ends;
@@ -60,18 +63,6 @@ void RingDoorbell(int doorbell) {
   } while (written < 0 && errno == EINTR);
 }
 
-bool ClearDoorbell(int doorbell) {
-  std::array<char, kBytesAtOnce> rings;
-  bool any = false;
-  for (int i = 0; i < kMaxReads; ++i) {
-    ssize_t count = 0;
-    do {
-      count = read(doorbell, rings.data(), rings.size());
-    } while (count < 0 && errno == EINTR);
-    any |= count > 0;
-    if (count < static_cast<ssize_t>(rings.size())) break;
-  }
-  return any;
-}
+bool ClearDoorbell(int doorbell) { return EmptyPipe(doorbell); }
 
 }  // namespace skein::fabric::shm

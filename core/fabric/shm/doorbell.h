@@ -22,6 +22,9 @@ struct NewDoorbell {
   UniqueFd own;
   UniqueFd to_pass;  // to the peer, and then to be closed
 };
+// Whether so many descriptors are left that connections may have doorbells: each has two, and to make one takes three
+// for a moment.
+bool MayHaveDoorbells();
 absl::StatusOr<NewDoorbell> CreateDoorbell();
 // A pipe that came from a peer, opened anew. INVALID_ARGUMENT when it is anything but a pipe without a name.
 absl::StatusOr<UniqueFd> OpenDoorbell(int pipe);

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/descriptors_left.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/base/fence.h"
@@ -21,8 +20,6 @@ constexpr absl::string_view kAnswer = "\x01met";
 constexpr int kMaxMessagesPerDrain = 256;
 // The first one ends the connection of a peer that is honest.
 constexpr int kMaxRefusals = 16;
-// With fewer descriptors left than this, there are no more doorbells: each connection has two.
-constexpr int kSpareDescriptors = 256;
 
 }  // namespace
 
@@ -103,7 +100,7 @@ absl::Status ShmQueuePair::Connect(int side, Mapping control, Meeting meeting) {
   NewDoorbell doorbell;
   if (meeting.other_user.has_value()) {
     if (absl::Status lately = core_->refusals.OfUser(*meeting.other_user); !lately.ok()) return lately;
-  } else if (DescriptorsLeft(kSpareDescriptors)) {
+  } else if (MayHaveDoorbells()) {
     doorbell = CreateDoorbell().value_or(NewDoorbell{});
   }
   absl::Status status = BecomeReady(side, std::move(control), std::move(meeting), doorbell);
@@ -367,7 +364,7 @@ void ShmQueuePair::HandleWant(const SideMessage& want) {
 void ShmQueuePair::HandleDoorbell(Message& message) {
   if (message.lost_descriptor) TakeOut(socket_.get());
   const int pipe = message.fd.get();
-  if (pipe < 0 || !DescriptorsLeft(kSpareDescriptors)) return;
+  if (pipe < 0 || !MayHaveDoorbells()) return;
   absl::StatusOr<UniqueFd> doorbell = OpenDoorbell(pipe);
   if (absl::IsInvalidArgument(doorbell.status()) || peers_doorbell_.valid()) {
     return Fail(CompletionStatus::kFatal, absl::DataLossError("what the peer sent is not its one doorbell"),
