@@ -21,7 +21,7 @@ class LostAtFork {
   LostAtFork& operator=(const LostAtFork&) = delete;
 
   // Asked before each time that the lock is taken, not under it. True: it must not be, for a thread of the parent has
-  // it; what it guards stays as it is, for good. Costs two loads, and in a child getpid().
+  // it; the state under it stays as it is, for good. Costs two loads, and in a child getpid().
   bool IsLost() { return InForkedChild() && IsLostInChild(); }
 
  private:

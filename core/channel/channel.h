@@ -12,8 +12,8 @@
 // owner of the link's polling. One thread may send while another receives. Other methods: any thread, at any time.
 // No method blocks, but for Accept and Complete of a transport that connects_slowly.
 //
-// Memory. A ChannelGroup outlives its channels, a Transport its groups. What the peer writes is hostile: each word is
-// read once and checked.
+// Memory. A ChannelGroup outlives its channels, a Transport its groups. The peer's bytes are hostile: each word is read
+// once and checked.
 #ifndef SKEIN_CORE_CHANNEL_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_CHANNEL_H_
 
@@ -97,22 +97,22 @@ class Channel {
   virtual uint64_t written() const = 0;
   virtual uint64_t consumed() = 0;
   virtual uint64_t messages_written() const = 0;
-  // Asks the peer to tell soon what it has consumed, where it tells only now and then.
+  // Asks the peer to tell soon how much it has consumed, where it tells that only now and then.
   virtual void AskConsumed() {}
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
   // Upkeep by the owner of the link's polling, in the sender's place: after it has read messages, and whenever
   // something that waited may go. Heed comes first: it takes note of what those messages said of the channel itself, so
-  // that more may be sent. Tend comes last: what no message has carried meanwhile goes by itself. Errors end the
-  // channel; DATA_LOSS: the peer said what cannot be.
+  // that more may be sent. Tend comes last: it sends by itself what no message has carried meanwhile. Errors
+  // end the channel; DATA_LOSS: the peer said what cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
   // Gives back memory that is not needed while nothing is sent, where it grew with use: for who finds the link idle.
   virtual void GiveBack() {}
   // Whether Tend has something to do that only a completed send lets it do.
   virtual bool tending() const { return false; }
-  // What the group's attention() says has changed: the peer is told that this end may sleep; or is woken for what it
-  // has not read.
+  // The group's attention() has changed. The first tells the peer that this end may sleep, the second wakes the peer
+  // for what it has not read.
   virtual void TellPresence() {}
   virtual void RingForUnseen() {}
   // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where the peer's memory is
@@ -137,7 +137,7 @@ class Channel {
   virtual uint64_t messages_read() const = 0;
   virtual uint64_t bytes_read() const = 0;
   virtual uint64_t capacity() const = 0;
-  // Whether the connection has ended. What had arrived before is still to be read.
+  // Whether the connection has ended. Messages that had arrived before are still to be read.
   virtual bool Ended() = 0;
 
   // The receiver-side scheduling of queue pairs (FLOCK 3.4.1): ring/ alone has it ------------------------------------

@@ -157,8 +157,8 @@ class Lane {
     const bool here = usable_changed_.exchange(false, std::memory_order_acquire);
     return channel_->TakeActiveChanged() || here;
   }
-  // Whether the connection has ended, and this matters. What had arrived before is still to be read, but a peer may
-  // keep writing: so no more than a ring of it (spent).
+  // Whether the connection has ended, and this matters. Messages that had arrived before are still to be read, but a
+  // peer may keep writing: so no more than a ring of it (spent).
   bool Ends();
   // Since it was made, over all its connections. Any thread.
   Traffic traffic() const;
