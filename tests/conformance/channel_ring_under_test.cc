@@ -9,7 +9,7 @@
 #include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "tests/conformance/channel_conformance.h"
-#include "tests/support/forwarding_device.h"
+#include "tests/support/watched_device.h"
 
 namespace skein::channel {
 namespace {
@@ -29,28 +29,15 @@ class RingsOnSharedMemory final : public ChannelsUnderTest {
   }
 };
 
-// Remembers its group's completion queue, to ask whether its sleeper would wake.
-class WatchedDevice final : public fabric::ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
-    auto queue = ForwardingDevice::CreateCompletionQueue(capacity);
-    if (queue.ok()) completions = queue->get();
-    return queue;
-  }
-
-  const fabric::CompletionQueue* completions = nullptr;
-};
-
 class RingsOnTheSimulation final : public ChannelsUnderTest {
  public:
   explicit RingsOnTheSimulation(uint64_t seed) : simulation_(seed, {}) {}
   std::shared_ptr<Transport> MakeTransport(absl::string_view name) override {
-    return std::make_shared<RingTransport>(std::make_shared<WatchedDevice>(simulation_.CreateDevice(name)));
+    return std::make_shared<RingTransport>(std::make_shared<fabric::WatchedDevice>(simulation_.CreateDevice(name)));
   }
   void Settle() override { simulation_.RunUntilIdle(); }
   bool WouldWake(const ChannelGroup& group) override {
-    return simulation_.WouldWake(static_cast<const WatchedDevice&>(*group.device()).completions);
+    return simulation_.WouldWake(static_cast<const fabric::WatchedDevice&>(*group.device()).completions);
   }
   bool Sleep(ChannelGroup& group) override {
     const absl::Time given_up = absl::Now() + kGuard;

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <fstream>
-#include <thread>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -13,7 +12,7 @@
 #include "core/base/fallback.h"
 #include "core/channel/shm/pages.h"
 #include "core/fabric/sim/simulation.h"
-#include "tests/support/refused_call.h"
+#include "tests/support/refused_shm_calls.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -135,10 +134,7 @@ TEST(ShmConnecting, WhatTheKernelRefusesMakesTheDeviceUnusable) {
   const std::string offer = active.channel->Offer().value();
   const Channel::Answer answer = passive.channel->Accept(offer).value();
   absl::Status refused;
-  std::thread([&] {
-    ASSERT_TRUE(Refuse({SYS_mmap, 3, MAP_SHARED}, ENOMEM));
-    refused = active.channel->Complete(answer);
-  }).join();
+  Refused({SYS_mmap, 3, MAP_SHARED}, ENOMEM, [&] { refused = active.channel->Complete(answer); });
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
   EXPECT_FALSE(active.device->Usable().ok());
   EXPECT_TRUE(passive.device->Usable().ok());

@@ -14,7 +14,7 @@
 #include "core/channel/shm/rehearsal.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/in_child.h"
-#include "tests/support/refused_call.h"
+#include "tests/support/refused_shm_calls.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -22,21 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-struct Named {
-  std::string name;
-  RefusedCall call;
-};
-void PrintTo(const Named& named, std::ostream* out) { *out << named.name; }
-std::string NameOf(const testing::TestParamInfo<Named>& info) { return info.param.name; }
-
-void Refused(const RefusedCall& call, int error, const std::function<void()>& act) {
-  std::thread([&] {
-    ASSERT_TRUE(Refuse(call, error));
-    act();
-  }).join();
-}
-
-class ShmRefusedCall : public testing::TestWithParam<Named> {};
+class ShmRefusedCall : public testing::TestWithParam<NamedCall> {};
 class ShmDispensableCall : public ShmRefusedCall {};
 
 TEST_P(ShmRefusedCall, IsFoundOutByTheRehearsalWhichNamesTheReason) {
@@ -61,30 +47,10 @@ TEST_P(ShmDispensableCall, IsNotMissed) {
   }
 }
 
-#ifdef SYS_poll
-constexpr int kPoll = SYS_poll;
-#else
-constexpr int kPoll = SYS_ppoll;
-#endif
-
-INSTANTIATE_TEST_SUITE_P(
-    Each, ShmRefusedCall,
-    testing::Values(Named{"memfd_create", {SYS_memfd_create}}, Named{"fallocate", {SYS_fallocate}},
-                    Named{"ftruncate", {SYS_ftruncate}}, Named{"fcntl_F_ADD_SEALS", {SYS_fcntl, 1, F_ADD_SEALS}},
-                    Named{"fcntl_F_GET_SEALS", {SYS_fcntl, 1, F_GET_SEALS}}, Named{"fstatfs", {SYS_fstatfs}},
-                    Named{"mmap_shared", {SYS_mmap, 3, MAP_SHARED}}, Named{"socket_AF_UNIX", {SYS_socket, 0, AF_UNIX}},
-                    Named{"bind", {SYS_bind}}, Named{"listen", {SYS_listen}}, Named{"connect", {SYS_connect}},
-                    Named{"accept4", {SYS_accept4}}, Named{"getsockopt_SO_PEERCRED", {SYS_getsockopt, 2, SO_PEERCRED}},
-                    Named{"sendmsg", {SYS_sendmsg}}, Named{"recvmsg", {SYS_recvmsg}},
-                    Named{"epoll_create1", {SYS_epoll_create1}}, Named{"epoll_ctl", {SYS_epoll_ctl}},
-                    Named{"poll", {kPoll}}),
-    NameOf);
-INSTANTIATE_TEST_SUITE_P(Each, ShmDispensableCall,
-                         testing::Values(Named{"none", {}}, Named{"pipe2", {SYS_pipe2}},
-                                         Named{"fcntl_F_SETPIPE_SZ", {SYS_fcntl, 1, F_SETPIPE_SZ}},
-                                         Named{"readlink", {SYS_readlink}}, Named{"prlimit64", {SYS_prlimit64}},
-                                         Named{"madvise", {SYS_madvise}}),
-                         NameOf);
+INSTANTIATE_TEST_SUITE_P(Each, ShmRefusedCall,
+                         testing::ValuesIn(NeededShmCalls({{"ftruncate", {SYS_ftruncate}}, {"poll", {kPollCall}}})),
+                         NameOfCall);
+INSTANTIATE_TEST_SUITE_P(Each, ShmDispensableCall, testing::ValuesIn(DispensableShmCalls()), NameOfCall);
 
 TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) {
   ShmEnd refused;

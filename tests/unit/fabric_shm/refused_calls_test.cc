@@ -23,20 +23,12 @@
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
 #include "tests/support/hooked_device.h"
-#include "tests/support/refused_call.h"
+#include "tests/support/refused_shm_calls.h"
 
 namespace skein::fabric {
 namespace {
 
 using testing::HasSubstr;
-
-// On a thread that is refused the call.
-void Refused(const RefusedCall& call, int error, const std::function<void()>& act) {
-  std::thread([&] {
-    ASSERT_TRUE(Refuse(call, error));
-    act();
-  }).join();
-}
 
 // Connects two queue pairs of this process, passes memory and maps it, and awaits a message.
 absl::Status TryShm() {
@@ -44,13 +36,7 @@ absl::Status TryShm() {
   return TryFabric(OpenShmDevice().value(), OpenShmDevice().value(), kBytes).status();
 }
 
-struct Named {
-  std::string name;
-  RefusedCall call;
-};
-void PrintTo(const Named& named, std::ostream* out) { *out << named.name; }
-
-class RefusedCallTest : public testing::TestWithParam<Named> {};
+class RefusedCallTest : public testing::TestWithParam<NamedCall> {};
 class DispensableCallTest : public RefusedCallTest {};
 
 TEST_P(RefusedCallTest, IsFoundOutByATrialWhichNamesTheReason) {
@@ -74,19 +60,13 @@ TEST_P(DispensableCallTest, IsNotMissed) {
   }
 }
 
-#ifdef SYS_poll
-constexpr int kPoll = SYS_poll;
-#else
-constexpr int kPoll = SYS_ppoll;
-#endif
-
 // The trial span for 5 s, and then said that it had waited. Where a completion is late, poll() is a step of the trial.
 TEST(TrialTest, ARefusedPollEndsTheTrialAndIsNamed) {
   Hooks silent;
   silent.completes = [] { return false; };
   const auto device = std::make_shared<HookedDevice>(OpenShmDevice().value(), silent);
   absl::Status status;
-  Refused({kPoll}, EPERM, [&] {
+  Refused({kPollCall}, EPERM, [&] {
     constexpr size_t kBytes[] = {64};
     status = TryFabric(device, device, kBytes).status();
   });
@@ -94,26 +74,10 @@ TEST(TrialTest, ARefusedPollEndsTheTrialAndIsNamed) {
   EXPECT_EQ(FallbackOf(status).code, FallbackCode::kNotPermitted) << status;
 }
 
-std::string NameOf(const testing::TestParamInfo<Named>& info) { return info.param.name; }
-
-INSTANTIATE_TEST_SUITE_P(
-    Each, RefusedCallTest,
-    testing::Values(Named{"memfd_create", {SYS_memfd_create}}, Named{"fallocate", {SYS_fallocate}},
-                    Named{"fcntl_F_ADD_SEALS", {SYS_fcntl, 1, F_ADD_SEALS}},
-                    Named{"fcntl_F_GET_SEALS", {SYS_fcntl, 1, F_GET_SEALS}}, Named{"fstatfs", {SYS_fstatfs}},
-                    Named{"mmap_shared", {SYS_mmap, 3, MAP_SHARED}}, Named{"socket_AF_UNIX", {SYS_socket, 0, AF_UNIX}},
-                    Named{"bind", {SYS_bind}}, Named{"listen", {SYS_listen}}, Named{"connect", {SYS_connect}},
-                    Named{"accept4", {SYS_accept4}}, Named{"getsockopt_SO_PEERCRED", {SYS_getsockopt, 2, SO_PEERCRED}},
-                    Named{"sendmsg", {SYS_sendmsg}}, Named{"recvmsg", {SYS_recvmsg}},
-                    Named{"epoll_create1", {SYS_epoll_create1}}, Named{"epoll_ctl", {SYS_epoll_ctl}},
-                    Named{"eventfd2", {SYS_eventfd2}}),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(Each, RefusedCallTest, testing::ValuesIn(NeededShmCalls({{"eventfd2", {SYS_eventfd2}}})),
+                         NameOfCall);
 INSTANTIATE_TEST_SUITE_P(Each, DispensableCallTest,
-                         testing::Values(Named{"none", {}}, Named{"pipe2", {SYS_pipe2}},
-                                         Named{"fcntl_F_SETPIPE_SZ", {SYS_fcntl, 1, F_SETPIPE_SZ}},
-                                         Named{"readlink", {SYS_readlink}}, Named{"prlimit64", {SYS_prlimit64}},
-                                         Named{"sched_yield", {SYS_sched_yield}}, Named{"madvise", {SYS_madvise}}),
-                         NameOf);
+                         testing::ValuesIn(DispensableShmCalls({{"sched_yield", {SYS_sched_yield}}})), NameOfCall);
 
 // The end that could not go on said nothing, and its peer that it had broken the protocol.
 TEST(RefusedInTheMidstTest, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) {

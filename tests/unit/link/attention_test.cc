@@ -10,24 +10,11 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
-#include "tests/support/forwarding_device.h"
+#include "tests/support/watched_device.h"
 #include "tests/unit/link/recording_port.h"
 
 namespace skein::link {
 namespace {
-
-// Remembers the completion queue, to ask whether its sleeper would wake.
-class WatchedDevice final : public fabric::ForwardingDevice {
- public:
-  using ForwardingDevice::ForwardingDevice;
-  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> CreateCompletionQueue(uint32_t capacity) override {
-    auto queue = ForwardingDevice::CreateCompletionQueue(capacity);
-    if (queue.ok()) completions = queue->get();
-    return queue;
-  }
-
-  fabric::CompletionQueue* completions = nullptr;
-};
 
 struct Habits {
   bool reader_tells = true;  // before it sleeps
@@ -133,7 +120,8 @@ class Encounter {
 
   const Habits habits_;
   fabric::Simulation simulation_{20261121, Calm()};
-  const std::shared_ptr<WatchedDevice> device_ = std::make_shared<WatchedDevice>(simulation_.CreateDevice("reader"));
+  const std::shared_ptr<fabric::WatchedDevice> device_ =
+      std::make_shared<fabric::WatchedDevice>(simulation_.CreateDevice("reader"));
   const std::shared_ptr<Link> reader_ = Link::Create(device_, {wire::kRingGranule}).value();
   const std::shared_ptr<Link> writer_ = Link::Create(simulation_.CreateDevice("writer"), {wire::kRingGranule}).value();
   std::shared_ptr<RecordingPort> from_;
