@@ -173,6 +173,19 @@ inline absl::StatusOr<size_t> WriteText(Stream& stream, absl::string_view text) 
   return stream.Write({&bytes, 1});
 }
 
+// Reads until there are `size` bytes, the stream ends, or it has taken too long. `pump` lets the ends go on meanwhile.
+template <class Pump>
+absl::Status ReadUntil(Stream& stream, size_t at_once, std::string& bytes, size_t size, absl::Duration patience,
+                       Pump pump) {
+  for (const absl::Time end = absl::Now() + patience; bytes.size() < size && absl::Now() < end;) {
+    pump();
+    std::vector<Buffer> buffers;
+    if (absl::Status status = stream.Read(at_once, buffers); !status.ok()) return status;
+    for (const Buffer& buffer : buffers) bytes.append(reinterpret_cast<const char*>(buffer.data.get()), buffer.size);
+  }
+  return absl::OkStatus();
+}
+
 // Everything that is there now; the status that ended it, OK if there may be more later.
 inline std::pair<std::string, absl::Status> ReadAll(Stream& stream) {
   std::string text;

@@ -70,21 +70,7 @@ TEST_F(TraceCallsTest, EachEndTellsItsSideOfTheCall) {
 
 // Its handlers would see what a traced client asks of a server with Skein.
 TEST_F(TraceCallsTest, AServerWithoutSkeinIsAskedNothing) {
-  class Handlers final : public grpc::CallbackGenericService {
-   public:
-    std::vector<std::string> seen;  // names of metadata
-
-   private:
-    class Refusal final : public grpc::ServerGenericBidiReactor {
-     public:
-      Refusal() { Finish({grpc::StatusCode::UNIMPLEMENTED, "seen"}); }
-      void OnDone() override { delete this; }
-    };
-    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-      for (const auto& [name, value] : context->client_metadata()) seen.emplace_back(name.data(), name.size());
-      return new Refusal;
-    }
-  } handlers;
+  MetadataSeen handlers(grpc::StatusCode::UNIMPLEMENTED);
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port_);
   builder.AddChannelArgument("skein.mode", "off");

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -33,12 +34,32 @@ class Echo final : public grpc::CallbackGenericService {
   }
 };
 
-// With 100 bytes, by a queue.
+// Refuses each call, and keeps the names of its metadata.
+class MetadataSeen final : public grpc::CallbackGenericService {
+ public:
+  explicit MetadataSeen(grpc::StatusCode refusal) : refusal_(refusal) {}
+  std::vector<std::string> seen;
+
+ private:
+  class Refusal final : public grpc::ServerGenericBidiReactor {
+   public:
+    explicit Refusal(grpc::StatusCode code) { Finish({code, "seen"}); }
+    void OnDone() override { delete this; }
+  };
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    for (const auto& [name, value] : context->client_metadata()) seen.emplace_back(name.data(), name.size());
+    return new Refusal(refusal_);
+  }
+
+  const grpc::StatusCode refusal_;
+};
+
+// With `size` bytes, by a queue.
 inline grpc::Status CallBy(grpc::GenericStub& stub, const std::string& method,
-                           std::chrono::milliseconds patience = std::chrono::seconds(20)) {
+                           std::chrono::milliseconds patience = std::chrono::seconds(20), size_t size = 100) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + patience);
-  const grpc::Slice slice(std::string(100, 'x'));
+  const grpc::Slice slice(std::string(size, 'x'));
   const grpc::ByteBuffer request(&slice, 1);
   grpc::ByteBuffer reply;
   grpc::CompletionQueue queue;

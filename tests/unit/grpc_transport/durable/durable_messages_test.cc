@@ -145,21 +145,7 @@ TEST_P(DurableMessagesTest, ACallWithoutAMessageIsRefused) {
 
 // A server's handlers would see the mark.
 TEST_P(DurableMessagesTest, AStreamsMarkStaysHere) {
-  class Handlers final : public grpc::CallbackGenericService {
-   public:
-    std::vector<std::string> seen;  // names of metadata
-
-   private:
-    class Refusal final : public grpc::ServerGenericBidiReactor {
-     public:
-      Refusal() { Finish({grpc::StatusCode::ABORTED, "seen"}); }
-      void OnDone() override { delete this; }
-    };
-    grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-      for (const auto& [name, value] : context->client_metadata()) seen.emplace_back(name.data(), name.size());
-      return new Refusal;
-    }
-  } handlers;
+  MetadataSeen handlers(grpc::StatusCode::ABORTED);
   class Reactor final : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
    public:
     void OnDone(const grpc::Status& status) override { ended.set_value(status); }

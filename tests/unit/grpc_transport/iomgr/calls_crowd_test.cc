@@ -39,23 +39,7 @@ class CrowdTest : public testing::Test {
   }
 
   static grpc::Status Call(grpc::GenericStub& stub, size_t size, absl::Duration patience) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + patience));
-    const grpc::Slice slice(std::string(size, 'x'));
-    const grpc::ByteBuffer request(&slice, 1);
-    grpc::ByteBuffer reply;
-    grpc::CompletionQueue queue;
-    const auto call = stub.PrepareUnaryCall(&context, "/test.Echo/Call", request, &queue);
-    grpc::Status status;
-    call->StartCall();
-    call->Finish(&reply, &status, &stub);
-    void* tag = nullptr;
-    bool ok = false;
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    while (queue.Next(&tag, &ok)) {
-    }
-    return status;
+    return CallBy(stub, "/test.Echo/Call", absl::ToChronoMilliseconds(patience), size);
   }
 
   // Its client's address.

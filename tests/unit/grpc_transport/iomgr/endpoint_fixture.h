@@ -161,15 +161,8 @@ class SkeinEndpointTest : public testing::Test {
   }
   // So many, or until the end. This end's link is polled too unless `here` is false.
   absl::Status Read(std::string& bytes, size_t size, bool here = true) {
-    for (const absl::Time end = absl::Now() + kPatience; bytes.size() < size && absl::Now() < end;) {
-      here ? Pump() : void(ends_.server_waiter.PollAll());
-      std::vector<stream::Buffer> buffers;
-      if (absl::Status status = streams_.server->Read(kWindow, buffers); !status.ok()) return status;
-      for (const stream::Buffer& buffer : buffers) {
-        bytes.append(reinterpret_cast<const char*>(buffer.data.get()), buffer.size);
-      }
-    }
-    return absl::OkStatus();
+    return stream::ReadUntil(*streams_.server, kWindow, bytes, size, kPatience,
+                             [&] { here ? Pump() : void(ends_.server_waiter.PollAll()); });
   }
   absl::Status ReadToTheEnd(std::string& bytes) { return Read(bytes, SIZE_MAX); }
 
