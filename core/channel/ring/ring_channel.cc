@@ -274,7 +274,7 @@ absl::Status RingChannel::LayIn(absl::Span<OutItem> items, Reserve reserve) {
 }
 
 absl::Status RingChannel::Publish(const Publication& publication) {
-  const absl::Status status = Post({.stage_time = publication.stage_time});
+  absl::Status status = Post({.stage_time = publication.stage_time});
   if (status.ok()) credits_.OnSent(publication.degree);
   return status;
 }
@@ -334,7 +334,7 @@ bool RingChannel::MustRing() const {
 absl::Status RingChannel::RingIfUnseen() {
   if (unrung_ == 0 || !met()) return absl::OkStatus();
   if (unrung_ > writer_->peer_head()) {
-    const absl::Status status = WithRoom([this] { return writer_->Ring(); });
+    absl::Status status = WithRoom([this] { return writer_->Ring(); });
     if (absl::IsResourceExhausted(status)) return absl::OkStatus();
     if (!status.ok()) return status;
   }
@@ -353,7 +353,7 @@ void RingChannel::TellPresence() {
 // Credits are talked about without any: two ends could otherwise wait for each other.
 absl::Status RingChannel::TellWords() {
   while (HasWords()) {
-    const absl::Status status = PostHead(Reserve::kHead, {});
+    absl::Status status = PostHead(Reserve::kHead, {});
     if (absl::IsResourceExhausted(status)) break;
     if (!status.ok()) return status;
   }

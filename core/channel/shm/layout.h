@@ -53,7 +53,7 @@ struct Control {
 
 // Zeroed memory is a valid new Control.
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
-static_assert(sizeof(End) == 3 * 64 && sizeof(Control) <= kPageBytes);
+static_assert(sizeof(End) == 3UL * 64 && sizeof(Control) <= kPageBytes);
 
 struct MessageHeader {
   uint32_t bytes = 0;

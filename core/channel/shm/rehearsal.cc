@@ -85,7 +85,7 @@ absl::Status Rehearse() {
 
 absl::Status RehearseShmChannel() {
   if (!PeerUsers().Check(geteuid()).ok()) return absl::OkStatus();
-  const absl::Status status = Rehearse();
+  absl::Status status = Rehearse();
   if (status.ok()) return status;
   // Whatever step it was, no peer had a part in it.
   const Fallback why = FallbackOf(status);
