@@ -161,7 +161,7 @@ class Channel {
   // Whether it ended because the peer broke the protocol.
   virtual bool breached() const = 0;
   virtual absl::Status why_ended() const = 0;
-  // Looks whether the peer is still there, by more than what has arrived.
+  // Looks whether the peer is still there, by more than what has arrived. Takes nothing that a sleeper is to wake for.
   virtual bool StillConnected() = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "core/channel/shm/lifeline.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -90,6 +91,11 @@ std::optional<Ending> Lifeline::Empty() {
     if (std::optional<Ending> ending = Heed(message)) return ending;
   }
   return std::nullopt;
+}
+
+void Lifeline::LookForEnd() {
+  pollfd end = {socket_.get(), POLLRDHUP, 0};
+  if (poll(&end, 1, 0) > 0) peer_gone_.store(true, std::memory_order_release);
 }
 
 std::optional<Ending> Lifeline::Heed(Message& message) {

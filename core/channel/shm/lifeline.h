@@ -49,8 +49,10 @@ class Lifeline {
   bool HasNews() const {
     return peers_->socket_messages.load(std::memory_order_acquire) != seen_.load(std::memory_order_relaxed);
   }
-  // Takes what is in the socket.
+  // Takes what is in the socket. By the poller alone: it may be the bell of the thread that sleeps.
   std::optional<Ending> Empty();
+  // Looks whether the socket has ended, and takes nothing.
+  void LookForEnd();
   bool peer_gone() const { return peer_gone_.load(std::memory_order_acquire); }
   // The peer sees the end.
   void ShutDown();

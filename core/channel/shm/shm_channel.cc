@@ -217,23 +217,23 @@ absl::Status ShmChannel::why_ended() const {
   return ending_.has_value() ? ending_->why : absl::UnavailableError("it was closed");
 }
 
-void ShmChannel::LookAtPeer() {
-  if (!ready() || !connected()) return;
-  // The socket first: it may say that the peer is gone. What came before is there once its word is seen.
-  if (lifeline_.HasNews()) EndIf(lifeline_.Empty());
-  const bool open = peers_->state.load(std::memory_order_acquire) == static_cast<uint32_t>(EndState::kOpen);
-  if (!open || lifeline_.peer_gone()) EndAfterPeer();
-}
-
 bool ShmChannel::Ended() {
-  LookAtPeer();
+  // The socket first: it may say that the peer is gone. What came before is there once its word is seen.
+  if (ready() && connected() && lifeline_.HasNews()) EndIf(lifeline_.Empty());
+  EndIfPeerHas();
   return !connected();
 }
 
 bool ShmChannel::StillConnected() {
-  if (ready() && connected()) EndIf(lifeline_.Empty());
-  LookAtPeer();
+  if (ready() && connected()) lifeline_.LookForEnd();
+  EndIfPeerHas();
   return connected();
+}
+
+void ShmChannel::EndIfPeerHas() {
+  if (!ready() || !connected()) return;
+  const bool open = peers_->state.load(std::memory_order_acquire) == static_cast<uint32_t>(EndState::kOpen);
+  if (!open || lifeline_.peer_gone()) EndAfterPeer();
 }
 
 // Sleeping --------------------------------------------------------------------------------------------------------

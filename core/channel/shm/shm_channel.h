@@ -100,7 +100,7 @@ class ShmChannel final : public Channel {
   void End(Ending ending);
   void EndIf(std::optional<Ending> ending);
   void EndAfterPeer();
-  void LookAtPeer();
+  void EndIfPeerHas();
 
   // The sender's.
   uint64_t Consumed();

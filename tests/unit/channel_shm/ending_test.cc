@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 constexpr int kGuardMs = 10'000;
 
 std::string WhyEnded(ShmEnd& end) {
-  end.channel->StillConnected();
+  end.group->AckAllEvents();
+  end.channel->Ended();
   return end.channel->connected() ? "connected" : end.channel->why_ended().ToString();
 }
 
