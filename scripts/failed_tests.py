@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Names the failed tests of ctest's JUnit files, with the end of what each printed: a long run says it again at its end.
+"""Names the failed tests of JUnit files, with the end of what each printed: a long run says it again at its end.
 Where one test is a whole GoogleTest binary, the cases that failed are named, each with the end of what it printed."""
 
 import argparse
@@ -55,9 +55,9 @@ def tell(results: Path) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", nargs="+", type=Path, help="JUnit files, as ctest --output-junit writes them")
+    parser.add_argument("results", nargs="+", type=Path, help="as ctest --output-junit writes them, and tests/vm/run_vm.py")
     failed = sum(tell(results) for results in parser.parse_args().results)
-    print(f"{failed} tests of ctest's failed")
+    print(f"{failed} tests failed")
     return 0
 
 

@@ -10,13 +10,17 @@ what is said here behind --:
 import argparse
 import dataclasses
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree as ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parent
 LOGS = SOURCE.parents[1] / "build/vm/logs"  # vm.sh's
+JUNIT = SOURCE.parents[1] / "build/logs/tests-vm.xml"  # for scripts/failed_tests.py
+NO_XML = re.compile("[^\t\n\r -\ufffd]")  # that a console may print
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,13 +85,19 @@ def story(test, process, options):
 
 
 def run(test, options):
-    """Whether it passed."""
+    """Its JUnit element, with a failure in it if it has failed."""
     start = time.monotonic()
     process = subprocess.run(command_of(test, options), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    seconds = time.monotonic() - start
     passed = process.returncode == 0
-    print(f"{test.name:30} {'passed' if passed else 'FAILED'} {time.monotonic() - start:8.1f} s", flush=True)
-    print("".join(f"  | {line}\n" for line in story(test, process, options).splitlines()), end="", flush=True)
-    return passed
+    told = story(test, process, options)
+    print(f"{test.name:30} {'passed' if passed else 'FAILED'} {seconds:8.1f} s", flush=True)
+    print("".join(f"  | {line}\n" for line in told.splitlines()), end="", flush=True)
+    case = ElementTree.Element("testcase", name=test.name, time=f"{seconds:.1f}")
+    if not passed:
+        ElementTree.SubElement(case, "failure", message=f"status {process.returncode}")
+        ElementTree.SubElement(case, "system-out").text = NO_XML.sub("?", told)
+    return case
 
 
 def main():
@@ -96,9 +106,13 @@ def main():
     if unknown:
         sys.exit(f"run_vm: no such test: {', '.join(sorted(unknown))}")
     tests = [test for test in TESTS if (test.name in arguments.names if arguments.names else not test.by_name)]
-    results = [run(test, arguments) for test in tests]
-    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
-    return 0 if all(results) else 1
+    suite = ElementTree.Element("testsuite", name="vm")
+    suite.extend(run(test, arguments) for test in tests)
+    failed = len(suite.findall(".//failure"))
+    JUNIT.parent.mkdir(parents=True, exist_ok=True)
+    ElementTree.ElementTree(suite).write(JUNIT)
+    print(f"{len(tests) - failed} passed, {failed} failed")
+    return 0 if failed == 0 else 1
 
 
 if __name__ == "__main__":
