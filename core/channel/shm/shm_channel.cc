@@ -218,8 +218,8 @@ absl::Status ShmChannel::why_ended() const {
 }
 
 bool ShmChannel::Ended() {
-  // The socket first: it may say that the peer is gone. What came before is there once its word is seen.
-  if (ready() && connected() && lifeline_.HasNews()) EndIf(lifeline_.Empty());
+  // The socket first: it may say that the peer is gone.
+  Acknowledge(/*all=*/false);
   EndIfPeerHas();
   return !connected();
 }

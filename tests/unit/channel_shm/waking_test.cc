@@ -4,31 +4,33 @@
 namespace skein::channel::shm {
 namespace {
 
+// The passive end is about to sleep. The active end has not polled yet: the passive end's pipe lies in its socket.
+class ShmWaking : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(Connect(active_, passive_).ok());
+    passive_.group->AckAllEvents();
+    ASSERT_TRUE(passive_.group->Arm().ok());
+    ASSERT_EQ(passive_.Read(), "nothing");
+  }
+
+  ShmEnd active_;
+  ShmEnd passive_;
+};
+
 // A thread that connects looks, for its connection's sake, while another one sleeps.
-TEST(ShmWaking, WhoLooksForThePeerTakesNobodysBell) {
-  ShmEnd active;
-  ShmEnd passive;
-  ASSERT_TRUE(Connect(active, passive).ok());
-  passive.group->AckAllEvents();
-  ASSERT_TRUE(passive.group->Arm().ok());
-  ASSERT_EQ(passive.Read(), "nothing");
-  // The active end has not polled yet: the passive end's pipe still lies in its socket.
-  ASSERT_TRUE(active.Send("wake up").ok());
-  EXPECT_TRUE(passive.channel->StillConnected());
-  EXPECT_TRUE(passive.group->Sleep(-1, 10'000).by_queue);
-  EXPECT_EQ(passive.Read(), "wake up");
+TEST_F(ShmWaking, WhoLooksForThePeerTakesNobodysBell) {
+  ASSERT_TRUE(active_.Send("wake up").ok());
+  EXPECT_TRUE(passive_.channel->StillConnected());
+  EXPECT_TRUE(passive_.group->Sleep(-1, 10'000).by_queue);
+  EXPECT_EQ(passive_.Read(), "wake up");
 }
 
-TEST(ShmWaking, WhoLooksForThePeerSeesItGoThoughItsBellsLieUnheard) {
-  ShmEnd active;
-  ShmEnd passive;
-  ASSERT_TRUE(Connect(active, passive).ok());
-  passive.group->AckAllEvents();
-  ASSERT_TRUE(passive.group->Arm().ok());
-  ASSERT_TRUE(active.Send("last words").ok());
-  active.channel->Close();
-  EXPECT_FALSE(passive.channel->StillConnected());
-  EXPECT_EQ(passive.Read(), "last words");
+TEST_F(ShmWaking, WhoLooksForThePeerSeesItGoThoughItsBellsLieUnheard) {
+  ASSERT_TRUE(active_.Send("last words").ok());
+  active_.channel->Close();
+  EXPECT_FALSE(passive_.channel->StillConnected());
+  EXPECT_EQ(passive_.Read(), "last words");
 }
 
 }  // namespace
