@@ -29,9 +29,9 @@ enum class Presence : uint16_t {
   kSleepless = wire::kSleepless,  // for ever
 };
 
-// This end's, for all lanes of a link. Each is changed first and then each lane's lock is taken; lanes look at them
-// under their locks. So relaxed: who posts a message before the change is seen by whoever changed it, who posts later
-// sees the change.
+// This end's, for all lanes of a link. Each is changed first, and then each lane's sender's place is entered; senders
+// look at them in that place. So relaxed: a message that was posted before the change is seen by the thread that
+// changed it, and the sender of a later one sees the change.
 struct Attention {
   std::atomic<Presence> presence = Presence::kMaySleep;
   std::atomic<bool> quiet = false;

@@ -8,9 +8,9 @@
 // A message is a list of items (core/wire/message.h) and travels whole: the receiver sees all of it or nothing.
 // Messages arrive in the order in which they were published, each once, until the channel has ended.
 //
-// Threads. *Sending methods*: one thread at a time, which the caller sees to (a lane's lock). *Receiving methods*: the
-// owner of the link's polling. One thread may send while another receives. Other methods: any thread, at any time.
-// No method blocks, but for Accept and Complete of a transport that connects_slowly.
+// Threads. *Sending methods*: one thread at a time, which the caller sees to (a lane's sender's place). *Receiving
+// methods*: the owner of the link's polling. One thread may send while another receives. Other methods: any thread, at
+// any time. No method blocks, but for Accept and Complete of a transport that connects_slowly.
 //
 // Memory. A ChannelGroup outlives its channels, a Transport its groups. The peer's bytes are hostile: each word is read
 // once and checked.
@@ -101,10 +101,10 @@ class Channel {
   virtual void AskConsumed() {}
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
-  // Upkeep by the owner of the link's polling, in the sender's place: after it has read messages, and whenever
-  // something that waited may go. Heed comes first: it takes note of what those messages said of the channel itself, so
-  // that more may be sent. Tend comes last: it sends by itself what no message has carried meanwhile. Errors
-  // end the channel; DATA_LOSS: the peer said what cannot be.
+  // Upkeep, after the poller has read messages (AfterReading), and whenever something that waited may go. Heed comes
+  // first: it takes note of what those messages said of the channel itself, so that more may be sent. Tend comes last:
+  // it sends by itself what no message has carried meanwhile. Errors end the channel; DATA_LOSS: the peer said what
+  // cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
   // Gives back memory that is not needed while nothing is sent, where it grew with use: for who finds the link idle.
@@ -127,7 +127,8 @@ class Channel {
   virtual void Pop() = 0;
   // Whether Next would give something, or an error.
   virtual bool Readable() const = 0;
-  // Once after a number of Pops. Wakes a peer that waits for room. True: Heed and Tend are due.
+  // Once after a number of Pops. Wakes a peer that waits for room, and hands over to Heed, which another thread may
+  // call, what those messages said of the channel. True: Heed and Tend are due.
   virtual bool AfterReading() = 0;
   // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
   // missing, and stays true until Heed. Where that comes with messages alone, it is false.

@@ -47,6 +47,14 @@ class CombiningQueue {
     return Join(request, [] {});
   }
 
+  // Leads at once, or does not join.
+  bool TryJoin(Request& request) {
+    request.next_.store(nullptr, std::memory_order_relaxed);
+    request.state_.store(Request::kWaiting, std::memory_order_relaxed);
+    Request* nobody = nullptr;
+    return tail_.compare_exchange_strong(nobody, &request, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
   // The leader's own request and those that wait behind it: `max` at most, and up to the first that does not fit.
   // `fits` is asked of each in turn, but for the own.
   template <class Fits>
@@ -75,8 +83,9 @@ class CombiningQueue {
     return (state & ~Request::kParked) == Request::kHelped;
   }
 
-  // Hands leadership on and lets the batch's other threads go, whose requests may be gone then.
-  void Finish(Batch<Request>& batch) {
+  // Hands leadership on and lets the batch's other threads go, whose requests may be gone then. False: nobody was
+  // waiting to lead.
+  bool Finish(Batch<Request>& batch) {
     Request* const successor = Close(*batch.last_);
     if (successor != nullptr) Tell(*successor, Request::kLeads);
     Request* follower = batch.own_->next_.load(std::memory_order_relaxed);
@@ -85,6 +94,7 @@ class CombiningQueue {
       Tell(*follower, Request::kDone);
       follower = next;
     }
+    return successor != nullptr;
   }
 
  private:

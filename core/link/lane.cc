@@ -11,13 +11,13 @@ absl::Status Lane::Open() {
   options.operations = &memory_;
   absl::StatusOr<std::unique_ptr<channel::Channel>> channel = group_.Open(options);
   if (!channel.ok()) return channel.status();
-  MutexLock lock(&mu_);
+  Visit visit(this);
   channel_ = *std::move(channel);
   return absl::OkStatus();
 }
 
 void Lane::Release() {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (channel_ == nullptr) return;
   before_.messages_sent += channel_->messages_written();
   before_.bytes_sent += channel_->written();
@@ -29,46 +29,48 @@ void Lane::Release() {
 // What others may have left here since the last channel ended: control, a port that waits.
 void Lane::Forget() {
   contended_ = -1;
+  due_ = 0;
+  upkeep_left_ = false;
   last_head_.reset();
   greeted_ = false;
-  MutexLock lock(&mu_);
+  Visit visit(this);
   control_.clear();
   room_waiters_.clear();
-  vacating_ = false;
-  vacant_ = false;
+  stage_ = Stage::kOpen;
+  flush_awaited_ = false;
   last_word_.reset();
   messages_ = 0;
   combined_ = 0;
 }
 
 absl::Status Lane::OnGreeting(absl::string_view greeting) {
-  MutexLock lock(&mu_);
-  waits_.store(true, std::memory_order_release);  // control that could not go before
+  Visit visit(this);
+  Tell(kWaits);  // control that could not go before
   return channel_->OnGreeting(greeting);
 }
 
-bool Lane::met() const {
-  MutexLock lock(&mu_);
+bool Lane::met() {
+  Visit visit(this);
   return channel_ != nullptr && channel_->met();
 }
 
-size_t Lane::LargestItem() const {
-  MutexLock lock(&mu_);
+size_t Lane::LargestItem() {
+  Visit visit(this);
   return channel_ == nullptr ? 0 : channel_->LargestItem();
 }
 
-absl::Status Lane::error() const {
-  MutexLock lock(&mu_);
+absl::Status Lane::error() {
+  Visit visit(this);
   return error_;
 }
 
 void Lane::Close() {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (channel_ != nullptr) channel_->Close();
 }
 
 bool Lane::StillConnected() {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (channel_ == nullptr || NothingIsLostWithIt()) return true;
   return channel_->StillConnected();
 }
@@ -76,7 +78,7 @@ bool Lane::StillConnected() {
 void Lane::Fail(const absl::Status& why) {
   Close();
   {
-    MutexLock lock(&mu_);
+    Visit visit(this);
     error_ = why;
     control_.clear();
     room_waiters_.clear();
@@ -86,15 +88,15 @@ void Lane::Fail(const absl::Status& why) {
   memory_.FlushAll();
 }
 
-absl::Status Lane::why_disconnected() const {
+absl::Status Lane::why_disconnected() {
   if (!channel_->breached()) {
     if (absl::Status failed = error(); !failed.ok()) return failed;
   }
   return channel_->why_ended();
 }
 
-Traffic Lane::traffic() const {
-  MutexLock lock(&mu_);
+Traffic Lane::traffic() {
+  Visit visit(this);
   Traffic traffic = before_;
   if (channel_ == nullptr) return traffic;
   traffic.messages_sent += channel_->messages_written();
@@ -108,7 +110,7 @@ bool Lane::Ends() {
   if (!channel_->Ended()) return false;
   if (!last_head_.has_value()) last_head_ = channel_->bytes_read() + channel_->capacity();
   if (channel_->breached()) return true;
-  MutexLock lock(&mu_);
+  Visit visit(this);
   return !NothingIsLostWithIt();
 }
 

@@ -1,10 +1,17 @@
 // One channel of a link, and who sends there: streams' data, combined, and control that waits.
 //
-// It may be closed, and opened again as if it were new: a closed lane is a place for streams to find that they are
-// elsewhere, and costs no more than this object.
+//            Open            Vacate              IsVacant            Release
+//    closed -----> open  ------------> vacating ----------> vacant ---------> closed
+//                    \____________________|____ Fail: error_ ____________________^
 //
-// Threads. Sending: any thread, under mu_, which is the channel's *sender's place*. Receiving: the owner of the link's
-// polling. Locks: mu_, then the channel group's.
+// Open and Release are the poller's, as are Vacate and IsVacant (shrinking.cc). *Vacating*: streams leave, none comes.
+// *Vacant*: nobody has anything more to say there. A closed lane is a place for streams to find that they are
+// elsewhere, and costs no more than this object; it opens again as if it were new.
+//
+// Threads. Sending: any thread, in the sender's place (send_place.h). Receiving: the owner of the link's polling, whom
+// this page calls the poller. What a sender has for the poller is an Event: one mask, which the poller takes by one
+// exchange (acquire, with the release of Tell) into due_, its own; there an event stays until it is seen to. The place
+// comes before the channel group's lock, and after all others.
 #ifndef SKEIN_CORE_LINK_LANE_H_
 #define SKEIN_CORE_LINK_LANE_H_
 
@@ -22,12 +29,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "core/base/mutex.h"
 #include "core/channel/channel.h"
 #include "core/channel/memory_operation.h"
 #include "core/link/census.h"
 #include "core/link/outgoing.h"
 #include "core/link/port.h"
+#include "core/link/send_place.h"
 #include "core/link/submission.h"
 
 namespace skein::link {
@@ -67,7 +74,7 @@ class Lane {
   std::string Greeting() const { return channel_->Greeting(); }
   absl::Status OnGreeting(absl::string_view greeting);
   // Whether it knows where to write.
-  bool met() const;
+  bool met();
 
   // Takes as much of `buffers` as there is room for, at most `max_bytes`. Less than asked for lack of room: the port is
   // among TakeRoomWaiters when there is some. What concerns a port is sent on the lane that it is on at the time.
@@ -82,7 +89,7 @@ class Lane {
   // Posts it, with those of other threads. Gives operation.posted: OnDone follows if that is OK.
   absl::Status Operate(MemoryOperation& operation);
   // Payload bytes that one message can carry; 0 before it knows where to write.
-  size_t LargestItem() const;
+  size_t LargestItem();
   // Sent now or as soon as there is room, after what the port has sent before.
   static void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload);
   static void ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes);
@@ -122,126 +129,173 @@ class Lane {
   // the caller tells all who have heard no. Who merely asks, and hears yes, leaves that to be done.
   bool Flush(bool tells);
   // Flush has said no, and nobody has told since.
-  bool flush_wanted() const { return flush_wanted_.load(std::memory_order_relaxed); }
+  bool flush_wanted() { return IsDue(kFlush); }
   // Nothing is sent or received any more; what waits is forgotten. The queue pair is closed.
   void Fail(const absl::Status& why);
   // Why nothing can be sent; OK if it can.
-  absl::Status error() const;
+  absl::Status error();
   void Close();
   bool StillConnected();
   // Why, once Ends().
-  absl::Status why_disconnected() const;
+  absl::Status why_disconnected();
 
   // Receiving. The channel, while it is open.
   channel::Channel& channel() const { return *channel_; }
   // After a number of messages, and when somebody waits: sends what had to wait, and tells the peer how much was read.
-  // DATA_LOSS when the peer has said what cannot be.
+  // DATA_LOSS when the peer has said what cannot be. Does not wait for senders: where one is in the place, that one
+  // does it before it leaves, and TakeUpkept says so. Before the poller sleeps, Settle waits for that.
   absl::Status AfterReceiving();
-  // Whether anybody may wait for room: a hint, see room_wanted_.
-  bool room_wanted() const { return room_wanted_.load(std::memory_order_relaxed); }
+  bool TakeUpkept() { return TakeDue(kUpkept); }
+  // True: TakeUpkept will be.
+  bool Settle();
+  // Whether anybody may wait for room.
+  bool room_wanted() { return IsDue(kRoom); }
   // Who may send again.
   std::vector<std::shared_ptr<Port>> TakeRoomWaiters();
   // Somebody waits for room or for a flush.
-  bool awaited() const;
+  bool awaited();
   // Somebody has begun to wait since this was last asked: AfterReceiving may help at once.
-  bool TakeWaits() {
-    return waits_.load(std::memory_order_relaxed) && waits_.exchange(false, std::memory_order_acquire);
-  }
+  bool TakeWaits() { return TakeDue(kWaits); }
   // As in Channel.
   absl::Status AnswerRenewal(bool granted);
   void Activate();
   // Whether this end may send data here: it knows where to, and the peer gives it credits.
-  bool usable() const;
+  bool usable();
   // Whether that has changed since this was last asked.
   bool TakeUsableChanged() {
-    const bool here = usable_changed_.exchange(false, std::memory_order_acquire);
+    const bool here = TakeDue(kUsable);
     return channel_->TakeActiveChanged() || here;
   }
   // Whether the connection has ended, and this matters. Messages that had arrived before are still to be read, but a
   // peer may keep writing: so no more than a ring of it (spent).
   bool Ends();
   // Since it was made, over all its connections. Any thread.
-  Traffic traffic() const;
+  Traffic traffic();
   // The peer's first item here has come. By the owner of the polling.
   bool Greet() { return !std::exchange(greeted_, true); }
   bool greeted() const { return greeted_; }
   bool spent() const { return last_head_.has_value() && channel_->bytes_read() >= *last_head_; }
 
  private:
+  // What a sender, or a visitor, has for the poller.
+  enum Event : uint32_t {
+    kWaits = 1,   // somebody has begun to wait, control too
+    kUsable = 2,  // whether this end may send data here may have changed
+    kRoom = 4,    // ports wait for room, or to move: until there are none
+    kFlush = 8,   // Flush has said no: until somebody tells
+    kUpkept = 16  // the upkeep that the poller has left is done
+  };
+  void Tell(uint32_t events) { events_.fetch_or(events, std::memory_order_release); }
+  // The poller's, as are the next two.
+  bool IsDue(uint32_t events) {
+    if (events_.load(std::memory_order_relaxed) != 0) due_ |= events_.exchange(0, std::memory_order_acquire);
+    return (due_ & events) != 0;
+  }
+  bool TakeDue(uint32_t events) {
+    if (!IsDue(events)) return false;
+    due_ &= ~events;
+    return true;
+  }
+
+  // In the sender's place, for a scope.
+  class ABSL_SCOPED_LOCKABLE Visit {
+   public:
+    explicit Visit(Lane* lane) ABSL_EXCLUSIVE_LOCK_FUNCTION(lane->place_) : lane_(lane) {
+      lane->place_.Enter(request_);
+    }
+    ~Visit() ABSL_UNLOCK_FUNCTION() {
+      SendPlace::Batch batch(request_);
+      lane_->LeavePlace(batch);
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Lane* const lane_;
+    SendPlace::Request request_;
+  };
+  void LeavePlace(SendPlace::Batch& batch) ABSL_UNLOCK_FUNCTION(place_) {
+    place_.Leave(batch, [this](uint32_t) { DoLeftUpkeep(); });
+  }
+  // In the place of the port's lane.
+  template <class Do>
+  static auto AtLaneOf(Port& port, Do what) {
+    for (;;) {
+      Lane* const lane = port.lane_.load(std::memory_order_acquire);
+      Visit visit(lane);
+      if (lane->IsHere(port)) return what(*lane);
+    }
+  }
+
   void Forget();
-  // The port's lane, with its lock held.
-  static Lane* Lock(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  // Once true, it stays so until the lock is let go.
-  bool IsHere(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // Once true, it stays so until the place is left.
+  bool IsHere(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
     return port.lane_.load(std::memory_order_acquire) == this;
   }
-  void Queue(Control control) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Queue(Control control) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  absl::Status Upkeep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void DoLeftUpkeep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
 
   // lane_sender.cc
-  using Batch = coalesce::Batch<Submission>;
+  using Batch = SendPlace::Batch;
   static absl::StatusOr<size_t> Send(Submission submission);
-  void Lead(Submission& own);
-  void SendBatch(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status SendOne(Batch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  size_t AddData(Batch& batch, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool HasControlOf(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Lead(Submission& own) ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  void SendBatch(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  absl::Status SendOne(Batch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  size_t AddData(Batch& batch, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  bool HasControlOf(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   // Its channel may fail, and the link lives on. Also that of one lane more, where this end cannot write yet: until
   // it has written, the peer says no more than hello, and minds by itself whether that arrives.
-  bool NothingIsLostWithIt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return vacant_ || (!channel_->met() && number() > 0);
+  bool NothingIsLostWithIt() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
+    return stage_ == Stage::kVacant || (!channel_->met() && number() > 0);
   }
-  void Leave(const std::shared_ptr<Port>& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CountMessage(size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  size_t AddWhole(Submission& submission, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool AddControl(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool FlushLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status Write(channel::Use use, Batch* batch, size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void PostOperations(coalesce::Batch<MemoryOperation>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Leave(const std::shared_ptr<Port>& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void CountMessage(size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  size_t AddWhole(Submission& submission, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  bool AddControl(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  bool FlushHere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  absl::Status Write(channel::Use use, Batch* batch, size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void PostOperations(coalesce::Batch<MemoryOperation>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   static void ShareCopying(Batch& batch, absl::Span<channel::OutItem> items);
-  bool MaySend() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  bool MaySend() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
     return error_.ok() && channel_ != nullptr && channel_->met();
   }
-  void FailLocked(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FailHere(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
 
   channel::ChannelGroup& group_;
   const Options options_;
-  // Null while closed. It comes and goes by the owner of the polling, under mu_; that owner looks at it without.
+  // Null while closed. It comes and goes by the owner of the polling, in the place; that owner looks at it without.
   std::unique_ptr<channel::Channel> channel_;
 
-  std::atomic<size_t> streams_ = 0;           // relaxed: a count to choose by
-  std::atomic<int32_t> contended_ = -1;       // relaxed: a hint
-  std::atomic<bool> waits_ = false;           // release by who begins to wait; acquire by the poller
-  std::atomic<bool> usable_changed_ = false;  // release by who has changed it, acquire by the poller, who looks
+  std::atomic<size_t> streams_ = 0;      // relaxed: a count to choose by
+  std::atomic<int32_t> contended_ = -1;  // relaxed: a hint
+  std::atomic<uint32_t> events_ = 0;     // Event
 
   MemoryOperations memory_;
-  coalesce::CombiningQueue<Submission> submissions_;  // whose leader takes mu_
+  SendPlace place_;
 
-  mutable Mutex mu_;
-  Outgoing outgoing_ ABSL_GUARDED_BY(mu_);  // the message being put together
-  std::deque<Control> control_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(mu_);
-  // Whether there are any; written under mu_. Relaxed: the poller, who asks without the lock, has had it, or the
-  // queues', since what it is to act on (a head, a completion) came to be.
-  std::atomic<bool> room_wanted_ = false;
-  // The same, of Flush, which looks before it says so: the poller must have had mu_ (AfterReceiving, awaited) since the
-  // completion was taken; the queues' lock is not enough.
-  std::atomic<bool> flush_wanted_ = false;
-  absl::Status error_ ABSL_GUARDED_BY(mu_);
-  bool vacating_ ABSL_GUARDED_BY(mu_) = false;
-  bool vacant_ ABSL_GUARDED_BY(mu_) = false;                         // nobody has anything more to say here
-  std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(mu_);           // the tail behind it, once all streams have left
-  std::vector<std::shared_ptr<Port>> leaving_ ABSL_GUARDED_BY(mu_);  // streams that drain, to go on elsewhere
-  std::vector<std::shared_ptr<Port>> moved_ ABSL_GUARDED_BY(mu_);    // that have, and may send again
-  uint32_t messages_ ABSL_GUARDED_BY(mu_) = 0;                       // with data; of the last ones,
-  uint32_t combined_ ABSL_GUARDED_BY(mu_) = 0;                       // those of several senders
-  Traffic before_ ABSL_GUARDED_BY(mu_);                              // of earlier connections
-  Departure departure_ ABSL_GUARDED_BY(mu_);                         // of the batch that is being sent
+  enum class Stage : uint8_t { kOpen, kVacating, kVacant };
+  Stage stage_ ABSL_GUARDED_BY(place_) = Stage::kOpen;
+  std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(place_);  // the tail behind it, once all streams have left
+  absl::Status error_ ABSL_GUARDED_BY(place_);
+  Outgoing outgoing_ ABSL_GUARDED_BY(place_);  // the message being put together
+  std::deque<Control> control_ ABSL_GUARDED_BY(place_);
+  std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(place_);
+  bool flush_awaited_ ABSL_GUARDED_BY(place_) = false;
+  std::vector<std::shared_ptr<Port>> leaving_ ABSL_GUARDED_BY(place_);  // streams that drain, to go on elsewhere
+  std::vector<std::shared_ptr<Port>> moved_ ABSL_GUARDED_BY(place_);    // that have, and may send again
+  uint32_t messages_ ABSL_GUARDED_BY(place_) = 0;                       // with data; of the last ones,
+  uint32_t combined_ ABSL_GUARDED_BY(place_) = 0;                       // those of several senders
+  Traffic before_ ABSL_GUARDED_BY(place_);                              // of earlier connections
+  Departure departure_ ABSL_GUARDED_BY(place_);                         // of the batch that is being sent
 
   // The polling owner's.
+  uint32_t due_ = 0;                   // events taken, and not seen to yet
+  bool upkeep_left_ = false;           // to the thread in the place
   std::optional<uint64_t> last_head_;  // once the connection has ended
   bool greeted_ = false;
 };

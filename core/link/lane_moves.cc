@@ -8,50 +8,48 @@
 namespace skein::link {
 
 void Lane::Place(Port& port) {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   port.migration_ = schedule::Migration(number());
   port.lane_.store(this, std::memory_order_release);
   port.on_lane_ = true;
   streams_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void Lane::Remove(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  Lane* const lane = Lock(port);
-  port.on_lane_ = false;
-  lane->streams_.fetch_sub(1, std::memory_order_relaxed);
-  if (port.waits_for_room_) {
-    std::erase_if(lane->room_waiters_, [&](const std::weak_ptr<Port>& waiter) {
-      const std::shared_ptr<Port> waiting = waiter.lock();
-      return waiting == nullptr || waiting.get() == &port;
-    });
-  }
-  std::erase_if(lane->leaving_, [&](const std::shared_ptr<Port>& leaving) { return leaving.get() == &port; });
-  lane->mu_.Unlock();
+void Lane::Remove(Port& port) {
+  AtLaneOf(port, [&port](Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lane.place_) {
+    port.on_lane_ = false;
+    lane.streams_.fetch_sub(1, std::memory_order_relaxed);
+    if (port.waits_for_room_) {
+      std::erase_if(lane.room_waiters_, [&](const std::weak_ptr<Port>& waiter) {
+        const std::shared_ptr<Port> waiting = waiter.lock();
+        return waiting == nullptr || waiting.get() == &port;
+      });
+    }
+    std::erase_if(lane.leaving_, [&](const std::shared_ptr<Port>& leaving) { return leaving.get() == &port; });
+  });
 }
 
-schedule::ThreadLoad Lane::TakeLoad(Port& port) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-  Lane* const lane = Lock(port);
-  const schedule::RequestStats load = std::exchange(port.load_, {});
-  const uint16_t number = lane->number();
-  lane->mu_.Unlock();
-  return {number, load.MedianBytes(), load.requests(), load.bytes()};
+schedule::ThreadLoad Lane::TakeLoad(Port& port) {
+  return AtLaneOf(port, [&port](const Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lane.place_) {
+    const schedule::RequestStats load = std::exchange(port.load_, {});
+    return schedule::ThreadLoad{lane.number(), load.MedianBytes(), load.requests(), load.bytes()};
+  });
 }
 
 bool Lane::Move(const std::shared_ptr<Port>& port, Lane& to) {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (!IsHere(*port) || !port->on_lane_ || !MaySend()) return true;
   if (&to == this && !port->migration_.draining()) return true;
   if (HasControlOf(*port)) {
     // That goes first; then streams are placed again.
-    usable_changed_.store(true, std::memory_order_release);
+    Tell(kUsable);
     return false;
   }
   if (port->migration_.draining()) leaving_.erase(absl::c_find(leaving_, port));
   port->migration_.MoveTo(to.number(), channel_->consumed());
   if (&to == this) return true;
   port->next_lane_ = &to;
-  room_wanted_.store(true, std::memory_order_relaxed);
-  waits_.store(true, std::memory_order_release);
+  Tell(kRoom | kWaits);
   if (port->migration_.draining()) {
     leaving_.push_back(port);
     channel_->AskConsumed();
@@ -84,21 +82,24 @@ void Lane::LetGo() {
 }
 
 void Lane::Vacate() {
-  MutexLock lock(&mu_);
-  vacating_ = true;
-  usable_changed_.store(true, std::memory_order_release);
+  Visit visit(this);
+  stage_ = Stage::kVacating;
+  Tell(kUsable);
 }
 
 bool Lane::IsVacant() {
-  MutexLock lock(&mu_);
-  if (vacant_ || !error_.ok()) return vacant_;
+  Visit visit(this);
+  if (stage_ == Stage::kVacant || !error_.ok()) return stage_ == Stage::kVacant;
   if (streams() > 0 || !moved_.empty() || !control_.empty()) return false;
-  if (!channel_->met()) return vacant_ = true;  // nothing was ever said
   // A stream that ended here has not waited until its last items were read.
   if (!last_word_.has_value()) last_word_ = channel_->written();
-  vacant_ = channel_->consumed() >= *last_word_;
-  if (!vacant_) channel_->AskConsumed();
-  return vacant_;
+  const bool vacant = !channel_->met() /* nothing was ever said */ || channel_->consumed() >= *last_word_;
+  if (vacant) {
+    stage_ = Stage::kVacant;
+  } else {
+    channel_->AskConsumed();
+  }
+  return vacant;
 }
 
 void Lane::CountMessage(size_t degree) {

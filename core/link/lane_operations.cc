@@ -10,7 +10,7 @@ absl::Status Lane::Operate(MemoryOperation& operation) {
   if (queue.Join(operation) == coalesce::Turn::kDone) return operation.posted;
   auto batch = queue.Gather(operation, MemoryOperations::kMaxBatch, [](const MemoryOperation&) { return true; });
   {
-    MutexLock lock(&mu_);
+    Visit visit(this);
     PostOperations(batch);
   }
   // Nobody else waits for it, so it is still there.

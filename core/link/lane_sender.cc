@@ -13,6 +13,7 @@
 namespace skein::link {
 namespace {
 
+constexpr uint32_t kUpkeep = 1;          // what the poller asks of whoever is in the place
 constexpr size_t kMaxControlItems = 64;  // per message
 // Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
 constexpr size_t kMostWaiting = 32768;
@@ -25,10 +26,11 @@ ConstBytes AsBytes(const std::string& text) { return {reinterpret_cast<const std
 
 // The items of a batch are a message's last. `what` is done for those of which parts may go.
 template <class What>
-void ForTaken(coalesce::Batch<Submission>& batch, absl::Span<channel::OutItem> items, What what) {
+void ForTaken(SendPlace::Batch& batch, absl::Span<channel::OutItem> items, What what) {
   size_t item = items.size();
-  for (const Submission& submission : batch) item -= submission.taken_items();
-  for (Submission& submission : batch) {
+  for (SendPlace::Request& each : batch) item -= Submission::Of(each).taken_items();
+  for (SendPlace::Request& each : batch) {
+    Submission& submission = Submission::Of(each);
     if (submission.taken() > 0 && !submission.whole()) what(submission, items[item]);
     item += submission.taken_items();
   }
@@ -53,7 +55,7 @@ bool Lane::AddControl(size_t room) {
 // Followers copy by themselves what is worth telling them of.
 void Lane::LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const {
   if (!channel_->shares_copying()) return;
-  const Submission& own = *batch.begin();
+  const Submission& own = Submission::Of(*batch.begin());
   ForTaken(batch, items, [&](const Submission& submission, channel::OutItem& item) {
     item.leaves_copying = &submission != &own && submission.taken() >= kWorthSharing;
   });
@@ -63,20 +65,20 @@ void Lane::ShareCopying(Batch& batch, absl::Span<channel::OutItem> items) {
   ForTaken(batch, items, [](Submission& submission, const channel::OutItem& item) {
     if (!item.leaves_copying) return;
     submission.set_destination(item.destination);
-    coalesce::CombiningQueue<Submission>::Offer(submission);
+    SendPlace::Queue::Offer(submission);
   });
   ForTaken(batch, items, [](Submission& submission, const channel::OutItem& item) {
-    if (item.leaves_copying && !coalesce::CombiningQueue<Submission>::Collect(submission)) submission.Copy();
+    if (item.leaves_copying && !SendPlace::Queue::Collect(submission)) submission.Copy();
   });
 }
 
 void Lane::RingForUnseen() {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (MaySend()) channel_->RingForUnseen();
 }
 
 void Lane::TellPresence() {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (MaySend()) channel_->TellPresence();
 }
 
@@ -95,7 +97,7 @@ absl::Status Lane::Write(channel::Use use, Batch* batch, size_t degree) {
     }
     status = channel_->Publish(publication);
   }
-  if (!status.ok() && !absl::IsResourceExhausted(status)) FailLocked(status);
+  if (!status.ok() && !absl::IsResourceExhausted(status)) FailHere(status);
   return status;
 }
 
@@ -129,7 +131,8 @@ absl::Status Lane::SendOne(Batch* batch) {
 // Gives the number of submissions of which anything was taken.
 size_t Lane::AddData(Batch& batch, size_t room) {
   size_t degree = 0;
-  for (Submission& submission : batch) {
+  for (SendPlace::Request& each : batch) {
+    Submission& submission = Submission::Of(each);
     submission.Take(0);
     if (!IsHere(submission.port()) || submission.port().migration_.draining()) continue;
     if (submission.whole()) {
@@ -175,7 +178,7 @@ absl::StatusOr<size_t> Lane::Send(Submission submission) {
   while (submission.left() > 0 && !submission.stopped()) {
     Lane* const lane = submission.port().lane_.load(std::memory_order_acquire);
     // One message at a time, then to the end of the queue: nobody waits for a long one to be over.
-    const coalesce::Turn turn = lane->submissions_.Join(submission, [&] { submission.Copy(); });
+    const coalesce::Turn turn = lane->place_.Join(submission, [&] { submission.Copy(); });
     if (turn == coalesce::Turn::kLead) lane->Lead(submission);
   }
   if (!submission.error().ok()) return submission.error();
@@ -185,21 +188,19 @@ absl::StatusOr<size_t> Lane::Send(Submission submission) {
 
 void Lane::Lead(Submission& own) {
   size_t bytes = own.left();
-  Batch batch = submissions_.Gather(own, options_.combines ? kMaxBatch : 1, [&](const Submission& next) {
-    bytes += next.left();
+  Batch batch = place_.Gather(own, options_.combines ? kMaxBatch : 1, [&](const SendPlace::Request& next) {
+    bytes += static_cast<const Submission&>(next).left();
     return bytes <= kMaxBatchBytes;
   });
-  {
-    MutexLock lock(&mu_);
-    SendBatch(batch);
-  }
-  submissions_.Finish(batch);
+  SendBatch(batch);
+  LeavePlace(batch);
 }
 
 void Lane::SendBatch(Batch& batch) {
   departure_.led = trace::Enabled() ? trace::Now() : 0;
   const bool sent = MaySend() && SendOne(&batch).ok();
-  for (Submission& submission : batch) {
+  for (SendPlace::Request& each : batch) {
+    Submission& submission = Submission::Of(each);
     if (!IsHere(submission.port())) continue;  // tries again where it is now
     if (sent && !submission.port().migration_.draining()) {
       submission.Sent();
@@ -212,38 +213,29 @@ void Lane::SendBatch(Batch& batch) {
   }
 }
 
-Lane* Lane::Lock(Port& port) {
-  for (;;) {
-    Lane* const lane = port.lane_.load(std::memory_order_acquire);
-    lane->mu_.Lock();
-    if (lane->IsHere(port)) return lane;
-    lane->mu_.Unlock();
-  }
-}
-
 void Lane::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload) {
-  Lane* const lane = Lock(*port);
-  lane->Queue({port, port->stream(), kind, std::move(payload)});
-  lane->FlushControl();
-  lane->mu_.Unlock();
+  AtLaneOf(*port, [&](Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lane.place_) {
+    lane.Queue({port, port->stream(), kind, std::move(payload)});
+    lane.FlushControl();
+  });
 }
 
 void Lane::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) {
-  Lane* const lane = Lock(*port);
-  const bool queued = std::exchange(port->window_to_return_, port->window_to_return_ + bytes) > 0;
-  if (!queued) lane->Queue({port, port->stream(), wire::ItemKind::kWindow, {}});
-  lane->FlushControl();
-  lane->mu_.Unlock();
+  AtLaneOf(*port, [&](Lane& lane) ABSL_EXCLUSIVE_LOCKS_REQUIRED(lane.place_) {
+    const bool queued = std::exchange(port->window_to_return_, port->window_to_return_ + bytes) > 0;
+    if (!queued) lane.Queue({port, port->stream(), wire::ItemKind::kWindow, {}});
+    lane.FlushControl();
+  });
 }
 
 void Lane::SendControl(wire::ItemKind kind, std::string payload, uint32_t stream) {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   Queue({nullptr, stream, kind, std::move(payload)});
   FlushControl();
 }
 
 absl::Status Lane::SendPulled(absl::string_view numbers) {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   const auto waiting =
       absl::c_find_if(control_, [](const Control& control) { return control.kind == wire::ItemKind::kPulled; });
   if (waiting == control_.end()) {
@@ -258,96 +250,121 @@ absl::Status Lane::SendPulled(absl::string_view numbers) {
 }
 
 void Lane::QueueControl(wire::ItemKind kind, std::string payload, uint32_t stream) {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   Queue({nullptr, stream, kind, std::move(payload)});
 }
 
 void Lane::Queue(Control control) {
   if (!error_.ok()) return;
   if (control_.size() == kMostWaiting) {
-    return FailLocked(absl::UnavailableError(absl::StrCat("the peer has left ", kMostWaiting, " items unread")));
+    return FailHere(absl::UnavailableError(absl::StrCat("the peer has left ", kMostWaiting, " items unread")));
   }
   control_.push_back(std::move(control));
-  waits_.store(true, std::memory_order_release);
+  Tell(kWaits);
 }
 
 void Lane::WaitForRoom(Port& port) {
   if (std::exchange(port.waits_for_room_, true)) return;
-  waits_.store(true, std::memory_order_release);
   room_waiters_.push_back(port.weak_from_this());
-  room_wanted_.store(true, std::memory_order_relaxed);
+  Tell(kRoom | kWaits);
 }
 
 std::vector<std::shared_ptr<Port>> Lane::TakeRoomWaiters() {
   std::vector<std::shared_ptr<Port>> ports;
   if (!room_wanted()) return ports;
-  MutexLock lock(&mu_);
+  Visit visit(this);
   LetGo();
   ports.swap(moved_);
-  if (room_waiters_.empty() || !MaySend() || channel_->Room(channel::Use::kData) == 0) return ports;
-  room_wanted_.store(!leaving_.empty(), std::memory_order_relaxed);
-  for (const std::weak_ptr<Port>& waiter : std::exchange(room_waiters_, {})) {
-    if (std::shared_ptr<Port> port = waiter.lock()) {
-      if (IsHere(*port)) port->waits_for_room_ = false;
-      ports.push_back(std::move(port));
+  if (!room_waiters_.empty() && MaySend() && channel_->Room(channel::Use::kData) > 0) {
+    for (const std::weak_ptr<Port>& waiter : std::exchange(room_waiters_, {})) {
+      if (std::shared_ptr<Port> port = waiter.lock()) {
+        if (IsHere(*port)) port->waits_for_room_ = false;
+        ports.push_back(std::move(port));
+      }
     }
   }
+  if (room_waiters_.empty() && leaving_.empty()) TakeDue(kRoom);
   return ports;
 }
 
 absl::Status Lane::AnswerRenewal(bool granted) {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   return channel_->AnswerRenewal(granted);
 }
 
 void Lane::Activate() {
-  MutexLock lock(&mu_);
+  Visit visit(this);
   if (error_.ok() && channel_ != nullptr) channel_->Activate();
 }
 
-bool Lane::usable() const {
-  MutexLock lock(&mu_);
-  return MaySend() && channel_->active() && !vacating_;
+bool Lane::usable() {
+  Visit visit(this);
+  return MaySend() && channel_->active() && stage_ == Stage::kOpen;
 }
 
 absl::Status Lane::AfterReceiving() {
-  MutexLock lock(&mu_);
-  if (!error_.ok()) return absl::OkStatus();
+  absl::Status status;
+  upkeep_left_ = true;
+  place_.Ask(kUpkeep, [&](uint32_t) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
+    status = Upkeep();
+    upkeep_left_ = false;
+  });
+  return status;
+}
+
+absl::Status Lane::Upkeep() {
+  if (!error_.ok() || channel_ == nullptr) return absl::OkStatus();
   absl::Status status = channel_->Heed();
   if (status.ok()) {
     FlushControl();
     status = error_.ok() ? channel_->Tend() : absl::OkStatus();
   }
   if (absl::IsDataLoss(status)) return status;
-  if (!status.ok()) FailLocked(status);
+  if (!status.ok()) FailHere(status);
   return absl::OkStatus();
 }
 
+// By another thread than the poller, who hears of it.
+void Lane::DoLeftUpkeep() {
+  if (absl::Status status = Upkeep(); !status.ok()) FailHere(status);
+  Tell(kUpkept);
+}
+
+bool Lane::Settle() {
+  if (std::exchange(upkeep_left_, false)) {
+    Visit behind_who_does_it(this);
+  }
+  return IsDue(kUpkept);
+}
+
 bool Lane::Flush(bool tells) {
-  MutexLock lock(&mu_);
-  const bool flushed = FlushLocked();
-  if (!flushed && !flush_wanted()) waits_.store(true, std::memory_order_release);
-  if (!flushed || tells) flush_wanted_.store(!flushed, std::memory_order_relaxed);
+  Visit visit(this);
+  const bool flushed = FlushHere();
+  if (!flushed && !std::exchange(flush_awaited_, true)) Tell(kWaits | kFlush);
+  if (flushed && tells) {
+    flush_awaited_ = false;
+    TakeDue(kFlush);
+  }
   return flushed;
 }
 
-bool Lane::FlushLocked() {
-  if (!MaySend() || vacant_) return true;
+bool Lane::FlushHere() {
+  if (!MaySend() || stage_ == Stage::kVacant) return true;
   FlushControl();
   if (!control_.empty()) return false;
   const absl::StatusOr<bool> reached = channel_->Reached();
-  if (!reached.ok()) FailLocked(reached.status());
+  if (!reached.ok()) FailHere(reached.status());
   return !reached.ok() || *reached;
 }
 
-bool Lane::awaited() const {
-  MutexLock lock(&mu_);
-  return !room_waiters_.empty() || !moved_.empty() || !control_.empty() || flush_wanted() ||
+bool Lane::awaited() {
+  Visit visit(this);
+  return !room_waiters_.empty() || !moved_.empty() || !control_.empty() || flush_awaited_ ||
          (channel_ != nullptr && channel_->tending());
 }
 
-void Lane::FailLocked(const absl::Status& why) {
-  if (vacant_) return channel_->Close();
+void Lane::FailHere(const absl::Status& why) {
+  if (stage_ == Stage::kVacant) return channel_->Close();
   error_ = absl::UnavailableError(why.message());
   control_.clear();
   channel_->Close();

@@ -231,7 +231,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Ends();
   bool FlushWanted() const;
   absl::Status AfterPlacing();
-  absl::Status PollLane(Lane& lane, bool sends_completed, int& messages, bool& looked);
+  absl::Status PollLane(Lane& lane, bool readable, bool sends_completed, int& messages, bool& looked);
   absl::Status Read(Lane& lane, int& messages);
   void NoteArrival(uint64_t stage_time);
   absl::Status Receive(Lane& lane, const channel::InMessage& message);
@@ -241,7 +241,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::Status ReceiveForNobody(const wire::ItemHeader& header);
   static absl::Status Deliver(Port& port, const wire::Item& item);
   void TouchRoomWaiters(Lane& lane);
-  bool AnyReadable() const;
+  uint32_t ReadableLanes() const;
   uint64_t bytes_read() const;
   void Touch(const std::shared_ptr<Port>& port);
   void NotifyTouched();
@@ -287,7 +287,6 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // The polling owner's.
   Arrival arrival_;  // of the message that is being read
   std::vector<std::shared_ptr<Port>> touched_;
-  std::vector<std::shared_ptr<Port>> untouched_;  // none: room for the next
   bool armed_ = false;
   absl::Status end_;  // why the link ends, once what had arrived is read
   LastLane last_lane_ = LastLane::kStays;

@@ -6,8 +6,7 @@ namespace skein::link {
 
 void Outgoing::Clear() {
   items_.clear();
-  parts_of_.clear();
-  ports_.clear();
+  sources_.clear();
   parts_.clear();
   bytes_ = 0;
 }
@@ -17,8 +16,7 @@ void Outgoing::Begin(Port* port, uint32_t stream, wire::ItemKind kind) {
   item.header.stream = stream;
   item.header.kind = kind;
   if (port != nullptr) item.header.sequence = port->next_out_++;
-  ports_.push_back(port);
-  parts_of_.push_back({parts_.size(), 0});
+  sources_.push_back({port, parts_.size(), 0});
 }
 
 void Outgoing::Add(Port* port, uint32_t stream, wire::ItemKind kind, ConstBytes payload) {
@@ -37,21 +35,21 @@ void Outgoing::AddGathered(Port* port, uint32_t stream, wire::ItemKind kind, abs
     }
     const ConstBytes part = buffer.subspan(offset, size);
     parts_.push_back(part);
-    ++parts_of_.back().count;
+    ++sources_.back().count;
     size -= part.size();
     offset = 0;
   }
 }
 
 void Outgoing::MarkPosted(uint64_t tail) {
-  for (Port* port : ports_) {
-    if (port != nullptr) port->migration_.OnPosted(tail);
+  for (const Source& source : sources_) {
+    if (source.port != nullptr) source.port->migration_.OnPosted(tail);
   }
 }
 
 void Outgoing::TakeBack() {
-  for (Port* port : ports_) {
-    if (port != nullptr) --port->next_out_;
+  for (const Source& source : sources_) {
+    if (source.port != nullptr) --source.port->next_out_;
   }
   Clear();
 }
@@ -59,7 +57,7 @@ void Outgoing::TakeBack() {
 absl::Span<channel::OutItem> Outgoing::items() {
   // Only now, because the parts have moved while there were more and more of them.
   for (size_t i = 0; i < items_.size(); ++i) {
-    items_[i].payload = absl::MakeConstSpan(parts_).subspan(parts_of_[i].first, parts_of_[i].count);
+    items_[i].payload = absl::Span<const ConstBytes>(parts_.data() + sources_[i].first, sources_[i].count);
   }
   return absl::MakeSpan(items_);
 }

@@ -1,5 +1,5 @@
 // A message being put together: items whose payloads stay where they are. Keeps its memory from one message to the
-// next. Not thread-safe: under its lane's sending lock.
+// next. Not thread-safe: it belongs to the lane's sender's place.
 #ifndef SKEIN_CORE_LINK_OUTGOING_H_
 #define SKEIN_CORE_LINK_OUTGOING_H_
 
@@ -32,7 +32,9 @@ class Outgoing {
   absl::Span<channel::OutItem> items();
 
  private:
-  struct Parts {
+  // Of an item: its port, and which of parts_ are its payload.
+  struct Source {
+    Port* port = nullptr;
     size_t first = 0;
     size_t count = 0;
   };
@@ -40,8 +42,7 @@ class Outgoing {
   void Begin(Port* port, uint32_t stream, wire::ItemKind kind);
 
   std::vector<channel::OutItem> items_;
-  std::vector<Parts> parts_of_;  // each item's
-  std::vector<Port*> ports_;     // each item's
+  std::vector<Source> sources_;  // each item's
   std::vector<ConstBytes> parts_;
   size_t bytes_ = 0;
 };

@@ -65,7 +65,7 @@ class Port : public std::enable_shared_from_this<Port> {
   std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
   std::atomic<Lane*> lane_{nullptr};    // where it sends; release by who moves it, acquire by its sender
   bool counted_as_abandoned_ = false;   // under the lock of the link's ports
-  // Under its lane's sending lock:
+  // Of the sender's place of its lane:
   schedule::Migration migration_{0};
   bool on_lane_ = false;           // from Link::AddPort to RemovePort
   Lane* next_lane_ = nullptr;      // while migration_ drains

@@ -48,7 +48,7 @@ void Link::LeavePolling() {
 
 bool Link::Glance() {
   if (finished() || !TakePolling()) return false;
-  const bool readable = AnyReadable();
+  const bool readable = ReadableLanes() != 0;
   LeavePolling();
   return readable;
 }
@@ -117,7 +117,7 @@ bool Link::ArmOwned() {
   group_->Look();
   return end_.ok() && !woken_.load(std::memory_order_acquire) && !SendsCompletedForSomebody() && !PullsWait() &&
          absl::c_none_of(all_lanes(), [](const auto& lane) {
-           return lane->Ends() || lane->channel().renewal_waits() || lane->channel().Readable() ||
+           return lane->Settle() || lane->Ends() || lane->channel().renewal_waits() || lane->channel().Readable() ||
                   lane->channel().MoreRoom();
          });
 }
@@ -138,19 +138,22 @@ bool Link::PollOwned() {
     trace::Count(trace::Counter::kWakeUps);
     trace::probes::Woken(this);
   }
-  // While messages come, the queues can wait a little: what rings for them is known already.
+  // While messages come, the queues and the end can wait a little: what rings for them is known already.
+  uint32_t readable = ReadableLanes();
+  const bool looks = readable == 0 || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way());
   bool sends_completed = false;
-  if (!AnyReadable() || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way())) {
+  if (looks) {
     unlooked_ = 0;
     group_->Look();
     sends_completed = group_->TakeSendsCompleted();
+    if (readable == 0) readable = ReadableLanes();
   }
   int messages = 0;
   bool looked = false;
   absl::Status status;
-  const bool ends = Ends();
+  const bool ends = (looks || !end_.ok()) && Ends();
   for (size_t i = 0; i < lanes() && status.ok(); ++i) {
-    status = PollLane(*lanes_[i], sends_completed, messages, looked);
+    status = PollLane(*lanes_[i], (readable >> i & 1) != 0, sends_completed, messages, looked);
   }
   if (status.ok() && (pulls_ != nullptr || blocks_.wanted())) status = Pull(messages);
   if (status.ok() && last_lane_ == LastLane::kConnecting) [[unlikely]]
@@ -198,10 +201,12 @@ absl::Status Link::AfterPlacing() {
 }
 
 // Adds to `messages` what was read; `looked` becomes true if anything may have changed for who waits.
-absl::Status Link::PollLane(Lane& lane, bool sends_completed, int& messages, bool& looked) {
+absl::Status Link::PollLane(Lane& lane, bool readable, bool sends_completed, int& messages, bool& looked) {
   int here = 0;
-  if (absl::Status status = Read(lane, here); !status.ok()) return status;
-  messages += here;
+  if (readable) {
+    if (absl::Status status = Read(lane, here); !status.ok()) return status;
+    messages += here;
+  }
   const std::optional<uint16_t> renewal = lane.channel().TakeRenewal();
   if (renewal.has_value()) {
     const bool granted = !sender_.has_value() || options_.shares->Renew(*sender_, lane.number(), *renewal);
@@ -211,6 +216,7 @@ absl::Status Link::PollLane(Lane& lane, bool sends_completed, int& messages, boo
   }
   const bool said = here > 0 && lane.channel().AfterReading();
   const bool may_send = lane.TakeWaits() || sends_completed || lane.channel().MoreRoom();
+  looked |= lane.TakeUpkept();
   if (!said && !may_send && !renewal.has_value()) return absl::OkStatus();
   looked = true;
   return lane.AfterReceiving();
@@ -218,7 +224,7 @@ absl::Status Link::PollLane(Lane& lane, bool sends_completed, int& messages, boo
 
 // Counts the messages read.
 absl::Status Link::Read(Lane& lane, int& messages) {
-  for (; messages < kMessagesPerBatch; ++messages) {
+  for (bool more = true; more; more = ++messages < kMessagesPerBatch && lane.channel().Readable()) {
     const absl::StatusOr<std::optional<channel::InMessage>> message = lane.channel().Next();
     if (!message.ok()) return message.status();
     if (!message->has_value()) break;
@@ -228,8 +234,12 @@ absl::Status Link::Read(Lane& lane, int& messages) {
   return absl::OkStatus();
 }
 
-bool Link::AnyReadable() const {
-  return absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->channel().Readable(); });
+// Bit by bit.
+uint32_t Link::ReadableLanes() const {
+  static_assert(kMaxLanes <= 32);
+  uint32_t readable = 0;
+  for (size_t i = lanes(); i-- > 0;) readable = readable << 1 | uint32_t{lanes_[i]->channel().Readable()};
+  return readable;
 }
 
 uint64_t Link::bytes_read() const {
@@ -387,13 +397,11 @@ void Link::Touch(const std::shared_ptr<Port>& port) {
   if (!std::exchange(port->touched_, true)) touched_.push_back(port);
 }
 
+// What they call may poll, and is told that another thread does: so nobody is touched meanwhile.
 void Link::NotifyTouched() {
-  if (touched_.empty()) return;
-  std::vector<std::shared_ptr<Port>> touched = std::exchange(touched_, std::move(untouched_));
-  for (const std::shared_ptr<Port>& port : touched) port->touched_ = false;
-  for (const std::shared_ptr<Port>& port : touched) port->Notify();
-  touched.clear();
-  untouched_ = std::move(touched);
+  for (const std::shared_ptr<Port>& port : touched_) port->touched_ = false;
+  for (const std::shared_ptr<Port>& port : touched_) port->Notify();
+  touched_.clear();
 }
 
 void Link::Lose(const absl::Status& why) {

@@ -6,7 +6,7 @@
 namespace skein::link {
 
 Submission::Submission(Port& port, absl::Span<const Gathered> items, wire::ItemKind kind)
-    : port_(port), items_(items), whole_(true), kind_(kind) {
+    : Request(/*alone=*/false), port_(port), items_(items), whole_(true), kind_(kind) {
   for (const Gathered& item : items) left_ += SizeOf(item);
 }
 

@@ -1,5 +1,6 @@
 // One caller's data on their way onto a lane: which of them have been sent, and what came of it. It waits in the
-// lane's combining queue until a leader, perhaps its own thread, has sent some of it or found that nothing more goes.
+// sender's place of the lane until a leader, perhaps its own thread, has sent some of it or found that nothing more
+// goes.
 #ifndef SKEIN_CORE_LINK_SUBMISSION_H_
 #define SKEIN_CORE_LINK_SUBMISSION_H_
 
@@ -8,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "core/coalesce/combining_queue.h"
 #include "core/link/hop.h"
 #include "core/link/port.h"
+#include "core/link/send_place.h"
 #include "core/wire/message.h"
 
 namespace skein::link {
@@ -22,11 +23,13 @@ size_t SizeOf(Gathered parts);
 // `to.size()` bytes, from `offset` on; as many as there are, if that is less.
 void CopyGathered(Gathered from, size_t offset, absl::Span<std::byte> to);
 
-class Submission : public coalesce::Entry<Submission> {
+class Submission : public SendPlace::Request {
  public:
   // At most `max_bytes` of `buffers`, which stay where they are until this is over.
   Submission(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes)
-      : port_(port), buffers_(buffers), left_(std::min(SizeOf(buffers), max_bytes)) {}
+      : Request(/*alone=*/false), port_(port), buffers_(buffers), left_(std::min(SizeOf(buffers), max_bytes)) {}
+  // What a leader finds behind its own: it does submissions alone.
+  static Submission& Of(SendPlace::Request& request) { return static_cast<Submission&>(request); }
   // Each of `items` goes whole, in a message with as many of the others as fit. They stay where they are, too.
   Submission(Port& port, absl::Span<const Gathered> items, wire::ItemKind kind);
 

@@ -327,10 +327,10 @@ void Explorer::Trace(absl::string_view operation, const void* address, uint64_t 
 }
 
 std::memory_order Explorer::Order(std::memory_order written, bool loads, bool stores, const Where& where) {
-  const auto met = [&](const Weakening& other) { return other.line == where.line; };
+  const auto met = [&](const Weakening& other) { return other.line == where.line && other.file == where.file; };
   if (options_.weakening.has_value() && met(*options_.weakening)) return options_.weakening->order;
   if (std::none_of(result_.weakenings.begin(), result_.weakenings.end(), met)) {
-    const auto add = [&](std::memory_order order) { result_.weakenings.push_back({where.line, order}); };
+    const auto add = [&](std::memory_order order) { result_.weakenings.push_back({where.line, order, where.file}); };
     const bool both = loads && stores;
     if (written == std::memory_order_seq_cst) {
       add(both ? std::memory_order_acq_rel : loads ? std::memory_order_acquire : std::memory_order_release);
@@ -435,6 +435,15 @@ uint64_t Exchange(const void* atom, uint64_t value, std::memory_order order, con
   const uint64_t old = explorer->Last(at);
   explorer->Write(at, value, order, /*modifies=*/true);
   explorer->Trace("exchange, old value", atom, old, where);
+  return old;
+}
+
+uint64_t FetchOr(const void* atom, uint64_t bits, std::memory_order order, const Where& where) {
+  order = explorer->Order(order, true, true, where);
+  Location& at = explorer->Reach({atom, true, {}});
+  const uint64_t old = explorer->Last(at);
+  explorer->Write(at, old | bits, order, /*modifies=*/true);
+  explorer->Trace("fetch_or, old value", atom, old, where);
   return old;
 }
 

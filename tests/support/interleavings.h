@@ -43,6 +43,7 @@ struct Program {
 struct Weakening {
   uint32_t line = 0;
   std::memory_order order = std::memory_order_seq_cst;
+  std::string file = {};  // of the source
   bool operator==(const Weakening&) const = default;
 };
 
@@ -71,6 +72,7 @@ void End(const void* atom);
 uint64_t Load(const void* atom, std::memory_order order, const Where& where);
 void Store(const void* atom, uint64_t value, std::memory_order order, const Where& where);
 uint64_t Exchange(const void* atom, uint64_t value, std::memory_order order, const Where& where);
+uint64_t FetchOr(const void* atom, uint64_t bits, std::memory_order order, const Where& where);
 bool CompareExchange(const void* atom, uint64_t& expected, uint64_t desired, std::memory_order order,
                      std::optional<std::memory_order> failure, const Where& where);
 uint64_t Await(const void* atom, uint64_t old, std::memory_order order, const Where& where);
@@ -113,6 +115,9 @@ class Atomic {
   }
   T exchange(T value, std::memory_order order, Where where = Where::Current()) {
     return internal::FromWord<T>(internal::Exchange(this, internal::ToWord(value), order, where));
+  }
+  T fetch_or(T bits, std::memory_order order, Where where = Where::Current()) {
+    return internal::FromWord<T>(internal::FetchOr(this, internal::ToWord(bits), order, where));
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order order, Where where = Where::Current()) {
     return CompareExchange(expected, desired, order, std::nullopt, where);

@@ -195,6 +195,16 @@ void RingChannel::Pop() {
   messages_read_.store(messages_read_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+bool RingChannel::AfterReading() {
+  MutexLock lock(&handed_mu_);
+  handed_.read = reader_->head();
+  handed_.head = noted_.head;
+  if (noted_.presence.has_value()) handed_.presence = std::exchange(noted_.presence, std::nullopt);
+  handed_.words.insert(handed_.words.end(), noted_.words.begin(), noted_.words.end());
+  noted_.words.clear();
+  return true;
+}
+
 bool RingChannel::Readable() const {
   if (reader_ == nullptr) return false;
   const absl::StatusOr<std::optional<Message>> next = reader_->Next();
@@ -209,20 +219,27 @@ std::optional<uint16_t> RingChannel::TakeRenewal() {
 // Sending ---------------------------------------------------------------------------------------------------------
 
 absl::Status RingChannel::Heed() {
-  head_ = reader_ == nullptr ? 0 : reader_->head();
-  if (met() && noted_.head != writer_->peer_head()) {
-    if (absl::Status status = writer_->SetPeerHead(noted_.head); !status.ok()) return status;
+  Noted noted;
+  {
+    MutexLock lock(&handed_mu_);
+    noted.read = handed_.read;
+    noted.head = handed_.head;
+    noted.presence = std::exchange(handed_.presence, std::nullopt);
+    noted.words.swap(handed_.words);
   }
-  if (noted_.presence.has_value()) {
-    presence_ = *std::exchange(noted_.presence, std::nullopt);
+  head_ = noted.read;
+  if (met() && noted.head != writer_->peer_head()) {
+    if (absl::Status status = writer_->SetPeerHead(noted.head); !status.ok()) return status;
+  }
+  if (noted.presence.has_value()) {
+    presence_ = *noted.presence;
     if (presence_ == Presence::kMaySleep) {
       if (absl::Status status = RingIfUnseen(); !status.ok()) return status;
     }
   }
-  for (const uint16_t word : noted_.words) {
+  for (const uint16_t word : noted.words) {
     if (absl::Status status = HeedWord(word); !status.ok()) return status;
   }
-  noted_.words.clear();
   return MustRing() ? RingIfUnseen() : absl::OkStatus();
 }
 

@@ -4,9 +4,9 @@
 //
 // Who owns what. The *sender's place* (whoever holds it: see channel.h) owns writer_, credits_, words_ and what was
 // told the peer. The *poller* (the owner of the link's polling) owns reader_ and noted_. The poller notes what messages
-// say of the channel as it reads them, and hands that over in Heed, where it has the sender's place as well: so neither
-// half needs the other's lock. The same hand-over lets the sender tell the peer what was read: the poller has copied
-// those bytes before.
+// say of the channel as it reads them. AfterReading hands that over in handed_, and Heed takes it, in the sender's
+// place: both under handed_mu_, a leaf. The same hand-over lets the sender tell the peer what was read: the poller has
+// copied those bytes before.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
@@ -71,7 +71,7 @@ class RingChannel final : public Channel {
   absl::StatusOr<std::optional<InMessage>> Next() override;
   void Pop() override;
   bool Readable() const override;
-  bool AfterReading() override { return true; }
+  bool AfterReading() override;
   uint64_t messages_read() const override { return messages_read_.load(std::memory_order_relaxed); }
   uint64_t bytes_read() const override { return bytes_read_.load(std::memory_order_relaxed); }
   uint64_t capacity() const override { return options_.ring_bytes; }
@@ -97,8 +97,9 @@ class RingChannel final : public Channel {
   const fabric::QueuePair* queue_pair() const { return queue_pair_.get(); }
 
  private:
-  // What messages have said of this channel since the last Heed.
+  // What messages have said of this channel, and how much of the ring they were.
   struct Noted {
+    uint64_t read = 0;
     uint64_t head = 0;
     std::optional<Presence> presence;
     absl::InlinedVector<uint16_t, 4> words;
@@ -167,9 +168,12 @@ class RingChannel final : public Channel {
   mutable Mutex breach_mu_;
   std::string breach_ ABSL_GUARDED_BY(breach_mu_);
 
+  Mutex handed_mu_;
+  Noted handed_ ABSL_GUARDED_BY(handed_mu_);  // since the last Heed
+
   // The poller's.
   std::unique_ptr<RingReader> reader_;
-  Noted noted_;
+  Noted noted_;            // since the last AfterReading
   bool is_noted_ = false;  // the message that Next gives
 };
 

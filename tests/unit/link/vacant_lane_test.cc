@@ -23,6 +23,7 @@ class VacantLaneTest : public testing::Test {
     simulation_.RunUntilIdle();
     for (const auto& group : groups_) group->Look();
     while (lane.channel().Next().value().has_value()) lane.channel().Pop();
+    lane.channel().AfterReading();
     if (lane.channel().TakeRenewal().has_value()) {
       EXPECT_TRUE(lane.AnswerRenewal(true).ok());
     }
