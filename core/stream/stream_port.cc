@@ -11,7 +11,6 @@
 namespace skein::stream {
 namespace {
 
-constexpr uint64_t kMaxWindow = uint64_t{1} << 40;
 constexpr size_t kSmallestChunk = 256;
 
 using Parts = absl::InlinedVector<ConstBytes, 4>;
@@ -36,8 +35,8 @@ StreamPort::StreamPort(connect::Place place, size_t receive_window, size_t large
       large_payload_(large_payload),
       on_end_(std::move(place.on_end)),
       on_abandoned_(std::move(place.on_abandoned)),
+      window_(place.send_window),
       may_arrive_(receive_window),
-      may_send_(std::min(place.send_window, kMaxWindow)),
       opened_(place.opened) {}
 
 void StreamPort::SetObserver(std::shared_ptr<StreamObserver> observer) {
@@ -49,44 +48,36 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
   const size_t total = link::SizeOf(buffers);
   size_t sent = 0;
   for (bool again = true; again;) {
-    uint64_t window = 0;
-    if (absl::Status status = BeginWrite(window); !status.ok()) return status;
-    const uint64_t most = std::min<uint64_t>(window, total - sent);
+    const std::optional<uint64_t> window = window_.Begin();
+    if (!window.has_value()) return WhyStopped();
+    const uint64_t most = std::min<uint64_t>(*window, total - sent);
     absl::StatusOr<size_t> taken = 0;
     if (most > 0) taken = sent == 0 ? GiveToLink(buffers, most) : GiveToLink(Behind(buffers, sent), most);
-    again = EndWrite(taken, total - sent);
+    again = EndWrite(taken.value_or(0), !taken.ok() || *taken == total - sent);
     if (!taken.ok()) return taken;
     sent += *taken;
   }
   return sent;
 }
 
-// Gives the bytes that the peer lets this end send.
-absl::Status StreamPort::BeginWrite(uint64_t& window) {
+absl::Status StreamPort::WhyStopped() {
   MutexLock lock(&mu_);
-  if (!error_.ok()) return error_;
-  if (write_closed_) return absl::FailedPreconditionError("write after CloseWrite");
-  writing_ = true;
-  wants_to_write_ = false;
-  may_write_again_ = false;
-  window = may_send_;
-  return absl::OkStatus();
+  return error_.ok() ? absl::FailedPreconditionError("write after CloseWrite") : error_;
 }
 
-// True: the writer must try again. The link took less than `wanted`; meanwhile the poller has heard of more room, or of
-// the stream's end, found nobody who waited for that, and will not tell it again.
-bool StreamPort::EndWrite(const absl::StatusOr<size_t>& taken, size_t wanted) {
+// True: the writer must try again. The link took less than all; meanwhile the poller has heard of more room, or of the
+// stream's end, found nobody who waited for that, and will not tell it again.
+bool StreamPort::EndWrite(size_t taken, bool all) {
+  const SendWindow::Ended ended = window_.End(taken, all);
+  return ended == SendWindow::Ended::kStopped ? EndStoppedWrite(taken, all) : ended == SendWindow::Ended::kAgain;
+}
+
+bool StreamPort::EndStoppedWrite(size_t taken, bool all) {
   bool again = false;
   bool ended = false;
   {
     MutexLock lock(&mu_);
-    writing_ = false;
-    if (taken.ok()) {
-      may_send_ -= *taken;
-      const bool all = *taken == wanted;
-      again = !all && (!error_.ok() || (may_write_again_ && may_send_ > 0));
-      wants_to_write_ = !all && !again;
-    }
+    again = window_.EndStopped(taken, all);
     if (write_closed_) TellClosed();
     ended = EndedLocked();
   }
@@ -106,7 +97,7 @@ absl::Status StreamPort::Read(size_t max_bytes, std::vector<Buffer>& out) {
     const bool at_end = read_closed_ && behind_.empty();
     if (at_end && !absl::IsAborted(error_)) return absl::OutOfRangeError("the peer has closed its side");
     if (!error_.ok()) return error_;
-    wants_to_read_ = true;
+    wants_to_read_.store(true, std::memory_order_relaxed);
     return absl::OkStatus();
   }
   CountAsRead(taken);
@@ -124,6 +115,7 @@ void StreamPort::CloseWrite() {
   {
     MutexLock lock(&mu_);
     if (std::exchange(write_closed_, true)) return;
+    window_.Close();
     TellClosed();
   }
   LeaveIfEnded();
@@ -132,7 +124,7 @@ void StreamPort::CloseWrite() {
 // Tells the peer once, after the last byte. Three actors may come last: the caller of CloseWrite, a writer that was
 // under way then, or the poller with the peer's open.
 void StreamPort::TellClosed() {
-  if (opened_ && !writing_ && error_.ok()) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
+  if (opened_ && !window_.writing() && error_.ok()) link_->SendControl(Self(), wire::ItemKind::kCloseWrite);
 }
 
 void StreamPort::Abort(const absl::Status& reason) {
@@ -140,7 +132,7 @@ void StreamPort::Abort(const absl::Status& reason) {
     MutexLock lock(&mu_);
     if (EndedLocked()) return DropArrived();
     DropArrived();
-    error_ = absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message()));
+    Fail(absl::AbortedError(absl::StrCat("aborted by this end: ", reason.message())));
     link_->SendControl(Self(), wire::ItemKind::kAbort,
                        std::string(absl::string_view(reason.message()).substr(0, wire::kMaxAbortTextBytes)));
   }
@@ -171,7 +163,7 @@ void StreamPort::Abandon() {
 void StreamPort::LeaveIfEnded() {
   {
     MutexLock lock(&mu_);
-    if (writing_ || !EndedLocked() || std::exchange(left_, true)) return;
+    if (window_.writing() || !EndedLocked() || std::exchange(left_, true)) return;
   }
   link_->RemovePort(stream());
   on_end_();
@@ -259,12 +251,8 @@ void StreamPort::Append(Buffer chunk, Chunks& to) {
 }
 
 absl::Status StreamPort::AddToSendWindow(uint64_t bytes) {
-  if (bytes > kMaxWindow || may_send_ + bytes > kMaxWindow) {
-    return absl::DataLossError(absl::StrCat("a window larger by ", bytes, " bytes"));
-  }
-  may_send_ += bytes;
-  may_write_again_ = true;
-  return absl::OkStatus();
+  if (window_.Add(bytes)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("a window larger by ", bytes, " bytes"));
 }
 
 absl::Status StreamPort::OnOpen(uint64_t window) {
@@ -274,10 +262,7 @@ absl::Status StreamPort::OnOpen(uint64_t window) {
   return AddToSendWindow(window);
 }
 
-absl::Status StreamPort::OnWindow(uint64_t bytes) {
-  MutexLock lock(&mu_);
-  return AddToSendWindow(bytes);
-}
+absl::Status StreamPort::OnWindow(uint64_t bytes) { return AddToSendWindow(bytes); }
 
 absl::Status StreamPort::OnCloseWrite() {
   MutexLock lock(&mu_);
@@ -289,40 +274,35 @@ absl::Status StreamPort::OnCloseWrite() {
 void StreamPort::OnAbort(std::string text) {
   MutexLock lock(&mu_);
   if (!error_.ok()) return;
-  error_ = absl::AbortedError(absl::StrCat("aborted by the peer: ", Printable(std::move(text))));
+  Fail(absl::AbortedError(absl::StrCat("aborted by the peer: ", Printable(std::move(text)))));
   DropArrived();
 }
 
-void StreamPort::OnRoom() {
-  MutexLock lock(&mu_);
-  may_write_again_ = true;
-}
+void StreamPort::OnRoom() { window_.Again(); }
 
 void StreamPort::OnLost(const absl::Status& why) {
   MutexLock lock(&mu_);
-  if (error_.ok()) error_ = why;
+  if (error_.ok()) Fail(why);
   if (behind_.empty()) return;
   // What was still coming never comes, so that the end behind it is not reached.
   behind_.clear();
   read_closed_ = false;
 }
 
+// Most of what comes is nobody's news: no lock then.
 void StreamPort::Notify() {
+  const bool writable = window_.TakeWaiter();
+  if (!writable && !wants_to_read_.load(std::memory_order_relaxed) && !window_.stopped()) return;
   std::shared_ptr<StreamObserver> observer;
   bool readable = false;
-  bool writable = false;
   bool ended = false;
   {
     MutexLock lock(&mu_);
     ended = EndedLocked();
-    const bool over = !error_.ok();
-    if (wants_to_read_ && (over || !arrived_.empty() || (read_closed_ && behind_.empty()))) {
+    if (wants_to_read_.load(std::memory_order_relaxed) &&
+        (!error_.ok() || !arrived_.empty() || (read_closed_ && behind_.empty()))) {
       readable = true;
-      wants_to_read_ = false;
-    }
-    if (wants_to_write_ && (over || (may_write_again_ && may_send_ > 0))) {
-      writable = true;
-      wants_to_write_ = false;
+      wants_to_read_.store(false, std::memory_order_relaxed);
     }
     if (readable || writable) observer = observer_;
   }

@@ -4,10 +4,9 @@
 //   open  --------------->  half  ------------------->  closed
 //     \______ Abort, peer's abort, link lost ___________^
 //
-// Lock: mu_, taken before the link's sending lock. The observer is called by Notify, with mu_ released. A writer gives
-// its bytes to the link without mu_: the writer may wait there for other writers, and the poller, which needs mu_, must
-// not. While a writer does so (writing_), the port stays on the link, and CloseWrite leaves it to that writer to tell
-// the peer.
+// Lock: mu_, taken before a lane's sender's place. The observer is called by Notify, with mu_ released. A writer takes
+// no lock for what the window lets go (send_window.h), and so nothing that the poller needs. While a writer gives bytes
+// to the link, the port stays there, and CloseWrite leaves it to that writer to tell the peer.
 #ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
 #define SKEIN_CORE_STREAM_STREAM_PORT_H_
 
@@ -24,6 +23,7 @@
 #include "core/base/mutex.h"
 #include "core/connect/negotiation.h"
 #include "core/link/link.h"
+#include "core/stream/send_window.h"
 #include "core/stream/stream.h"
 
 namespace skein::stream {
@@ -66,11 +66,16 @@ class StreamPort final : public link::Port {
   // Small items share a chunk, so that many of them cost little more memory than their bytes.
   using Chunks = std::deque<Buffer>;
 
-  absl::Status BeginWrite(uint64_t& window) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status WhyStopped() ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<size_t> GiveToLink(absl::Span<const ConstBytes> buffers, uint64_t most) {
     return most >= large_payload_ ? link_->SendBlocks(*this, buffers, most) : link_->Send(*this, buffers, most);
   }
-  bool EndWrite(const absl::StatusOr<size_t>& taken, size_t wanted) ABSL_LOCKS_EXCLUDED(mu_);
+  bool EndWrite(size_t taken, bool all) ABSL_LOCKS_EXCLUDED(mu_);
+  bool EndStoppedWrite(size_t taken, bool all) ABSL_LOCKS_EXCLUDED(mu_);
+  void Fail(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    error_ = std::move(why);
+    window_.Fail();
+  }
   void TellClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   link::Arrival LastArrival() const;
   std::shared_ptr<StreamPort> Self() { return std::static_pointer_cast<StreamPort>(shared_from_this()); }
@@ -80,7 +85,7 @@ class StreamPort final : public link::Port {
     arrived_.clear();
     behind_.clear();
   }
-  absl::Status AddToSendWindow(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status AddToSendWindow(uint64_t bytes);
   static void Append(absl::Span<const std::byte> payload, Chunks& to);
   static void Append(Buffer chunk, Chunks& to);
   void CountAsRead(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -98,6 +103,9 @@ class StreamPort final : public link::Port {
 
   std::atomic<bool> traced_ = false;           // relaxed: whether last_arrival_ says anything
   std::atomic<bool> peer_has_closed_ = false;  // relaxed: a fact, once; says nothing of what has arrived before it
+  SendWindow window_;
+  // Written under mu_. Relaxed: the poller, who asks without, has had mu_ since it brought what is to be read.
+  std::atomic<bool> wants_to_read_ = false;
   mutable Mutex mu_;
   std::shared_ptr<StreamObserver> observer_ ABSL_GUARDED_BY(mu_);
   Chunks arrived_ ABSL_GUARDED_BY(mu_);  // in full: to be read
@@ -105,16 +113,11 @@ class StreamPort final : public link::Port {
   uint64_t may_arrive_ ABSL_GUARDED_BY(mu_);  // of the receive window
   link::Arrival last_arrival_ ABSL_GUARDED_BY(mu_);
   uint64_t read_ ABSL_GUARDED_BY(mu_) = 0;  // not yet given back to the peer
-  uint64_t may_send_ ABSL_GUARDED_BY(mu_);
-  bool opened_ ABSL_GUARDED_BY(mu_);           // the peer knows the stream: before, what is said of it would be lost
-  bool writing_ ABSL_GUARDED_BY(mu_) = false;  // a writer gives bytes to the link
+  bool opened_ ABSL_GUARDED_BY(mu_);        // the peer knows the stream: before, what is said of it would be lost
   bool write_closed_ ABSL_GUARDED_BY(mu_) = false;
   bool read_closed_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status error_ ABSL_GUARDED_BY(mu_);  // ABORTED or UNAVAILABLE, once over
   bool left_ ABSL_GUARDED_BY(mu_) = false;   // the link
-  bool wants_to_read_ ABSL_GUARDED_BY(mu_) = false;
-  bool wants_to_write_ ABSL_GUARDED_BY(mu_) = false;
-  bool may_write_again_ ABSL_GUARDED_BY(mu_) = false;
 };
 
 // The owner's handle.
