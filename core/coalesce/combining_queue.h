@@ -10,7 +10,7 @@
 //   for (SendRequest& each : batch) each.result = ...;                 // one doorbell for all of them
 //   queue.Finish(batch);
 //
-// Any thread may call Join; everything else is for who leads. Requests are served in the order of their Joins. Atomics,
+// Any thread may call Join or TryJoin; the leader, the rest. Requests are served in the order of their Joins. Atomics,
 // their order and their partners are in README.md.
 #ifndef SKEIN_CORE_COALESCE_COMBINING_QUEUE_H_
 #define SKEIN_CORE_COALESCE_COMBINING_QUEUE_H_

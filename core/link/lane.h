@@ -156,6 +156,10 @@ class Lane {
   bool awaited();
   // Somebody has begun to wait since this was last asked: AfterReceiving may help at once.
   bool TakeWaits() { return TakeDue(kWaits); }
+  // Whether a poll that finds no message has something to do here all the same.
+  bool WantsPoller() const {
+    return (due_ | events_.load(std::memory_order_relaxed)) != 0 || channel_->MoreRoom() || channel_->renewal_waits();
+  }
   // As in Channel.
   absl::Status AnswerRenewal(bool granted);
   void Activate();

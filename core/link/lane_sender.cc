@@ -107,7 +107,7 @@ absl::Status Lane::SendOne(Batch* batch) {
   const channel::Use use = batch == nullptr ? channel::Use::kControl : channel::Use::kData;
   const size_t room = channel_->Room(use);
   outgoing_.Clear();
-  const bool all_control = AddControl(room);
+  const bool all_control = control_.empty() || AddControl(room);
   const size_t controls = outgoing_.size();
   // Data must not overtake control of its own stream.
   const size_t degree = batch != nullptr && all_control ? AddData(*batch, room) : 0;

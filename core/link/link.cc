@@ -113,6 +113,7 @@ bool Link::RemovePort(uint32_t stream) {
   const auto port = ports_.find(stream);
   if (port != ports_.end()) {
     Lane::Remove(*port->second);
+    port->second->removed_.store(true, std::memory_order_release);
     if (port->second->counted_as_abandoned_) --abandoned_ports_;
     ports_.erase(port);
   }

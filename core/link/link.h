@@ -224,7 +224,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // receiver.cc: all by the owner of the polling
   bool TakePolling();
   void LeavePolling();
+  void Acknowledge();
   bool PollOwned();
+  bool Idle() const;
   bool ArmOwned();
   void PollUntilArmed();
   bool SendsCompletedForSomebody();
@@ -243,7 +245,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void TouchRoomWaiters(Lane& lane);
   uint32_t ReadableLanes() const;
   uint64_t bytes_read() const;
-  void Touch(const std::shared_ptr<Port>& port);
+  void Touch(std::shared_ptr<Port> port);
+  std::shared_ptr<Port> RecentPort(uint32_t stream) const;
   void NotifyTouched();
   void TellFlushed();
   void Lose(const absl::Status& why);
@@ -287,6 +290,8 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // The polling owner's.
   Arrival arrival_;  // of the message that is being read
   std::vector<std::shared_ptr<Port>> touched_;
+  uint32_t recent_stream_ = 0;  // of the last item for a stream
+  std::weak_ptr<Port> recent_;
   bool armed_ = false;
   absl::Status end_;  // why the link ends, once what had arrived is read
   LastLane last_lane_ = LastLane::kStays;

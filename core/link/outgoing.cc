@@ -1,12 +1,10 @@
 #include "core/link/outgoing.h"
 
-#include <algorithm>
-
 namespace skein::link {
 
 void Outgoing::Clear() {
   items_.clear();
-  sources_.clear();
+  ports_.clear();
   parts_.clear();
   bytes_ = 0;
 }
@@ -16,7 +14,7 @@ void Outgoing::Begin(Port* port, uint32_t stream, wire::ItemKind kind) {
   item.header.stream = stream;
   item.header.kind = kind;
   if (port != nullptr) item.header.sequence = port->next_out_++;
-  sources_.push_back({port, parts_.size(), 0});
+  ports_.push_back(port);
 }
 
 void Outgoing::Add(Port* port, uint32_t stream, wire::ItemKind kind, ConstBytes payload) {
@@ -26,6 +24,8 @@ void Outgoing::Add(Port* port, uint32_t stream, wire::ItemKind kind, ConstBytes 
 void Outgoing::AddGathered(Port* port, uint32_t stream, wire::ItemKind kind, absl::Span<const ConstBytes> buffers,
                            size_t offset, size_t size) {
   Begin(port, stream, kind);
+  MakeRoomForParts(buffers.size());
+  const size_t first = parts_.size();
   bytes_ += wire::ItemBytes(size);
   for (const ConstBytes& buffer : buffers) {
     if (size == 0) break;
@@ -35,31 +35,35 @@ void Outgoing::AddGathered(Port* port, uint32_t stream, wire::ItemKind kind, abs
     }
     const ConstBytes part = buffer.subspan(offset, size);
     parts_.push_back(part);
-    ++sources_.back().count;
     size -= part.size();
     offset = 0;
+  }
+  items_.back().payload = absl::MakeConstSpan(parts_.data() + first, parts_.size() - first);
+}
+
+// Items point to their parts, which so must not move unseen.
+void Outgoing::MakeRoomForParts(size_t count) {
+  if (parts_.capacity() - parts_.size() >= count) [[likely]]
+    return;
+  parts_.reserve(2 * (parts_.size() + count));
+  size_t first = 0;
+  for (channel::OutItem& item : items_) {
+    item.payload = {parts_.data() + first, item.payload.size()};
+    first += item.payload.size();
   }
 }
 
 void Outgoing::MarkPosted(uint64_t tail) {
-  for (const Source& source : sources_) {
-    if (source.port != nullptr) source.port->migration_.OnPosted(tail);
+  for (Port* port : ports_) {
+    if (port != nullptr) port->migration_.OnPosted(tail);
   }
 }
 
 void Outgoing::TakeBack() {
-  for (const Source& source : sources_) {
-    if (source.port != nullptr) --source.port->next_out_;
+  for (Port* port : ports_) {
+    if (port != nullptr) --port->next_out_;
   }
   Clear();
-}
-
-absl::Span<channel::OutItem> Outgoing::items() {
-  // Only now, because the parts have moved while there were more and more of them.
-  for (size_t i = 0; i < items_.size(); ++i) {
-    items_[i].payload = absl::Span<const ConstBytes>(parts_.data() + sources_[i].first, sources_[i].count);
-  }
-  return absl::MakeSpan(items_);
 }
 
 }  // namespace skein::link

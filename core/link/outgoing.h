@@ -29,21 +29,15 @@ class Outgoing {
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
   size_t bytes() const { return bytes_; }  // of the items
-  absl::Span<channel::OutItem> items();
+  absl::Span<channel::OutItem> items() { return absl::MakeSpan(items_); }
 
  private:
-  // Of an item: its port, and which of parts_ are its payload.
-  struct Source {
-    Port* port = nullptr;
-    size_t first = 0;
-    size_t count = 0;
-  };
-
   void Begin(Port* port, uint32_t stream, wire::ItemKind kind);
+  void MakeRoomForParts(size_t count);
 
   std::vector<channel::OutItem> items_;
-  std::vector<Source> sources_;  // each item's
-  std::vector<ConstBytes> parts_;
+  std::vector<Port*> ports_;       // each item's
+  std::vector<ConstBytes> parts_;  // the items' payloads, one behind the other
   size_t bytes_ = 0;
 };
 

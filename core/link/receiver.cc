@@ -128,8 +128,7 @@ bool Link::SendsCompletedForSomebody() {
   return group_->sends_completed() && absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->awaited(); });
 }
 
-bool Link::PollOwned() {
-  if (finished()) return false;
+void Link::Acknowledge() {
   const bool woken = woken_.load(std::memory_order_relaxed) && woken_.exchange(false, std::memory_order_acquire);
   const bool armed = std::exchange(armed_, false);
   if (armed && !woken) group_->AckEvents();
@@ -138,6 +137,11 @@ bool Link::PollOwned() {
     trace::Count(trace::Counter::kWakeUps);
     trace::probes::Woken(this);
   }
+}
+
+bool Link::PollOwned() {
+  if (finished()) return false;
+  if (armed_ || woken_.load(std::memory_order_relaxed)) Acknowledge();
   // While messages come, the queues and the end can wait a little: what rings for them is known already.
   uint32_t readable = ReadableLanes();
   const bool looks = readable == 0 || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way());
@@ -148,10 +152,11 @@ bool Link::PollOwned() {
     sends_completed = group_->TakeSendsCompleted();
     if (readable == 0) readable = ReadableLanes();
   }
+  const bool ends = (looks || !end_.ok()) && Ends();
+  if (readable == 0 && !sends_completed && !ends && Idle()) return false;
   int messages = 0;
   bool looked = false;
   absl::Status status;
-  const bool ends = (looks || !end_.ok()) && Ends();
   for (size_t i = 0; i < lanes() && status.ok(); ++i) {
     status = PollLane(*lanes_[i], (readable >> i & 1) != 0, sends_completed, messages, looked);
   }
@@ -176,6 +181,9 @@ bool Link::PollOwned() {
   return lost || messages > 0;
 }
 
+// Most turns of most links find nothing to do.
+bool Link::Idle() const { return !grows() && pulls_ == nullptr && !blocks_.wanted() && !first().WantsPoller(); }
+
 bool Link::FlushWanted() const {
   return blocks_.flush_wanted() || absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->flush_wanted(); });
 }
@@ -195,7 +203,9 @@ bool Link::Ends() {
 
 // Streams may just have changed lanes, and words for the first lane have come up on others.
 absl::Status Link::AfterPlacing() {
-  for (const auto& lane : all_lanes()) TouchRoomWaiters(*lane);
+  for (const auto& lane : all_lanes()) {
+    if (lane->room_wanted()) TouchRoomWaiters(*lane);
+  }
   if (first().TakeWaits()) return first().AfterReceiving();
   return absl::OkStatus();
 }
@@ -207,9 +217,10 @@ absl::Status Link::PollLane(Lane& lane, bool readable, bool sends_completed, int
     if (absl::Status status = Read(lane, here); !status.ok()) return status;
     messages += here;
   }
-  const std::optional<uint16_t> renewal = lane.channel().TakeRenewal();
-  if (renewal.has_value()) {
-    const bool granted = !sender_.has_value() || options_.shares->Renew(*sender_, lane.number(), *renewal);
+  const bool renewal = lane.channel().renewal_waits();
+  if (renewal) {
+    const std::optional<uint16_t> degree = lane.channel().TakeRenewal();
+    const bool granted = !sender_.has_value() || options_.shares->Renew(*sender_, lane.number(), degree.value_or(0));
     if (absl::Status status = lane.AnswerRenewal(granted); !status.ok()) return status;
     // Shares may have changed their mind meanwhile, and would not say so again.
     if (!granted && options_.shares->active(*sender_, lane.number())) lane.Activate();
@@ -217,7 +228,7 @@ absl::Status Link::PollLane(Lane& lane, bool readable, bool sends_completed, int
   const bool said = here > 0 && lane.channel().AfterReading();
   const bool may_send = lane.TakeWaits() || sends_completed || lane.channel().MoreRoom();
   looked |= lane.TakeUpkept();
-  if (!said && !may_send && !renewal.has_value()) return absl::OkStatus();
+  if (!said && !may_send && !renewal) return absl::OkStatus();
   looked = true;
   return lane.AfterReceiving();
 }
@@ -237,6 +248,7 @@ absl::Status Link::Read(Lane& lane, int& messages) {
 // Bit by bit.
 uint32_t Link::ReadableLanes() const {
   static_assert(kMaxLanes <= 32);
+  if (!grows()) return uint32_t{first().channel().Readable()};
   uint32_t readable = 0;
   for (size_t i = lanes(); i-- > 0;) readable = readable << 1 | uint32_t{lanes_[i]->channel().Readable()};
   return readable;
@@ -324,14 +336,22 @@ absl::Status Link::ReceiveHello(Lane& lane, absl::Span<const std::byte> payload)
   return absl::IsResourceExhausted(met) && lane.number() > 0 ? absl::OkStatus() : met;
 }
 
+// The port that the last item was for, if that is it: without the lock, and without keeping it alive.
+std::shared_ptr<Port> Link::RecentPort(uint32_t stream) const {
+  if (stream != recent_stream_) return nullptr;
+  std::shared_ptr<Port> port = recent_.lock();
+  return port != nullptr && !port->removed_.load(std::memory_order_acquire) ? port : nullptr;
+}
+
 absl::Status Link::ReceiveForStream(const wire::Item& item) {
   const bool block = item.header.kind == wire::ItemKind::kBlock;
-  std::shared_ptr<Port> port;
-  {
+  std::shared_ptr<Port> port = RecentPort(item.header.stream);
+  if (port == nullptr) {
     MutexLock lock(&ports_mu_);
     const auto found = ports_.find(item.header.stream);
     if (found != ports_.end()) {
-      port = found->second;
+      recent_ = port = found->second;
+      recent_stream_ = item.header.stream;
     } else if (absl::Status status = ReceiveForNobody(item.header); !status.ok() || !block) {
       return status;
     }
@@ -347,8 +367,9 @@ absl::Status Link::ReceiveForStream(const wire::Item& item) {
   }
   if (arrival_.arrived != port->arrival_.arrived) [[unlikely]]
     port->arrival_ = arrival_;
-  Touch(port);
-  return block ? OnBlock(port.get(), item.payload) : Deliver(*port, item);
+  Port& touched = *port;
+  Touch(std::move(port));
+  return block ? OnBlock(&touched, item.payload) : Deliver(touched, item);
 }
 
 absl::Status Link::ReceiveForNobody(const wire::ItemHeader& header) {
@@ -386,18 +407,18 @@ absl::Status Link::Deliver(Port& port, const wire::Item& item) {
 }
 
 void Link::TouchRoomWaiters(Lane& lane) {
-  if (!lane.room_wanted()) return;
   for (const std::shared_ptr<Port>& port : lane.TakeRoomWaiters()) {
     port->OnRoom();
     Touch(port);
   }
 }
 
-void Link::Touch(const std::shared_ptr<Port>& port) {
-  if (!std::exchange(port->touched_, true)) touched_.push_back(port);
+// Until NotifyTouched it lives.
+void Link::Touch(std::shared_ptr<Port> port) {
+  if (!std::exchange(port->touched_, true)) touched_.push_back(std::move(port));
 }
 
-// What they call may poll, and is told that another thread does: so nobody is touched meanwhile.
+// A port's Notify may poll, and is told that another thread does: so nobody is touched meanwhile.
 void Link::NotifyTouched() {
   for (const std::shared_ptr<Port>& port : touched_) port->touched_ = false;
   for (const std::shared_ptr<Port>& port : touched_) port->Notify();

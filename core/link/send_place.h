@@ -12,7 +12,7 @@
 //
 //     nothing asked  ---Ask--->  asked  ---the thread in the place, by one exchange--->  nothing asked
 //
-// What is asked is never forgotten. The asker changes asked_, then looks whether the place is free. The leader frees
+// Nothing asked is forgotten. The asker changes asked_, then looks whether the place is free. The leader frees
 // the place, then changes asked_ (by a fetch_or of nothing) and sees what it was. Of these two changes one comes first:
 //   - the asker's: the leader finds the bits, and enters once more; if it cannot, a thread is there that entered later,
 //     and will look when it leaves;
@@ -68,7 +68,7 @@ class ABSL_LOCKABLE BasicSendPlace {
   // A visitor: waits for its turn.
   void Enter(Request& visitor) ABSL_EXCLUSIVE_LOCK_FUNCTION() { queue_.Join(visitor); }
 
-  // Any thread. Whoever is in the place does `serve(bits)` before it leaves: the caller, if that is free.
+  // Any thread. The thread in the place does `serve(bits)` before it leaves: the caller itself, if the place is free.
   template <class Serve>
   void Ask(uint32_t bits, Serve serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     asked_.fetch_or(bits, std::memory_order_acq_rel);
@@ -78,7 +78,7 @@ class ABSL_LOCKABLE BasicSendPlace {
     Leave(batch, serve);
   }
 
-  // By who is in the place. The requests of the batch are done.
+  // By the thread in the place. The requests of the batch are done.
   template <class Serve>
   void Leave(Batch& batch, Serve serve) ABSL_UNLOCK_FUNCTION() {
     ServeAsked(serve);

@@ -11,16 +11,16 @@
 //      \______________________________ TakeWaiter, by the poller; or Begin ___________/
 //
 // *closed* and *over* are set under the port's lock and stay: this end writes no more, the stream has failed. While
-// either is set, a writer neither begins nor ends here without that lock (Begin and End say so): so who holds the lock
-// knows whether a writer is under way, and which of the two says the last word.
+// either is set, a writer neither begins nor ends here without that lock (Begin and End say so): so the holder of the
+// lock knows whether a writer is under way, and which of the two says the last word.
 //
 // *again* is set when more room or a larger window has come while nobody waited: the writer that finds too little then
 // looks once more, instead of waiting for what it has missed.
 //
 // Each change is a read-modify-write of the one word, so each sees the one before. Release and acquire:
 // | written | synchronises with |
-// | End, release | Stop and writing(), acquire: what the writer has done with the port is done |
-// | Stop, release | Begin and End, acquire; then both take the lock anyway |
+// | End, release | Close, Fail and writing(), acquire: what the writer has done with the port is done |
+// | Close and Fail, release | Begin and End, acquire; then both take the lock anyway |
 // | Add, Again, TakeWaiter: relaxed | nothing is read by them but this word |
 #ifndef SKEIN_CORE_STREAM_SEND_WINDOW_H_
 #define SKEIN_CORE_STREAM_SEND_WINDOW_H_

@@ -51,8 +51,9 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
     const std::optional<uint64_t> window = window_.Begin();
     if (!window.has_value()) return WhyStopped();
     const uint64_t most = std::min<uint64_t>(*window, total - sent);
-    absl::StatusOr<size_t> taken = 0;
-    if (most > 0) taken = sent == 0 ? GiveToLink(buffers, most) : GiveToLink(Behind(buffers, sent), most);
+    const absl::StatusOr<size_t> taken = most == 0   ? absl::StatusOr<size_t>(0)
+                                         : sent == 0 ? GiveToLink(buffers, most)
+                                                     : GiveToLink(Behind(buffers, sent), most);
     again = EndWrite(taken.value_or(0), !taken.ok() || *taken == total - sent);
     if (!taken.ok()) return taken;
     sent += *taken;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/channel/shm/handover.h"
 #include "core/channel/shm/layout.h"
 #include "core/wire/message.h"
 
@@ -27,18 +26,7 @@ absl::Status FifoReader::Break(absl::string_view what) {
   return broken_;
 }
 
-bool FifoReader::Readable() const {
-  return next_.has_value() || !broken_.ok() || seen_ != position_ || Handover<>::Published(published_) != position_;
-}
-
-absl::StatusOr<std::optional<InMessage>> FifoReader::Next() {
-  if (!next_.has_value()) {
-    if (absl::Status status = Look(); !status.ok()) return status;
-  }
-  return next_;
-}
-
-absl::Status FifoReader::Look() {
+absl::Status FifoReader::LookBehind() {
   if (!broken_.ok()) return broken_;
   if (seen_ == position_) {
     const uint64_t published = Handover<>::Published(published_);

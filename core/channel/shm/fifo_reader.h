@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "core/channel/channel.h"
+#include "core/channel/shm/handover.h"
 
 namespace skein::channel::shm {
 
@@ -22,15 +23,20 @@ class FifoReader {
   FifoReader(absl::Span<const std::byte> fifo, const std::atomic<uint64_t>& published, std::atomic<uint64_t>& consumed)
       : fifo_(fifo), published_(published), consumed_(consumed) {}
 
-  // Channel::Next. Once it has failed it fails for ever.
-  absl::StatusOr<std::optional<InMessage>> Next();
+  // Looks for the next message. Once it has failed it fails for ever.
+  absl::Status Look() { return next_.has_value() ? absl::OkStatus() : LookBehind(); }
+  // The message, if it was there; until Pop.
+  const std::optional<InMessage>& next() const { return next_; }
   // Gives the bytes of the FIFO that it frees.
   size_t Pop();
-  bool Readable() const;
+  // Whether Look would find a message, or an error.
+  bool Readable() const {
+    return seen_ != position_ || Handover<>::Published(published_) != position_ || !broken_.ok();
+  }
   uint64_t position() const { return position_; }  // consumed up to here
 
  private:
-  absl::Status Look();
+  absl::Status LookBehind();
   absl::Status FollowMarker();
   absl::Status Break(absl::string_view what);
 

@@ -34,8 +34,7 @@ std::byte* Append(std::byte* at, const void* data, size_t size) {
 
 std::byte* AppendItem(std::byte* at, OutItem& item) {
   static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
-  const size_t size = PayloadBytes(item);
-  item.header.size = static_cast<uint32_t>(size);
+  const size_t size = item.header.size;
   at = Append(at, &item.header, sizeof(item.header));
   if (item.leaves_copying) {
     item.destination = at;
@@ -56,20 +55,8 @@ FifoWriter::FifoWriter(absl::Span<std::byte> fifo, size_t reserved, const std::a
       next_sample_(kSampleEvery),
       lowers_after_(kLowersEvery) {}
 
-FifoWriter::Space FifoWriter::SpaceUpTo(size_t limit) const {
-  const size_t end = limit - kUnit;
-  if (two_laps()) return {std::min(head(), end) - std::min(offset_, end), 0};
-  return {end - std::min(offset_, end), std::min(head(), end)};
-}
-
-// A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is.
-size_t FifoWriter::LargestItem() const {
-  const size_t reachable = refused_ ? limit_ : fifo_.size();
-  return reachable / 4 - sizeof(MessageHeader) - sizeof(wire::ItemHeader) - kUnit;
-}
-
 size_t FifoWriter::Largest(size_t reserve) const {
-  const Space space = SpaceUpTo(refused_ ? limit_ : fifo_.size());
+  const Space space = SpaceUpTo(reachable());
   const size_t kept_here = space.again >= reserve ? 0 : reserve;
   const size_t here = space.here > kept_here ? space.here - kept_here : 0;
   const size_t again = space.again > reserve ? space.again - reserve : 0;
@@ -134,7 +121,11 @@ bool FifoWriter::Grow(size_t needed) {
 absl::Status FifoWriter::Lay(absl::Span<OutItem> items, size_t reserve) {
   if (messages_ >= next_sample_) Sample();
   size_t bytes = 0;
-  for (const OutItem& item : items) bytes += wire::ItemBytes(PayloadBytes(item));
+  for (OutItem& item : items) {
+    const size_t size = PayloadBytes(item);
+    item.header.size = static_cast<uint32_t>(size);
+    bytes += wire::ItemBytes(size);
+  }
   const size_t footprint = Footprint(bytes);
   laid_ = {};
   // Refused at once: sizes that would not fit the header's field, too.

@@ -10,6 +10,7 @@
 #ifndef SKEIN_CORE_CHANNEL_SHM_FIFO_WRITER_H_
 #define SKEIN_CORE_CHANNEL_SHM_FIFO_WRITER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include "absl/types/span.h"
 #include "core/channel/out_item.h"
 #include "core/channel/shm/layout.h"
+#include "core/wire/message.h"
 
 namespace skein::channel::shm {
 
@@ -30,7 +32,8 @@ class FifoWriter {
 
   // Bytes of items that one message could carry now, and still leave a piece of `reserve` bytes.
   size_t Room(size_t reserve);
-  size_t LargestItem() const;
+  // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is.
+  size_t LargestItem() const { return reachable() / 4 - sizeof(MessageHeader) - sizeof(wire::ItemHeader) - kUnit; }
   // Where the message goes that Commit makes part of the FIFO. RESOURCE_EXHAUSTED: see Room.
   absl::Status Lay(absl::Span<OutItem> items, size_t reserve);
   // The position to publish.
@@ -55,7 +58,12 @@ class FifoWriter {
     size_t here = 0;   // in one piece, from offset_ on
     size_t again = 0;  // from the beginning on, after a marker
   };
-  Space SpaceUpTo(size_t limit) const;
+  Space SpaceUpTo(size_t limit) const {
+    const size_t end = limit - kUnit;
+    if (two_laps()) return {std::min(head(), end) - std::min(offset_, end), 0};
+    return {end - std::min(offset_, end), std::min(head(), end)};
+  }
+  size_t reachable() const { return refused_ ? limit_ : fifo_.size(); }
   // Bytes of the largest message.
   size_t Largest(size_t reserve) const;
   enum class Place { kNone, kHere, kAgain };

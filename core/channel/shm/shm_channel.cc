@@ -218,8 +218,9 @@ absl::Status ShmChannel::why_ended() const {
 }
 
 bool ShmChannel::Ended() {
+  if (!ready() || !connected()) return !connected();
   // The socket first: it may say that the peer is gone.
-  Acknowledge(/*all=*/false);
+  if (lifeline_.HasNews()) Acknowledge(/*all=*/true);
   EndIfPeerHas();
   return !connected();
 }
@@ -320,9 +321,11 @@ void ShmChannel::GiveBack() {
 
 absl::StatusOr<std::optional<InMessage>> ShmChannel::Next() {
   if (!ready()) return std::nullopt;
-  absl::StatusOr<std::optional<InMessage>> next = reader_->Next();
-  if (!next.ok()) End({next.status(), EndState::kBroken});
-  return next;
+  if (absl::Status status = reader_->Look(); !status.ok()) {
+    End({status, EndState::kBroken});
+    return status;
+  }
+  return reader_->next();
 }
 
 void ShmChannel::Pop() {

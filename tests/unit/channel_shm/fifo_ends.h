@@ -43,11 +43,10 @@ class FifoEnds {
   }
   // The next message's text; "nothing", or why not.
   std::string Peek() {
-    absl::StatusOr<std::optional<InMessage>> next = reader.Next();
-    if (!next.ok()) return next.status().ToString();
-    if (!next->has_value()) return "nothing";
+    if (absl::Status status = reader.Look(); !status.ok()) return status.ToString();
+    if (!reader.next().has_value()) return "nothing";
     std::string text;
-    for (wire::ItemWalk walk = (*next)->walk(); !walk.done();) {
+    for (wire::ItemWalk walk = reader.next()->walk(); !walk.done();) {
       const absl::StatusOr<wire::Item> item = walk.Next();
       if (!item.ok()) return item.status().ToString();
       text.append(reinterpret_cast<const char*>(item->payload.data()), item->payload.size());
