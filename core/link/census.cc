@@ -1,5 +1,10 @@
 #include "core/link/census.h"
 
+#include <array>
+#include <memory>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/string_view.h"
 #include "core/link/link.h"
 
@@ -48,13 +53,27 @@ void Census::Remove(const Link* link) {
 
 void Census::AddTo(trace::CounterSnapshot& counters) {
   using trace::Counter;
-  MutexLock lock(&mu_);
-  std::array<Traffic, trace::kPaths> all = ended_;
+  std::array<Traffic, trace::kPaths> all;
   uint64_t queue_pairs = 0;
-  for (const Link* link : links_) {
-    all[IndexOf(*link)] += link->traffic();
-    if (!link->finished()) queue_pairs += link->lanes();
+  const auto add_link = [&](const Link& link) {
+    all[IndexOf(link)] += link.traffic();
+    if (!link.finished()) queue_pairs += link.lanes();
+  };
+  std::vector<std::shared_ptr<const Link>> links;
+  {
+    MutexLock lock(&mu_);
+    all = ended_;
+    for (const Link* link : links_) {
+      std::shared_ptr<const Link> held = link->weak_from_this().lock();
+      if (held == nullptr) {
+        add_link(*link);  // its destructor waits for this lock, and nobody sends there any more
+      } else {
+        links.push_back(std::move(held));
+      }
+    }
   }
+  // Without the lock: a visitor of a lane may have to send what others have left, and to drop the link's last user.
+  for (const std::shared_ptr<const Link>& link : links) add_link(*link);
   const auto add = [&](Counter counter, size_t label, uint64_t value) {
     counters.values[trace::SlotOf(counter) + label] += value;
   };

@@ -29,11 +29,13 @@ void Lane::Release() {
 // What others may have left here since the last channel ended: control, a port that waits.
 void Lane::Forget() {
   contended_ = -1;
-  due_ = 0;
   upkeep_left_ = false;
   last_head_.reset();
   greeted_ = false;
   Visit visit(this);
+  events_.exchange(0, std::memory_order_acquire);
+  due_ = 0;
+  breach_ = absl::OkStatus();
   control_.clear();
   room_waiters_.clear();
   stage_ = Stage::kOpen;

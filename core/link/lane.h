@@ -145,8 +145,8 @@ class Lane {
   // DATA_LOSS when the peer has said what cannot be. Does not wait for senders: where one is in the place, that one
   // does it before it leaves, and TakeUpkept says so. Before the poller sleeps, Settle waits for that.
   absl::Status AfterReceiving();
-  bool TakeUpkept() { return TakeDue(kUpkept); }
-  // True: TakeUpkept will be.
+  absl::StatusOr<bool> TakeUpkept();
+  // True: upkeep that was left is done, and TakeUpkept says so: the poller does not sleep yet.
   bool Settle();
   // Whether anybody may wait for room.
   bool room_wanted() { return IsDue(kRoom); }
@@ -286,6 +286,7 @@ class Lane {
   Stage stage_ ABSL_GUARDED_BY(place_) = Stage::kOpen;
   std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(place_);  // the tail behind it, once all streams have left
   absl::Status error_ ABSL_GUARDED_BY(place_);
+  absl::Status breach_ ABSL_GUARDED_BY(place_);  // found by upkeep that the poller had left
   Outgoing outgoing_ ABSL_GUARDED_BY(place_);  // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(place_);
   std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(place_);

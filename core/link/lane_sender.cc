@@ -326,8 +326,15 @@ absl::Status Lane::Upkeep() {
 
 // By another thread than the poller, who hears of it.
 void Lane::DoLeftUpkeep() {
-  if (absl::Status status = Upkeep(); !status.ok()) FailHere(status);
+  if (absl::Status status = Upkeep(); !status.ok()) breach_ = std::move(status);
   Tell(kUpkept);
+}
+
+absl::StatusOr<bool> Lane::TakeUpkept() {
+  if (!TakeDue(kUpkept)) return false;
+  Visit visit(this);
+  if (!breach_.ok()) return std::exchange(breach_, absl::OkStatus());
+  return true;
 }
 
 bool Lane::Settle() {

@@ -153,6 +153,7 @@ bool Link::PollOwned() {
     if (readable == 0) readable = ReadableLanes();
   }
   const bool ends = (looks || !end_.ok()) && Ends();
+  if (ends) readable = ReadableLanes();  // the peer's last words came before its end
   if (readable == 0 && !sends_completed && !ends && Idle()) return false;
   int messages = 0;
   bool looked = false;
@@ -188,7 +189,7 @@ bool Link::FlushWanted() const {
   return blocks_.flush_wanted() || absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->flush_wanted(); });
 }
 
-// Asked before the rings are read. Once one lane has ended, all have: each reads at most a ring of what had arrived.
+// Asked before the last look at the rings. Once one lane has ended, all have: each reads at most a ring of what had arrived.
 bool Link::Ends() {
   for (const auto& lane : all_lanes()) {
     if (end_.ok() && lane->Ends()) end_ = lane->why_disconnected();
@@ -227,7 +228,9 @@ absl::Status Link::PollLane(Lane& lane, bool readable, bool sends_completed, int
   }
   const bool said = here > 0 && lane.channel().AfterReading();
   const bool may_send = lane.TakeWaits() || sends_completed || lane.channel().MoreRoom();
-  looked |= lane.TakeUpkept();
+  const absl::StatusOr<bool> upkept = lane.TakeUpkept();
+  if (!upkept.ok()) return upkept.status();
+  looked |= *upkept;
   if (!said && !may_send && !renewal) return absl::OkStatus();
   looked = true;
   return lane.AfterReceiving();

@@ -19,6 +19,7 @@ struct Hooks {
   std::function<void()> connecting = [] {};  // Accept and Complete
   std::function<void()> posting = [] {};     // PostSend
   std::function<void()> arming = [] {};      // a completion queue's
+  std::function<void()> looking = [] {};     // at a queue pair's state
   // A completion queue's descriptor; whether it gives completions, heeds Wake, and agrees to Watch.
   std::function<int(int fd)> fd = [](int fd) { return fd; };
   std::function<bool()> completes = [] { return true; };  // false: nothing for now
@@ -124,7 +125,10 @@ class HookedDevice final : public ForwardingDevice {
       return pair_->PostSend(batch);
     }
     absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override { return pair_->PostReceive(batch); }
-    QueuePairState state() const override { return pair_->state(); }
+    QueuePairState state() const override {
+      hooks_->looking();
+      return pair_->state();
+    }
     int event_fd() const override { return pair_->event_fd(); }
     QueuePairState RefreshState() override { return pair_->RefreshState(); }
     absl::Status error() const override { return pair_->error(); }

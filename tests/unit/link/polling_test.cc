@@ -9,6 +9,7 @@
 #include "core/schedule/receiver_scheduler.h"
 #include "core/wire/immediate.h"
 #include "gtest/gtest.h"
+#include "tests/support/hooked_device.h"
 #include "tests/support/noted_device.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
@@ -191,6 +192,36 @@ TEST_F(PollingTest, ALostLinkIsDrained) {
   EXPECT_EQ(to_->received, 10u);
   EXPECT_TRUE(server_->finished());
   EXPECT_TRUE(server_->Drain());
+}
+
+// The poller has found the rings empty, and asks now whether the peer is still there.
+TEST(PollingAtTheEnd, WordsThatComeJustBeforeTheEndAreDelivered) {
+  fabric::Simulation simulation(20261128);
+  std::function<void()> looked = [] {};
+  fabric::Hooks hooks;
+  hooks.looking = [&looked] { std::exchange(looked, [] {})(); };
+  const std::shared_ptr<Link> client = Link::Create(simulation.CreateDevice("client"), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> server =
+      Link::Create(std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("server"), std::move(hooks)),
+                   {wire::kRingGranule})
+          .value();
+  ASSERT_TRUE(client->Complete(server->Accept(client->Offer().value()).value()).ok());
+  const uint32_t stream = server->NewStreamNumber();
+  const auto from = std::make_shared<RecordingPort>(stream);
+  const auto to = std::make_shared<InterruptingPort>(stream, [] {});
+  ASSERT_TRUE(client->AddPort(from).ok());
+  ASSERT_TRUE(server->AddPort(to).ok());
+  simulation.RunUntilIdle();
+  EXPECT_TRUE(server->Drain());
+  looked = [&] {
+    const absl::string_view text = "last words";
+    const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+    EXPECT_EQ(client->Send(*from, {&bytes, 1}, text.size()).value_or(0), text.size());
+    simulation.RunUntilIdle();
+    server->Close();
+  };
+  while (!server->finished()) server->Poll();
+  EXPECT_EQ(to->received, 10u);
 }
 
 }  // namespace
