@@ -330,7 +330,7 @@ std::memory_order Explorer::Order(std::memory_order written, bool loads, bool st
   const auto met = [&](const Weakening& other) { return other.line == where.line && other.file == where.file; };
   if (options_.weakening.has_value() && met(*options_.weakening)) return options_.weakening->order;
   if (std::none_of(result_.weakenings.begin(), result_.weakenings.end(), met)) {
-    const auto add = [&](std::memory_order order) { result_.weakenings.push_back({where.line, order, where.file}); };
+    const auto add = [&](std::memory_order order) { result_.weakenings.push_back({where.line, order, where.file, where.function}); };
     const bool both = loads && stores;
     if (written == std::memory_order_seq_cst) {
       add(both ? std::memory_order_acq_rel : loads ? std::memory_order_acquire : std::memory_order_release);

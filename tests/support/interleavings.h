@@ -28,8 +28,10 @@ using Clock = std::array<uint32_t, kMaxThreads>;
 struct Where {
   const char* file;
   uint32_t line;
-  static constexpr Where Current(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
-    return {file, line};
+  const char* function;
+  static constexpr Where Current(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE(),
+                                 const char* function = __builtin_FUNCTION()) {
+    return {file, line, function};
   }
 };
 
@@ -44,6 +46,7 @@ struct Weakening {
   uint32_t line = 0;
   std::memory_order order = std::memory_order_seq_cst;
   std::string file = {};  // of the source
+  std::string function = {};
   bool operator==(const Weakening&) const = default;
 };
 

@@ -145,21 +145,22 @@ TEST(SendPlace, EachOrderIsNeeded) {
   std::vector<Weakening> weakenings;
   for (const auto& [name, scenario] : Scenarios()) {
     for (const Weakening& weakening : ExploreScenario(scenario).weakenings) {
-      if (!absl::EndsWith(weakening.file, "send_place.h")) continue;
+      if (!absl::EndsWith(weakening.file, "send_place.h") && weakening.function != "TryJoin") continue;
       if (std::find(weakenings.begin(), weakenings.end(), weakening) == weakenings.end()) {
         weakenings.push_back(weakening);
       }
     }
   }
-  EXPECT_EQ(weakenings.size(), 5u) << "two halves of Ask's, the exchange, and two of those who have freed the place";
+  EXPECT_EQ(weakenings.size(), 7u) << "two halves of Ask's, the exchange, two of those who have freed the place, and "
+                                      "two halves of TryJoin's";
   for (const Weakening& weakening : weakenings) {
     std::string fails_in;
     for (const auto& [name, scenario] : Scenarios()) {
       if (fails_in.empty() && !ExploreScenario(scenario, weakening).failure.empty()) fails_in = name;
     }
-    std::cout << "send_place.h:" << weakening.line << " as order " << static_cast<int>(weakening.order) << ": "
+    std::cout << weakening.function << ", line " << weakening.line << " as order " << static_cast<int>(weakening.order) << ": "
               << (fails_in.empty() ? "holds" : fails_in) << std::endl;
-    EXPECT_THAT(fails_in, ::testing::Not(::testing::IsEmpty())) << "line " << weakening.line;
+    EXPECT_THAT(fails_in, ::testing::Not(::testing::IsEmpty())) << weakening.function << ", line " << weakening.line;
   }
 }
 
