@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Names the failed tests of JUnit files, with the end of what each printed: a long run says it again at its end.
-Where one test is a whole GoogleTest binary, the cases that failed are named, each with the end of what it printed."""
+"""Names the failed tests of JUnit files, with the first and last lines that each printed: a long run says it again at
+its end. Where one test is a whole GoogleTest binary, the cases that failed are named, each with its own lines."""
 
 import argparse
 import re
@@ -8,7 +8,8 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
-LINES = 60
+FIRST = 30  # a sanitizer says first what it has found
+LAST = 30
 BEGIN = re.compile(r"\[ RUN      \] (\S+)")
 END = re.compile(r"\[(       OK |  SKIPPED |  FAILED  )\] ([^\s,]+).* \(\d+ ms\)")
 
@@ -28,10 +29,12 @@ def failed_cases(lines):
         yield name, lines[begin:]
 
 
-def print_end(lines):
-    if len(lines) > LINES:
-        print(f"... {len(lines) - LINES} lines before")
-    print("\n".join(lines[-LINES:]))
+def print_ends(lines):
+    """The first and the last of them."""
+    between = len(lines) - FIRST - LAST
+    if between > 0:
+        lines = [*lines[:FIRST], f"... {between} lines between", *lines[-LAST:]]
+    print("\n".join(lines))
 
 
 def tell(results: Path) -> int:
@@ -47,15 +50,15 @@ def tell(results: Path) -> int:
         cases = list(failed_cases(output))
         for name, lines in cases:
             print(f"-- {name}")
-            print_end(lines)
+            print_ends(lines)
         if not cases:
-            print_end(output)
+            print_ends(output)
     return failed
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", nargs="+", type=Path, help="as ctest --output-junit writes them, and tests/vm/run_vm.py")
+    parser.add_argument("results", nargs="*", type=Path, help="as ctest --output-junit writes them, and tests/vm/run_vm.py")
     failed = sum(tell(results) for results in parser.parse_args().results)
     print(f"{failed} tests failed")
     return 0

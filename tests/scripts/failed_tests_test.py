@@ -40,9 +40,10 @@ class FailedTests(unittest.TestCase):
         self.assertIn("-- Ring.Worse", told)
         self.assertNotIn("Ring.Good", told)
 
-    def test_of_other_tests_the_end_is_told(self):
+    def test_of_other_tests_the_beginning_and_the_end_are_told(self):
         told = self.told(MANY)
         self.assertIn("ring_test: Failed, after 1.5 s", told)
+        self.assertIn("line 0\n", told)
         self.assertIn("line 499", told)
 
 
