@@ -4,6 +4,8 @@ its end. Where one test is a whole GoogleTest binary, the cases that failed are 
 
 import argparse
 import re
+import shutil
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -12,6 +14,26 @@ FIRST = 30  # a sanitizer says first what it has found
 LAST = 30
 BEGIN = re.compile(r"\[ RUN      \] (\S+)")
 END = re.compile(r"\[(       OK |  SKIPPED |  FAILED  )\] ([^\s,]+).* \(\d+ ms\)")
+
+# As ThreadSanitizer prints it where it may ask no other process for names: cmake/sanitizer_defaults.cc.
+FRAME = re.compile(r"<null> <null> \((\S+)\+(0x[0-9a-f]+)\)")
+
+
+def with_names(lines, builds):
+    """Names the functions of a sanitizer's report whose program is in one of these folders."""
+    programs = {}
+
+    def name(frame):
+        program, address = frame.groups()
+        if program not in programs:
+            programs[program] = next((file for build in builds for file in build.rglob(program) if file.is_file()), None)
+        if programs[program] is None:
+            return frame[0]
+        asked = subprocess.run(["llvm-symbolizer", f"--obj={programs[program]}", address], capture_output=True, text=True)
+        function, place, *_ = asked.stdout.splitlines() or [frame[0], ""]
+        return f"{function} {place}"
+
+    return [FRAME.sub(name, line) for line in lines]
 
 
 def failed_cases(lines):
@@ -46,6 +68,8 @@ def tell(results: Path) -> int:
             continue
         failed += 1
         output = (case.findtext("system-out") or "").splitlines()
+        if shutil.which("llvm-symbolizer"):
+            output = with_names(output, [results.parent.parent / build for build in ("tsan", "asan")])
         print(f"--- {results.stem}: {case.get('name')}: {failure.get('message')}, after {float(case.get('time')):.1f} s")
         cases = list(failed_cases(output))
         for name, lines in cases:
