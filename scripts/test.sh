@@ -57,12 +57,13 @@ tidy_quickly() {
 CANNOT=77
 
 # part NAME COMMAND...: a part of test_all, and when it began. Adds the name to `failed` or to `left_out` when it ends so. A
-# `die` ends the part alone.
+# `die` ends the part alone. Its output goes to build/logs/part-NAME.log, too; bash does not wait for that tee, so a process
+# that a test has left behind holds up nobody.
 part() {
   local name=$1 status=0
   shift
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: $name"
-  ("$@") || status=$?
+  ("$@") > >(tee "$BUILD/logs/part-$name.log") 2>&1 || status=$?
   case $status in
     0) ;;
     "$CANNOT") left_out+=("$name") ;;
@@ -83,7 +84,7 @@ part_in_time() {
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
 test_all() {
   local failed=() left_out=() beside list
-  rm -f "$BUILD"/logs/tests-*.xml
+  rm -f "$BUILD"/logs/tests-*.xml "$BUILD"/*/build/logs/tests-*.xml
   for list in tests/{vm,debian} packaging scripts/site; do # now, while sudo remembers the password
     install_packages "$ROOT/$list/packages.txt" || return
   done
@@ -113,9 +114,20 @@ test_all() {
   part_in_time debian13 14 'test debian13' test_debian13
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
   if ((${#failed[@]} != 0)); then
-    python3 "$ROOT/scripts/failed_tests.py" "$BUILD"/logs/tests-*.xml
+    tell_failures
     die "failed: ${failed[*]}"
   fi
+}
+
+# What the parts in `failed` said last, and their tests: a log of an hour is often cut, but its end is kept.
+tell_failures() {
+  local name results
+  for name in "${failed[@]}"; do
+    say "--- the end of $name (build/logs/part-$name.log)"
+    tail -n 12 "$BUILD/logs/part-$name.log"
+  done
+  mapfile -t results < <(compgen -G "$BUILD/logs/tests-*.xml"; compgen -G "$BUILD/*/build/logs/tests-*.xml")
+  python3 "$ROOT/scripts/failed_tests.py" "${results[@]}"
 }
 
 # Each decoder of what peers send: whether a change has broken one. They begin with a corpus of many hours, and reach nearly

@@ -37,16 +37,26 @@ def over(path, profile, budget):
     return "\n".join(lines)
 
 
+def over_budget(measured, budgets):
+    """The paths that cost more than they may."""
+    return [
+        path
+        for path, profile in measured.items()
+        if path in budgets and difference(profile.instructions, budgets[path]) > budgets[path]["tolerance"]
+    ]
+
+
 def judge(measured, budgets):
     """(failures, hints), each a list of texts. `measured`: a Profile of each path's name."""
     failures, hints = [], []
+    too_dear = over_budget(measured, budgets)
     for path, profile in measured.items():
         budget = budgets.get(path)
         if budget is None:
             failures.append(f"{path}: {profile.instructions:,.1f} instructions per operation, and no budget.")
             continue
         percent = difference(profile.instructions, budget)
-        if percent > budget["tolerance"]:
+        if path in too_dear:
             failures.append(over(path, profile, budget))
         elif percent < -budget["tolerance"]:
             hints.append(f"{path}: {profile.instructions:,.1f} instructions per operation, {percent:+.1f} % beside its budget.")

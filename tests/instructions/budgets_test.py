@@ -3,8 +3,10 @@
 import pathlib
 import tempfile
 import unittest
+from unittest import mock
 
 import budgets
+import run_instructions
 from callgrind import Profile
 
 BUDGET = {"instructions": 1000.0, "tolerance": 2, "functions": {"Send": 500.0, "malloc": 100.0}}
@@ -87,6 +89,21 @@ class ByLibrary(unittest.TestCase):
             budgets.by_library({"call": profile}).split("\n"),
             ["call: 1,000 instructions", "         795   80%  libgrpc", "         200   20%  libc"],
         )
+
+
+class CountAgain(unittest.TestCase):
+    def counted(self, *again):
+        """What is kept of a count over the budget and of those that follow, and how many of these there were."""
+        measured = {"call": Profile(1300.0, {})}
+        with mock.patch.object(run_instructions, "measure_one", side_effect=[Profile(n, {}) for n in again]) as counts:
+            run_instructions.count_again("hot_paths", pathlib.Path("dumps"), measured, {"call": BUDGET})
+        return measured["call"].instructions, counts.call_count
+
+    def test_a_longer_order_of_threads_is_forgiven_once_a_shorter_one_is_seen(self):
+        self.assertEqual(self.counted(1400.0, 1010.0), (1010.0, 2))
+
+    def test_a_path_that_has_become_dearer_stays_over_its_budget(self):
+        self.assertEqual(self.counted(1310.0, 1290.0, 1320.0), (1290.0, 3))
 
 
 if __name__ == "__main__":

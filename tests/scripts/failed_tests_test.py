@@ -8,6 +8,8 @@ import unittest
 from xml.sax.saxutils import escape
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
+import failed_tests  # noqa: E402
 MANY = "\n".join(f"line {number}" for number in range(500))
 GOOD = "[ RUN      ] Ring.Good\n[       OK ] Ring.Good (3 ms)\n"
 
@@ -40,10 +42,27 @@ class FailedTests(unittest.TestCase):
         self.assertIn("-- Ring.Worse", told)
         self.assertNotIn("Ring.Good", told)
 
-    def test_of_other_tests_the_end_is_told(self):
+    def test_of_other_tests_the_beginning_and_the_end_are_told(self):
         told = self.told(MANY)
         self.assertIn("ring_test: Failed, after 1.5 s", told)
+        self.assertIn("line 0\n", told)
         self.assertIn("line 499", told)
+
+    def test_frames_of_a_program_that_is_not_there_stay_as_they_are(self):
+        frame = "    #0 <null> <null> (gone_test+0x1386e6) (BuildId: 9166f3ae3d934148)"
+        self.assertIn(frame, self.told(f"[ RUN      ] Ring.Bad\n{frame}\n"))
+
+    def test_frames_without_a_name_get_theirs_from_the_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder, "tsan")
+            build.mkdir()
+            source = build / "racy.c"
+            source.write_text("int Racy(int x) { return x + 1; }\nint main(void) { return Racy(1); }\n")
+            subprocess.run(["cc", "-g", "-O0", "-no-pie", "-o", build / "racy", source], check=True)
+            table = subprocess.run(["nm", build / "racy"], check=True, capture_output=True, text=True).stdout
+            address = next(line.split()[0] for line in table.splitlines() if line.endswith(" Racy"))
+            frame = f"#0 <null> <null> (racy+0x{address.lstrip('0')})"
+            self.assertTrue(failed_tests.with_names([frame], [build])[0].startswith("#0 Racy "))
 
 
 if __name__ == "__main__":

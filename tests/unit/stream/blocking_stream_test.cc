@@ -42,6 +42,10 @@ struct End {
   UniqueFd tcp;
   std::unique_ptr<BlockingStream> stream;
 
+  // The peer sees what it would see of a process that died. The descriptor stays open as long as the stream, which
+  // watches it: the number may be another file's otherwise.
+  void EndTcp() { shutdown(tcp.get(), SHUT_RDWR); }
+
   absl::Status Write(absl::string_view text, absl::Duration timeout = kSoon) {
     const ConstBytes bytes = BytesOf(text);
     return stream->Write({&bytes, 1}, After(timeout));
@@ -162,7 +166,7 @@ TEST_P(BlockingStreamTest, WhoLosesItsTcpConnectionHasGone) {
     EXPECT_EQ(pair.server.Read().status().code(), absl::StatusCode::kUnavailable);
     EXPECT_EQ(pair.server.Write(std::string(3'000'000, 'x')).code(), absl::StatusCode::kUnavailable);
   });
-  pair.client.tcp.Reset();
+  pair.client.EndTcp();
   reader.join();
 }
 
@@ -190,7 +194,7 @@ TEST_P(BlockingStreamTest, WritesFailSoonAfterThePeersDeathThoughNobodyReads) {
   Pair pair = Connect();
   ASSERT_TRUE(pair.client.Write("call").ok());
   ASSERT_EQ(pair.server.Read().value(), "call");
-  pair.server.tcp.Reset();
+  pair.server.EndTcp();
   const Deadline end = After(kSoon);
   absl::Status status;
   while (status.ok() && Clock::now() < end) status = pair.client.Write("x");
