@@ -11,7 +11,9 @@
 // Threads. Sending: any thread, in the sender's place (send_place.h). Receiving: the owner of the link's polling, whom
 // this page calls the poller. What a sender has for the poller is an Event: one mask, which the poller takes by one
 // exchange (acquire, with the release of Tell) into due_, its own; there an event stays until it is seen to. The place
-// comes before the channel group's lock, and after all others.
+// comes before the channel group's lock, and after StreamPort::mu_ and the link's ports_mu_ and flush_mu_. A thread that
+// leaves it may have to send what others have left, and to drop the last user of a stream or of a link: so it holds no
+// lock that their destructors take.
 #ifndef SKEIN_CORE_LINK_LANE_H_
 #define SKEIN_CORE_LINK_LANE_H_
 
@@ -183,7 +185,7 @@ class Lane {
  private:
   // What a sender, or a visitor, has for the poller.
   enum Event : uint32_t {
-    kWaits = 1,   // somebody has begun to wait, control too
+    kWaits = 1,   // somebody has begun to wait, control too; or may go on, for the peer has greeted
     kUsable = 2,  // whether this end may send data here may have changed
     kRoom = 4,    // ports wait for room, or to move: until there are none
     kFlush = 8,   // Flush has said no: until somebody tells

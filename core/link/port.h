@@ -64,7 +64,7 @@ class Port : public std::enable_shared_from_this<Port> {
   const uint32_t stream_;
   std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
   std::atomic<Lane*> lane_{nullptr};    // where it sends; release by who moves it, acquire by its sender
-  std::atomic<bool> removed_{false};    // by RemovePort, release; acquire by the poller, who then begins no call
+  std::atomic<bool> removed_{false};    // by RemovePort, release; acquire by the poller, who begins no call after that
   bool counted_as_abandoned_ = false;   // under the lock of the link's ports
   // Of the sender's place of its lane:
   schedule::Migration migration_{0};

@@ -14,8 +14,8 @@
 //
 // Nothing asked is forgotten. The asker changes asked_, then looks whether the place is free. The leader frees
 // the place, then changes asked_ (by a fetch_or of nothing) and sees what it was. Of these two changes one comes first:
-//   - the asker's: the leader finds the bits, and enters once more; if it cannot, a thread is there that entered later,
-//     and will look when it leaves;
+//   - the asker's: the leader finds the bits, and enters once more; if it cannot, a thread has entered later. The same
+//     holds of that thread, and so of the last one that leaves;
 //   - the leader's: the asker has acquired it, so it finds the place free, or taken by a thread that entered later.
 //
 // | atomic | written | synchronises with |
@@ -68,7 +68,8 @@ class ABSL_LOCKABLE BasicSendPlace {
   // A visitor: waits for its turn.
   void Enter(Request& visitor) ABSL_EXCLUSIVE_LOCK_FUNCTION() { queue_.Join(visitor); }
 
-  // Any thread. The thread in the place does `serve(bits)` before it leaves: the caller itself, if the place is free.
+  // Any thread. If the place is free, the caller does `serve(bits)`. Otherwise the thread there does its own, which it
+  // gives to Leave, before it leaves.
   template <class Serve>
   void Ask(uint32_t bits, Serve serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     asked_.fetch_or(bits, std::memory_order_acq_rel);

@@ -110,6 +110,7 @@ class SendWindow {
   static constexpr uint64_t kWaits = uint64_t{1} << 60;
   static constexpr uint64_t kAgain = uint64_t{1} << 59;
   static constexpr uint64_t kStopped = kOver | kClosed;
+  // Bits 0 to 40. The sum never exceeds kMax, and End takes no more than Begin gave: so no flag is touched.
   static constexpr uint64_t kBytes = 2 * kMax - 1;
 
   static bool GetsOn(uint64_t word) { return (word & kOver) != 0 || ((word & kAgain) != 0 && (word & kBytes) > 0); }
