@@ -57,14 +57,16 @@ absl::Status Lay(FifoWriter& writer, size_t payload) {
 void ReadAll(FifoReader& reader, uint64_t published) {
   uint64_t before = reader.position();
   for (;;) {
-    const absl::StatusOr<std::optional<InMessage>> next = reader.Next();
-    Require(next.ok() || absl::IsDataLoss(next.status()), "a message, none, or DATA_LOSS");
-    if (!next.ok()) {
-      Require(reader.Readable() && absl::IsDataLoss(reader.Next().status()), "for ever");
+    const bool readable = reader.Readable();
+    const absl::Status looked = reader.Look();
+    Require(looked.ok() || absl::IsDataLoss(looked), "a message, none, or DATA_LOSS");
+    if (!looked.ok()) {
+      Require(readable && reader.Readable() && absl::IsDataLoss(reader.Look()), "for ever");
       return;
     }
-    if (!next->has_value()) break;
-    for (wire::ItemWalk walk = (*next)->walk(); !walk.done();) {
+    Require(readable || !reader.next().has_value(), "Readable misses no message");
+    if (!reader.next().has_value()) break;
+    for (wire::ItemWalk walk = reader.next()->walk(); !walk.done();) {
       const absl::StatusOr<wire::Item> item = walk.Next();
       if (!item.ok()) break;
       const auto exact = std::make_unique<std::byte[]>(item->payload.size() + 1);
@@ -107,9 +109,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < history; ++i) {
     Require(Lay(writer, kHistoryBytes).ok(), "what was read makes room");
     published = writer.Commit(0);
-    const auto next = reader.Next();
-    Require(next.ok() && next->has_value(), "an honest message is read");
-    offset = static_cast<size_t>((*next)->area.data() + (*next)->area.size() - fifo.data() + kUnit - 1) & ~(kUnit - 1);
+    Require(reader.Look().ok() && reader.next().has_value(), "an honest message is read");
+    const InMessage& next = *reader.next();
+    offset = static_cast<size_t>(next.area.data() + next.area.size() - fifo.data() + kUnit - 1) & ~(kUnit - 1);
     reader.Pop();
   }
   // Now the peer turns hostile: as the reader's first, then as the writer's.

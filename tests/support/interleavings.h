@@ -28,7 +28,7 @@ using Clock = std::array<uint32_t, kMaxThreads>;
 struct Where {
   const char* file;
   uint32_t line;
-  const char* function;
+  const char* function = "";
   static constexpr Where Current(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE(),
                                  const char* function = __builtin_FUNCTION()) {
     return {file, line, function};
