@@ -34,12 +34,12 @@ constexpr std::chrono::milliseconds kRespite{100};
 
 class Server::Impl final : public progress::Waiter {
  public:
-  explicit Impl(const Options& options)
+  Impl(const Options& options, const OnFabrics& on)
       : options_(options),
         service_(std::make_shared<ServerService>(options)),
         budget_(SpinPolicyOf(options)),
         presence_(options.wait_mode == WaitMode::kPoll ? channel::Presence::kSleepless : channel::Presence::kMaySleep),
-        fabrics_(FabricsOf(options)),
+        fabrics_(FabricsOf(options, on)),
         negotiator_(connect::CreateListener(fabrics_, ConnectOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
       const auto device = ServerPort::Of(reply).link().device();
@@ -291,7 +291,8 @@ class Server::Impl final : public progress::Waiter {
   const std::unique_ptr<connect::Listener> negotiator_;
 };
 
-Server::Server(const Options& options) : impl_(std::make_shared<Impl>(options)) {}
+Server::Server(const Options& options) : Server(options, OnFabrics()) {}
+Server::Server(const Options& options, const OnFabrics& on) : impl_(std::make_shared<Impl>(options, on)) {}
 Server::~Server() { impl_->End(); }
 
 absl::Status Server::Handle(uint32_t number, const Handler& handler) { return impl_->Handle(number, handler); }

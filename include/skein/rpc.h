@@ -39,14 +39,11 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
-namespace skein::stream {
-class Fabrics;
-}
-
 namespace skein::rpc {
 
 class ClientPort;
 class Connection;
+struct OnFabrics;
 class ServerPort;
 struct Slot;
 
@@ -54,8 +51,6 @@ struct Slot;
 struct Options {
   SharedMemoryOptions shm;
   RdmaOptions rdma;
-  // Instead of the host's, which the above select: for Skein's own tests.
-  std::shared_ptr<stream::Fabrics> fabrics;
   size_t ring_bytes = 1 << 20;  // per link and direction; a message is at most a quarter of it
   uint32_t max_calls = 1024;  // that one connection may have outstanding; the answering end says it, at most kMostCalls
   WaitMode wait_mode = WaitMode::kHybrid;
@@ -176,6 +171,7 @@ class SKEIN_EXPORT Connection {
 class SKEIN_EXPORT Client {
  public:
   explicit Client(const Options& options);
+  SKEIN_PRIVATE Client(const Options& options, const OnFabrics& on);
   ~Client();
 
   // `address`: "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; anything else is INVALID_ARGUMENT. The server's process
@@ -219,6 +215,7 @@ inline constexpr uint32_t kFirstOwnHandler = 0xffffff00;  // handlers from here 
 class SKEIN_EXPORT Server {
  public:
   explicit Server(const Options& options);
+  SKEIN_PRIVATE Server(const Options& options, const OnFabrics& on);
   // Its connections end. Not while it serves. Replies that are still held may outlive it, and go nowhere.
   ~Server();
 
