@@ -23,8 +23,8 @@ constexpr absl::Duration kLastBackoff = absl::Milliseconds(200);
 durable::OutboxOptions OutboxOptionsOf(const TSkeinDurableClientOptions& options) {
   durable::OutboxOptions out;
   out.wanted = LevelOf(options.wanted);
-  out.most_calls = options.most_calls;
-  out.most_bytes = options.most_bytes;
+  out.max_calls = options.max_calls;
+  out.max_bytes = options.max_bytes;
   return out;
 }
 

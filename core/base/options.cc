@@ -214,20 +214,21 @@ constexpr OptionSpec kTable[] = {
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.rdma.peer_memory);
      }},
-    {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
+    {"rdma_retry_delay", "10000", "0 .. 3600000", "ms",
      "How long RDMA to a peer is left alone after it failed while TCP was well, and shared memory after the kernel "
      "refused this process a call or a descriptor (with one user's processes, if that user is another one and the "
      "refusal came with such a peer). Mode require tries all the same.",
      [](Options& options, absl::string_view value) {
-       return ParseMilliseconds(value, 0, 3600000, &options.rdma.settle_time);
-     }},
+       return ParseMilliseconds(value, 0, 3600000, &options.rdma.retry_delay);
+     },
+     "rdma_settle_time"},
 };
 
 std::string EnvironmentName(absl::string_view option) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(option)); }
 
 const OptionSpec* Find(absl::string_view name) {
   for (const OptionSpec& spec : kTable) {
-    if (spec.name == name) return &spec;
+    if (spec.name == name || (!name.empty() && spec.old_name == name)) return &spec;
   }
   return nullptr;
 }
@@ -253,7 +254,8 @@ std::string DidYouMean(absl::string_view name) { return absl::StrCat("did you me
 // "tcp://10.0.0.1:80".
 bool IsOfService(absl::string_view value) { return absl::StrContains(value, "://"); }
 
-// The warning about variables that are no options. It names those that are like one first.
+// The warning about variables that are no options, or have old names. Of the former it names those that are like an
+// option first.
 class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {
@@ -263,20 +265,28 @@ class UnknownVariables {
     like_one_.push_back(absl::StrCat(name, " (", DidYouMean(meant), ")"));
   }
   void AddService(absl::string_view name) { others_.push_back(std::string(name)); }
+  void AddOldName(absl::string_view name, const OptionSpec& spec) {
+    old_names_.push_back(absl::StrCat(name, " is now called ", EnvironmentName(spec.name),
+                                      "; the next version does not know the old name"));
+  }
 
   std::string Warning() {
     std::vector<std::string> all = std::move(like_one_);
     all.insert(all.end(), others_.begin(), others_.end());
-    if (all.empty()) return "";
-    const size_t more = all.size() - std::min(all.size(), kMostNamed);
-    all.resize(all.size() - more);
-    return absl::StrCat("no options, and ignored: ", absl::StrJoin(all, ", "),
-                        more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+    std::vector<std::string> sentences = std::move(old_names_);
+    if (!all.empty()) {
+      const size_t more = all.size() - std::min(all.size(), kMostNamed);
+      all.resize(all.size() - more);
+      sentences.push_back(absl::StrCat("no options, and ignored: ", absl::StrJoin(all, ", "),
+                                       more == 0 ? "" : absl::StrCat(" and ", more, " more")));
+    }
+    return absl::StrJoin(sentences, "; ");
   }
 
  private:
   static constexpr size_t kMostNamed = 8;
 
+  std::vector<std::string> old_names_;  // sentences
   std::vector<std::string> like_one_;
   std::vector<std::string> others_;
 };
@@ -298,6 +308,7 @@ absl::Status SetFromVariable(Options& options, absl::string_view mode_variable, 
   } else if (IsOfService(value)) {
     unknown.AddService(name);
   } else {
+    if (spec->name != option) unknown.AddOldName(name, *spec);
     return Set(options, *spec, name, value);
   }
   return absl::OkStatus();

@@ -50,8 +50,8 @@ bool IsUnary(absl::string_view method) {
 durable::CallServiceOptions OptionsOf(const DurableServiceOptions& options) {
   durable::CallServiceOptions result;
   result.threads = options.threads;
-  result.largest_request = options.most_call_bytes;
-  result.ledger.outcome_room = options.reply_room + kEndOverhead;
+  result.largest_request = options.max_call_bytes;
+  result.ledger.outcome_room = options.reserved_reply_bytes + kEndOverhead;
   result.ledger.slow_requests = options.slow_calls;
   result.ledger.kept_outcomes = options.kept_replies;
   result.ledger.kept_for = absl::FromChrono(options.kept_for);
@@ -69,8 +69,8 @@ class DurableService::Impl final : public grpc::Service {
  public:
   explicit Impl(const DurableServiceOptions& options)
       : admit_(options.admit),
-        most_reply_bytes_(options.most_reply_bytes),
-        most_unsent_(options.bytes / 4 + kLeastUnsent) {
+        max_reply_bytes_(options.max_reply_bytes),
+        max_unsent_(options.bytes / 4 + kLeastUnsent) {
     AddMethod(new grpc::internal::RpcServiceMethod(kSessionMethod, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
     MarkMethodRawCallback(0, new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
                                  [this](grpc::CallbackServerContext* context) { return Accept(*context); }));
@@ -108,7 +108,7 @@ class DurableService::Impl final : public grpc::Service {
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Accept(grpc::CallbackServerContext& context) {
     if (admit_ && !admit_(context))
       return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "no durable calls for this client"});
-    return new DurableStream(*calls_, context, most_unsent_);
+    return new DurableStream(*calls_, context, max_unsent_);
   }
 
   // By one of the service's threads, which waits for the handler.
@@ -127,17 +127,17 @@ class DurableService::Impl final : public grpc::Service {
   // Its stream would end with a reply that is too large, and with each that comes after it.
   std::string Outcome(const LoggedEnd& end) const {
     std::string outcome = Encode(end);
-    if (outcome.size() <= most_reply_bytes_) return outcome;
+    if (outcome.size() <= max_reply_bytes_) return outcome;
     return Encode(
         LoggedEnd{.method = end.method,
                   .status = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                              absl::StrCat("executed; but its reply is ", outcome.size(),
-                                          " bytes, of which the server's durable calls take ", most_reply_bytes_)}});
+                                          " bytes, of which the server's durable calls take ", max_reply_bytes_)}});
   }
 
   const std::function<bool(const grpc::CallbackServerContext&)> admit_;
-  const uint64_t most_reply_bytes_;
-  const uint64_t most_unsent_;
+  const uint64_t max_reply_bytes_;
+  const uint64_t max_unsent_;
   OwnServer own_server_;
   std::unique_ptr<durable::CallService> calls_;
 };

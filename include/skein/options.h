@@ -62,7 +62,7 @@ struct RdmaOptions {
   int64_t timeout = 14;                            // 4.096 us * 2^timeout until a packet is sent again
   int64_t retries = 6;                             // times a packet is sent again, up to 7
   int64_t rnr_timer = 12;                          // coded; 12 is 0.64 ms
-  absl::Duration settle_time = absl::Seconds(10);  // without RDMA to a peer after it has failed
+  absl::Duration retry_delay = absl::Seconds(10);  // without RDMA to a peer after it has failed
   int64_t memory = int64_t{1} << 30;               // bytes registered by this process
   int64_t peer_memory = int64_t{64} << 20;         // of these, for the staging buffer of one peer
 

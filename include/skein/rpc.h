@@ -52,14 +52,14 @@ struct Options {
   SharedMemoryOptions shm;
   RdmaOptions rdma;
   size_t ring_bytes = 1 << 20;  // per link and direction; a message is at most a quarter of it
-  uint32_t max_calls = 1024;  // that one connection may have outstanding; the answering end says it, at most kMostCalls
+  uint32_t max_calls = 1024;  // that one connection may have outstanding; the answering end says it, at most kMaxCalls
   WaitMode wait_mode = WaitMode::kHybrid;
   absl::Duration spin_time = absl::Microseconds(50);      // of a wait, before it sleeps
   absl::Duration negotiation_timeout = absl::Seconds(1);  // that a server gives a client for its offer
   bool coalesce = true;  // false: every message by itself, to measure what coalescing gives
 };
 
-inline constexpr uint32_t kMostCalls = 1 << 14;
+inline constexpr uint32_t kMaxCalls = 1 << 14;
 
 // The operations that clients may do on a region of a server's memory, or'd together.
 enum Access : uint32_t {

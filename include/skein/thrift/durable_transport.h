@@ -73,7 +73,7 @@ class SKEIN_EXPORT TSkeinDurableTransport
   uint32_t read(uint8_t* buf, uint32_t len);
   uint32_t readEnd() override;
   void write(const uint8_t* buf, uint32_t len);
-  // Starts the call. Waits, while there are options.most_calls without an answer; also while there is no connection, it
+  // Starts the call. Waits, while there are options.max_calls without an answer; also while there is no connection, it
   // does not. UNKNOWN: larger than the server's log takes; the transport stays open.
   void flush() override;
 
