@@ -17,7 +17,7 @@
 #include "thrift_transport/durable_errors.h"
 #include "thrift_transport/durable_execution.h"
 #include "thrift_transport/durable_processor_on.h"
-#include "thrift_transport/told_apart.h"
+#include "thrift_transport/protocol_sniffer.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -145,7 +145,7 @@ std::shared_ptr<TSkeinDurableProcessor> DurableProcessorOn(std::unique_ptr<durab
 TSkeinDurableProcessor::~TSkeinDurableProcessor() = default;
 
 bool TSkeinDurableProcessor::process(std::shared_ptr<TProtocol> in, std::shared_ptr<TProtocol> out, void* context) {
-  const auto connection = std::dynamic_pointer_cast<ToldApart>(in->getTransport());
+  const auto connection = std::dynamic_pointer_cast<ProtocolSniffer>(in->getTransport());
   if (connection == nullptr || !connection->IsDurable()) {
     return impl_->inner().process(std::move(in), std::move(out), context);
   }

@@ -28,7 +28,7 @@ namespace skein::rpc {
 namespace {
 
 // A server without descriptors tries to accept again after so long: nothing tells it when descriptors are free again.
-constexpr std::chrono::milliseconds kRespite{100};
+constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
 
@@ -220,7 +220,8 @@ class Server::Impl final : public progress::Waiter {
       const std::shared_ptr<progress::Source> source = each.lock();
       return source == nullptr || source->finished() || WatchFd(source->fd()).ok();
     });
-    if (accepts_again_ <= now) accepts_again_ = WatchFd(listener_.get()).ok() ? Deadline::max() : now + kRespite;
+    if (accepts_again_ <= now)
+      accepts_again_ = WatchFd(listener_.get()).ok() ? Deadline::max() : now + kAcceptRetryDelay;
   }
 
   void LookAtDescriptors(int timeout_ms) {
@@ -246,7 +247,7 @@ class Server::Impl final : public progress::Waiter {
     if (!accepted.ok() || !WatchFd(fd).ok()) {
       // The process is out of descriptors or memory. Waiting clients would wake this thread for ever.
       Unwatch(listener_.get());
-      accepts_again_ = Clock::now() + kRespite;
+      accepts_again_ = Clock::now() + kAcceptRetryDelay;
       return;
     }
     Peer& peer = peers_.try_emplace(fd, **std::move(accepted)).first->second;

@@ -14,7 +14,7 @@
 #include "core/durable/storage/open_storage.h"
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_stream.h"
-#include "grpc_transport/durable/own_server.h"
+#include "grpc_transport/durable/loopback_client.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -78,7 +78,7 @@ class DurableService::Impl final : public grpc::Service {
     MarkMethodRawCallback(
         1, new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
                [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* said, grpc::ByteBuffer* answer) {
-                 return own_server_.OnPresence(*context, *said, *answer);
+                 return loopback_client_.OnPresence(*context, *said, *answer);
                }));
   }
   ~Impl() override { Stop(); }
@@ -94,13 +94,13 @@ class DurableService::Impl final : public grpc::Service {
     return absl::OkStatus();
   }
   void Start(grpc::Server& server) {
-    own_server_.Open(server);
+    loopback_client_.Open(server);
     calls_->Start();
   }
   void Stop() {
-    own_server_.BeginClose();  // who waits for a connection waits no more
+    loopback_client_.BeginClose();  // who waits for a connection waits no more
     if (calls_ != nullptr) calls_->Stop();
-    own_server_.Close();
+    loopback_client_.Close();
   }
   durable::CallService& calls() const { return *calls_; }
 
@@ -121,7 +121,7 @@ class DurableService::Impl final : public grpc::Service {
     }
     logged->metadata.emplace_back(kDurableClient, std::string(call.client.begin(), call.client.end()));
     logged->metadata.emplace_back(kDurableSequence, absl::StrCat(call.sequence));
-    const std::optional<LoggedEnd> end = own_server_.Call(*logged);
+    const std::optional<LoggedEnd> end = loopback_client_.Call(*logged);
     return end.has_value() ? std::optional(Outcome(*end)) : std::nullopt;
   }
   // Its stream would end with a reply that is too large, and with each that comes after it.
@@ -138,7 +138,7 @@ class DurableService::Impl final : public grpc::Service {
   const std::function<bool(const grpc::CallbackServerContext&)> admit_;
   const uint64_t max_reply_bytes_;
   const uint64_t max_unsent_;
-  OwnServer own_server_;
+  LoopbackClient loopback_client_;
   std::unique_ptr<durable::CallService> calls_;
 };
 

@@ -22,7 +22,7 @@ inline absl::StatusOr<absl::string_view> ReplyOf(absl::string_view outcome) {
   if (!outcome.empty() && outcome[0] == 0) return outcome.substr(1);
   if (outcome == OutcomeRefused()) {
     return absl::ResourceExhaustedError(
-        "its reply found no room in the server's redo log, so that it has had no effect; let the service make "
+        "the server's redo log had no space for the reply, so the call has had no effect; the service has to make "
         "checkpoints more often, or its log larger");
   }
   return absl::NotFoundError("executed; but its reply is not kept any more");
