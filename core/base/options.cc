@@ -48,7 +48,7 @@ absl::Status SetMode(Options& options, absl::string_view value) {
       return absl::OkStatus();
     }
   }
-  return BadValue(value, "is none of the modes");
+  return BadValue(value, "there is no such mode");
 }
 
 absl::Status SetWaitMode(Options& options, absl::string_view value) {
@@ -59,17 +59,17 @@ absl::Status SetWaitMode(Options& options, absl::string_view value) {
     options.wait_mode = mode;
     return absl::OkStatus();
   }
-  return BadValue(value, "is none of the modes");
+  return BadValue(value, "there is no such mode");
 }
 
 absl::Status SetCalls(Options& options, absl::string_view value) {
-  if (value != "auto" && value != "http2") return BadValue(value, "is neither");
+  if (value != "auto" && value != "http2") return BadValue(value, "there is no such value");
   options.calls_below_http2 = value == "auto";
   return absl::OkStatus();
 }
 
 absl::Status ParseAuto(absl::string_view value, bool* out) {
-  if (value != "auto" && value != "off") return BadValue(value, "is neither");
+  if (value != "auto" && value != "off") return BadValue(value, "there is no such value");
   *out = value == "auto";
   return absl::OkStatus();
 }
