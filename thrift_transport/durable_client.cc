@@ -197,7 +197,7 @@ void DurableClient::Await(absl::FunctionRef<bool()> done) {
   }
 }
 
-// By who calls, lest news of oneway calls, and the server's wish for fewer, wait for somebody who reads.
+// By who calls, lest news of oneway calls, and the server's request for fewer, wait for somebody who reads.
 void DurableClient::HearWhatHasCome() {
   {
     const MutexLock lock(&mu_);

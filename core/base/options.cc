@@ -81,7 +81,7 @@ absl::Status SetPeerUsers(Options& options, absl::string_view value) {
   return absl::OkStatus();
 }
 
-// What a socket's address has room for, less a name in the directory.
+// What a socket's address has space for, less a name in the directory.
 constexpr size_t kLongestRendezvous = 68;
 
 absl::Status SetRendezvous(Options& options, absl::string_view value) {
@@ -372,7 +372,8 @@ std::string OptionsMarkdown() {
       "channel argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed\n"
       "fails every connection it concerns, with a message, and so does an unknown channel argument. An\n"
       "unknown variable is a warning, once a process: the name may be Kubernetes' for a service. With mode\n"
-      "off nothing fails.\n\n"
+      "off nothing fails. An option that was renamed has its old name as well until the next version: as a\n"
+      "variable with a warning.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const OptionSpec& spec : kTable) {

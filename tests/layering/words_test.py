@@ -31,8 +31,13 @@ RETIRED = {
 }
 ALLOWED = {
     # NICs have doorbells, and so have models of them.
-    "doorbell": ("docs/flock-sim.md", "docs/durable-performance.md", "bench/sim/README.md", "bench/durable/README.md", "core/fabric/README.md"),
-    "pulled": ("core/wire/FORMAT.md",),  # an item's name there
+    "doorbell": r"docs/(flock-sim|durable-performance)\.md|bench/(sim|durable)/README\.md|core/(fabric|durable/flush)/",
+    "pulled": r"core/wire/FORMAT\.md",  # an item's name there
+    # Classes have these names yet.
+    "lifeline": r"core/stream/|thrift_transport/polled_socket\.cc",
+    "seat": r"grpc_transport/event_engine/",
+    "room": r"core/durable/flush/flush_sender\.h",
+    "ticket": r"core/stream/",
 }
 # Names of members and constants that programs write, and the field's: max_calls, retry_delay.
 RETIRED_MEMBERS = re.compile(r"\b(most_\w+|kMost\w+|\w+_room|settle_\w+)\b")
@@ -72,6 +77,8 @@ TEXTS = {
     rf"^(?!{OWN_NAMES})(core|grpc_transport|thrift_transport|tools)/.*\.(cc|h)$": strings,
     r"^run$": here_document,
 }
+# Programmers of Skein read these as well; their sentences are not checked.
+COMMENTS = {rf"^(?!{OWN_NAMES}|core/stream/stream_port)(core|grpc_transport|thrift_transport|tools)/.*\.(cc|h)$": comments}
 
 
 def files():
@@ -79,9 +86,9 @@ def files():
     return [name for name in listed.stdout.split() if (ROOT / name).is_file()]
 
 
-def users_texts():
+def texts(kinds):
     for name in files():
-        for pattern, extract in TEXTS.items():
+        for pattern, extract in kinds.items():
             if re.search(pattern, name):
                 yield name, extract((ROOT / name).read_text())
 
@@ -98,8 +105,8 @@ def clauses(text):
 
 class WordsTest(unittest.TestCase):
     def test_are_the_fields(self):
-        found = [(name, word) for name, text in users_texts() for word in retired(text)]
-        left = [f"{name}: {word}: {RETIRED[word]}" for name, word in found if name not in ALLOWED.get(word, ())]
+        found = [(name, word) for name, text in texts(TEXTS | COMMENTS) for word in retired(text)]
+        left = [f"{name}: {word}: {RETIRED[word]}" for name, word in found if not re.match(ALLOWED.get(word, "$"), name)]
         self.assertEqual(left, [])
 
     def test_names_are_the_fields(self):
@@ -110,12 +117,12 @@ class WordsTest(unittest.TestCase):
         self.assertEqual(found, [])
 
     def test_sentences_name_who_acts(self):
-        self.assertEqual([f"{name}: {clause}" for name, text in users_texts() for clause in clauses(text)], [])
+        self.assertEqual([f"{name}: {clause}" for name, text in texts(TEXTS) for clause in clauses(text)], [])
 
     def test_each_kind_of_text_is_read(self):
         for pattern, told in zip(TEXTS, ("shared memory", "Init", "Prometheus", "the tests whose names match")):
-            texts = [text for name, text in users_texts() if re.search(pattern, name)]
-            self.assertTrue(any(told in text for text in texts), pattern)
+            found = [text for name, text in texts(TEXTS) if re.search(pattern, name)]
+            self.assertTrue(any(told in text for text in found), pattern)
 
     def test_what_is_found(self):
         self.assertEqual(retired("The Caretaker polls.\nTwo seats; a bellow, a classroom."), ["caretaker", "seat"])

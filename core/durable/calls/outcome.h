@@ -12,7 +12,7 @@
 namespace skein::durable {
 
 inline std::string KeepOutcome(absl::string_view reply) { return absl::StrCat(absl::string_view("\0", 1), reply); }
-// It was executed, but the reply found no room.
+// It was executed, but the reply found no space.
 inline std::string OutcomeNotKept() { return "\1"; }
 // The same of a service whose state is made of replies: it counts as if it had not been executed.
 inline std::string OutcomeRefused() { return "\2"; }
