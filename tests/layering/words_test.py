@@ -34,10 +34,9 @@ ALLOWED = {
     "doorbell": r"docs/(flock-sim|durable-performance)\.md|bench/(sim|durable)/README\.md|core/(fabric|durable/flush)/",
     "pulled": r"core/wire/FORMAT\.md",  # an item's name there
     # Classes have these names yet.
-    "lifeline": r"core/stream/|thrift_transport/polled_socket\.cc",
+    "lifeline": r"thrift_transport/polled_socket\.cc",
     "seat": r"grpc_transport/event_engine/",
     "room": r"core/durable/flush/flush_sender\.h",
-    "ticket": r"core/stream/",
 }
 # Names of members and constants that programs write, and the field's: max_calls, retry_delay.
 RETIRED_MEMBERS = re.compile(r"\b(most_\w+|kMost\w+|\w+_room|settle_\w+)\b")
@@ -68,7 +67,7 @@ def here_document(script):
 
 
 # These layers still have names of their own for the same things; their pages and messages follow when the names go.
-OWN_NAMES = r"core/(channel|coalesce|fabric/shm|link|progress|rpc)/"
+OWN_NAMES = r"core/(channel|coalesce|fabric/shm|link|progress|rpc|stream)/"
 # What a user or a newcomer reads: pages, the comments of installed headers, the help of the skein command and of ./run,
 # errors and log lines.
 TEXTS = {
@@ -78,7 +77,7 @@ TEXTS = {
     r"^run$": here_document,
 }
 # Programmers of Skein read these as well; their sentences are not checked.
-COMMENTS = {rf"^(?!{OWN_NAMES}|core/stream/stream_port)(core|grpc_transport|thrift_transport|tools)/.*\.(cc|h)$": comments}
+COMMENTS = {rf"^(?!{OWN_NAMES})(core|grpc_transport|thrift_transport|tools)/.*\.(cc|h)$": comments}
 
 
 def files():
