@@ -21,8 +21,8 @@ namespace skein {
 // How threads wait. poll: never sleep. hybrid: spin while it pays, then sleep. block: sleep at once.
 enum class WaitMode : uint8_t { kPoll, kHybrid, kBlock };
 
-// With the processes of which users this one shares what it has: its own user's, and those that an option names. Root
-// is none of them by itself. Any thread may read one.
+// The users with whose processes this process shares memory: its own user, and those that an option names. Root is not
+// among them by itself. Any thread may read one.
 class SKEIN_EXPORT PeerUsers {
  public:
   PeerUsers() = default;  // the own user alone

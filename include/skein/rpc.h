@@ -85,8 +85,8 @@ struct Answer {
   std::string bytes;
 };
 
-// One thread's at a time. Used again and again, it keeps its place and its memory. Destroyed while the call is under
-// way, it forgets it: the answer is dropped. It may outlive its connection.
+// One thread's at a time. A PendingCall that is used again keeps its place and its memory. If it is destroyed while its
+// call is under way, the answer is dropped. It may outlive its connection.
 class SKEIN_EXPORT PendingCall {
  public:
   PendingCall() = default;
@@ -174,9 +174,9 @@ class SKEIN_EXPORT Client {
   SKEIN_PRIVATE Client(const Options& options, const OnFabrics& on);
   ~Client();
 
-  // `address`: "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; anything else is INVALID_ARGUMENT. The server's process
-  // is shared with earlier connections to it, where there are any. NOT_FOUND: no such host. UNAVAILABLE: nobody
-  // listens there, or why no fabric leads there. DEADLINE_EXCEEDED.
+  // `address`: "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; anything else is INVALID_ARGUMENT. Connections to one
+  // server process share a link. NOT_FOUND: no such host. UNAVAILABLE: nobody listens there, or why no fabric leads
+  // there. DEADLINE_EXCEEDED.
   absl::StatusOr<std::unique_ptr<Connection>> Connect(absl::string_view address, absl::Duration timeout);
 
  private:
@@ -184,8 +184,8 @@ class SKEIN_EXPORT Client {
   const std::shared_ptr<Impl> impl_;
 };
 
-// The right to answer one call, and the duty: if it is destroyed unused, the call fails with INTERNAL. May be given to
-// another thread. It may outlive the server, and goes nowhere then.
+// The right to answer one call, and the duty: if a Reply is destroyed unused, the call fails with INTERNAL. It may go
+// to another thread. It may outlive the server; then Send and Fail do nothing.
 class SKEIN_EXPORT Reply {
  public:
   Reply(Reply&&) noexcept = default;
@@ -222,9 +222,9 @@ class SKEIN_EXPORT Server {
   // Before Listen, below kFirstOwnHandler. ALREADY_EXISTS; INVALID_ARGUMENT; FAILED_PRECONDITION when it listens
   // already.
   absl::Status Handle(uint32_t number, const Handler& handler);
-  // So many zeroed bytes that clients may use as `access` says (Access); the server's own use of them is its program's
-  // matter, beside theirs. As long as the server. ALREADY_EXISTS; RESOURCE_EXHAUSTED; INVALID_ARGUMENT: kRemoteAtomic
-  // and kServerAtomic at once; FAILED_PRECONDITION: there is neither shared memory nor RDMA.
+  // Gives `bytes` zeroed bytes, which clients may use as `access` says (Access); they live as long as the server. The
+  // program arranges its own use of them beside the clients'. ALREADY_EXISTS; RESOURCE_EXHAUSTED; INVALID_ARGUMENT:
+  // kRemoteAtomic and kServerAtomic at once; FAILED_PRECONDITION: there is neither shared memory nor RDMA.
   absl::StatusOr<absl::Span<std::byte>> Attach(uint32_t number, size_t bytes, uint32_t access);
   // `address` as Client::Connect's. Gives it as numbers; port 0 takes any that is free. UNAVAILABLE and others: why the
   // kernel refuses it.
