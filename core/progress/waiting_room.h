@@ -1,6 +1,7 @@
 // Threads that wait for what one source brings, each for something of its own. One of them has the *seat*: it polls the
-// source, or sleeps on its descriptor, and brings the others theirs. The others sleep, each on a word of its own. Who
-// gets up while others wait sees to it that one of them takes the seat.
+// source, or sleeps on its descriptor, and brings the others theirs. The others sleep, each on a word of its own. The
+// thread that gets up sees to it that another takes the seat: it leaves the seat to a thread that watches it awake, if
+// there is one, and wakes a sleeper otherwise. A watcher that needs the seat no more hands this duty on.
 //
 //   Begin        Deliver: TakeUp, Bring                    Forget
 //   idle -> waiting -----------> bringing ---> done ------> idle
@@ -115,24 +116,22 @@ class WaitingRoom {
   // that may pay, while another thread has the seat.
   template <class Drive, class Patient>
   bool Wait(T& ticket, const Deadline& deadline, Drive drive, Patient patient) {
-    bool slept = false;
-    for (;;) {
-      if (ticket.done()) break;
+    bool relied_on = false;  // the thread that got up may have left the seat to this one
+    while (!ticket.done()) {
       if (TrySit()) {
         drive();
         GetUp();
-        slept = false;  // whoever sleeps has been looked after
-        if (ticket.done()) return true;
-        if (Policy::Over(deadline)) return false;
-        continue;
+        relied_on = false;
+      } else {
+        watchers_.fetch_add(1, std::memory_order_relaxed);
+        patient();
+        watchers_.fetch_sub(1, std::memory_order_seq_cst);
+        relied_on = true;
+        if (!ticket.done() && !Policy::Over(deadline)) Sleep(ticket, deadline);
       }
-      patient();
-      if (ticket.done()) break;
-      if (Policy::Over(deadline)) break;
-      slept |= Sleep(ticket, deadline);
+      if (!ticket.done() && Policy::Over(deadline)) break;
     }
-    // It may have been called to the seat while what it waits for came from elsewhere.
-    if (slept && seat_.load(std::memory_order_seq_cst) == kEmpty) CallNext();
+    if (relied_on) PassOn();
     return ticket.done();
   }
 
@@ -143,7 +142,9 @@ class WaitingRoom {
   }
   void GetUp() {
     seat_.store(kEmpty, std::memory_order_seq_cst);
-    CallNext();
+    // The seat, then a look at the watchers; a watcher: it ceases to be one, then a look at the seat. One of them sees
+    // the other.
+    if (watchers_.load(std::memory_order_seq_cst) == 0) CallNext();
   }
   bool seat_taken() const { return seat_.load(std::memory_order_relaxed) == kTaken; }
 
@@ -155,9 +156,8 @@ class WaitingRoom {
   static constexpr uint32_t kEmpty = 0;
   static constexpr uint32_t kTaken = 1;
 
-  // True: it has been in the list.
-  bool Sleep(T& ticket, const Deadline& deadline) {
-    if (!ticket.Mark(T::kParked)) return false;
+  void Sleep(T& ticket, const Deadline& deadline) {
+    if (!ticket.Mark(T::kParked)) return;
     Lock();
     Link(ticket);
     Unlock();
@@ -169,24 +169,30 @@ class WaitingRoom {
     if (ticket.listed_) Unlink(ticket);
     Unlock();
     ticket.Unmark(T::kParked);
-    return true;
   }
 
-  // Wakes one that sleeps, to take the seat.
+  // By a thread that needs the seat no more, and that others may have left it to.
+  void PassOn() {
+    if (seat_.load(std::memory_order_seq_cst) == kEmpty && watchers_.load(std::memory_order_seq_cst) == 0) CallNext();
+  }
+
+  // Wakes one that sleeps, to take the seat. No system call under the lock: a thread that loses its processor there
+  // would hold up all others.
   void CallNext() {
     while (sleepers_.load(std::memory_order_seq_cst) > 0) {
+      const void* address = nullptr;
       Lock();
       T* const next = first_;
-      bool called = false;
       if (next != nullptr) {
         Unlink(*next);
         // Otherwise it is being brought what it waits for.
-        called = next->Unmark(T::kParked);
-        // Under the lock: until it has had that, it does not go.
-        if (called) Policy::Unpark(&next->state_);
+        if (next->Unmark(T::kParked)) address = &next->state_;
       }
       Unlock();
-      if (called) return;
+      if (address == nullptr) continue;
+      // Perhaps its owner has gone by now: Unpark touches no memory.
+      Policy::Unpark(address);
+      return;
     }
   }
 
@@ -212,6 +218,7 @@ class WaitingRoom {
   }
 
   typename Policy::template Atomic<uint32_t> seat_{kEmpty};
+  typename Policy::template Atomic<uint32_t> watchers_{0};  // awake, and about to look at the seat again
   typename Policy::template Atomic<uint32_t> sleepers_{0};  // in the list
   typename Policy::template Atomic<uint32_t> lock_{0};      // of the list, for a few instructions
   T* first_ = nullptr;

@@ -451,6 +451,15 @@ bool CompareExchange(const void* atom, uint64_t& expected, uint64_t desired, std
   return found == wanted;
 }
 
+uint64_t FetchAdd(const void* atom, uint64_t more, std::memory_order order, const Where& where) {
+  order = explorer->Order(order, true, true, where);
+  Location& at = explorer->Reach({atom, true, {}});
+  const uint64_t old = explorer->Last(at);
+  explorer->Write(at, old + more, order, /*modifies=*/true);
+  explorer->Trace("fetch_add, old value", atom, old, where);
+  return old;
+}
+
 uint64_t Await(const void* atom, uint64_t old, std::memory_order order, const Where& where) {
   order = explorer->Order(order, true, false, where);
   Location& at = explorer->Reach({atom, false, old});

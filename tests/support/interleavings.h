@@ -73,6 +73,7 @@ void Store(const void* atom, uint64_t value, std::memory_order order, const Wher
 uint64_t Exchange(const void* atom, uint64_t value, std::memory_order order, const Where& where);
 bool CompareExchange(const void* atom, uint64_t& expected, uint64_t desired, std::memory_order order,
                      std::optional<std::memory_order> failure, const Where& where);
+uint64_t FetchAdd(const void* atom, uint64_t more, std::memory_order order, const Where& where);
 uint64_t Await(const void* atom, uint64_t old, std::memory_order order, const Where& where);
 void Park(const void* atom, uint64_t value, const Where& where);
 void Unpark(const void* address, const Where& where);
@@ -120,6 +121,13 @@ class Atomic {
   bool compare_exchange_strong(T& expected, T desired, std::memory_order success, std::memory_order failure,
                                Where where = Where::Current()) {
     return CompareExchange(expected, desired, success, failure, where);
+  }
+  // Of unsigned numbers.
+  T fetch_add(T more, std::memory_order order, Where where = Where::Current()) {
+    return internal::FromWord<T>(internal::FetchAdd(this, internal::ToWord(more), order, where));
+  }
+  T fetch_sub(T less, std::memory_order order, Where where = Where::Current()) {
+    return internal::FromWord<T>(internal::FetchAdd(this, 0 - internal::ToWord(less), order, where));
   }
 
  private:
