@@ -220,15 +220,14 @@ constexpr OptionSpec kTable[] = {
      "refusal came with such a peer). Mode require tries all the same.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 0, 3600000, &options.rdma.retry_delay);
-     },
-     "rdma_settle_time"},
+     }},
 };
 
 std::string EnvironmentName(absl::string_view option) { return absl::StrCat(kPrefix, absl::AsciiStrToUpper(option)); }
 
 const OptionSpec* Find(absl::string_view name) {
   for (const OptionSpec& spec : kTable) {
-    if (spec.name == name || (!name.empty() && spec.old_name == name)) return &spec;
+    if (spec.name == name) return &spec;
   }
   return nullptr;
 }
@@ -254,8 +253,7 @@ std::string DidYouMean(absl::string_view name) { return absl::StrCat("did you me
 // "tcp://10.0.0.1:80".
 bool IsOfService(absl::string_view value) { return absl::StrContains(value, "://"); }
 
-// The warning about variables that are no options, or have old names. Of the former it names those that are like an
-// option first.
+// The warning about variables that are no options. It names those that are like an option first.
 class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {
@@ -265,28 +263,20 @@ class UnknownVariables {
     like_one_.push_back(absl::StrCat(name, " (", DidYouMean(meant), ")"));
   }
   void AddService(absl::string_view name) { others_.push_back(std::string(name)); }
-  void AddOldName(absl::string_view name, const OptionSpec& spec) {
-    old_names_.push_back(absl::StrCat(name, " is now called ", EnvironmentName(spec.name),
-                                      "; the next version does not know the old name"));
-  }
 
   std::string Warning() {
     std::vector<std::string> all = std::move(like_one_);
     all.insert(all.end(), others_.begin(), others_.end());
-    std::vector<std::string> sentences = std::move(old_names_);
-    if (!all.empty()) {
-      const size_t more = all.size() - std::min(all.size(), kMostNamed);
-      all.resize(all.size() - more);
-      sentences.push_back(absl::StrCat("no options, and ignored: ", absl::StrJoin(all, ", "),
-                                       more == 0 ? "" : absl::StrCat(" and ", more, " more")));
-    }
-    return absl::StrJoin(sentences, "; ");
+    if (all.empty()) return "";
+    const size_t more = all.size() - std::min(all.size(), kMostNamed);
+    all.resize(all.size() - more);
+    return absl::StrCat("no options, and ignored: ", absl::StrJoin(all, ", "),
+                        more == 0 ? "" : absl::StrCat(" and ", more, " more"));
   }
 
  private:
   static constexpr size_t kMostNamed = 8;
 
-  std::vector<std::string> old_names_;  // sentences
   std::vector<std::string> like_one_;
   std::vector<std::string> others_;
 };
@@ -308,7 +298,6 @@ absl::Status SetFromVariable(Options& options, absl::string_view mode_variable, 
   } else if (IsOfService(value)) {
     unknown.AddService(name);
   } else {
-    if (spec->name != option) unknown.AddOldName(name, *spec);
     return Set(options, *spec, name, value);
   }
   return absl::OkStatus();
@@ -372,8 +361,7 @@ std::string OptionsMarkdown() {
       "channel argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed\n"
       "fails every connection it concerns, with a message, and so does an unknown channel argument. An\n"
       "unknown variable is a warning, once a process: the name may be Kubernetes' for a service. With mode\n"
-      "off nothing fails. An option that was renamed has its old name as well until the next version: as a\n"
-      "variable with a warning.\n\n"
+      "off nothing fails.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const OptionSpec& spec : kTable) {

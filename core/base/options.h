@@ -47,20 +47,19 @@ struct OptionSpec {
   absl::string_view unit;           // "bytes", "ms", "" when none
   absl::string_view doc;            // one line
   absl::Status (*set)(Options& options, absl::string_view value);
-  absl::string_view old_name = "";  // until the next version the option has this name as well
 };
 
 absl::Span<const OptionSpec> OptionTable();
 
 // Sets one option by its bare name. INVALID_ARGUMENT naming the option and what is allowed, also for an unknown name
-// (with the known one that is like it). An old name is accepted.
+// (with the known one that is like it).
 absl::Status SetOption(Options& options, absl::string_view name, absl::string_view value);
 
 // An environment's say.
 struct EnvironmentOptions {
   Options options;      // without the wrong values; a wrong mode asks for Skein, too, and counts as kPrefer
   absl::Status error;   // the first variable with a value that is not allowed
-  std::string warning;  // names the SKEIN_* variables that are no options or have old names; empty when there are none
+  std::string warning;  // names the SKEIN_* variables that are no options; empty when there are none
 };
 // `base` changed by every SKEIN_* variable of `environment` ("NAME=value" strings; pass environ). The variable
 // `mode_variable` ("SKEIN_GRPC") sets the mode. Other adapters' modes are left alone.

@@ -39,10 +39,8 @@ absl::StatusOr<Options> OptionsOf(const EnvironmentOptions& environment, const E
   Options options = environment.options;
   absl::Status error = environment.error;
   for (const OptionSpec& spec : OptionTable()) {
-    for (const absl::string_view name : {spec.old_name, spec.name}) {
-      const std::string key = absl::StrCat(kArgumentPrefix, name);
-      if (const auto value = ValueOf(config, key)) error.Update(SetFromArgument(options, key, *value));
-    }
+    const std::string key = absl::StrCat(kArgumentPrefix, spec.name);
+    if (const auto value = ValueOf(config, key); value.has_value()) error.Update(SetFromArgument(options, key, *value));
   }
   return Checked(options, error);
 }

@@ -204,7 +204,6 @@ class Words(unittest.TestCase):
             (["top", "--rounds"], "skein top: --rounds needs a value"),
             (["top", "--interval", "0"], "--interval is '0', but must be a number of seconds from 0.1 to 3600"),
             (["record", "--max", "30001", "-o", "x", "1"], "must be a number of calls from 1 to 30000"),
-            (["record", "--most", "30001", "-o", "x", "1"], "must be a number of calls from 1 to 30000"),
             (["options", "ring_byte"], "did you mean ring_bytes?"),
             (["optoins"], "did you mean options?"),
             ([], "Usage: skein VERB"),

@@ -46,9 +46,7 @@ absl::StatusOr<int> Run(const CommandLine& line) {
 Setter OptionName(std::string& variable) {
   return [&variable](const std::string& word) {
     variable = std::string(absl::StripPrefix(word, "skein."));
-    for (const OptionSpec& option : OptionTable()) {
-      if (variable != option.name && (variable.empty() || variable != option.old_name)) continue;
-      variable = std::string(option.name);
+    if (absl::c_any_of(OptionTable(), [&](const OptionSpec& option) { return option.name == variable; })) {
       return absl::OkStatus();
     }
     Options ignored;

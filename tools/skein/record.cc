@@ -69,9 +69,7 @@ Verb RecordVerb() {
                       {"--max", "N",
                        absl::StrCat("no more than so many, the first ones (default 10000, at most ",
                                     trace::Recording::kMost, ")"),
-                       Number(line->max, 1, trace::Recording::kMost, "calls")},
-                      // Its old name, until the next version.
-                      {"--most", "N", "", Number(line->max, 1, trace::Recording::kMost, "calls")}},
+                       Number(line->max, 1, trace::Recording::kMost, "calls")}},
           .operand = {Operand::Count::kOne, "PID", "of which process?", Process(line->process)},
           .examples = {{"skein record -o calls.json 4711", "a second of process 4711; open the file in a viewer"}},
           .check = [line] { return Check(*line); },

@@ -129,17 +129,6 @@ TEST(OptionsTest, UnknownVariableIsAWarningThatSuggestsTheOneItIsLike) {
   EXPECT_THAT(FromEnvironment({"SKEIN_MODE=off"}).warning, HasSubstr("did you mean SKEIN_GRPC?"));
 }
 
-TEST(OptionsTest, OldNamesAreAcceptedAndTheEnvironmentsAreAWarning) {
-  Options options;
-  EXPECT_TRUE(SetOption(options, "rdma_settle_time", "7").ok());
-  EXPECT_EQ(options.rdma.retry_delay, absl::Milliseconds(7));
-  const EnvironmentOptions all = FromEnvironment({"SKEIN_RDMA_SETTLE_TIME=8", "SKEIN_RINGBYTES=1"});
-  EXPECT_EQ(all.options.rdma.retry_delay, absl::Milliseconds(8));
-  EXPECT_THAT(all.warning, HasSubstr("SKEIN_RDMA_SETTLE_TIME is now called SKEIN_RDMA_RETRY_DELAY; the next version"));
-  EXPECT_THAT(all.warning, HasSubstr("; no options, and ignored: SKEIN_RINGBYTES"));
-  EXPECT_EQ(FromEnvironment({"SKEIN_RDMA_RETRY_DELAY=8"}).warning, "");
-}
-
 // One such variable failed every connection.
 TEST(OptionsTest, VariablesOfAKubernetesServiceChangeNothing) {
   const EnvironmentOptions all =
