@@ -60,18 +60,18 @@ LoggedEnd CallHandler(grpc::Channel& channel, const LoggedCall& call, const grpc
 // The server's side of that call.
 class LoopbackClient::Presence final : public grpc::ServerUnaryReactor {
  public:
-  explicit Presence(LoopbackClient& own) : own_(own) {}
+  explicit Presence(LoopbackClient& client) : client_(client) {}
   void OnCancel() override {
-    own_.BeginClose();
+    client_.BeginClose();
     Finish(grpc::Status::CANCELLED);
   }
   void OnDone() override {
-    own_.OnGone();
+    client_.OnGone();
     delete this;
   }
 
  private:
-  LoopbackClient& own_;
+  LoopbackClient& client_;
 };
 
 LoopbackClient::LoopbackClient() : secret_(Secret()), presence_said_(BufferOf(secret_)) {}

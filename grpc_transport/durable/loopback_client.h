@@ -1,5 +1,5 @@
-// The server that this process serves with, called by itself: by a pair of sockets, because a call by gRPC's in-process
-// channel that begins as Shutdown does is the end of the process (1.51).
+// Calls the services of this process's own server, through a pair of sockets: a call by gRPC's in-process channel that
+// begins as Shutdown does ends the process (1.51).
 #ifndef SKEIN_GRPC_TRANSPORT_DURABLE_LOOPBACK_CLIENT_H_
 #define SKEIN_GRPC_TRANSPORT_DURABLE_LOOPBACK_CLIENT_H_
 

@@ -17,8 +17,8 @@ PUBLIC_OF = {"skein/grpc": "grpc_transport", "skein/thrift/": "thrift_transport"
 PUBLIC_INCLUDE = re.compile(r"[a-z_]+$|sys/types\.h$|absl/|skein/")
 PUBLIC_FRAMEWORK = {"grpc_transport": "grpcpp/", "thrift_transport": "thrift/"}
 # And of Skein they name what programs use, not the layers inside.
-INNER_NAME = re.compile(r"(?:\bskein::|\bnamespace |(?<![\w:]))"
-                        r"(base|channel|coalesce|connect|durable|fabric|inspect|link|progress|schedule|stream|trace|wire)(?:::|\s*\{)")
+INNER = "|".join(layer.removeprefix("core/") for layer in LAYERS if layer.startswith("core/") and layer != "core/rpc")
+INNER_NAME = re.compile(rf"(?:\bskein::|\bnamespace )({INNER})\b|(?<![\w:])({INNER})::")
 
 # The one file that sees gRPC's internal headers; everything else of the adapter includes it.
 GRPC_INTERNAL = "grpc_transport/iomgr/grpc_internal.h"
@@ -122,7 +122,7 @@ def public_headers_name_no_inner_layer(tree):
         for number, line in enumerate(tree.lines(file), 1):
             found = INNER_NAME.search(line.partition("//")[0])
             if found:
-                yield f"{file}:{number}: a public header shows nothing of {found[1]}, which is inside"
+                yield f"{file}:{number}: a public header shows nothing of {found[1] or found[2]}, which is inside"
 
 
 def core_knows_no_framework(tree):

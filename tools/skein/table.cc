@@ -14,7 +14,7 @@ namespace {
 
 // Of a cell, which is cut: all other rows are filled up to it. Addresses and names of intervals are shorter.
 constexpr size_t kMostCellWidth = 120;
-// Of a cell that goes on below itself to its end: each line takes the space of all columns.
+// Of a cell that goes on below itself to its end: each line is as wide as all columns.
 constexpr size_t kMostLinesText = 1000;
 // To which columns are narrowed for the last one's sake, and what that one is to have.
 constexpr size_t kLeastCellWidth = 12;

@@ -139,7 +139,7 @@ void CallService::HasPersisted(std::shared_ptr<CallSession> session) {
   if (have_persisted_.empty() || have_persisted_.back() != session) have_persisted_.push_back(std::move(session));
 }
 
-// At once: what has been released meanwhile may be space. Else when something has been finished.
+// At once: the log may have freed space meanwhile. Otherwise when a call has been finished.
 void CallService::WaitsForRoom(std::shared_ptr<CallSession> session, bool at_once) {
   {
     const MutexLock lock(&mu_);

@@ -8,7 +8,7 @@
 namespace skein::durable {
 namespace {
 
-// In one go, so that nobody pays for long for the space of others.
+// In one batch: few enough that no caller waits long while the ledger makes space for others.
 constexpr int kRewritesAtOnce = 64;
 
 }  // namespace
