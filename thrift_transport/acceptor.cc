@@ -14,7 +14,7 @@
 
 #include "core/base/errno_status.h"
 #include "core/base/signals_blocked.h"
-#include "thrift_transport/respite.h"
+#include "thrift_transport/accept_retry_delay.h"
 #include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
@@ -92,7 +92,7 @@ void Acceptor::Run() {
     for (int i = 0; i < ready; ++i) {
       const int fd = events[i].data.fd;
       if (fd == stop_.get()) return;
-      if (fd == tell_) return Forsake();
+      if (fd == tell_) return OnServerGone();
       if (fd == listener_) {
         AcceptOne();
       } else if (const auto found = connections_.find(fd); found != connections_.end()) {
@@ -101,7 +101,7 @@ void Acceptor::Run() {
     }
     DropLate();
     if (accepts_again_ != Deadline::min() && Clock::now() >= accepts_again_) {
-      accepts_again_ = Watch(listener_) ? Deadline::min() : Clock::now() + kRespite;
+      accepts_again_ = Watch(listener_) ? Deadline::min() : Clock::now() + kAcceptRetryDelay;
     }
   }
 }
@@ -115,7 +115,7 @@ bool Acceptor::Full() {
 }
 
 // The server has gone. This object may live on; as with Thrift's own, nobody can connect any more.
-void Acceptor::Forsake() {
+void Acceptor::OnServerGone() {
   shutdown(listener_, SHUT_RDWR);
   // Who has connected to a UNIX socket stays so.
   for (int fd; (fd = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC)) >= 0;) close(fd);
@@ -138,7 +138,7 @@ void Acceptor::AcceptOne() {
   }
   if (socket == nullptr || !Watch(socket->getSocketFD())) {
     Unwatch(listener_);
-    accepts_again_ = Clock::now() + kRespite;
+    accepts_again_ = Clock::now() + kAcceptRetryDelay;
     return;
   }
   const int fd = socket->getSocketFD();

@@ -55,7 +55,7 @@ class Acceptor {
   void HandOutOnTcp(int fd, Connection& connection, const Fallback& why);
   void HandOut(int fd, std::shared_ptr<PolledSocket> socket);
   bool Full();
-  void Forsake();
+  void OnServerGone();
   void Refuse(PolledSocket& socket, const std::string& why) const;
   // Those whose hello does not end.
   void DropLate();

@@ -23,8 +23,8 @@ constexpr absl::Duration kLastBackoff = absl::Milliseconds(200);
 durable::OutboxOptions OutboxOptionsOf(const TSkeinDurableClientOptions& options) {
   durable::OutboxOptions out;
   out.wanted = LevelOf(options.wanted);
-  out.most_calls = options.most_calls;
-  out.most_bytes = options.most_bytes;
+  out.max_calls = options.max_calls;
+  out.max_bytes = options.max_bytes;
   return out;
 }
 
@@ -197,7 +197,7 @@ void DurableClient::Await(absl::FunctionRef<bool()> done) {
   }
 }
 
-// By who calls, lest news of oneway calls, and the server's wish for fewer, wait for somebody who reads.
+// By who calls, lest news of oneway calls, and the server's request for fewer, wait for somebody who reads.
 void DurableClient::HearWhatHasCome() {
   {
     const MutexLock lock(&mu_);

@@ -45,7 +45,7 @@ bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr
   lifeline->fd = socket_;
   lifeline->depends_on_caretaker = true;
   lifeline->cut = [told] { told->PeerIsGone(); };
-  // The caretaker looks after this socket, and hears of no lifeline that the kernel does not watch.
+  // The background thread looks after this socket, and hears of no lifeline that the kernel does not watch.
   if (!room->Add(lifeline).ok()) {
     room->Remove(lifeline);
     return false;
@@ -92,7 +92,7 @@ uint32_t PolledSocket::write_partial(const uint8_t* buf, uint32_t len) {
   if (stream_ == nullptr) return TSocket::write_partial(buf, len);
   stream::Readiness& readiness = told_->readiness();
   uint32_t sent = 0;
-  // Marked as blocked before it is tried for the last time: who makes room from then on unmarks it.
+  // Marked as blocked before it is tried for the last time: who makes space from then on unmarks it.
   for (const bool blocked : {false, true}) {
     if (blocked) readiness.SetBlocked(true);
     const stream::ConstBytes bytes(reinterpret_cast<const std::byte*>(buf) + sent, len - sent);

@@ -16,7 +16,8 @@
 #include "thrift_transport/durable_connection.h"
 #include "thrift_transport/durable_errors.h"
 #include "thrift_transport/durable_execution.h"
-#include "thrift_transport/told_apart.h"
+#include "thrift_transport/durable_processor_on.h"
+#include "thrift_transport/protocol_sniffer.h"
 
 namespace skein::thrift_transport {
 namespace {
@@ -130,18 +131,21 @@ class TSkeinDurableProcessor::Impl {
 TSkeinDurableProcessor::TSkeinDurableProcessor(const std::shared_ptr<TProcessor>& inner,
                                                std::shared_ptr<TProtocolFactory> protocol,
                                                const TSkeinDurableServerOptions& options)
-    : TSkeinDurableProcessor(inner, std::move(protocol), options, StorageOf(options)) {}
+    : TSkeinDurableProcessor(std::make_unique<Impl>(inner, std::move(protocol), options, StorageOf(options))) {}
+TSkeinDurableProcessor::TSkeinDurableProcessor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-TSkeinDurableProcessor::TSkeinDurableProcessor(const std::shared_ptr<TProcessor>& inner,
-                                               std::shared_ptr<TProtocolFactory> protocol,
-                                               const TSkeinDurableServerOptions& options,
-                                               std::unique_ptr<durable::Storage> storage)
-    : impl_(std::make_unique<Impl>(inner, std::move(protocol), options, std::move(storage))) {}
+std::shared_ptr<TSkeinDurableProcessor> DurableProcessorOn(std::unique_ptr<durable::Storage> storage,
+                                                           const std::shared_ptr<TProcessor>& inner,
+                                                           std::shared_ptr<TProtocolFactory> protocol,
+                                                           const TSkeinDurableServerOptions& options) {
+  return std::make_shared<TSkeinDurableProcessor>(
+      std::make_unique<TSkeinDurableProcessor::Impl>(inner, std::move(protocol), options, std::move(storage)));
+}
 
 TSkeinDurableProcessor::~TSkeinDurableProcessor() = default;
 
 bool TSkeinDurableProcessor::process(std::shared_ptr<TProtocol> in, std::shared_ptr<TProtocol> out, void* context) {
-  const auto connection = std::dynamic_pointer_cast<ToldApart>(in->getTransport());
+  const auto connection = std::dynamic_pointer_cast<ProtocolSniffer>(in->getTransport());
   if (connection == nullptr || !connection->IsDurable()) {
     return impl_->inner().process(std::move(in), std::move(out), context);
   }

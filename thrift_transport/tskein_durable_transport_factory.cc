@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "thrift_transport/told_apart.h"
+#include "thrift_transport/protocol_sniffer.h"
 
 namespace skein::thrift_transport {
 
@@ -15,7 +15,7 @@ TSkeinDurableTransportFactory::TSkeinDurableTransportFactory(const std::shared_p
     : ordinary_(ordinary != nullptr ? ordinary : std::make_shared<TBufferedTransportFactory>()) {}
 
 std::shared_ptr<TTransport> TSkeinDurableTransportFactory::getTransport(std::shared_ptr<TTransport> trans) {
-  return std::make_shared<ToldApart>(std::move(trans), *ordinary_);
+  return std::make_shared<ProtocolSniffer>(std::move(trans), *ordinary_);
 }
 
 }  // namespace skein::thrift_transport

@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "core/base/options.h"
+#include "thrift_transport/accept_retry_delay.h"
 #include "thrift_transport/hello.h"
-#include "thrift_transport/respite.h"
 
 namespace skein::thrift_transport {
 
@@ -52,7 +52,7 @@ std::shared_ptr<apache::thrift::transport::TTransport> TSkeinServerSocket::accep
     } catch (const TTransportException& error) {
       if (!PassesByItself(error)) throw;
     }
-    std::this_thread::sleep_for(kRespite);
+    std::this_thread::sleep_for(kAcceptRetryDelay);
   }
 }
 

@@ -1,8 +1,8 @@
 // The bytes that a program has written to a connection and not flushed: a message is many small writes, and then a
 // flush.
 //
-// Over TCP a program need not flush. The caretaker finds such a program out: it sends bytes that have lain for a
-// moment. From then on each write goes at once, until the program flushes again.
+// Over TCP a program need not flush. The background thread finds such a program out: it sends bytes that have lain for
+// a moment. From then on each write goes at once, until the program flushes again.
 #ifndef SKEIN_THRIFT_TRANSPORT_UNFLUSHED_H_
 #define SKEIN_THRIFT_TRANSPORT_UNFLUSHED_H_
 
@@ -19,8 +19,8 @@
 namespace skein::thrift_transport {
 
 // The writer has the turn while it uses any of this, and while it writes to the stream, which takes one write at a
-// time. The caretaker does nothing while the writer has the turn: a writer never waits for it but for one write that
-// does not block.
+// time. The background thread does nothing while the writer has the turn: a writer never waits for it but for one write
+// that does not block.
 class Unflushed final : public progress::Reminder, public std::enable_shared_from_this<Unflushed> {
  public:
   // Null: nothing is gathered, since nobody would send it.

@@ -23,7 +23,7 @@
 #include "core/stream/connector.h"
 #include "tests/unit/stream/beside_a_transfer.h"
 
-ABSL_FLAG(int, rounds, 9, "of all sizes, pulled and not, one after the other");
+ABSL_FLAG(int, rounds, 9, "of all sizes, by rendezvous and through the ring, one after the other");
 ABSL_FLAG(int, count, 200, "messages of each size, of a round");
 
 namespace skein::bench {

@@ -61,7 +61,7 @@ constexpr FallbackReason kReasons[] = {
     {FallbackCode::kNoRoute, "no RDMA route to the peer", "Both ends have RDMA, and no way to each other.",
      "Both need GIDs of one kind in one network: `skein doctor HOST:PORT`, `skein.rdma_gid_index`."},
     {FallbackCode::kSettling, "RDMA to the peer lately failed", "RDMA to this peer failed while TCP was well.",
-     "Look in the log for the failure. Skein tries again after `skein.rdma_settle_time`."},
+     "Look in the log for the failure. Skein tries again after `skein.rdma_retry_delay`."},
     {FallbackCode::kFabricOff, "switched off", "An option forbids this path. The reason names it.",
      "Set that option to auto."},
     {FallbackCode::kNotPermitted, "not permitted",

@@ -48,7 +48,7 @@ absl::Status SetMode(Options& options, absl::string_view value) {
       return absl::OkStatus();
     }
   }
-  return BadValue(value, "is none of the modes");
+  return BadValue(value, "there is no such mode");
 }
 
 absl::Status SetWaitMode(Options& options, absl::string_view value) {
@@ -59,17 +59,17 @@ absl::Status SetWaitMode(Options& options, absl::string_view value) {
     options.wait_mode = mode;
     return absl::OkStatus();
   }
-  return BadValue(value, "is none of the modes");
+  return BadValue(value, "there is no such mode");
 }
 
 absl::Status SetCalls(Options& options, absl::string_view value) {
-  if (value != "auto" && value != "http2") return BadValue(value, "is neither");
+  if (value != "auto" && value != "http2") return BadValue(value, "there is no such value");
   options.calls_below_http2 = value == "auto";
   return absl::OkStatus();
 }
 
 absl::Status ParseAuto(absl::string_view value, bool* out) {
-  if (value != "auto" && value != "off") return BadValue(value, "is neither");
+  if (value != "auto" && value != "off") return BadValue(value, "there is no such value");
   *out = value == "auto";
   return absl::OkStatus();
 }
@@ -81,7 +81,7 @@ absl::Status SetPeerUsers(Options& options, absl::string_view value) {
   return absl::OkStatus();
 }
 
-// What a socket's address has room for, less a name in the directory.
+// What a socket's address has space for, less a name in the directory.
 constexpr size_t kLongestRendezvous = 68;
 
 absl::Status SetRendezvous(Options& options, absl::string_view value) {
@@ -214,12 +214,12 @@ constexpr OptionSpec kTable[] = {
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 1 << 16, 1 << 30, 1, &options.rdma.peer_memory);
      }},
-    {"rdma_settle_time", "10000", "0 .. 3600000", "ms",
+    {"rdma_retry_delay", "10000", "0 .. 3600000", "ms",
      "How long RDMA to a peer is left alone after it failed while TCP was well, and shared memory after the kernel "
      "refused this process a call or a descriptor (with one user's processes, if that user is another one and the "
      "refusal came with such a peer). Mode require tries all the same.",
      [](Options& options, absl::string_view value) {
-       return ParseMilliseconds(value, 0, 3600000, &options.rdma.settle_time);
+       return ParseMilliseconds(value, 0, 3600000, &options.rdma.retry_delay);
      }},
 };
 
@@ -253,7 +253,7 @@ std::string DidYouMean(absl::string_view name) { return absl::StrCat("did you me
 // "tcp://10.0.0.1:80".
 bool IsOfService(absl::string_view value) { return absl::StrContains(value, "://"); }
 
-// The warning about variables that are no options. It names those that are like one first.
+// The warning about variables that are no options. It names those that are like an option first.
 class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {

@@ -32,29 +32,18 @@ struct Candidate {
   }
 };
 
-}  // namespace skein::connect
-
-// An installed header (skein/rpc.h) names the class, and names there do not move.
-namespace skein::stream {
-
 // Any thread.
 class Fabrics {
  public:
   virtual ~Fabrics() = default;
   // Best first, each kind once.
-  virtual std::vector<connect::Candidate> For(const connect::Route& route) = 0;
+  virtual std::vector<Candidate> For(const Route& route) = 0;
   // Judges what a peer of that route says of its end of a queue pair, before it is connected. FallbackError.
-  virtual absl::Status CheckPeer(const connect::Route& route, absl::string_view kind, absl::string_view queue_pair) = 0;
+  virtual absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) = 0;
   // A link of that kind failed, or never came to be, while the connection of `route` was well: it is left alone for a
   // while.
-  virtual void Failed(const connect::Route& route, absl::string_view kind) = 0;
+  virtual void Failed(const Route& route, absl::string_view kind) = 0;
 };
-
-}  // namespace skein::stream
-
-namespace skein::connect {
-
-using stream::Fabrics;
 
 // The same device for every peer. `messages`: see Candidate.
 class OneFabric final : public Fabrics {

@@ -38,7 +38,7 @@ class HostFabrics final : public Fabrics {
   HostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma)
       : shm_options_(shm),
         options_(rdma),
-        shm_(shm, rdma.settle_time),
+        shm_(shm, rdma.retry_delay),
         ports_(
             rdma, [list = std::make_shared<fabric::verbs::GidList>()] { return list->Read(); },
             [verbs = VerbsOptionsOf(rdma)](const fabric::verbs::GidEntry& through) {
@@ -67,7 +67,7 @@ class HostFabrics final : public Fabrics {
     MutexLock lock(&mu_);
     const absl::Time now = SteadyNow();
     absl::erase_if(settling_, [now](const auto& entry) { return entry.second <= now; });
-    settling_[*peer] = now + options_.settle_time;
+    settling_[*peer] = now + options_.retry_delay;
   }
 
  private:

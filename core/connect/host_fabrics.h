@@ -12,7 +12,7 @@ namespace skein::connect {
 // Opens nothing before it is needed. A refusal of the kernel's (descriptors, a system call) is a candidate's why_not,
 // found out before anything is offered or accepted. The RDMA port for a peer is the one that has the address
 // by which the connection of the route leaves this host (the kernel has routed it), unless the options name one. After
-// a failure, RDMA to that peer address is left alone for RdmaOptions::settle_time.
+// a failure, RDMA to that peer address is left alone for RdmaOptions::retry_delay.
 std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma);
 
 }  // namespace skein::connect

@@ -84,7 +84,7 @@ std::vector<std::shared_ptr<link::Link>> LinkPool::TakeIdle() {
     std::shared_ptr<link::Link> link = pooled.link.lock();
     if (link == nullptr || pooled.left) continue;
     if (!link->idle()) {
-      // Its last words may find no room any more because the peer is gone.
+      // Its last words may find no space any more because the peer is gone.
       if (link->unused()) link->StillConnected();
       continue;
     }

@@ -70,8 +70,8 @@ class LinkPool {
   };
   // Of 200 bytes. One that is forgotten meets a newcomer in this process, which shares no link of before.
   static constexpr size_t kMostPeers = 4096;
-  // Links to one address that no stream here uses. More of them are those of a peer that lets none go: it takes
-  // nothing, or has pulled nothing.
+  // Links to one address that no stream here uses. More of them are those of a peer that lets none go: it takes no
+  // messages, or reads no large payloads.
   static constexpr size_t kMostUnused = 64;
 
   void LeaveIdle();

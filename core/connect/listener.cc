@@ -155,7 +155,7 @@ class PoolingListener final : public Listener {
                                       const std::shared_ptr<channel::Transport>& transport, wire::Yes yes) {
     yes.process = id_;
     yes.window = service_->window();
-    // First: what is lost may be what there is no room for.
+    // First: the lost links may hold the memory that the new one needs.
     unused_->AskWhoIsThere();
     if (!transport->traits().announces_close) AskOfThoseNamedNoMore(offer, yes);
     std::shared_ptr<Link> new_link;

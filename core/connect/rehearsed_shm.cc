@@ -41,7 +41,7 @@ RehearsedShm::Result RehearsedShm::Rehearse() const {
   // Links of streams are channels, and those of one-sided operations queue pairs.
   if (absl::Status status = channel::RehearseShmChannel(); !status.ok()) return status;
   return fabric::OpenShmDevice(
-      {.peer_users = options_.peer_users, .settle_time = settle_time_, .rendezvous = options_.rendezvous});
+      {.peer_users = options_.peer_users, .settle_time = retry_delay_, .rendezvous = options_.rendezvous});
 }
 
 RehearsedShm::Result RehearsedShm::Await(const std::shared_future<Result>& result, absl::Time until) {
@@ -61,7 +61,7 @@ void RehearsedShm::Keep(const Result& result) {
 void RehearsedShm::LeaveAlone(const absl::Status& why) {
   const Fallback lately = FallbackOf(why);
   refused_ = FallbackError(lately.code, absl::StrCat("lately: ", lately.detail));
-  again_ = SteadyNow() + settle_time_;
+  again_ = SteadyNow() + retry_delay_;
 }
 
 }  // namespace skein::connect

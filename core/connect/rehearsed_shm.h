@@ -16,7 +16,7 @@
 namespace skein::connect {
 
 // A rehearsal finds out what the kernel refuses before anything is offered or accepted: at the first connection, and
-// again when a connection has met a refusal since. After either, shared memory is left alone for the settle time, lest
+// again when a connection has met a refusal since. After either, shared memory is left alone for the retry delay, lest
 // each connection ended by the same refusal.
 //
 // Any thread. The caller that finds no device rehearses, and holds no lock meanwhile. Other callers wait for the result
@@ -30,8 +30,8 @@ class RehearsedShm {
   // a rehearsal on a machine that is very busy.
   static constexpr absl::Duration kPatience = absl::Seconds(1);
 
-  RehearsedShm(const SharedMemoryOptions& options, absl::Duration settle_time)
-      : options_(options), settle_time_(settle_time) {}
+  RehearsedShm(const SharedMemoryOptions& options, absl::Duration retry_delay)
+      : options_(options), retry_delay_(retry_delay) {}
 
   // The device, or why there is none now.
   Result Get();
@@ -43,7 +43,7 @@ class RehearsedShm {
   void LeaveAlone(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const SharedMemoryOptions options_;
-  const absl::Duration settle_time_;
+  const absl::Duration retry_delay_;
   Mutex mu_;
   std::shared_ptr<fabric::Device> device_ ABSL_GUARDED_BY(mu_);
   absl::Status refused_ ABSL_GUARDED_BY(mu_);  // why not before again_

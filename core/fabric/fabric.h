@@ -169,7 +169,7 @@ class SharedReceiveQueue {
  public:
   virtual ~SharedReceiveQueue() = default;
   // Any number of threads at a time. Posts all of `batch`, in order, or nothing: RESOURCE_EXHAUSTED when there is no
-  // room for it among `max_receives`, which counts what is posted and what is taken but not polled yet;
+  // space for it among `max_receives`, which counts what is posted and what is taken but not polled yet;
   // INVALID_ARGUMENT as for a queue pair; FAILED_PRECONDITION when the device refuses.
   virtual absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) = 0;
 };
@@ -191,7 +191,7 @@ class QueuePair {
   virtual absl::StatusOr<std::string> Accept(absl::string_view offer) = 0;
   virtual absl::Status Complete(absl::string_view answer) = 0;
 
-  // Posts all of `batch` with one doorbell, in order, or nothing: RESOURCE_EXHAUSTED when the send queue has no room
+  // Posts all of `batch` with one doorbell, in order, or nothing: RESOURCE_EXHAUSTED when the send queue has no space
   // for it (poll the completion queue), FAILED_PRECONDITION when the queue pair is not ready, INVALID_ARGUMENT for a
   // request the contract does not allow.
   virtual absl::Status PostSend(absl::Span<const SendRequest> batch) = 0;

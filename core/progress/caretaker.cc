@@ -74,7 +74,7 @@ struct Caretaker::Shared {
 };
 
 void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
-  running = StartDetached("skein-caretaker", [self] { self->Run(); });  // if it fails, the next Add tries again
+  running = StartDetached("skein-progress", [self] { self->Run(); });  // if it fails, the next Add tries again
 }
 
 bool Caretaker::Shared::End() {

@@ -163,9 +163,9 @@ absl::Status Connection::error() const { return impl_->port->error(); }
 // Keeps the links until their peers know that they are left.
 class Client::Impl final : public progress::Waiter, public std::enable_shared_from_this<Client::Impl> {
  public:
-  explicit Impl(const Options& options)
+  Impl(const Options& options, const OnFabrics& on)
       : options_(options),
-        fabrics_(FabricsOf(options)),
+        fabrics_(FabricsOf(options, on)),
         connector_(connect::CreateConnector(fabrics_, ConnectOptionsOf(options), this,
                                             std::make_shared<ClientService>(options))) {}
 
@@ -279,7 +279,8 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   const std::unique_ptr<connect::Connector> connector_;
 };
 
-Client::Client(const Options& options) : impl_(std::make_shared<Impl>(options)) {}
+Client::Client(const Options& options) : Client(options, OnFabrics()) {}
+Client::Client(const Options& options, const OnFabrics& on) : impl_(std::make_shared<Impl>(options, on)) {}
 Client::~Client() = default;
 
 absl::StatusOr<std::unique_ptr<Connection>> Client::Connect(absl::string_view address, absl::Duration timeout) {

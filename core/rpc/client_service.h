@@ -21,7 +21,7 @@ class ClientService final : public connect::Service {
   uint64_t window() const override { return 0; }
   std::shared_ptr<link::Port> MakePort(connect::Place place) override {
     std::shared_ptr<link::LinkRoom> room = rooms_.Of(place.link);
-    const auto max_calls = static_cast<uint32_t>(std::min<uint64_t>(place.send_window, kMostCalls));
+    const auto max_calls = static_cast<uint32_t>(std::min<uint64_t>(place.send_window, kMaxCalls));
     return std::make_shared<ClientPort>(std::move(place), std::move(room), max_calls, options_.coalesce);
   }
 

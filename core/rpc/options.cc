@@ -12,9 +12,9 @@ connect::Options ConnectOptionsOf(const Options& options) {
   return links;
 }
 
-std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options) {
+std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options, const OnFabrics& on) {
   BeginUse();
-  return options.fabrics != nullptr ? options.fabrics : connect::CreateHostFabrics(options.shm, options.rdma);
+  return on.fabrics != nullptr ? on.fabrics : connect::CreateHostFabrics(options.shm, options.rdma);
 }
 
 progress::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }

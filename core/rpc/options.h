@@ -1,4 +1,4 @@
-// How the layers below read rpc::Options.
+// How the layers below read rpc::Options; and fabrics in place of the host's.
 #ifndef SKEIN_CORE_RPC_OPTIONS_H_
 #define SKEIN_CORE_RPC_OPTIONS_H_
 
@@ -12,10 +12,15 @@
 
 namespace skein::rpc {
 
+// What a client or a server connects by. Null: the host's fabrics, which `options` select.
+struct OnFabrics {
+  std::shared_ptr<connect::Fabrics> fabrics;
+};
+
 connect::Options ConnectOptionsOf(const Options& options);
 // A client and a server call this before their first link. It marks the process for children that it forks
 // (core/base/forked.h).
-std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options);
+std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options, const OnFabrics& on);
 progress::SpinPolicy SpinPolicyOf(const Options& options);
 
 }  // namespace skein::rpc

@@ -45,7 +45,7 @@ absl::StatusOr<std::string> Regions::Attach(absl::string_view request, const std
   wire::FieldReader reader(request);
   RemoteRegion remote;
   remote.number = reader.Take<uint32_t>();
-  if (!reader.done()) return absl::InvalidArgumentError("a malformed question for a region");
+  if (!reader.done()) return absl::InvalidArgumentError("a malformed request for a region");
   MutexLock lock(&mu_);
   const auto found = regions_.find(remote.number);
   if (found == regions_.end()) return NoRegion(remote.number);

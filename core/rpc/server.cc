@@ -28,18 +28,18 @@ namespace skein::rpc {
 namespace {
 
 // A server without descriptors tries to accept again after so long: nothing tells it when descriptors are free again.
-constexpr std::chrono::milliseconds kRespite{100};
+constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
 
 class Server::Impl final : public progress::Waiter {
  public:
-  explicit Impl(const Options& options)
+  Impl(const Options& options, const OnFabrics& on)
       : options_(options),
         service_(std::make_shared<ServerService>(options)),
         budget_(SpinPolicyOf(options)),
         presence_(options.wait_mode == WaitMode::kPoll ? channel::Presence::kSleepless : channel::Presence::kMaySleep),
-        fabrics_(FabricsOf(options)),
+        fabrics_(FabricsOf(options, on)),
         negotiator_(connect::CreateListener(fabrics_, ConnectOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
       const auto device = ServerPort::Of(reply).link().device();
@@ -220,7 +220,8 @@ class Server::Impl final : public progress::Waiter {
       const std::shared_ptr<progress::Source> source = each.lock();
       return source == nullptr || source->finished() || WatchFd(source->fd()).ok();
     });
-    if (accepts_again_ <= now) accepts_again_ = WatchFd(listener_.get()).ok() ? Deadline::max() : now + kRespite;
+    if (accepts_again_ <= now)
+      accepts_again_ = WatchFd(listener_.get()).ok() ? Deadline::max() : now + kAcceptRetryDelay;
   }
 
   void LookAtDescriptors(int timeout_ms) {
@@ -246,7 +247,7 @@ class Server::Impl final : public progress::Waiter {
     if (!accepted.ok() || !WatchFd(fd).ok()) {
       // The process is out of descriptors or memory. Waiting clients would wake this thread for ever.
       Unwatch(listener_.get());
-      accepts_again_ = Clock::now() + kRespite;
+      accepts_again_ = Clock::now() + kAcceptRetryDelay;
       return;
     }
     Peer& peer = peers_.try_emplace(fd, **std::move(accepted)).first->second;
@@ -291,7 +292,8 @@ class Server::Impl final : public progress::Waiter {
   const std::unique_ptr<connect::Listener> negotiator_;
 };
 
-Server::Server(const Options& options) : impl_(std::make_shared<Impl>(options)) {}
+Server::Server(const Options& options) : Server(options, OnFabrics()) {}
+Server::Server(const Options& options, const OnFabrics& on) : impl_(std::make_shared<Impl>(options, on)) {}
 Server::~Server() { impl_->End(); }
 
 absl::Status Server::Handle(uint32_t number, const Handler& handler) { return impl_->Handle(number, handler); }

@@ -12,14 +12,14 @@ enum class PoolWish : uint8_t { kAsIs, kMore, kFewer };
 
 class PoolSize {
  public:
-  // Calm thoughts in a row before one queue pair goes; more of them, up to the second number, after it was missed.
+  // Calm windows in a row before one queue pair goes; more of them, up to the second number, after it was missed.
   static constexpr uint32_t kPatience = 64;
   static constexpr uint32_t kMostPatience = 256 * kPatience;
 
   explicit PoolSize(uint32_t contended_percent = 12) : contended_percent_(contended_percent) {}
 
-  // A thought: of the last messages of one queue pair, whose number is always the same, so many percent had to carry
-  // several threads' bytes. The sender has so many queue pairs.
+  // A sampling window: of the last messages of one queue pair, whose number is always the same, so many percent had to
+  // carry several threads' bytes. The sender has so many queue pairs.
   PoolWish operator()(uint32_t percent, size_t queue_pairs);
 
  private:
@@ -28,8 +28,8 @@ class PoolSize {
 
   uint32_t contended_percent_;
   uint32_t patience_ = kPatience;
-  uint32_t calm_ = 0;           // thoughts
-  uint32_t since_fewer_ = 0;    // thoughts since the last that made it wish for fewer
+  uint32_t calm_ = 0;           // windows
+  uint32_t since_fewer_ = 0;    // windows since the last that asked for fewer
   bool may_be_missed_ = false;  // the queue pair that went then
 };
 

@@ -148,8 +148,8 @@ absl::StatusOr<size_t> BlockingStream::WriteSome(absl::Span<const ConstBytes> bu
   return stream_->Write(buffers);
 }
 
-// A caller of oneway calls does not read, and the caretaker may look away for 10 ms: so the writer looks for itself. A
-// caller that reads between its writes polls there.
+// A caller of oneway calls does not read, and the background thread may look away for 10 ms: so the writer looks for
+// itself. A caller that reads between its writes polls there.
 void BlockingStream::LookForAClose() {
   if (!wrote_last_.load(std::memory_order_relaxed)) return wrote_last_.store(true, std::memory_order_relaxed);
   waits_->room().PollIfLeftAlone();

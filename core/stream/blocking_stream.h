@@ -35,8 +35,8 @@ class BlockingStream {
   // The same without waiting, of what has been polled. Nothing: a Read would wait.
   std::optional<absl::Status> TryRead(size_t max_bytes, std::vector<Buffer>& out);
   // By the reader, who waits elsewhere from now on, on a descriptor: it becomes readable when a Read that has given
-  // nothing, or TryRead, would give something; the caretaker polls for that. What the descriptor says otherwise is the
-  // reader's (Readiness::Tell). Null: there is no descriptor to be had. Lives as long as this.
+  // nothing, or TryRead, would give something; the background thread polls for that. What the descriptor says otherwise
+  // is the reader's (Readiness::Tell). Null: there is no descriptor to be had. Lives as long as this.
   Readiness* ShowReadiness();
   // All of `buffers`. DEADLINE_EXCEEDED: some of it may have gone, and the stream is good for nothing any more.
   // UNAVAILABLE: nobody reads it, for the peer has closed its side or has gone. (Users of blocking streams close both

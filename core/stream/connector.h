@@ -21,10 +21,11 @@ namespace skein::stream {
 struct StreamOptions {
   connect::Options link = {};     // of the links that streams are on
   size_t window_bytes = 1 << 20;  // receive window per stream
-  int64_t large_payload = -1;     // bytes of one Write that the peer pulls; 0: none; -1: see below
+  int64_t large_payload = -1;     // bytes of one Write that the peer reads by rendezvous; 0: none; -1: see below
 };
 
-// Unless asked for, nothing is pulled where posts copy: there the ring is faster, and keeps what a dead process wrote.
+// Unless asked for, the peer reads none where posts copy: there the ring is faster, and keeps what a dead process
+// wrote.
 inline constexpr size_t kLargePayload = 64 << 10;
 
 // What connect::Placement says, with the port's stream.

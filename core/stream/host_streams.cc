@@ -13,7 +13,7 @@ Options KeyOf(const Options& options) {
   const Options defaults;
   Options key = options;
   // Who requires Skein has nothing better to do than to try, whatever failed for others a short while ago.
-  if (options.mode == Mode::kRequire) key.rdma.settle_time = absl::ZeroDuration();
+  if (options.mode == Mode::kRequire) key.rdma.retry_delay = absl::ZeroDuration();
   key.mode = defaults.mode;
   key.negotiation_timeout = defaults.negotiation_timeout;
   key.negative_cache = defaults.negative_cache;

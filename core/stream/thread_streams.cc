@@ -7,7 +7,7 @@
 namespace skein::stream {
 namespace {
 
-// A link, as the caretaker sees it.
+// A link, as the background thread sees it.
 class AttendedLink final : public progress::Source {
  public:
   AttendedLink(std::shared_ptr<link::Link> link, std::shared_ptr<link::LinkRoom> room)

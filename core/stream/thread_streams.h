@@ -15,7 +15,7 @@
 namespace skein::stream {
 
 // The waiter of connectors and listeners. Links are polled by whoever waits for something of theirs, and by the
-// caretaker when nobody does. Any thread.
+// background thread when nobody does. Any thread.
 class ThreadStreams final : public progress::Waiter {
  public:
   explicit ThreadStreams(const progress::SpinPolicy& policy) : caretaker_(policy), rooms_(policy, &caretaker_) {}
@@ -24,10 +24,10 @@ class ThreadStreams final : public progress::Waiter {
   // `stream` was made with this waiter; `tcp`: see BlockingStream. Does not outlive this.
   std::unique_ptr<BlockingStream> Block(std::shared_ptr<Stream> stream, int tcp);
 
-  // For who does not block: the caretaker polls for it, and looks at what it adds there.
+  // For who does not block: the background thread polls for it, and looks at what it adds there.
   std::shared_ptr<link::LinkRoom> RoomOf(const Stream& stream) { return rooms_.Of(stream.link()); }
 
-  // Of whoever uses a stream: the caretaker reminds. Made at the first call; null: there is no timer to be had.
+  // Of whoever uses a stream: the background thread reminds. Made at the first call; null: there is no timer to be had.
   std::shared_ptr<progress::Reminders> Reminders() ABSL_LOCKS_EXCLUDED(mu_);
 
   void Watch(std::shared_ptr<progress::Source> source) override;

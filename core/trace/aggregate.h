@@ -54,7 +54,7 @@ class Aggregate {
 
  private:
   // All series of one method at one side of a path: by the whole and by intervals' ends, so that a record is looked up
-  // once. Not owned; where there was no room for one, it is the other methods'.
+  // once. Not owned; where there was no space for one, it is the other methods'.
   struct Row {
     SeriesKey key;  // of none of them
     Series* whole = nullptr;

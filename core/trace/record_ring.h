@@ -21,7 +21,7 @@ class RecordRing {
   bool Push(const Record& record) {
     const uint64_t pushed = pushed_.load(std::memory_order_relaxed);  // its own
     if (pushed - freed_ == kCapacity) {
-      freed_ = drained_.load(std::memory_order_acquire);  // pairs with Drain's release: the room has been read
+      freed_ = drained_.load(std::memory_order_acquire);  // pairs with Drain's release: the space has been read
       if (pushed - freed_ == kCapacity) return false;
     }
     std::memcpy(SlotOf(pushed), &record, sizeof(record));

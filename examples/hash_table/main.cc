@@ -41,7 +41,7 @@ class Table {
       std::memcpy(&entry, &asked, sizeof(entry));
       return absl::OkStatus();
     }
-    return absl::ResourceExhaustedError("no room near that key's place");
+    return absl::ResourceExhaustedError("no free place near that key's");
   }
 
  private:

@@ -1,6 +1,6 @@
 // A server without Skein acknowledges the SETTINGS frames of an offer that hid in HTTP/2's beginning. HTTP/2 of this
-// gRPC knows nothing of these frames, and takes an acknowledgement too many for a breach (1.83: "Received unexpected
-// settings ack"). So they are taken out of what the server sends.
+// gRPC knows nothing of these frames, and takes an acknowledgement too many for a protocol error (1.83: "Received
+// unexpected settings ack"). So they are taken out of what the server sends.
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_SETTINGS_ACKS_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_SETTINGS_ACKS_H_
 

@@ -154,7 +154,7 @@ void StreamConnection::CountKept() {
   unsent_.CountKept(/*write_under_way=*/writes_, reserve);
 }
 
-// As much as there is room for. Lets go of mu_ while it writes. The stream stays: a shutdown leaves it to the writer.
+// As much as there is space for. Lets go of mu_ while it writes. The stream stays: a shutdown leaves it to the writer.
 absl::Status StreamConnection::Send() {
   if (!shutdown_.ok() && writes_) return shutdown_;
   if (!tcp_error_.ok()) return tcp_error_;
@@ -228,7 +228,7 @@ void StreamConnection::OnTcp(const absl::StatusOr<std::string>& bytes) {
   DrainStream();
 }
 
-// One byte may be meant; others are a breach.
+// One byte may be meant; others are a protocol error.
 absl::Status StreamConnection::PeerWrote(absl::string_view bytes) {
   if (bytes != kLinkFailed) return UnavailableWith("the peer wrote to a connection that had moved to Skein");
   LinkFailed();

@@ -28,7 +28,7 @@ void UnsentBytes::Clear() {
   no_room_ = false;
 }
 
-// RoomAgain() may come before Taken: so there is no room from now on, and not from Taken on.
+// RoomAgain() may come before Taken: so there is no space from now on, and not from Taken on.
 absl::Span<const stream::ConstBytes> UnsentBytes::BeginWrite() {
   writing_ = true;
   no_room_ = true;

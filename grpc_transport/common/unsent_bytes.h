@@ -40,7 +40,7 @@ class UnsentBytes {
 
   // All bytes; valid until the writer is back.
   absl::Span<const stream::ConstBytes> BeginWrite();
-  // The writer is back: the stream has taken the first `bytes`. If those are not all, the stream has no room until
+  // The writer is back: the stream has taken the first `bytes`. If those are not all, the stream has no space until
   // RoomAgain(), which may have come while the writer was away.
   void Taken(size_t bytes);
   bool no_room() const { return no_room_; }

@@ -30,8 +30,8 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> CreateDurableChannel(
     const std::string& target, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     const grpc::ChannelArguments& arguments, const DurableChannelOptions& options) {
   durable::OutboxOptions outbox;
-  outbox.most_calls = options.most_calls;
-  outbox.most_bytes = options.most_bytes;
+  outbox.max_calls = options.max_calls;
+  outbox.max_bytes = options.max_bytes;
   outbox.wanted = durable::PersistenceOf(options.level);
   if (!options.level.empty() && !outbox.wanted.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -16,7 +16,7 @@ using grpc::experimental::InterceptionHookPoints;
 using grpc::experimental::InterceptorBatchMethods;
 
 // By a thread of gRPC's, and under no lock of the caller's.
-void Soon(std::function<void()> what) {
+void CompleteAsync(std::function<void()> what) {
   auto* const alarm = new grpc::Alarm;
   alarm->Set(std::chrono::system_clock::now(), [alarm, what = std::move(what)](bool) {
     what();
@@ -45,7 +45,7 @@ class Ending : public std::enable_shared_from_this<Ending> {
     IsSoon({.status = {grpc::StatusCode::CANCELLED, "CANCELLED"}});
   }
   void IsSoon(LoggedEnd end) {
-    Soon([self = shared_from_this(), end = std::move(end)] { self->Is(end); });
+    CompleteAsync([self = shared_from_this(), end = std::move(end)] { self->Is(end); });
   }
 
   void Persisted(const absl::StatusOr<std::string>& level) ABSL_LOCKS_EXCLUDED(mu_) {
@@ -261,7 +261,7 @@ class StreamInterceptor final : public grpc::experimental::Interceptor {
     const auto mark = metadata.find(kMarkMetadata);
     if (mark == metadata.end()) return;
     if (OnPersisted tell = TakeMark(mark->second)) {
-      Soon([tell = std::move(tell)] { tell(absl::UnimplementedError("durable calls are unary")); });
+      CompleteAsync([tell = std::move(tell)] { tell(absl::UnimplementedError("durable calls are unary")); });
     }
     metadata.erase(mark);
   }

@@ -14,7 +14,7 @@
 #include "core/durable/storage/open_storage.h"
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_stream.h"
-#include "grpc_transport/durable/own_server.h"
+#include "grpc_transport/durable/loopback_client.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -50,8 +50,8 @@ bool IsUnary(absl::string_view method) {
 durable::CallServiceOptions OptionsOf(const DurableServiceOptions& options) {
   durable::CallServiceOptions result;
   result.threads = options.threads;
-  result.largest_request = options.most_call_bytes;
-  result.ledger.outcome_room = options.reply_room + kEndOverhead;
+  result.largest_request = options.max_call_bytes;
+  result.ledger.outcome_room = options.reserved_reply_bytes + kEndOverhead;
   result.ledger.slow_requests = options.slow_calls;
   result.ledger.kept_outcomes = options.kept_replies;
   result.ledger.kept_for = absl::FromChrono(options.kept_for);
@@ -69,8 +69,8 @@ class DurableService::Impl final : public grpc::Service {
  public:
   explicit Impl(const DurableServiceOptions& options)
       : admit_(options.admit),
-        most_reply_bytes_(options.most_reply_bytes),
-        most_unsent_(options.bytes / 4 + kLeastUnsent) {
+        max_reply_bytes_(options.max_reply_bytes),
+        max_unsent_(options.bytes / 4 + kLeastUnsent) {
     AddMethod(new grpc::internal::RpcServiceMethod(kSessionMethod, grpc::internal::RpcMethod::BIDI_STREAMING, nullptr));
     MarkMethodRawCallback(0, new grpc::internal::CallbackBidiHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
                                  [this](grpc::CallbackServerContext* context) { return Accept(*context); }));
@@ -78,7 +78,7 @@ class DurableService::Impl final : public grpc::Service {
     MarkMethodRawCallback(
         1, new grpc::internal::CallbackUnaryHandler<grpc::ByteBuffer, grpc::ByteBuffer>(
                [this](grpc::CallbackServerContext* context, const grpc::ByteBuffer* said, grpc::ByteBuffer* answer) {
-                 return own_server_.OnPresence(*context, *said, *answer);
+                 return loopback_client_.OnPresence(*context, *said, *answer);
                }));
   }
   ~Impl() override { Stop(); }
@@ -94,13 +94,13 @@ class DurableService::Impl final : public grpc::Service {
     return absl::OkStatus();
   }
   void Start(grpc::Server& server) {
-    own_server_.Open(server);
+    loopback_client_.Open(server);
     calls_->Start();
   }
   void Stop() {
-    own_server_.BeginClose();  // who waits for a connection waits no more
+    loopback_client_.BeginClose();  // who waits for a connection waits no more
     if (calls_ != nullptr) calls_->Stop();
-    own_server_.Close();
+    loopback_client_.Close();
   }
   durable::CallService& calls() const { return *calls_; }
 
@@ -108,7 +108,7 @@ class DurableService::Impl final : public grpc::Service {
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Accept(grpc::CallbackServerContext& context) {
     if (admit_ && !admit_(context))
       return new RefusedStream({grpc::StatusCode::PERMISSION_DENIED, "no durable calls for this client"});
-    return new DurableStream(*calls_, context, most_unsent_);
+    return new DurableStream(*calls_, context, max_unsent_);
   }
 
   // By one of the service's threads, which waits for the handler.
@@ -121,24 +121,24 @@ class DurableService::Impl final : public grpc::Service {
     }
     logged->metadata.emplace_back(kDurableClient, std::string(call.client.begin(), call.client.end()));
     logged->metadata.emplace_back(kDurableSequence, absl::StrCat(call.sequence));
-    const std::optional<LoggedEnd> end = own_server_.Call(*logged);
+    const std::optional<LoggedEnd> end = loopback_client_.Call(*logged);
     return end.has_value() ? std::optional(Outcome(*end)) : std::nullopt;
   }
   // Its stream would end with a reply that is too large, and with each that comes after it.
   std::string Outcome(const LoggedEnd& end) const {
     std::string outcome = Encode(end);
-    if (outcome.size() <= most_reply_bytes_) return outcome;
+    if (outcome.size() <= max_reply_bytes_) return outcome;
     return Encode(
         LoggedEnd{.method = end.method,
                   .status = {grpc::StatusCode::RESOURCE_EXHAUSTED,
                              absl::StrCat("executed; but its reply is ", outcome.size(),
-                                          " bytes, of which the server's durable calls take ", most_reply_bytes_)}});
+                                          " bytes, of which the server's durable calls take ", max_reply_bytes_)}});
   }
 
   const std::function<bool(const grpc::CallbackServerContext&)> admit_;
-  const uint64_t most_reply_bytes_;
-  const uint64_t most_unsent_;
-  OwnServer own_server_;
+  const uint64_t max_reply_bytes_;
+  const uint64_t max_unsent_;
+  LoopbackClient loopback_client_;
   std::unique_ptr<durable::CallService> calls_;
 };
 

@@ -59,7 +59,7 @@ LinkPoller::LinkPoller(const progress::SpinPolicy& policy)
 void LinkPoller::WatchLocked(std::shared_ptr<progress::Source> source) {
   const progress::Source* const key = source.get();
   // A child made by fork() has a copy of each descriptor, so the kernel would not forget one that is only closed here.
-  // Where the kernel refuses to watch it, a caretaker does, which asks for less.
+  // Where the kernel refuses to watch it, a background thread does, which asks for less.
   if (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)) return caretaker_.Add(std::move(source));
   watched_[key] = std::make_shared<Watched>(this, std::move(source));
   again_.push_back(key);

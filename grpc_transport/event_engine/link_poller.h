@@ -36,12 +36,12 @@ namespace skein::grpc_transport {
 // Any thread. Made once and never destroyed: its threads go on until the process ends, which they do not delay. In a
 // child made by fork() it does nothing.
 //
-// Lock: mu_, before the caretaker's and the busy set's. Under it sources are retired, and nothing else is called that
-// could come back.
+// Lock: mu_, before the background thread's and the busy set's. Under it sources are retired, and nothing else is
+// called that could come back.
 class LinkPoller final : public progress::Waiter {
  public:
   // An endpoint or a negotiation. While one exists, sources are watched. When the last has gone, idle sources end,
-  // and a caretaker keeps those that have yet to tell their peer something, until a user comes.
+  // and a background thread keeps those that have yet to tell their peer something, until a user comes.
   class User {
    public:
     explicit User(LinkPoller* poller) : poller_(poller) { poller_->UserComes(); }

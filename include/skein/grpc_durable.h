@@ -56,10 +56,10 @@ struct DurableServiceOptions {
   int threads = 4;
   // Bytes of a call's message and metadata; larger ones are RESOURCE_EXHAUSTED at the client, by themselves. The
   // server's SetMaxReceiveMessageSize (4 MiB unless told otherwise) is to be above that, by 1 KiB.
-  uint64_t most_call_bytes = (uint64_t{4} << 20) - 1024;
+  uint64_t max_call_bytes = (uint64_t{4} << 20) - 1024;
   // Bytes of a reply and its trailing metadata; a larger one is RESOURCE_EXHAUSTED for its caller, and no reply. The
   // server's SetMaxSendMessageSize (none unless told otherwise) is to be above that, by 1 KiB.
-  uint64_t most_reply_bytes = (uint64_t{4} << 30) - 2048;
+  uint64_t max_reply_bytes = (uint64_t{4} << 30) - 2048;
   uint64_t slow_calls = 1024;  // with more that are not finished, clients are asked to send fewer at a time
   // Replies are kept for clients that come back, until the client has them, or there are so many newer ones, or they
   // are older than `kept_for`, or take a quarter of the log. After a crash, replies that the client has already had
@@ -73,11 +73,11 @@ struct DurableServiceOptions {
   // and a stream that does not end keeps a thread.
   std::function<bool(const grpc::CallbackServerContext& context)> admit = nullptr;
   // The log has space for every reply of so many bytes: it sets the space aside when it accepts the call.
-  uint64_t reply_room = 256;
+  uint64_t reserved_reply_bytes = 256;
   // For services whose state is made of their replies: called with each reply as soon as it is safe, in the order of
   // positions, before its client hears of it, by a thread that persists. Then the log keeps all replies until
-  // Checkpoint. A reply that is larger than reply_room and for which the log has no space is dropped: its call ends
-  // with RESOURCE_EXHAUSTED. Calls that fail have no reply.
+  // Checkpoint. A reply that is larger than reserved_reply_bytes and for which the log has no space is dropped: its
+  // call ends with RESOURCE_EXHAUSTED. Calls that fail have no reply.
   std::function<void(const DurableReply& reply)> on_reply = nullptr;
 };
 
@@ -133,8 +133,8 @@ struct DurableChannelOptions {
   // Names of metadata that are logged and replayed with a call. Others of a durable call go nowhere.
   std::vector<std::string> metadata;
   // Calls not answered, and bytes of their requests: with more, RESOURCE_EXHAUSTED.
-  uint64_t most_calls = 4096;
-  uint64_t most_bytes = uint64_t{64} << 20;
+  uint64_t max_calls = 4096;
+  uint64_t max_bytes = uint64_t{64} << 20;
 };
 
 // A channel whose unary calls are durable, with stubs of any messages. The calls travel in one stream, in the order in

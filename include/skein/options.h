@@ -21,8 +21,8 @@ namespace skein {
 // How threads wait. poll: never sleep. hybrid: spin while it pays, then sleep. block: sleep at once.
 enum class WaitMode : uint8_t { kPoll, kHybrid, kBlock };
 
-// With the processes of which users this one shares what it has: its own user's, and those that an option names. Root
-// is none of them by itself. Any thread may read one.
+// The users with whose processes this process shares memory: its own user, and those that an option names. Root is not
+// among them by itself. Any thread may read one.
 class SKEIN_EXPORT PeerUsers {
  public:
   PeerUsers() = default;  // the own user alone
@@ -62,7 +62,7 @@ struct RdmaOptions {
   int64_t timeout = 14;                            // 4.096 us * 2^timeout until a packet is sent again
   int64_t retries = 6;                             // times a packet is sent again, up to 7
   int64_t rnr_timer = 12;                          // coded; 12 is 0.64 ms
-  absl::Duration settle_time = absl::Seconds(10);  // without RDMA to a peer after it has failed
+  absl::Duration retry_delay = absl::Seconds(10);  // without RDMA to a peer after it has failed
   int64_t memory = int64_t{1} << 30;               // bytes registered by this process
   int64_t peer_memory = int64_t{64} << 20;         // of these, for the staging buffer of one peer
 

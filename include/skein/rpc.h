@@ -39,14 +39,11 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 
-namespace skein::stream {
-class Fabrics;
-}
-
 namespace skein::rpc {
 
 class ClientPort;
 class Connection;
+struct OnFabrics;
 class ServerPort;
 struct Slot;
 
@@ -54,17 +51,15 @@ struct Slot;
 struct Options {
   SharedMemoryOptions shm;
   RdmaOptions rdma;
-  // Instead of the host's, which the above select: for Skein's own tests.
-  std::shared_ptr<stream::Fabrics> fabrics;
   size_t ring_bytes = 1 << 20;  // per link and direction; a message is at most a quarter of it
-  uint32_t max_calls = 1024;  // that one connection may have outstanding; the answering end says it, at most kMostCalls
+  uint32_t max_calls = 1024;  // that one connection may have outstanding; the answering end says it, at most kMaxCalls
   WaitMode wait_mode = WaitMode::kHybrid;
   absl::Duration spin_time = absl::Microseconds(50);      // of a wait, before it sleeps
   absl::Duration negotiation_timeout = absl::Seconds(1);  // that a server gives a client for its offer
   bool coalesce = true;  // false: every message by itself, to measure what coalescing gives
 };
 
-inline constexpr uint32_t kMostCalls = 1 << 14;
+inline constexpr uint32_t kMaxCalls = 1 << 14;
 
 // The operations that clients may do on a region of a server's memory, or'd together.
 enum Access : uint32_t {
@@ -90,8 +85,8 @@ struct Answer {
   std::string bytes;
 };
 
-// One thread's at a time. Used again and again, it keeps its place and its memory. Destroyed while the call is under
-// way, it forgets it: the answer is dropped. It may outlive its connection.
+// One thread's at a time. A PendingCall that is used again keeps its place and its memory. If it is destroyed while its
+// call is under way, the answer is dropped. It may outlive its connection.
 class SKEIN_EXPORT PendingCall {
  public:
   PendingCall() = default;
@@ -176,11 +171,12 @@ class SKEIN_EXPORT Connection {
 class SKEIN_EXPORT Client {
  public:
   explicit Client(const Options& options);
+  SKEIN_PRIVATE Client(const Options& options, const OnFabrics& on);
   ~Client();
 
-  // `address`: "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; anything else is INVALID_ARGUMENT. The server's process
-  // is shared with earlier connections to it, where there are any. NOT_FOUND: no such host. UNAVAILABLE: nobody
-  // listens there, or why no fabric leads there. DEADLINE_EXCEEDED.
+  // `address`: "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; anything else is INVALID_ARGUMENT. Connections to one
+  // server process share a link. NOT_FOUND: no such host. UNAVAILABLE: nobody listens there, or why no fabric leads
+  // there. DEADLINE_EXCEEDED.
   absl::StatusOr<std::unique_ptr<Connection>> Connect(absl::string_view address, absl::Duration timeout);
 
  private:
@@ -188,8 +184,8 @@ class SKEIN_EXPORT Client {
   const std::shared_ptr<Impl> impl_;
 };
 
-// The right to answer one call, and the duty: if it is destroyed unused, the call fails with INTERNAL. May be given to
-// another thread. It may outlive the server, and goes nowhere then.
+// The right to answer one call, and the duty: if a Reply is destroyed unused, the call fails with INTERNAL. It may go
+// to another thread. It may outlive the server; then Send and Fail do nothing.
 class SKEIN_EXPORT Reply {
  public:
   Reply(Reply&&) noexcept = default;
@@ -219,15 +215,16 @@ inline constexpr uint32_t kFirstOwnHandler = 0xffffff00;  // handlers from here 
 class SKEIN_EXPORT Server {
  public:
   explicit Server(const Options& options);
+  SKEIN_PRIVATE Server(const Options& options, const OnFabrics& on);
   // Its connections end. Not while it serves. Replies that are still held may outlive it, and go nowhere.
   ~Server();
 
   // Before Listen, below kFirstOwnHandler. ALREADY_EXISTS; INVALID_ARGUMENT; FAILED_PRECONDITION when it listens
   // already.
   absl::Status Handle(uint32_t number, const Handler& handler);
-  // So many zeroed bytes that clients may use as `access` says (Access); the server's own use of them is its program's
-  // matter, beside theirs. As long as the server. ALREADY_EXISTS; RESOURCE_EXHAUSTED; INVALID_ARGUMENT: kRemoteAtomic
-  // and kServerAtomic at once; FAILED_PRECONDITION: there is neither shared memory nor RDMA.
+  // Gives `bytes` zeroed bytes, which clients may use as `access` says (Access); they live as long as the server. The
+  // program arranges its own use of them beside the clients'. ALREADY_EXISTS; RESOURCE_EXHAUSTED; INVALID_ARGUMENT:
+  // kRemoteAtomic and kServerAtomic at once; FAILED_PRECONDITION: there is neither shared memory nor RDMA.
   absl::StatusOr<absl::Span<std::byte>> Attach(uint32_t number, size_t bytes, uint32_t access);
   // `address` as Client::Connect's. Gives it as numbers; port 0 takes any that is free. UNAVAILABLE and others: why the
   // kernel refuses it.

@@ -92,7 +92,7 @@ class Client {
   }
 
  private:
-  static OutboxOptions Options() { return {.wanted = {}, .most_calls = 20, .most_bytes = 1000, .most_when_slow = 2}; }
+  static OutboxOptions Options() { return {.wanted = {}, .max_calls = 20, .max_bytes = 1000, .max_when_slow = 2}; }
   void Connect() {
     outbox_.Connected([this](const std::string& message) {
       const absl::StatusOr<ClientMessage> said = DecodeClientMessage(message);

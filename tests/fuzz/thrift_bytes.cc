@@ -10,7 +10,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "thrift_transport/durable_line.h"
 #include "thrift_transport/message_type.h"
-#include "thrift_transport/told_apart.h"
+#include "thrift_transport/protocol_sniffer.h"
 
 namespace skein::fuzz {
 namespace {
@@ -58,7 +58,7 @@ void ReadAll(TTransport& from, absl::string_view expected) {
 
 void Serve(absl::string_view bytes, size_t pieces) {
   apache::thrift::transport::TTransportFactory ordinary;
-  thrift_transport::ToldApart told(std::make_shared<Pieces>(bytes, pieces), ordinary);
+  thrift_transport::ProtocolSniffer told(std::make_shared<Pieces>(bytes, pieces), ordinary);
   if (told.IsDurable()) {
     ReadFrames(*told.TakeDurable());
   } else {

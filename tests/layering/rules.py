@@ -16,6 +16,9 @@ PUBLIC_OF = {"skein/grpc": "grpc_transport", "skein/thrift/": "thrift_transport"
 # They include what any machine with the framework has.
 PUBLIC_INCLUDE = re.compile(r"[a-z_]+$|sys/types\.h$|absl/|skein/")
 PUBLIC_FRAMEWORK = {"grpc_transport": "grpcpp/", "thrift_transport": "thrift/"}
+# And of Skein they name what programs use, not the layers inside.
+INNER = "|".join(layer.removeprefix("core/") for layer in LAYERS if layer.startswith("core/") and layer != "core/rpc")
+INNER_NAME = re.compile(rf"(?:\bskein::|\bnamespace )({INNER})\b|(?<![\w:])({INNER})::")
 
 # The one file that sees gRPC's internal headers; everything else of the adapter includes it.
 GRPC_INTERNAL = "grpc_transport/iomgr/grpc_internal.h"
@@ -114,6 +117,14 @@ def public_headers_stand_alone(tree):
                 yield f"{file}:{number}: a public header includes only public ones, not {included}"
 
 
+def public_headers_name_no_inner_layer(tree):
+    for file in tree.cxx("include"):
+        for number, line in enumerate(tree.lines(file), 1):
+            found = INNER_NAME.search(line.partition("//")[0])
+            if found:
+                yield f"{file}:{number}: a public header shows nothing of {found[1] or found[2]}, which is inside"
+
+
 def core_knows_no_framework(tree):
     for file in tree.cxx("core"):
         for number, included in tree.includes(file):
@@ -168,6 +179,7 @@ def files_stay_short(tree):
 
 
 RULES = [
-    every_folder_is_a_layer, includes_point_downwards, public_headers_stand_alone, core_knows_no_framework,
+    every_folder_is_a_layer, includes_point_downwards, public_headers_stand_alone, public_headers_name_no_inner_layer,
+    core_knows_no_framework,
     one_file_sees_grpc_internals, adapters_for_grpc_stand_apart, own_includes_start_at_the_root, policies_are_pure, durable_state_knows_no_fabric, files_stay_short,
 ]  # fmt: skip

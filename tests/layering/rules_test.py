@@ -46,6 +46,18 @@ class MadeUpTree(unittest.TestCase):
                           "include/skein/thrift/socket.h:2", "include/skein/thrift/socket.h:3",
                           "include/skein/traced.h:2"])
 
+    def test_public_headers_name_no_inner_layer(self):
+        files = {
+            "include/skein/rpc.h": "namespace skein::stream {\nstd::shared_ptr<stream::Fabrics> all;  // stream::Fabrics\n",
+            "include/skein/grpc.h": "namespace skein::grpc_transport {\nstd::ios_base::Init a; upstream::B b;  // link::Link\n",
+            "include/skein/options.h": "namespace durable {\nskein::link::Link* a;\nbool trace{false};\nenum class link {\n",
+            "include/skein/thrift/socket.h": "using namespace skein::stream;\nnamespace trace\n{\n",
+            "core/rpc/options.h": "stream::Fabrics& fabrics;\n",
+        }
+        self.assertEqual(sorted(self.broken(rules.public_headers_name_no_inner_layer, files)),
+                         ["include/skein/options.h:1", "include/skein/options.h:2", "include/skein/rpc.h:1", "include/skein/rpc.h:2",
+                          "include/skein/thrift/socket.h:1", "include/skein/thrift/socket.h:2"])
+
     def test_every_folder_is_a_layer(self):
         files = {"core/misc/a.h": "", "core/loose.cc": "", "core/base/b.h": "", "core/misc/notes.md": ""}
         self.assertEqual(self.broken(rules.every_folder_is_a_layer, files), ["core/loose.cc:1", "core/misc/a.h:1"])

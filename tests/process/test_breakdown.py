@@ -80,7 +80,7 @@ class Breakdown(harness.ProcessTest):
     def test_a_recorded_trace_gives_the_same_tables(self):
         client, _ = self.while_it_calls()
         trace = pathlib.Path(self.scratch()) / "calls.json"
-        recorded = skein("record", "--seconds=1", "--most=100", "-o", trace, client.pid)
+        recorded = skein("record", "--seconds=1", "--max=100", "-o", trace, client.pid)
         self.assertEqual((recorded.returncode, recorded.stderr), (0, ""))
         calls = trace.read_text().count('"stages":')
         self.assertGreater(calls, 10)
@@ -95,7 +95,7 @@ class Breakdown(harness.ProcessTest):
     def test_the_tables_of_a_trace_as_bars(self):
         client, _ = self.while_it_calls()
         trace = pathlib.Path(self.scratch()) / "calls.json"
-        self.assertEqual(skein("record", "--seconds=0.5", "--most=100", "-o", trace, client.pid).returncode, 0)
+        self.assertEqual(skein("record", "--seconds=0.5", "--max=100", "-o", trace, client.pid).returncode, 0)
         svg = trace.with_suffix(".svg")
         stages = skein("breakdown", "--json", trace).stdout
         subprocess.run([BARS, svg], input=stages, text=True, check=True, timeout=60)
@@ -107,7 +107,7 @@ class Breakdown(harness.ProcessTest):
         both = TwoLibraries([server.pid, client.pid])
         self.addCleanup(both.close)
         trace = pathlib.Path(self.scratch()) / "calls.json"
-        recorded = skein("record", "--seconds=0.5", "--most=100", "-o", trace, os.getpid())
+        recorded = skein("record", "--seconds=0.5", "--max=100", "-o", trace, os.getpid())
         self.assertEqual((recorded.returncode, recorded.stderr), (0, ""))
         result = skein("breakdown", trace)
         self.assertEqual((result.returncode, result.stderr), (0, ""))

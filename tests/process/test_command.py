@@ -67,7 +67,7 @@ class Completion(unittest.TestCase):
     def test_offers_what_help_lists(self):
         self.assertEqual(set(completed("")), {*VERBS, "--help", "--version"})
         self.assertEqual(completed("re"), ["record"])
-        self.assertEqual(set(completed("record", "--")), {"--output=", "--seconds=", "--every=", "--most=", "--help"})
+        self.assertEqual(set(completed("record", "--")), {"--output=", "--seconds=", "--every=", "--max=", "--help"})
         self.assertEqual(completed("run", "--require", "--dry"), ["--dry-run"])
         self.assertEqual(completed("options", "wait_m"), ["wait_mode"])
 
@@ -158,7 +158,7 @@ class Json(harness.ProcessTest):
         _, client = self.pair_that_traces()
         client.ask("load", 2, 64)
         trace = self.scratch() / "calls.json"
-        self.assertEqual(skein("record", "--seconds", 0.5, "--most", 50, "--output", trace, client.pid).returncode, 0)
+        self.assertEqual(skein("record", "--seconds", 0.5, "--max", 50, "--output", trace, client.pid).returncode, 0)
         table = skein("breakdown", trace).stdout
         for group in self.read("breakdown", "--json", trace):
             for stage in group["stages"]:
@@ -203,7 +203,7 @@ class Words(unittest.TestCase):
             (["record", "1"], "skein record: where to? --output FILE"),
             (["top", "--rounds"], "skein top: --rounds needs a value"),
             (["top", "--interval", "0"], "--interval is '0', but must be a number of seconds from 0.1 to 3600"),
-            (["record", "--most", "30001", "-o", "x", "1"], "must be a number of calls from 1 to 30000"),
+            (["record", "--max", "30001", "-o", "x", "1"], "must be a number of calls from 1 to 30000"),
             (["options", "ring_byte"], "did you mean ring_bytes?"),
             (["optoins"], "did you mean options?"),
             ([], "Usage: skein VERB"),

@@ -97,11 +97,11 @@ Verb BreakdownVerb() {
           .summary = "where the time of a process's or a trace's calls goes, stage by stage",
           .about =
               "Where the time of a process's calls goes: a table for each path, side and method, a line for each "
-              "stage. Of the calls in TRACE, a file that skein record wrote, the same figures (./ before a name that "
-              "is a number).",
+              "stage. With TRACE, a file that skein record wrote, the same of the calls in it. (A file whose name is a "
+              "number is ./4711.)",
           .options = {{"--seconds", "S",
-                       "traces for so long, then stops; 0: what has been traced until now (default: 3, or 0 where the "
-                       "process traces already)",
+                       "traces for so long, then stops; 0: shows the calls that have been traced until now (default: "
+                       "3, or 0 where the process traces already)",
                        Number(line->seconds, 0, 3600, "seconds")},
                       {"--every", "N", "traces one call of N (default 1)", Number(line->every, 1, 1'000'000, "calls")},
                       JsonOption(line->json)},

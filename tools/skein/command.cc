@@ -178,7 +178,7 @@ int UnknownVerb(const std::string& word, const std::vector<Verb>& verbs, std::os
   const absl::string_view nearest = NearestName(word, names);
   err << "skein: unknown verb '" << word << "'; "
       << (nearest.empty() ? "" : absl::StrCat("did you mean ", nearest, "? "))
-      << "there is: " << absl::StrJoin(names, ", ") << "\n";
+      << "there are: " << absl::StrJoin(names, ", ") << "\n";
   return 2;
 }
 

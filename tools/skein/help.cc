@@ -14,7 +14,7 @@ constexpr size_t kColumn = 26;  // of what is said of an option or an example; h
 constexpr size_t kVerbColumn = 14;
 constexpr char kHelp[] = "  -h, --help";
 
-// A name, and what it means beside it or, where that has no room, below it.
+// A name, and what it means beside it or, where that has no space, below it.
 std::string Entry(const std::string& name, const std::string& what, size_t width, size_t column = kColumn) {
   const bool fits = name.size() + 2 <= column;
   return absl::StrCat(name, fits ? "" : "\n", std::string(fits ? column - name.size() : column, ' '),

@@ -20,7 +20,7 @@ struct CommandLine {
   pid_t process = 0;
   std::optional<double> seconds;
   std::optional<uint32_t> every;
-  std::optional<uint32_t> most;
+  std::optional<uint32_t> max;
   std::string file;
 };
 
@@ -28,7 +28,7 @@ absl::StatusOr<std::string> Record(const CommandLine& line) {
   const double seconds = line.seconds.value_or(1);
   const TracingFor tracing(line.process, line.every.value_or(1), seconds);
   if (!tracing.status().ok()) return tracing.status();
-  const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.most.value_or(10'000))).status();
+  const absl::Status begun = inspect::Ask(line.process, absl::StrCat("record ", line.max.value_or(10'000))).status();
   if (!begun.ok()) return begun;
   absl::SleepFor(absl::Seconds(seconds));
   absl::StatusOr<std::vector<inspect::LibraryAnswer>> answers =
@@ -66,10 +66,10 @@ Verb RecordVerb() {
           .options = {{"-o,--output", "FILE", "writes there", Text(line->file)},
                       {"--seconds", "S", "for so long (default 1)", Number(line->seconds, 0, 3600, "seconds")},
                       {"--every", "N", "one call of N (default 1)", Number(line->every, 1, 1'000'000, "calls")},
-                      {"--most", "N",
+                      {"--max", "N",
                        absl::StrCat("no more than so many, the first ones (default 10000, at most ",
                                     trace::Recording::kMost, ")"),
-                       Number(line->most, 1, trace::Recording::kMost, "calls")}},
+                       Number(line->max, 1, trace::Recording::kMost, "calls")}},
           .operand = {Operand::Count::kOne, "PID", "of which process?", Process(line->process)},
           .examples = {{"skein record -o calls.json 4711", "a second of process 4711; open the file in a viewer"}},
           .check = [line] { return Check(*line); },

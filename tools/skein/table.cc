@@ -14,7 +14,7 @@ namespace {
 
 // Of a cell, which is cut: all other rows are filled up to it. Addresses and names of intervals are shorter.
 constexpr size_t kMostCellWidth = 120;
-// Of a cell that goes on below itself to its end: each line takes the room of all columns.
+// Of a cell that goes on below itself to its end: each line is as wide as all columns.
 constexpr size_t kMostLinesText = 1000;
 // To which columns are narrowed for the last one's sake, and what that one is to have.
 constexpr size_t kLeastCellWidth = 12;
@@ -42,7 +42,7 @@ std::vector<size_t> WidthsOf(const std::vector<std::vector<std::string>>& rows, 
   return widths;
 }
 
-// The widest first, until the last column has room behind the others.
+// The widest first, until the last column has space behind the others.
 void Narrow(std::vector<size_t>& widths, size_t last, size_t width) {
   size_t needed = std::min(last, kLastCellWidth);
   for (const size_t each : widths) needed += each;

@@ -6,8 +6,8 @@
 
 namespace skein {
 
-// How many letters a line of standard output has room for: as COLUMNS says, or else the terminal. 0: any number, for it
-// is no terminal.
+// How many letters a line of standard output has space for: as COLUMNS says, or else the terminal. 0: any number, for
+// it is no terminal.
 size_t TerminalWidth();
 
 }  // namespace skein

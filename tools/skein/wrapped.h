@@ -13,7 +13,7 @@ namespace skein {
 
 // Lines of `width` letters at most, broken at blanks, and within words that are longer than a line. The first line
 // begins in column `indent`, where the caller has left off; blanks lead the others there. As it is where no letter
-// would have room.
+// would have space.
 inline std::string Wrapped(absl::string_view text, size_t indent, size_t width) {
   if (width <= indent) return std::string(text);
   const size_t room = width - indent;

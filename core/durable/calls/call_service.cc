@@ -139,7 +139,7 @@ void CallService::HasPersisted(std::shared_ptr<CallSession> session) {
   if (have_persisted_.empty() || have_persisted_.back() != session) have_persisted_.push_back(std::move(session));
 }
 
-// At once: what has been released meanwhile may be room. Else when something has been finished.
+// At once: the log may have freed space meanwhile. Otherwise when a call has been finished.
 void CallService::WaitsForRoom(std::shared_ptr<CallSession> session, bool at_once) {
   {
     const MutexLock lock(&mu_);
@@ -289,7 +289,7 @@ void CallService::OnFinished(const ClientId& client, uint64_t sequence, const ab
   if (session != nullptr) session->Reply(sequence, ledger_->load().slow_down, reply);
 }
 
-// By a callback that persists, too: so the round after this one tells who waits for room.
+// By a callback that persists, too: so the round after this one tells who waits for space.
 void CallService::Checkpoint(uint64_t position) {
   ledger_->Checkpoint(position);
   {

@@ -136,7 +136,7 @@ class CallService {
   uint64_t arrivals_ ABSL_GUARDED_BY(mu_) = 0;   // of what may be taken: who has seen the last may sleep
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;    // for the executors
   bool finished_ ABSL_GUARDED_BY(mu_) = false;   // for the persister, after them
-  bool room_came_ ABSL_GUARDED_BY(mu_) = false;  // since the last who waited for room were told
+  bool room_came_ ABSL_GUARDED_BY(mu_) = false;  // since the last who waited for space were told
   absl::flat_hash_set<std::shared_ptr<CallSession>> connected_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<ClientId, std::shared_ptr<CallSession>> sessions_ ABSL_GUARDED_BY(mu_);  // that have said Hello
   Sessions have_persisted_ ABSL_GUARDED_BY(mu_);

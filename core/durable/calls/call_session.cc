@@ -11,7 +11,7 @@
 namespace skein::durable {
 namespace {
 
-// What the ledger would never have room for.
+// What the ledger would never have space for.
 constexpr int kMostVainTries = 3;
 
 // Why a call that was executed has no outcome to show.
@@ -78,8 +78,8 @@ absl::Status CallSession::OnCall(const ClientMessage& message) {
   return absl::OkStatus();
 }
 
-// For good where there is no room for a request if nothing is unfinished and the head stays where it is, or where there
-// is no place for a client: that may take as long as clients are remembered.
+// For good where there is no space for a request if nothing is unfinished and the head stays where it is, or where
+// there is no place for a client: that may take as long as clients are remembered.
 void CallSession::OnNotAccepted(uint64_t sequence, const absl::Status& status) {
   const Ledger::Load load = service_->load();
   if (std::exchange(log_head_, load.log_head) != load.log_head) refusals_ = 0;

@@ -62,7 +62,7 @@ class CallSession : public std::enable_shared_from_this<CallSession> {
   // The thread's that brings messages.
   bool greeted_ = false;
   ClientId client_{};
-  int refusals_ = 0;       // for lack of room, since a call was accepted or the log's head has moved
+  int refusals_ = 0;       // for lack of space, since a call was accepted or the log's head has moved
   uint64_t log_head_ = 0;  // then
 
   Mutex mu_;

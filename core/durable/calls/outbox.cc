@@ -23,7 +23,7 @@ absl::Status Outbox::Start(absl::string_view request, Persisted persisted, Repli
 }
 
 absl::Status Outbox::Take(absl::string_view request, Persisted persisted, Replied replied) {
-  if (calls_ >= options_.most_calls || bytes_ + request.size() > options_.most_bytes) {
+  if (calls_ >= options_.max_calls || bytes_ + request.size() > options_.max_bytes) {
     return absl::ResourceExhaustedError(absl::StrCat(calls_, " durable calls of ", bytes_,
                                                      " bytes wait for a server or for their replies; wait for some"));
   }
@@ -227,7 +227,7 @@ void Outbox::SendAgain(News& news) {
 }
 
 void Outbox::SendMore(News& news) {
-  while (state_ == State::kOpen && !unsent_.empty() && (!slow_ || sent_.size() < options_.most_when_slow)) {
+  while (state_ == State::kOpen && !unsent_.empty() && (!slow_ || sent_.size() < options_.max_when_slow)) {
     Call call = std::move(unsent_.front());
     unsent_.pop_front();
     if (call.request.size() > largest_) {

@@ -25,11 +25,11 @@
 namespace skein::durable {
 
 struct OutboxOptions {
-  std::optional<Persistence> wanted;         // none: whatever the server's log gives
-  uint64_t most_calls = 4096;                // not answered, sent or not
-  uint64_t most_bytes = uint64_t{64} << 20;  // of their requests
+  std::optional<Persistence> wanted;        // none: whatever the server's log gives
+  uint64_t max_calls = 4096;                // not answered, sent or not
+  uint64_t max_bytes = uint64_t{64} << 20;  // of their requests
   // Of calls that are sent and not answered, while the server asks for less (SC'21, section 4.2).
-  uint64_t most_when_slow = 16;
+  uint64_t max_when_slow = 16;
   std::function<absl::Time()> now = BootNow;  // the server's goes on while this machine is suspended
 };
 

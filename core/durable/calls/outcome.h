@@ -12,7 +12,7 @@
 namespace skein::durable {
 
 inline std::string KeepOutcome(absl::string_view reply) { return absl::StrCat(absl::string_view("\0", 1), reply); }
-// It was executed, but the reply found no room.
+// It was executed, but the reply found no space.
 inline std::string OutcomeNotKept() { return "\1"; }
 // The same of a service whose state is made of replies: it counts as if it had not been executed.
 inline std::string OutcomeRefused() { return "\2"; }
@@ -22,7 +22,7 @@ inline absl::StatusOr<absl::string_view> ReplyOf(absl::string_view outcome) {
   if (!outcome.empty() && outcome[0] == 0) return outcome.substr(1);
   if (outcome == OutcomeRefused()) {
     return absl::ResourceExhaustedError(
-        "its reply found no room in the server's redo log, so that it has had no effect; let the service make "
+        "the server's redo log had no space for the reply, so the call has had no effect; the service has to make "
         "checkpoints more often, or its log larger");
   }
   return absl::NotFoundError("executed; but its reply is not kept any more");

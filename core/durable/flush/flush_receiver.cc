@@ -131,7 +131,7 @@ absl::Status FlushReceiver::Finish(uint64_t sequence, absl::string_view reply) {
   }
   if (connected() && reply.size() > offer_.reply_bytes) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a reply of ", reply.size(), " bytes, where the sender has room for ", offer_.reply_bytes));
+        absl::StrCat("a reply of ", reply.size(), " bytes, where the sender has space for ", offer_.reply_bytes));
   }
   handed_over_[slot] = false;
   Reply& finishing = finishing_.emplace_back(Reply{.sequence = sequence});

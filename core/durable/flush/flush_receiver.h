@@ -61,7 +61,7 @@ class FlushReceiver {
   absl::Status Poll(Handler on_request);
 
   // The request is executed: it is not handed over again, and `reply` goes to the sender, if one is there; both with
-  // the next Poll. In any order. INVALID_ARGUMENT for a reply longer than the sender has room for, NOT_FOUND for a
+  // the next Poll. In any order. INVALID_ARGUMENT for a reply longer than the sender has space for, NOT_FOUND for a
   // sequence that is not to be finished.
   absl::Status Finish(uint64_t sequence, absl::string_view reply);
 

@@ -49,7 +49,7 @@ class FlushSender {
   // The first sequence that Send will give; the receiver has all before it.
   uint64_t next() const { return next_; }
   // Puts a request behind those that are to be sent: nothing leaves before Flush. Returns its sequence, one more than
-  // the last. RESOURCE_EXHAUSTED when the log has no slot for it: Poll, and try again when room() is there.
+  // the last. RESOURCE_EXHAUSTED when the log has no slot for it: Poll, and try again when room() is not 0.
   // INVALID_ARGUMENT if it is longer than largest_payload().
   absl::StatusOr<uint64_t> Send(absl::string_view payload);
   // Sends them with one doorbell, and one flush for all (4.3). Also OK when the device's queue is full: the next Poll

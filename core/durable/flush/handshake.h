@@ -20,8 +20,8 @@ struct FlushOffer {
   FlushMode mode = FlushMode::kWFlush;
   std::optional<Persistence> wanted;
   uint32_t slots = 0;              // as many as the receiver's log has
-  uint32_t reply_bytes = 0;        // room for each reply
-  fabric::RemoteAddress feedback;  // the sender's memory: a word, then room for a reply to each slot
+  uint32_t reply_bytes = 0;        // space for each reply
+  fabric::RemoteAddress feedback;  // the sender's memory: a word, then space for a reply to each slot
   std::string queue_pair;          // its offer
 };
 

@@ -101,7 +101,7 @@ class Ledger {
     uint64_t unfinished_bytes = 0;
     uint64_t log_used = 0;
     uint64_t log_capacity = 0;
-    uint64_t log_head = 0;   // a position, which moves as room is made
+    uint64_t log_head = 0;   // a position, which moves as space is made
     bool slow_down = false;  // clients should
   };
   Load load() const ABSL_LOCKS_EXCLUDED(mu_);

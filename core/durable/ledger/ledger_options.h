@@ -18,7 +18,7 @@ struct LedgerOptions {
   uint64_t slow_requests = 1024;
   uint64_t slow_percent = 50;  // of the ring's bytes
 
-  // An outcome of so many bytes always has room: it is set aside when the request is accepted. Larger ones may have to
+  // An outcome of so many bytes always has space: it is set aside when the request is accepted. Larger ones may have to
   // wait until there is some.
   uint64_t outcome_room = 256;
   // Outcomes are kept for a client to ask for until it acknowledges them, or they are the oldest of more than this, or

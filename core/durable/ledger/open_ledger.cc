@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<Ledger>> Ledger::Open(std::unique_ptr<Storage> st
 }
 
 absl::Status Ledger::CheckOptions(uint64_t storage_bytes) const {
-  if (options_.client_window == 0) return absl::InvalidArgumentError("a client needs room for a request");
+  if (options_.client_window == 0) return absl::InvalidArgumentError("a client needs space for a request");
   const uint64_t needed = kRingOffset + 4 * (options_.clients * EntryBytes(0) + 4 * RoomOfOne());
   if (storage_bytes >= needed) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("a redo log of ", storage_bytes, " bytes is too small for ",

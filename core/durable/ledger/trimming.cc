@@ -1,4 +1,4 @@
-// Making room at the log's head: what is still wanted there is written again at the tail.
+// Making space at the log's head: what is still wanted there is written again at the tail.
 #include <optional>
 #include <string>
 
@@ -8,7 +8,7 @@
 namespace skein::durable {
 namespace {
 
-// In one go, so that nobody pays for long for the room of others.
+// In one batch: few enough that no caller waits long while the ledger makes space for others.
 constexpr int kRewritesAtOnce = 64;
 
 }  // namespace

@@ -49,7 +49,7 @@ class RedoLog {
 
   // Returns the position, greater than any before, by which the entry is released or read later. entry.position is not
   // looked at; its kind is not kPad. `done` may be empty. Errors, upon which `done` is never called: RESOURCE_EXHAUSTED
-  // if less than `keep_free` bytes would be left (or will be, until a Flush has made room of what is released);
+  // if less than `keep_free` bytes would be left (or will be, until a Flush frees the space of released entries);
   // INVALID_ARGUMENT if it is larger than largest_payload().
   absl::StatusOr<uint64_t> Append(const Entry& entry, uint64_t keep_free, Persisted done) ABSL_LOCKS_EXCLUDED(mu_);
 

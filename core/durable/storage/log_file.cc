@@ -105,7 +105,7 @@ absl::Status Allocate(const std::string& path, int fd, uint64_t size) {
   if (error == 0) return absl::OkStatus();
   if (error == ENOSPC || error == EDQUOT) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("no room for ", size, " bytes of redo log in ", path, "; free some, or make the log smaller"));
+        absl::StrCat("no space for ", size, " bytes of redo log in ", path, "; free some, or make the log smaller"));
   }
   return ErrnoStatus(error, absl::StrCat("allocate ", size, " bytes for ", path));
 }

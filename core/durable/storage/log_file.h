@@ -21,7 +21,7 @@ struct LogFile {
 // A regular file of exactly `size` bytes that belongs to this user, who alone may read it, with its name safe; made if
 // there is none, or a part of one that is all zeros, with all its blocks. Locked until it is closed.
 // FAILED_PRECONDITION: in use by another process, or another size; nothing was changed. PERMISSION_DENIED: others could
-// read or replace it. RESOURCE_EXHAUSTED: the disk has no room, and no file is left behind.
+// read or replace it. RESOURCE_EXHAUSTED: the disk has no space, and no file is left behind.
 absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size);
 
 }  // namespace skein::durable

@@ -95,7 +95,7 @@ absl::StatusOr<std::unique_ptr<CompletionQueue>> SimDevice::CreateCompletionQueu
 }
 
 absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> SimDevice::CreateSharedReceiveQueue(uint32_t max_receives) {
-  if (max_receives == 0) return absl::InvalidArgumentError("a shared receive queue with room for no request");
+  if (max_receives == 0) return absl::InvalidArgumentError("a shared receive queue for no request");
   MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   return std::make_unique<SimSharedReceiveQueue>(world_, state_, max_receives);
@@ -113,7 +113,7 @@ absl::StatusOr<std::unique_ptr<QueuePair>> SimDevice::CreateQueuePair(const Queu
     return absl::InvalidArgumentError("a shared receive queue of another device");
   }
   if (options.max_send_requests == 0 || (shared == nullptr && options.max_receive_requests == 0)) {
-    return absl::InvalidArgumentError("a queue pair with room for no request");
+    return absl::InvalidArgumentError("a queue pair for no request");
   }
   MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);

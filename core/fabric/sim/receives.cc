@@ -13,7 +13,7 @@ absl::Status Receives::Post(World& world, const DeviceState& device, absl::Span<
     if (!local.ok()) return local;
   }
   if (used_ + batch.size() > max_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_, " requests has no room"));
+    return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_, " requests is full"));
   }
   if (batch.empty()) return absl::OkStatus();
   posted_.insert(posted_.end(), batch.begin(), batch.end());

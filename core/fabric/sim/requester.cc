@@ -66,7 +66,7 @@ absl::Status Endpoint::PostSend(absl::Span<const SendRequest> batch) {
     if (absl::Status checked = CheckRequest(request); !checked.ok()) return checked;
   }
   if (last_posted_ - last_reaped_ + batch.size() > max_send_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests has no room"));
+    return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests is full"));
   }
   if (batch.empty()) return absl::OkStatus();
   device_->nic.Doorbell(world_.events.now());

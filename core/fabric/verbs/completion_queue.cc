@@ -65,7 +65,7 @@ size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
   MutexLock lock(&mu_);
   TakeUpTo(out.size());
   if (ready_.size() < out.size()) {
-    for (const auto& [member, queue_pair] : members_) queue_pair->FlushWhatTheDeviceWillNot(this, ready_);
+    for (const auto& [member, queue_pair] : members_) queue_pair->FlushAfterDeviceLoss(this, ready_);
   }
   const size_t count = std::min(out.size(), ready_.size());
   std::move(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(count), out.begin());

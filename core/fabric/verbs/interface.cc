@@ -41,7 +41,7 @@ std::string HardwareAddressOf(const sockaddr_storage& address) {
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || entry->ifa_addr->sa_family != AF_PACKET) continue;
     if (entry->ifa_name != InterfaceOf(*found)) continue;
-    // The C library gives it room for InfiniBand's 20 bytes, which the struct's own 8 are not.
+    // The C library gives it space for InfiniBand's 20 bytes, which the struct's own 8 are not.
     const auto* bytes = reinterpret_cast<const char*>(entry->ifa_addr);
     const auto* packet = reinterpret_cast<const sockaddr_ll*>(entry->ifa_addr);
     return std::string(bytes + offsetof(sockaddr_ll, sll_addr), packet->sll_halen);

@@ -50,7 +50,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
 
   // For the completion queues, under their lock: appends what is to be reported.
   void Completed(const WorkId& id, const ibv_wc& work, std::deque<Completion>& out);
-  void FlushWhatTheDeviceWillNot(const CompletionQueue* queue, std::deque<Completion>& out);
+  void FlushAfterDeviceLoss(const CompletionQueue* queue, std::deque<Completion>& out);
 
  private:
   struct Outstanding {

@@ -106,7 +106,7 @@ absl::Status VerbsQueuePair::PostSend(absl::Span<const SendRequest> batch) {
   MutexLock lock(&send_mu_);
   if (!ready()) return NotReady();
   if (sends_.requests.size() - (asking_ ? 1 : 0) + batch.size() > max_send_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests has no room"));
+    return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests is full"));
   }
   return batch.empty() ? absl::OkStatus() : PostRaw(batch, /*question=*/false);
 }
@@ -144,7 +144,7 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
 }
 
 absl::Status VerbsQueuePair::PostFailed(Pending& pending, size_t refused, const absl::Status& why) {
-  // The room was counted: so this is the device failing. What it took before will still be flushed.
+  // The space was counted: so this is the device failing. What it took before will still be flushed.
   pending.requests.resize(pending.requests.size() - refused);
   Fail(why);
   return absl::FailedPreconditionError(absl::StrCat(port_->context->name(), ": ", why.message()));
@@ -157,7 +157,7 @@ absl::Status VerbsQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch)
   MutexLock lock(&receive_mu_);
   if (!ready()) return NotReady();
   if (receives_.requests.size() + batch.size() > max_receive_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests has no room"));
+    return absl::ResourceExhaustedError(absl::StrCat("the receive queue of ", max_receive_, " requests is full"));
   }
   if (batch.empty()) return absl::OkStatus();
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -236,7 +236,7 @@ void VerbsQueuePair::CompletedReceive(uint32_t sequence, const ibv_wc& work, std
   out.push_back(completion);
 }
 
-void VerbsQueuePair::FlushWhatTheDeviceWillNot(const CompletionQueue* queue, std::deque<Completion>& out) {
+void VerbsQueuePair::FlushAfterDeviceLoss(const CompletionQueue* queue, std::deque<Completion>& out) {
   if (!device_will_not_.load(std::memory_order_acquire)) return;
   if (queue == send_queue_) {
     MutexLock lock(&send_mu_);

@@ -14,7 +14,7 @@ absl::StatusOr<std::unique_ptr<VerbsSharedReceiveQueue>> VerbsSharedReceiveQueue
     std::shared_ptr<const Port> port, uint32_t max) {
   const Context& context = *port->context;
   const auto most = static_cast<uint32_t>(context.attributes().max_srq_wr);
-  if (max == 0) return absl::InvalidArgumentError("a shared receive queue with room for no request");
+  if (max == 0) return absl::InvalidArgumentError("a shared receive queue for no request");
   if (max > most) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a shared receive queue of ", max, " requests; ", context.name(), " takes ", most));
@@ -40,7 +40,7 @@ absl::Status VerbsSharedReceiveQueue::PostReceive(absl::Span<const ReceiveReques
   if (!work.ok() || batch.empty()) return work.status();
   MutexLock lock(&mu_);
   if (ids_.size() - free_.size() + batch.size() > max_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the shared receive queue of ", max_, " requests has no room"));
+    return absl::ResourceExhaustedError(absl::StrCat("the shared receive queue of ", max_, " requests is full"));
   }
   for (size_t i = 0; i < batch.size(); ++i) {
     work->requests[i].wr_id = WorkId{kSharedMember, true, Put(batch[i].id)}.packed();

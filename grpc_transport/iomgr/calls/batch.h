@@ -14,7 +14,7 @@ struct Batch {
   Batch() { head.Grow(kFrameHeaderBytes); }
 
   uint8_t flags = 0;                           // as of kCall
-  BytesBuilder head;                           // room for the frame's header, then initial and trailing metadata
+  BytesBuilder head;                           // space for the frame's header, then initial and trailing metadata
   uint32_t initial = 0;                        // bytes of the former
   uint32_t trailing = 0;                       // and of the latter
   const grpc_slice_buffer* message = nullptr;  // stays the caller's: gRPC may send it again

@@ -19,7 +19,7 @@ namespace skein::grpc_transport {
 // Who has the calls. Called without locks, OnCallFrame by one thread at a time.
 class CallSink : public grpc_core::RefCounted<CallSink> {
  public:
-  // An error ends the connection: the peer is in breach.
+  // An error ends the connection: the peer has broken the protocol.
   virtual absl::Status OnCallFrame(const FrameHeader& header, const grpc_core::Slice& metadata,
                                    grpc_core::SliceBuffer& message) = 0;
   // Nothing more arrives. chttp2 is told as well. May come twice.

@@ -28,7 +28,7 @@ class BytesBuilder {
 
   size_t size() const { return size_; }
   char* data() { return data_; }
-  // Room for `size` bytes behind the rest, not set.
+  // Space for `size` bytes behind the rest, not set.
   char* Grow(size_t size) {
     if (size > capacity_ - size_) [[unlikely]]
       Enlarge(size);

@@ -32,7 +32,8 @@ struct Placeholder::Stream {
   ~Stream() { GRPC_CHTTP2_UNREF_TRANSPORT(transport, "skein placeholder"); }
 
   grpc_chttp2_stream* stream() { return reinterpret_cast<grpc_chttp2_stream*>(&memory); }
-  // chttp2 may have closed it: with the transport, for want of memory, or at the word of a peer in breach.
+  // chttp2 may have closed it: with the transport, for want of memory, or at the word of a peer that breaks the
+  // protocol.
   bool closed() { return stream()->read_closed && stream()->write_closed; }
 
   // chttp2 hands out the trailers of a stream that it closes. With this status it closes streams for want of memory.

@@ -18,8 +18,8 @@ struct TSkeinDurableClientOptions {
   // For so long after a loss the transport tries to make the connection anew, before all calls fail. 0: not at all.
   std::chrono::milliseconds reconnect = std::chrono::seconds(30);
   // Calls without an answer; with more, flush() waits for some. And the bytes of calls that are not safe.
-  uint64_t most_calls = 4096;
-  uint64_t most_bytes = uint64_t{64} << 20;
+  uint64_t max_calls = 4096;
+  uint64_t max_bytes = uint64_t{64} << 20;
 };
 
 struct TSkeinDurableServerOptions {

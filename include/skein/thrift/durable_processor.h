@@ -22,10 +22,6 @@
 #include <memory>
 #include <string>
 
-namespace skein::durable {
-class Storage;
-}
-
 namespace skein::thrift_transport {
 
 // The durable call that is being executed. It is the same when the call is executed again after a crash: by it handlers
@@ -51,10 +47,8 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
   TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
                          std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
                          const TSkeinDurableServerOptions& options);
-  // For tests of Skein's own: with a storage in place of options.path.
-  TSkeinDurableProcessor(const std::shared_ptr<apache::thrift::TProcessor>& inner,
-                         std::shared_ptr<apache::thrift::protocol::TProtocolFactory> protocol,
-                         const TSkeinDurableServerOptions& options, std::unique_ptr<durable::Storage> storage);
+  class SKEIN_PRIVATE Impl;
+  SKEIN_PRIVATE explicit TSkeinDurableProcessor(std::unique_ptr<Impl> impl);
   ~TSkeinDurableProcessor() override;
 
   // Processes all calls of a durable client, until its connection ends.
@@ -76,7 +70,6 @@ class SKEIN_EXPORT TSkeinDurableProcessor : public apache::thrift::TProcessor {
   static const TSkeinDurableCall* currentCall();
 
  private:
-  class SKEIN_PRIVATE Impl;
   const std::unique_ptr<Impl> impl_;
 };
 

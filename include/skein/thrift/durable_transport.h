@@ -30,7 +30,7 @@ class DurableClient;
 
 // Of a call: how safe it is, or why it has failed.
 struct TSkeinPersisted {
-  uint64_t call = 0;  // flushed as so many-th
+  uint64_t call = 0;  // its number: the first that was flushed is 1
   std::string level;  // empty: it has failed
   std::string error;
 };
@@ -73,14 +73,14 @@ class SKEIN_EXPORT TSkeinDurableTransport
   uint32_t read(uint8_t* buf, uint32_t len);
   uint32_t readEnd() override;
   void write(const uint8_t* buf, uint32_t len);
-  // Starts the call. Waits, while there are options.most_calls without an answer; also while there is no connection, it
-  // does not. UNKNOWN: larger than the server's log takes; the transport stays open.
+  // Starts the call. Waits while options.max_calls calls have no answer, but not for a connection. UNKNOWN: larger than
+  // the server's log takes; the transport stays open.
   void flush() override;
 
-  // Of the last call that was flushed; they begin with 1.
+  // The number of the call that was flushed last; the first call is 1.
   uint64_t lastCall() const;
   // Returns when all calls that were flushed before are persisted, with the level ("persistent"); empty if there was
-  // none. Throws if one has failed since this was asked last.
+  // none. Throws if a call has failed since the last waitPersisted.
   std::string waitPersisted();
   void onPersisted(OnPersisted callback);
 

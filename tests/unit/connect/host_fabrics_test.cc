@@ -71,10 +71,10 @@ void InSandbox(const std::function<void()>& act) {
   }).join();
 }
 
-RdmaOptions NoRdma(absl::Duration settle_time) {
+RdmaOptions NoRdma(absl::Duration retry_delay) {
   RdmaOptions rdma;
   rdma.enabled = false;
-  rdma.settle_time = settle_time;
+  rdma.retry_delay = retry_delay;
   return rdma;
 }
 

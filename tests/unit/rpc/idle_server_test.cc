@@ -16,8 +16,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "core/connect/fabrics.h"
 #include "core/fabric/shm/shm_device.h"
+#include "core/rpc/options.h"
 #include "core/rpc/server_port.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
@@ -39,7 +39,7 @@ Options Sleepy() {
 
 class IdleServer {
  public:
-  explicit IdleServer(const Options& options) : server_(options) {
+  explicit IdleServer(const Options& options, const OnFabrics& on = {}) : server_(options, on) {
     EXPECT_TRUE(server_.Handle(kEcho, [](absl::string_view request, Reply reply) { reply.Send(request); }).ok());
     EXPECT_TRUE(server_.Handle(kKeep, [this](absl::string_view, Reply reply) { Keep(std::move(reply)); }).ok());
     address_ = server_.Listen("127.0.0.1:0").value();
@@ -122,10 +122,9 @@ TEST(IdleServerTest, AnswersOnALinkThatTheKernelDoesNotWatch) {
   const UniqueFd file(memfd_create("refused by epoll", MFD_CLOEXEC));
   fabric::Hooks hooks;
   hooks.fd = [&file](int) { return file.get(); };
-  Options options = Sleepy();
-  options.fabrics = std::make_shared<connect::OneFabric>(
-      std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
-  IdleServer server(options);
+  const OnFabrics on = {std::make_shared<connect::OneFabric>(
+      std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)))};
+  IdleServer server(Sleepy(), on);
   Client client(Sleepy());
   const auto connection = client.Connect(server.address(), kSoon);
   ASSERT_TRUE(connection.ok()) << connection.status();

@@ -10,9 +10,9 @@
 
 #include "absl/synchronization/notification.h"
 #include "core/base/tcp_address.h"
-#include "core/connect/fabrics.h"
 #include "core/connect/route.h"
 #include "core/fabric/shm/shm_device.h"
+#include "core/rpc/options.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
@@ -69,10 +69,11 @@ class PatientClientTest : public testing::Test {
     hooks.arming = [this] { ++arms_; };
     hooks.completes = [this] { return completes_.load(); };
     hooks.capabilities = [](fabric::DeviceCapabilities& capabilities) { capabilities.announces_close = false; };
-    options_.wait_mode = WaitMode::kBlock;
-    options_.fabrics = std::make_shared<connect::OneFabric>(
-        std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
-    client_ = std::make_unique<Client>(options_);
+    Options options;
+    options.wait_mode = WaitMode::kBlock;
+    const OnFabrics on = {std::make_shared<connect::OneFabric>(
+        std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)))};
+    client_ = std::make_unique<Client>(options, on);
   }
 
   // A thread that arms is about to sleep.
@@ -83,7 +84,6 @@ class PatientClientTest : public testing::Test {
 
   std::atomic<int> arms_ = 0;
   std::atomic<bool> completes_ = true;
-  Options options_;
   SlowServer server_;
   std::unique_ptr<Client> client_;
 };

@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "core/rpc/options.h"
 #include "gtest/gtest.h"
 #include "tests/support/held.h"
 
@@ -20,7 +21,7 @@ enum Number : uint32_t { kEcho, kLater, kRefuse, kForget, kKeep, kMegabyte };
 
 class Served {
  public:
-  explicit Served(const Options& options) : server_(options) {
+  explicit Served(const Options& options, const OnFabrics& on = {}) : server_(options, on) {
     Handle(kEcho, [](absl::string_view request, Reply reply) { reply.Send(request); });
     Handle(kLater, [this](absl::string_view request, Reply reply) { Later(request, std::move(reply)); });
     Handle(kRefuse, [](absl::string_view, Reply reply) { reply.Fail(absl::NotFoundError("no such thing")); });

@@ -13,6 +13,7 @@
 
 #include "core/fabric/sim/simulation.h"
 #include "core/rpc/client_service.h"
+#include "core/rpc/options.h"
 #include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
 #include "tests/support/forwarding_device.h"
@@ -22,6 +23,10 @@ namespace skein::rpc {
 namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(20);
+
+OnFabrics On(std::shared_ptr<fabric::Device> device) {
+  return {std::make_shared<connect::OneFabric>(std::move(device))};
+}
 
 // Lets the simulation's time pass, on a thread of its own.
 class RunningTime {
@@ -44,13 +49,9 @@ TEST(SimTest, ThreadsCallAndUseMemory) {
   fabric::Simulation simulation(20261121);
   const RunningTime time(simulation);
   {
-    Options at_server;
-    at_server.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("server"));
-    Options at_client;
-    at_client.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("client"));
-    Served served(at_server);
+    Served served(Options(), On(simulation.CreateDevice("server")));
     ASSERT_TRUE(served.server().Attach(1, 4096, kRemoteAtomic).ok());
-    Client client(at_client);
+    Client client(Options(), On(simulation.CreateDevice("client")));
     const auto connected = client.Connect(served.address(), kSoon);
     ASSERT_TRUE(connected.ok()) << connected.status();
     const auto& connection = *connected;
@@ -107,9 +108,7 @@ TEST(SimTest, AServerThatHasLostALinkEndsItsClientsConnection) {
   fabric::Simulation simulation(20261121, config);
   const RunningTime time(simulation);
   const auto device = std::make_shared<WatchedDevice>(simulation.CreateDevice("server"));
-  Options at_server;
-  at_server.fabrics = std::make_shared<connect::OneFabric>(device);
-  Served served(at_server);
+  Served served(Options(), On(device));
   OneLink waiter;
   const auto connector =
       connect::CreateConnector(std::make_shared<connect::OneFabric>(simulation.CreateDevice("client")), {}, &waiter,
@@ -130,16 +129,13 @@ TEST(SimTest, AServerThatHasLostALinkEndsItsClientsConnection) {
 TEST(SimTest, MoreClientsThanMayBeActive) {
   fabric::Simulation simulation(20261121);
   const RunningTime time(simulation);
-  Options at_server;
-  at_server.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("server"));
-  at_server.ring_bytes = 1 << 16;
-  Served served(at_server);
+  Options options;
+  options.ring_bytes = 1 << 16;
+  Served served(options, On(simulation.CreateDevice("server")));
   std::vector<std::unique_ptr<Client>> clients;
   std::vector<std::unique_ptr<Connection>> connections;
   for (int i = 0; i < 260; ++i) {
-    Options at_client = at_server;
-    at_client.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("client"));
-    clients.push_back(std::make_unique<Client>(at_client));
+    clients.push_back(std::make_unique<Client>(options, On(simulation.CreateDevice("client"))));
     absl::StatusOr<std::unique_ptr<Connection>> connection = clients.back()->Connect(served.address(), kSoon);
     ASSERT_TRUE(connection.ok()) << connection.status();
     connections.push_back(*std::move(connection));

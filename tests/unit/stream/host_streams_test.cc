@@ -41,7 +41,7 @@ class HostStreamsTest : public testing::Test {
 TEST_F(HostStreamsTest, WhatMakesNoDifferenceToStreamsIsShared) {
   const Streams& streams = streams_.For(With(Mode::kPrefer));
   Options other = With(Mode::kRequire);
-  other.rdma.settle_time = absl::ZeroDuration();
+  other.rdma.retry_delay = absl::ZeroDuration();
   EXPECT_NE(&streams_.For(other), &streams);
   other = With(Mode::kPrefer);
   other.negotiation_timeout *= 2;

@@ -207,7 +207,7 @@ TEST_P(DurableTest, AReplyThatGotLostIsKept) {
 TEST_P(DurableTest, AFullLogHoldsBackAndLosesNothing) {
   HoldBack();
   Serve(1 << 15);
-  client_options_.most_calls = 1000;
+  client_options_.max_calls = 1000;
   Connect();
   const std::string line(1000, 'x');
   for (int i = 0; i < 200; ++i) client_->note(line);
@@ -218,7 +218,7 @@ TEST_P(DurableTest, AFullLogHoldsBackAndLosesNothing) {
 
 TEST_P(DurableTest, TooManyWithoutAnAnswerWait) {
   Serve();
-  client_options_.most_calls = 4;
+  client_options_.max_calls = 4;
   Connect();
   for (int i = 0; i < 100; ++i) client_->note("line");
   EXPECT_EQ(client_->lines(), 100);

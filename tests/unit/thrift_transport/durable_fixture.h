@@ -29,6 +29,7 @@
 #include "core/durable/sim/simulated_medium.h"
 #include "examples/notebook/Notebook.h"
 #include "gtest/gtest.h"
+#include "thrift_transport/durable_processor_on.h"
 #include "thrift_transport/thrift_output.h"
 
 namespace skein::thrift_transport {
@@ -152,9 +153,8 @@ class DurableTest : public testing::TestWithParam<Carrier> {
     }
     std::shared_ptr<TProcessor> inner = inner_;
     if (inner == nullptr) inner = std::make_shared<NotebookProcessor>(notebook_);
-    processor_ =
-        std::make_shared<TSkeinDurableProcessor>(inner, std::make_shared<TBinaryProtocolFactory>(), server_options_,
-                                                 std::make_unique<durable::sim::FaultyStorage>(medium_, faults_));
+    processor_ = DurableProcessorOn(std::make_unique<durable::sim::FaultyStorage>(medium_, faults_), inner,
+                                    std::make_shared<TBinaryProtocolFactory>(), server_options_);
     Listen();
   }
   void Listen() {

@@ -153,8 +153,8 @@ TEST_F(CommandTest, UsageIsSaidToWhoCallsItWrongly) {
 }
 
 TEST_F(CommandTest, AnUnknownVerbNamesTheNearest) {
-  EXPECT_EQ(WhyNot({"cuont", "1"}), "skein: unknown verb 'cuont'; did you mean count? there is: look, count");
-  EXPECT_EQ(WhyNot({"strange"}), "skein: unknown verb 'strange'; there is: look, count");
+  EXPECT_EQ(WhyNot({"cuont", "1"}), "skein: unknown verb 'cuont'; did you mean count? there are: look, count");
+  EXPECT_EQ(WhyNot({"strange"}), "skein: unknown verb 'strange'; there are: look, count");
   EXPECT_EQ(
       WhyNot({"--json", "look", "it"}),
       "skein: unknown option '--json'; there are --help and --version, and a verb's options stand behind the verb");

@@ -130,7 +130,7 @@ def no_room_to_start(scene, row):
         for _ in range(scene.options.times):
             disk.fill()
             said = service.start()
-            if "no room for" not in said:
+            if "no space for" not in said:
                 row.problems.append(f"it says: {said}")
             service.stop()
             disk.make_room()

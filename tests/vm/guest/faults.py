@@ -18,7 +18,7 @@ from guests import shell  # noqa: E402
 
 ADDRESS = "10.9.0.1:50070"
 SETTLE = 12  # seconds; longer than an outage
-SETTINGS = {**guests.SETTINGS, "SKEIN_RDMA_SETTLE_TIME": str(SETTLE * 1000)}
+SETTINGS = {**guests.SETTINGS, "SKEIN_RDMA_RETRY_DELAY": str(SETTLE * 1000)}
 OUTAGE = 5  # seconds
 DROPPED = re.compile(r"dropped (\d+)")
 

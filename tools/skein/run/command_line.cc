@@ -41,14 +41,14 @@ Verb Declare(std::function<int(const CommandLine&)> run) {
           "`skein options` is an option here, too, as --shm=off. All words behind PROGRAM are the program's.\n"
           "Exit status: the program's; 2 called wrongly, 126 refused or it cannot be executed, 127 there is no such "
           "program.",
-      .options = {{"--require", "",
-                   "fails rather than use TCP (SKEIN_GRPC=require); a program of which it is known that this cannot be "
-                   "kept is not started",
-                   Require(line->variables)},
-                  {"-v,--verbose", "", "says what will happen in any case", Yes(line->verbose)},
-                  {"-n,--dry-run", "",
-                   "says it, and what would be put into the environment, on standard output; starts nothing",
-                   Yes(line->dry_run)}},
+      .options =
+          {{"--require", "",
+            "fails rather than use TCP (SKEIN_GRPC=require); does not start a program that can use TCP alone",
+            Require(line->variables)},
+           {"-v,--verbose", "", "says what will happen, also where nothing stands in the way", Yes(line->verbose)},
+           {"-n,--dry-run", "",
+            "says what would happen, and prints the variables that it would set, on standard output; starts nothing",
+            Yes(line->dry_run)}},
       .operand = {Operand::Count::kProgram, "PROGRAM", "which program?", Texts(line->command)},
       .examples = {{"skein run ./server --port 50051", "over Skein where that is possible"},
                    {"skein run --require --shm off -- ./server", "over RDMA, or not at all"},

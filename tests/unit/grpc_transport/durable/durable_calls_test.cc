@@ -76,7 +76,7 @@ TEST_P(DurableCallsTest, AQueuesCallsToo) {
 
 TEST_P(DurableCallsTest, WhatTheServerHadNotExecutedItExecutesWhenItIsBack) {
   OpenServer();  // and takes calls, but executes none
-  OpenClient({.every_call = true, .level = {}, .metadata = {"tenant"}, .most_calls = 100, .most_bytes = 1 << 20});
+  OpenClient({.every_call = true, .level = {}, .metadata = {"tenant"}, .max_calls = 100, .max_bytes = 1 << 20});
   std::vector<std::unique_ptr<Marked>> calls;
   for (int i = 1; i <= 10; ++i) {
     calls.push_back(std::make_unique<Marked>());
@@ -245,14 +245,14 @@ TEST_P(DurableCallsTest, ALevelThatTheLogHasNotIsAnError) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION) << status.error_message();
   EXPECT_FALSE(
       CreateDurableChannel("x", grpc::InsecureChannelCredentials(), arguments_,
-                           {.every_call = true, .level = "solid", .metadata = {}, .most_calls = 1, .most_bytes = 1})
+                           {.every_call = true, .level = "solid", .metadata = {}, .max_calls = 1, .max_bytes = 1})
           .ok());
 }
 
 TEST_P(DurableCallsTest, TooManyAreRefusedAtOnce) {
   OpenServer();
   DurableChannelOptions options;
-  options.most_calls = 1;
+  options.max_calls = 1;
   OpenClient(options);
   Marked call;
   call.Start(*stub_, 5);
@@ -267,7 +267,7 @@ TEST_P(DurableCallsTest, TooManyAreRefusedAtOnce) {
 TEST_P(DurableCallsTest, ARefusedCallMayGoAsItEnds) {
   OpenServer();
   DurableChannelOptions options;
-  options.most_calls = 0;
+  options.max_calls = 0;
   OpenClient(options);
   struct Call {
     grpc::ClientContext context;

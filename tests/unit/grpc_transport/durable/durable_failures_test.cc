@@ -188,7 +188,7 @@ TEST_P(DurableFailuresTest, AllCallbackThreadsAtOnceMayLetGoOfTheirChannels) {
 TEST_P(DurableFailuresTest, IllegalMetadataOfACallIsItsError) {
   OpenServer();
   durable_->Start(*server_);
-  OpenClient({.every_call = true, .level = {}, .metadata = {"tenant"}, .most_calls = 100, .most_bytes = 1 << 20});
+  OpenClient({.every_call = true, .level = {}, .metadata = {"tenant"}, .max_calls = 100, .max_bytes = 1 << 20});
   Marked call;
   call.context.AddMetadata("tenant", "\x01");
   call.Start(*stub_, 1);
@@ -200,7 +200,7 @@ TEST_P(DurableFailuresTest, IllegalMetadataOfACallIsItsError) {
   EXPECT_TRUE(Add(1, &reply).ok());
   EXPECT_FALSE(CreateDurableChannel(
                    "x", grpc::InsecureChannelCredentials(), arguments_,
-                   {.every_call = true, .level = {}, .metadata = {"grpc-timeout"}, .most_calls = 1, .most_bytes = 1})
+                   {.every_call = true, .level = {}, .metadata = {"grpc-timeout"}, .max_calls = 1, .max_bytes = 1})
                    .ok());
 }
 
@@ -222,7 +222,7 @@ TEST_P(DurableFailuresTest, ACallThatIsTooLargeFailsAlone) {
   SetDeadline(almost);
   request.GetReflection()->MutableUnknownFields(&request)->Clear();
   request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(
-      1000, std::string(options_.most_call_bytes - 200, 'x'));
+      1000, std::string(options_.max_call_bytes - 200, 'x'));
   EXPECT_TRUE(stub_->Add(&almost, request, &reply).ok());
 }
 

@@ -58,7 +58,7 @@ TEST_P(DurableLimitsTest, ACallBeyondWhatTheServerTakesAheadOfOthers) {
   durable_->Start(*server_);
   EXPECT_TRUE(small.ended.get_future().get().ok());
   EXPECT_TRUE(absl::IsResourceExhausted(large.persisted.get_future().get().status()));
-  ExpectTooLarge(large.ended.get_future().get(), std::to_string(options_.most_call_bytes - 1));
+  ExpectTooLarge(large.ended.get_future().get(), std::to_string(options_.max_call_bytes - 1));
   EXPECT_EQ(counter_->total, 3);
 }
 
@@ -74,7 +74,7 @@ TEST_P(DurableLimitsTest, AReplyBeyondWhatTheChannelReceives) {
 
 TEST_P(DurableLimitsTest, AReplyBeyondWhatTheServerSends) {
   configure_ = [](grpc::ServerBuilder& builder) { builder.SetMaxSendMessageSize(10'000); };
-  options_.most_reply_bytes = 10'000 - 1024;
+  options_.max_reply_bytes = 10'000 - 1024;
   Open();
   AddReply reply;
   counter_->reply_bytes = 20'000;  // the handler's own call sees that

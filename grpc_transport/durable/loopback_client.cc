@@ -1,4 +1,4 @@
-#include "grpc_transport/durable/own_server.h"
+#include "grpc_transport/durable/loopback_client.h"
 
 #include <grpcpp/create_channel_posix.h>
 #include <grpcpp/impl/codegen/client_unary_call.h>
@@ -58,27 +58,27 @@ LoggedEnd CallHandler(grpc::Channel& channel, const LoggedCall& call, const grpc
 }  // namespace
 
 // The server's side of that call.
-class OwnServer::Presence final : public grpc::ServerUnaryReactor {
+class LoopbackClient::Presence final : public grpc::ServerUnaryReactor {
  public:
-  explicit Presence(OwnServer& own) : own_(own) {}
+  explicit Presence(LoopbackClient& client) : client_(client) {}
   void OnCancel() override {
-    own_.BeginClose();
+    client_.BeginClose();
     Finish(grpc::Status::CANCELLED);
   }
   void OnDone() override {
-    own_.OnGone();
+    client_.OnGone();
     delete this;
   }
 
  private:
-  OwnServer& own_;
+  LoopbackClient& client_;
 };
 
-OwnServer::OwnServer() : secret_(Secret()), presence_said_(BufferOf(secret_)) {}
+LoopbackClient::LoopbackClient() : secret_(Secret()), presence_said_(BufferOf(secret_)) {}
 
-OwnServer::~OwnServer() { Close(); }
+LoopbackClient::~LoopbackClient() { Close(); }
 
-void OwnServer::Open(grpc::Server& server) {
+void LoopbackClient::Open(grpc::Server& server) {
   in_process_.emplace(server.InProcessChannel(grpc::ChannelArguments()));
   {
     const MutexLock lock(&mu_);
@@ -96,13 +96,13 @@ void OwnServer::Open(grpc::Server& server) {
   while (asked_ && !present_) changed_.wait(lockable);
 }
 
-void OwnServer::BeginClose() {
+void LoopbackClient::BeginClose() {
   const MutexLock lock(&mu_);
   going_ = true;
   changed_.notify_all();
 }
 
-void OwnServer::Close() {
+void LoopbackClient::Close() {
   BeginClose();
   presence_context_.TryCancel();
   Connection last;
@@ -112,7 +112,7 @@ void OwnServer::Close() {
   last = std::move(connection_);
 }
 
-std::optional<LoggedEnd> OwnServer::Call(const LoggedCall& call) {
+std::optional<LoggedEnd> LoopbackClient::Call(const LoggedCall& call) {
   const grpc::ByteBuffer request = BufferOf(call.message);
   Connection channel;
   while ((channel = Connected(/*lost=*/channel)) != nullptr) {
@@ -123,13 +123,13 @@ std::optional<LoggedEnd> OwnServer::Call(const LoggedCall& call) {
 }
 
 // If so, its connection was there all the time, and the server took calls.
-bool OwnServer::Answers(grpc::Channel& channel) {
+bool LoopbackClient::Answers(grpc::Channel& channel) {
   grpc::ClientContext context;
   grpc::ByteBuffer heard;
   return !MayBeCutOff(CallOnce(channel, context, kPresenceMethod, BufferOf(""), heard));
 }
 
-OwnServer::Connection OwnServer::Connected(const Connection& lost) {
+LoopbackClient::Connection LoopbackClient::Connected(const Connection& lost) {
   const MutexLock lock(&mu_);
   if (lost != nullptr && connection_ == lost) {
     Lockable lockable{mu_};
@@ -141,7 +141,7 @@ OwnServer::Connection OwnServer::Connected(const Connection& lost) {
 }
 
 // Under the lock that word of a Shutdown waits for, and Shutdown for that.
-void OwnServer::Connect() {
+void LoopbackClient::Connect() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     Lockable lockable{mu_};
@@ -155,14 +155,14 @@ void OwnServer::Connect() {
   connection_ = grpc::CreateCustomInsecureChannelFromFd("own", ends[1], arguments);
 }
 
-void OwnServer::OnGone() {
+void LoopbackClient::OnGone() {
   const MutexLock lock(&mu_);
   present_ = false;
   changed_.notify_all();
 }
 
-grpc::ServerUnaryReactor* OwnServer::OnPresence(grpc::CallbackServerContext& context, const grpc::ByteBuffer& said,
-                                                grpc::ByteBuffer& answer) {
+grpc::ServerUnaryReactor* LoopbackClient::OnPresence(grpc::CallbackServerContext& context, const grpc::ByteBuffer& said,
+                                                     grpc::ByteBuffer& answer) {
   answer = BufferOf("");
   const MutexLock lock(&mu_);
   if (!asked_ || present_ || going_ || BytesOf(said) != secret_) {

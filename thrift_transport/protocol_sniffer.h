@@ -1,6 +1,6 @@
 // A server's connection whose client may speak of durable calls, or plain Thrift.
-#ifndef SKEIN_THRIFT_TRANSPORT_TOLD_APART_H_
-#define SKEIN_THRIFT_TRANSPORT_TOLD_APART_H_
+#ifndef SKEIN_THRIFT_TRANSPORT_PROTOCOL_SNIFFER_H_
+#define SKEIN_THRIFT_TRANSPORT_PROTOCOL_SNIFFER_H_
 
 #include <thrift/transport/TVirtualTransport.h>
 
@@ -12,9 +12,9 @@
 namespace skein::thrift_transport {
 
 // A transport whose first byte has been read by somebody else, and is there all the same.
-class WithFirstByte final : public apache::thrift::transport::TVirtualTransport<WithFirstByte> {
+class PeekedTransport final : public apache::thrift::transport::TVirtualTransport<PeekedTransport> {
  public:
-  explicit WithFirstByte(std::shared_ptr<apache::thrift::transport::TTransport> transport);
+  explicit PeekedTransport(std::shared_ptr<apache::thrift::transport::TTransport> transport);
 
   // Reads the first byte and puts it back. Waits for it; TTransportException (END_OF_FILE): there is none.
   uint8_t Look();
@@ -37,10 +37,10 @@ class WithFirstByte final : public apache::thrift::transport::TVirtualTransport<
 };
 
 // What the protocol of a server reads and writes: for an ordinary client what the ordinary factory has made.
-class ToldApart final : public apache::thrift::transport::TVirtualTransport<ToldApart> {
+class ProtocolSniffer final : public apache::thrift::transport::TVirtualTransport<ProtocolSniffer> {
  public:
-  ToldApart(std::shared_ptr<apache::thrift::transport::TTransport> transport,
-            apache::thrift::transport::TTransportFactory& ordinary);
+  ProtocolSniffer(std::shared_ptr<apache::thrift::transport::TTransport> transport,
+                  apache::thrift::transport::TTransportFactory& ordinary);
 
   // Waits for the first byte, the first time. Throws what the transport throws.
   bool IsDurable();
@@ -62,11 +62,11 @@ class ToldApart final : public apache::thrift::transport::TVirtualTransport<Told
   const std::string getOrigin() const override { return ordinary_->getOrigin(); }
 
  private:
-  const std::shared_ptr<WithFirstByte> socket_;
+  const std::shared_ptr<PeekedTransport> socket_;
   const std::shared_ptr<apache::thrift::transport::TTransport> ordinary_;  // on top of it
   std::optional<bool> durable_;
 };
 
 }  // namespace skein::thrift_transport
 
-#endif  // SKEIN_THRIFT_TRANSPORT_TOLD_APART_H_
+#endif  // SKEIN_THRIFT_TRANSPORT_PROTOCOL_SNIFFER_H_

@@ -1,7 +1,7 @@
-// The server that this process serves with, called by itself: by a pair of sockets, because a call by gRPC's in-process
-// channel that begins as Shutdown does is the end of the process (1.51).
-#ifndef SKEIN_GRPC_TRANSPORT_DURABLE_OWN_SERVER_H_
-#define SKEIN_GRPC_TRANSPORT_DURABLE_OWN_SERVER_H_
+// Calls the services of this process's own server, through a pair of sockets: a call by gRPC's in-process channel that
+// begins as Shutdown does ends the process (1.51).
+#ifndef SKEIN_GRPC_TRANSPORT_DURABLE_LOOPBACK_CLIENT_H_
+#define SKEIN_GRPC_TRANSPORT_DURABLE_LOOPBACK_CLIENT_H_
 
 #include <grpcpp/channel.h>
 #include <grpcpp/client_context.h>
@@ -26,13 +26,13 @@ inline constexpr char kPresenceMethod[] = "/skein.Durable/Presence";
 
 // Any thread. One call, that of its presence, is under way as long as the server serves: gRPC tells it of a Shutdown,
 // and ends no Shutdown before it. So it knows whether the server is still there to be connected to.
-class OwnServer {
+class LoopbackClient {
  public:
-  OwnServer();
+  LoopbackClient();
   // Closes.
-  ~OwnServer();
-  OwnServer(const OwnServer&) = delete;
-  OwnServer& operator=(const OwnServer&) = delete;
+  ~LoopbackClient();
+  LoopbackClient(const LoopbackClient&) = delete;
+  LoopbackClient& operator=(const LoopbackClient&) = delete;
 
   // `server` serves, and OnPresence is among what it does. Once.
   void Open(grpc::Server& server) ABSL_LOCKS_EXCLUDED(mu_);
@@ -75,4 +75,4 @@ class OwnServer {
 
 }  // namespace skein::grpc_transport
 
-#endif  // SKEIN_GRPC_TRANSPORT_DURABLE_OWN_SERVER_H_
+#endif  // SKEIN_GRPC_TRANSPORT_DURABLE_LOOPBACK_CLIENT_H_

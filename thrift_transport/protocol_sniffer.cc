@@ -1,4 +1,4 @@
-#include "thrift_transport/told_apart.h"
+#include "thrift_transport/protocol_sniffer.h"
 
 #include <utility>
 
@@ -10,9 +10,9 @@ using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
 using apache::thrift::transport::TTransportFactory;
 
-WithFirstByte::WithFirstByte(std::shared_ptr<TTransport> transport) : transport_(std::move(transport)) {}
+PeekedTransport::PeekedTransport(std::shared_ptr<TTransport> transport) : transport_(std::move(transport)) {}
 
-uint8_t WithFirstByte::Look() {
+uint8_t PeekedTransport::Look() {
   uint8_t first = 0;
   if (transport_->read(&first, 1) == 0) {
     throw TTransportException(TTransportException::END_OF_FILE, "skein: the client has said nothing");
@@ -21,25 +21,25 @@ uint8_t WithFirstByte::Look() {
   return first;
 }
 
-uint32_t WithFirstByte::read(uint8_t* buf, uint32_t len) {
+uint32_t PeekedTransport::read(uint8_t* buf, uint32_t len) {
   if (!first_.has_value() || len == 0) return transport_->read(buf, len);
   *buf = *std::exchange(first_, std::nullopt);
   return 1;
 }
 
-const uint8_t* WithFirstByte::borrow(uint8_t* buf, uint32_t* len) {
+const uint8_t* PeekedTransport::borrow(uint8_t* buf, uint32_t* len) {
   return first_.has_value() ? nullptr : transport_->borrow(buf, len);
 }
 
-ToldApart::ToldApart(std::shared_ptr<TTransport> transport, TTransportFactory& ordinary)
-    : socket_(std::make_shared<WithFirstByte>(std::move(transport))), ordinary_(ordinary.getTransport(socket_)) {}
+ProtocolSniffer::ProtocolSniffer(std::shared_ptr<TTransport> transport, TTransportFactory& ordinary)
+    : socket_(std::make_shared<PeekedTransport>(std::move(transport))), ordinary_(ordinary.getTransport(socket_)) {}
 
-bool ToldApart::IsDurable() {
+bool ProtocolSniffer::IsDurable() {
   if (!durable_.has_value()) durable_ = socket_->Look() == static_cast<uint8_t>(kDurableOpening[0]);
   return *durable_;
 }
 
-std::shared_ptr<TTransport> ToldApart::TakeDurable() {
+std::shared_ptr<TTransport> ProtocolSniffer::TakeDurable() {
   std::string opening(kDurableOpening.size(), '\0');
   socket_->readAll(reinterpret_cast<uint8_t*>(opening.data()), static_cast<uint32_t>(opening.size()));
   if (opening != kDurableOpening) {
