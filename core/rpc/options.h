@@ -12,7 +12,7 @@
 
 namespace skein::rpc {
 
-// What a client or a server connects by. Null: the host's fabrics, which `options` select.
+// The fabrics of a client or a server. Null: the host's, which `options` select.
 struct OnFabrics {
   std::shared_ptr<connect::Fabrics> fabrics;
 };
