@@ -150,6 +150,9 @@ TEST_F(DescriptorTest, WhereThereIsNoneToBeHadItSaysSo) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP();
   Accepting server(std::make_shared<TSkeinServerSocket>(0), Echo);
   const auto client = Open(server.port());
+  // Once the server has answered, it closes no descriptor of the negotiation any more: that would be one for the client.
+  Ask(*client, "hello");
+  EXPECT_EQ(ReadText(*client, 5), "hello");
   {
     const DescriptorLimit none(0);
     const TTransportException thrown = Thrown([&] { client->getSocketFD(); });
