@@ -55,7 +55,7 @@ absl::StatusOr<size_t> StreamPort::Write(absl::Span<const ConstBytes> buffers) {
                                          : sent == 0 ? GiveToLink(buffers, most)
                                                      : GiveToLink(Behind(buffers, sent), most);
     again = EndWrite(taken.value_or(0), !taken.ok() || *taken == total - sent);
-    if (!taken.ok()) return taken;
+    if (!taken.ok()) return taken.status();
     sent += *taken;
   }
   return sent;
