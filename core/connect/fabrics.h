@@ -22,13 +22,12 @@ struct Candidate {
   std::shared_ptr<fabric::Device> device;
   Fallback why_not;
   bool named = false;  // by a user, who knows whom it reaches: addresses of the connection are not compared
-  // For links that need no one-sided operations, where there is better than rings on the device. May be null.
+  // Where there is better for links than rings on the device. May be null.
   std::shared_ptr<channel::Transport> messages = nullptr;
 
   // By what links of this fabric travel. There is a device.
-  std::shared_ptr<channel::Transport> TransportFor(bool one_sided) const {
-    if (!one_sided && messages != nullptr) return messages;
-    return std::make_shared<channel::RingTransport>(device);
+  std::shared_ptr<channel::Transport> transport() const {
+    return messages != nullptr ? messages : std::make_shared<channel::RingTransport>(device);
   }
 };
 

@@ -31,11 +31,12 @@ Lifeline::~Lifeline() {
   if (other_user_.has_value()) Closer::Get().CloseSocket(std::move(socket_));
 }
 
-void Lifeline::Begin(fabric::shm::Meeting meeting, End& own, const End& peers) {
+void Lifeline::Begin(fabric::shm::Meeting meeting, End& own, const End& peers, PeerMemory& memory) {
   socket_ = std::move(meeting.socket);
   other_user_ = meeting.other_user;
   own_ = &own;
   peers_ = &peers;
+  memory_ = &memory;
 }
 
 void Lifeline::PassBell(int pipe) {
@@ -56,6 +57,22 @@ std::optional<Ending> Lifeline::Ring() {
     return std::nullopt;
   }
   return Send(SideMessage{}, -1);
+}
+
+absl::Status Lifeline::Pass(const Region& region) {
+  switch (fabric::shm::SendMessage(socket_.get(), region.Grant().view(), region.memfd())) {
+    case SendResult::kSent:
+      own_->socket_messages.fetch_add(1, std::memory_order_release);
+      return absl::OkStatus();
+    case SendResult::kFull:
+      return absl::ResourceExhaustedError("the socket to the peer is full: the peer does not take what it is passed");
+    case SendResult::kRefused:
+      return ErrnoStatus(errno, "pass memory to the peer");
+    case SendResult::kGone:
+      break;
+  }
+  peer_gone_.store(true, std::memory_order_release);
+  return absl::UnavailableError("the peer is gone");
 }
 
 std::optional<Ending> Lifeline::Send(const SideMessage& message, int fd) {
@@ -110,6 +127,7 @@ std::optional<Ending> Lifeline::Heed(Message& message) {
                                      "(ulimit -n), or let a security policy allow it"));
   }
   if (message.truncated || !whole) return Broken("malformed message on the peer's socket");
+  if (parsed.kind == SideMessageKind::kGrant) return TakeMemory(parsed, message);
   if (parsed.kind != SideMessageKind::kDoorbell && parsed.kind != SideMessageKind::kRingHere) {
     return Broken("unknown message on the peer's socket");
   }
@@ -129,6 +147,14 @@ std::optional<Ending> Lifeline::TakeBell(Message& message) {
   message.fd.Reset();  // a pipe, which nothing delays
   peers_bell_ = *std::move(bell);
   rings_at_.store(peers_bell_.get(), std::memory_order_release);
+  return std::nullopt;
+}
+
+std::optional<Ending> Lifeline::TakeMemory(const SideMessage& grant, Message& message) {
+  absl::Status taken = memory_->Add(grant, message.fd.get());
+  if (CameOfErrno(taken)) return Unable(std::move(taken));
+  if (!taken.ok()) return Ending{std::move(taken), EndState::kBroken};
+  message.fd.Reset();  // a memfd, which nothing delays
   return std::nullopt;
 }
 

@@ -41,7 +41,7 @@ absl::StatusOr<UniqueFd> CreateMemory(size_t ring_bytes) {
 }  // namespace
 
 ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<fabric::shm::DeviceCore> core, const ChannelOptions& options)
-    : group_(group), core_(std::move(core)), options_(options) {
+    : group_(group), core_(std::move(core)), options_(options), peer_memory_(core_->options) {
   group_.Add(this);
 }
 
@@ -152,7 +152,7 @@ absl::Status ShmChannel::Begin(int own_end, size_t ring_bytes, Mapping memory, M
   auto* const control = reinterpret_cast<Control*>(memory_.data());
   own_ = &control->ends[own_end];
   peers_ = &control->ends[1 - own_end];
-  lifeline_.Begin(std::move(meeting), *own_, *peers_);
+  lifeline_.Begin(std::move(meeting), *own_, *peers_, peer_memory_);
   const auto fifo = [&](int end) { return memory_.bytes().subspan(FifoOffset(end, ring_bytes), ring_bytes); };
   writer_.emplace(fifo(own_end), CanReservePages() ? kFirstBytes : ring_bytes, peers_->consumed);
   reader_.emplace(fifo(1 - own_end), peers_->published, own_->consumed);
@@ -314,6 +314,37 @@ absl::Status ShmChannel::Publish(const Publication& publication) {
 
 void ShmChannel::GiveBack() {
   if (met()) writer_->GiveBack();
+}
+
+// The peer's memory -----------------------------------------------------------------------------------------------
+
+absl::StatusOr<fabric::CompletionStatus> ShmChannel::Execute(const fabric::SendRequest& operation) {
+  if (!ready() || !connected()) return fabric::CompletionStatus::kFlushed;
+  const PeerRegion* region = peer_memory_.Find(operation.remote.rkey);
+  if (region == nullptr) {
+    // The peer has passed it before it told its key: it is in the socket, with what the sleeper waits for.
+    Acknowledge(/*all=*/true);
+    group_.Wake();
+    region = peer_memory_.Find(operation.remote.rkey);
+  }
+  absl::Status done = shm::Execute(operation, region);
+  if (done.ok()) return fabric::CompletionStatus::kSuccess;
+  if (!absl::IsPermissionDenied(done)) return done;
+  End({std::move(done)});  // as a queue pair ends by it
+  return fabric::CompletionStatus::kRemoteAccessError;
+}
+
+absl::Status ShmChannel::Pass(const fabric::MemoryRegion& region) {
+  const auto* const ours = dynamic_cast<const Region*>(&region);
+  if (ours == nullptr) return absl::FailedPreconditionError("memory that shared memory cannot pass");
+  if (ours->memfd() < 0) return absl::OkStatus();
+  MutexLock lock(&mu_);
+  if (!ready() || ending_.has_value()) return absl::UnavailableError("the connection has ended");
+  const auto [key, is_new] = passed_.insert(region.remote().rkey);
+  if (!is_new) return absl::OkStatus();
+  absl::Status passed = lifeline_.Pass(*ours);
+  if (!passed.ok()) passed_.erase(key);
+  return passed;
 }
 
 // Receiving -------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/mapping.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
@@ -35,6 +36,7 @@
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/lifeline.h"
+#include "core/channel/shm/peer_memory.h"
 #include "core/fabric/shm/device_core.h"
 
 namespace skein::channel::shm {
@@ -67,6 +69,9 @@ class ShmChannel final : public Channel {
   absl::StatusOr<bool> Reached() override { return true; }
   absl::Status Heed() override;
   void GiveBack() override;
+  bool executes() const override { return true; }
+  absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& operation) override;
+  absl::Status Pass(const fabric::MemoryRegion& region) override ABSL_LOCKS_EXCLUDED(mu_);
 
   absl::StatusOr<std::optional<InMessage>> Next() override;
   void Pop() override;
@@ -113,6 +118,7 @@ class ShmChannel final : public Channel {
 
   // Constant once ready_.
   Mapping memory_;
+  PeerMemory peer_memory_;
   shm::End* own_ = nullptr;
   shm::End* peers_ = nullptr;
   Lifeline lifeline_;
@@ -129,6 +135,7 @@ class ShmChannel final : public Channel {
   mutable Mutex mu_;
   std::optional<fabric::shm::Token> offered_ ABSL_GUARDED_BY(mu_);
   std::optional<Ending> ending_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<uint32_t> passed_ ABSL_GUARDED_BY(mu_);  // keys of memory that the peer has
 };
 
 }  // namespace skein::channel::shm

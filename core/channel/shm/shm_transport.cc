@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/channel/shm/region.h"
 #include "core/channel/shm/shm_group.h"
 #include "core/fabric/shm/device_core.h"
 
@@ -22,6 +23,9 @@ class SharedMemory final : public Transport {
   }
   absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t /*max_channels*/, bool /*shares_memory*/) override {
     return shm::ShmGroup::Create(core_);
+  }
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    return shm::Region::Allocate(bytes, access);
   }
 
  private:

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
@@ -37,14 +38,7 @@ int Reserve(int fd, const Range& range) {
   return error;
 }
 
-}  // namespace
-
-absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
-  const Range all = {0, size};
-  return CreateSealedMemfd(name, size, {&all, 1});
-}
-
-absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size, absl::Span<const Range> reserved) {
+absl::StatusOr<UniqueFd> CreateMemfd(const char* name, size_t size, absl::Span<const Range> reserved) {
   UniqueFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid()) return ErrnoStatus(errno, "create a memfd");
   int error = MayHaveSize(size) ? 0 : EFBIG;
@@ -56,17 +50,46 @@ absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size, absl::
   }
   if (error == 0 && !sized && ftruncate(fd.get(), static_cast<off_t>(size)) != 0) error = errno;
   if (error != 0) return ErrnoStatus(error, absl::StrCat("reserve ", size, " bytes of shared memory"));
-  if (fcntl(fd.get(), F_ADD_SEALS, kSeals) != 0) return ErrnoStatus(errno, "seal a memfd");
   return fd;
 }
 
-absl::StatusOr<Mapping> MapSealed(int fd, size_t size) {
+absl::Status Seal(int memfd, int seals) {
+  return fcntl(memfd, F_ADD_SEALS, seals) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "seal a memfd");
+}
+
+}  // namespace
+
+absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size) {
+  const Range all = {0, size};
+  return CreateSealedMemfd(name, size, {&all, 1});
+}
+
+absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size, absl::Span<const Range> reserved) {
+  absl::StatusOr<UniqueFd> memfd = CreateMemfd(name, size, reserved);
+  if (!memfd.ok()) return memfd;
+  if (absl::Status sealed = Seal(memfd->get(), kSeals); !sealed.ok()) return sealed;
+  return memfd;
+}
+
+absl::StatusOr<SharedMemory> CreateShared(const char* name, size_t size, bool peers_write) {
+  const Range all = {0, size};
+  absl::StatusOr<UniqueFd> memfd = CreateMemfd(name, size, {&all, 1});
+  if (!memfd.ok()) return memfd.status();
+  // Mapped before it is sealed: the seal lets writable mappings be that there are.
+  absl::StatusOr<Mapping> mapping = Map(memfd->get(), size);
+  if (!mapping.ok()) return mapping.status();
+  const int seals = peers_write ? kSeals : kSeals | F_SEAL_FUTURE_WRITE;
+  if (absl::Status sealed = Seal(memfd->get(), seals); !sealed.ok()) return sealed;
+  return SharedMemory{*std::move(memfd), *std::move(mapping)};
+}
+
+absl::StatusOr<Mapping> MapSealed(int fd, size_t size, bool writable) {
   const int seals = fcntl(fd, F_GET_SEALS);
   if (seals < 0 && errno != EINVAL && errno != EBADF) return ErrnoStatus(errno, "ask for a memfd's seals (fcntl)");
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return absl::PermissionDeniedError("the peer's memory is not sealed against changes of its size");
   }
-  if ((seals & kWriteSeals) != 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR) {
+  if (writable && ((seals & kWriteSeals) != 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)) {
     return absl::PermissionDeniedError("the peer's memory cannot be written");
   }
   // Of huge pages the peer could take one away again that there is no other one for: SIGBUS. (Its file system is the
@@ -80,7 +103,7 @@ absl::StatusOr<Mapping> MapSealed(int fd, size_t size) {
     return absl::PermissionDeniedError(
         absl::StrCat("the peer's memory has ", status.st_size, " bytes, but it said ", size));
   }
-  return Map(fd, size);
+  return Map(fd, size, writable);
 }
 
 }  // namespace skein::fabric::shm

@@ -22,9 +22,17 @@ struct Range {
 };
 absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size, absl::Span<const Range> reserved);
 
-// Maps a descriptor that a peer sent, after checking that it is a memfd of exactly `size` bytes and will stay so. An
-// error that CameOfErrno is not the peer's doing.
-absl::StatusOr<Mapping> MapSealed(int fd, size_t size);
+// The same, and mapped here. Unless `peers_write`, nobody can make another writable mapping of it, whatever descriptor
+// he has (F_SEAL_FUTURE_WRITE, Linux 5.1).
+struct SharedMemory {
+  UniqueFd memfd;
+  Mapping mapping;
+};
+absl::StatusOr<SharedMemory> CreateShared(const char* name, size_t size, bool peers_write);
+
+// Maps a descriptor that a peer sent, after checking that it is a memfd of exactly `size` bytes and will stay so; if
+// `writable`, that it can be written as well. An error that CameOfErrno is not the peer's doing.
+absl::StatusOr<Mapping> MapSealed(int fd, size_t size, bool writable = true);
 
 }  // namespace skein::fabric::shm
 

@@ -159,7 +159,7 @@ TEST(ShmEnding, MessagesOfNoKindOnTheSocketAreABreach) {
   EXPECT_THAT(breach("short"), HasSubstr("malformed message"));
   EXPECT_THAT(breach(std::string(300, 'x')), HasSubstr("malformed message"));
   SideMessage message;
-  for (const uint32_t kind : {0u, 2u, 3u, 4u, 6u, 99u}) {
+  for (const uint32_t kind : {0u, 2u, 4u, 6u, 99u}) {
     message.kind = static_cast<SideMessageKind>(kind);
     EXPECT_THAT(breach(message.view()), HasSubstr("unknown message")) << kind;
   }

@@ -125,8 +125,10 @@ TEST(IdleServerTest, AnswersOnALinkThatTheKernelDoesNotWatch) {
   Options options = Sleepy();
   options.fabrics = std::make_shared<connect::OneFabric>(
       std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
+  Options of_client = Sleepy();
+  of_client.fabrics = std::make_shared<connect::OneFabric>(fabric::OpenShmDevice().value());
   IdleServer server(options);
-  Client client(Sleepy());
+  Client client(of_client);
   const auto connection = client.Connect(server.address(), kSoon);
   ASSERT_TRUE(connection.ok()) << connection.status();
   for (int i = 0; i < 3; ++i) {
