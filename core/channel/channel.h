@@ -219,8 +219,8 @@ class ChannelGroup {
 class Transport {
  public:
   struct Traits {
-    bool announces_close = false;  // as fabric::DeviceCapabilities has them
-    bool meets_on_connect = false;
+    bool announces_close = false;   // as fabric::DeviceCapabilities has it
+    bool meets_on_connect = false;  // connecting has used the transport itself: no need to try whether it works
     bool connects_slowly = false;
     bool pulls = false;                  // large payloads are worth pulling (core/link/blocks.h)
     uint16_t max_channels = UINT16_MAX;  // that a link gains by
@@ -228,6 +228,8 @@ class Transport {
   virtual ~Transport() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual Traits traits() const = 0;
+  // An error once it is of no use to new links; see fabric::Device.
+  virtual absl::Status Usable() const { return absl::OkStatus(); }
   // For one peer's link. `max_channels`: that it ever has at a time. `shares_memory`: the peer may use the keys of
   // memory that other peers were given.
   virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) = 0;

@@ -60,7 +60,7 @@ class Server::Impl final : public progress::Waiter {
     // Of a peer of which nothing is known, the first fabric is the one for this host: the others register its memory.
     std::shared_ptr<channel::Transport> transport;
     for (const connect::Candidate& candidate : fabrics_->For({})) {
-      if (transport == nullptr && candidate.device != nullptr) transport = candidate.transport();
+      if (transport == nullptr) transport = candidate.transport;
     }
     return regions_.Add(number, bytes, access, transport.get());
   }

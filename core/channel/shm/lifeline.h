@@ -1,5 +1,5 @@
 // The UNIX socket between the two ends of a channel: its end tells that the peer has died. And the bells that wake
-// sleepers: a pipe each way (core/fabric/shm/doorbell.h), or a message on the socket where there is no pipe. It also
+// sleepers: a pipe each way (core/channel/shm/doorbell.h), or a message on the socket where there is no pipe. It also
 // carries memory that the peer may use by itself (region.h).
 #ifndef SKEIN_CORE_CHANNEL_SHM_LIFELINE_H_
 #define SKEIN_CORE_CHANNEL_SHM_LIFELINE_H_
@@ -17,9 +17,9 @@
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/peer_memory.h"
 #include "core/channel/shm/region.h"
-#include "core/fabric/shm/rendezvous.h"
-#include "core/fabric/shm/side_message.h"
-#include "core/fabric/shm/socket.h"
+#include "core/channel/shm/rendezvous.h"
+#include "core/channel/shm/side_message.h"
+#include "core/channel/shm/socket.h"
 
 namespace skein::channel::shm {
 
@@ -41,7 +41,7 @@ class Lifeline {
   ~Lifeline();
 
   // Once. `own`, `peers` and `memory`, which takes what the peer passes, outlive it.
-  void Begin(fabric::shm::Meeting meeting, End& own, const End& peers, PeerMemory& memory);
+  void Begin(Meeting meeting, End& own, const End& peers, PeerMemory& memory);
   int socket() const { return socket_.get(); }
   std::optional<uid_t> other_user() const { return other_user_; }
 
@@ -64,11 +64,10 @@ class Lifeline {
   void ShutDown();
 
  private:
-  std::optional<Ending> Send(const fabric::shm::SideMessage& message, int fd);
-  std::optional<Ending> Heed(fabric::shm::Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::optional<Ending> TakeBell(fabric::shm::Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::optional<Ending> TakeMemory(const fabric::shm::SideMessage& grant, fabric::shm::Message& message)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> Send(const SideMessage& message, int fd);
+  std::optional<Ending> Heed(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> TakeBell(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> TakeMemory(const SideMessage& grant, Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after Begin.
   UniqueFd socket_;

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/channel/shm/memory.h"
 #include "core/channel/shm/region.h"
 #include "core/fabric/requests.h"
-#include "core/fabric/shm/memory.h"
 
 namespace skein::channel::shm {
 namespace {
@@ -65,7 +65,7 @@ std::byte* PeerRegion::Find(uint32_t access, uint64_t address, uint64_t size) co
   return mapping_.data() + kRegionHeaderBytes + offset;
 }
 
-absl::Status PeerMemory::Add(const fabric::shm::SideMessage& grant, int memfd) {
+absl::Status PeerMemory::Add(const SideMessage& grant, int memfd) {
   if (memfd < 0) return absl::DataLossError("the peer passed memory without its descriptor");
   MutexLock lock(&mu_);
   if (regions_.contains(grant.rkey)) return absl::DataLossError("the peer passed memory under a key that it has given");
@@ -80,8 +80,7 @@ absl::Status PeerMemory::Add(const fabric::shm::SideMessage& grant, int memfd) {
   }
   // Atomics are on aligned words: of the region's numbering, and of this process's memory.
   if (grant.base % kRegionHeaderBytes != 0) return absl::DataLossError("the peer's memory begins amid a page");
-  absl::StatusOr<Mapping> mapping =
-      fabric::shm::MapSealed(memfd, RegionFileBytes(grant.size), (grant.access & kWriting) != 0);
+  absl::StatusOr<Mapping> mapping = MapSealed(memfd, RegionFileBytes(grant.size), (grant.access & kWriting) != 0);
   if (!mapping.ok()) return mapping.status();
   mapped_bytes_ += grant.size;
   regions_.emplace(grant.rkey, std::make_unique<const PeerRegion>(*std::move(mapping), grant));

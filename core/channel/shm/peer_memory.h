@@ -12,16 +12,16 @@
 #include "absl/status/status.h"
 #include "core/base/mapping.h"
 #include "core/base/mutex.h"
+#include "core/channel/shm/shm_options.h"
+#include "core/channel/shm/side_message.h"
 #include "core/fabric/fabric.h"
-#include "core/fabric/shm/shm_device.h"
-#include "core/fabric/shm/side_message.h"
 
 namespace skein::channel::shm {
 
 // What the peer has passed of one of its regions. Constant; the bytes are both processes'.
 class PeerRegion {
  public:
-  PeerRegion(Mapping mapping, const fabric::shm::SideMessage& grant)
+  PeerRegion(Mapping mapping, const SideMessage& grant)
       : mapping_(std::move(mapping)), access_(grant.access), size_(grant.size), base_(grant.base) {}
 
   // Where `size` bytes at `address` are; null where the peer does not allow that, or no longer.
@@ -38,16 +38,16 @@ class PeerRegion {
 // copied.
 class PeerMemory {
  public:
-  explicit PeerMemory(const fabric::ShmOptions& limits) : limits_(limits) {}
+  explicit PeerMemory(const ShmOptions& limits) : limits_(limits) {}
 
   // A region that the peer passes. An error is the connection's end: the peer has broken the protocol or a limit, or it
   // CameOfErrno.
-  absl::Status Add(const fabric::shm::SideMessage& grant, int memfd) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Add(const SideMessage& grant, int memfd) ABSL_LOCKS_EXCLUDED(mu_);
   // The region of that key; null: the peer has not passed it.
   const PeerRegion* Find(uint32_t rkey) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  const fabric::ShmOptions limits_;
+  const ShmOptions limits_;
   mutable Mutex mu_;
   absl::flat_hash_map<uint32_t, std::unique_ptr<const PeerRegion>> regions_ ABSL_GUARDED_BY(mu_);
   uint64_t mapped_bytes_ ABSL_GUARDED_BY(mu_) = 0;

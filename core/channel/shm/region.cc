@@ -17,21 +17,21 @@ uint64_t RandomBase() { return RandomValue<uint64_t>() >> 2 & ~uint64_t{kRegionH
 absl::StatusOr<std::unique_ptr<Region>> Region::Allocate(size_t bytes, uint32_t access) {
   if (bytes == 0) return absl::InvalidArgumentError("a memory region of no bytes");
   if (bytes > kMaxRegionBytes) return absl::ResourceExhaustedError("a memory region of more than 1 TiB");
-  fabric::shm::SharedMemory memory;
+  SharedMemory memory;
   if (access == fabric::kLocalOnly) {
     absl::StatusOr<Mapping> mapping = Map(/*fd=*/-1, RegionFileBytes(bytes));
     if (!mapping.ok()) return mapping.status();
     memory.mapping = *std::move(mapping);
   } else {
     const bool peers_write = (access & (fabric::kRemoteWrite | fabric::kRemoteAtomic)) != 0;
-    auto shared = fabric::shm::CreateShared("skein-region", RegionFileBytes(bytes), peers_write);
+    auto shared = CreateShared("skein-region", RegionFileBytes(bytes), peers_write);
     if (!shared.ok()) return shared.status();
     memory = *std::move(shared);
   }
   return std::unique_ptr<Region>(new Region(std::move(memory), bytes, access));
 }
 
-Region::Region(fabric::shm::SharedMemory memory, size_t bytes, uint32_t access)
+Region::Region(SharedMemory memory, size_t bytes, uint32_t access)
     : memory_(std::move(memory)),
       bytes_(memory_.mapping.bytes().subspan(kRegionHeaderBytes, bytes)),
       access_(access),
@@ -41,9 +41,9 @@ Region::~Region() {
   reinterpret_cast<RegionHeader*>(memory_.mapping.data())->revoked.store(1, std::memory_order_release);
 }
 
-fabric::shm::SideMessage Region::Grant() const {
-  fabric::shm::SideMessage grant;
-  grant.kind = fabric::shm::SideMessageKind::kGrant;
+SideMessage Region::Grant() const {
+  SideMessage grant;
+  grant.kind = SideMessageKind::kGrant;
   grant.rkey = remote_.rkey;
   grant.access = access_;
   grant.base = remote_.address;

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/channel/shm/memory.h"
+#include "core/channel/shm/side_message.h"
 #include "core/fabric/fabric.h"
-#include "core/fabric/shm/memory.h"
-#include "core/fabric/shm/side_message.h"
 
 namespace skein::channel::shm {
 
@@ -37,13 +37,13 @@ class Region final : public fabric::MemoryRegion {
   fabric::RemoteAddress remote() const override { return remote_; }
 
   // What a peer is told that is passed memfd(). -1: no peer may use it, and none is passed anything.
-  fabric::shm::SideMessage Grant() const;
+  SideMessage Grant() const;
   int memfd() const { return memory_.memfd.get(); }
 
  private:
-  Region(fabric::shm::SharedMemory memory, size_t bytes, uint32_t access);
+  Region(SharedMemory memory, size_t bytes, uint32_t access);
 
-  const fabric::shm::SharedMemory memory_;
+  const SharedMemory memory_;
   const absl::Span<std::byte> bytes_;
   const uint32_t access_;
   // By what peers name it. Random: nobody uses memory by guessing that he has it.

@@ -10,18 +10,14 @@
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/handover.h"
+#include "core/channel/shm/memory.h"
+#include "core/channel/shm/offer.h"
 #include "core/channel/shm/pages.h"
 #include "core/channel/shm/shm_group.h"
-#include "core/fabric/shm/memory.h"
-#include "core/fabric/shm/offer.h"
 #include "core/trace/probes.h"
 
 namespace skein::channel::shm {
 namespace {
-
-using fabric::shm::Meeting;
-using fabric::shm::OfferOf;
-using fabric::shm::Range;
 
 // The socket carries everything the active side must check; the answer only says that it is there.
 constexpr absl::string_view kAnswer = "\x01met";
@@ -35,12 +31,12 @@ size_t ReserveOf(Use use) { return use == Use::kData ? kReserve : 0; }
 absl::StatusOr<UniqueFd> CreateMemory(size_t ring_bytes) {
   const size_t first = CanReservePages() ? kFirstBytes : ring_bytes;
   const Range reserved[] = {{0, FifoOffset(0, ring_bytes) + first}, {FifoOffset(1, ring_bytes), first}};
-  return fabric::shm::CreateSealedMemfd("skein-channel", SharedBytes(ring_bytes), reserved);
+  return CreateSealedMemfd("skein-channel", SharedBytes(ring_bytes), reserved);
 }
 
 }  // namespace
 
-ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<fabric::shm::DeviceCore> core, const ChannelOptions& options)
+ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<TransportCore> core, const ChannelOptions& options)
     : group_(group), core_(std::move(core)), options_(options), peer_memory_(core_->options) {
   group_.Add(this);
 }
@@ -57,14 +53,14 @@ absl::StatusOr<std::string> ShmChannel::Offer() {
   if (ready() || !connected() || offered_.has_value()) {
     return absl::FailedPreconditionError("the channel has made its offer, is connected or closed");
   }
-  const absl::StatusOr<fabric::shm::Offer> offer = core_->rendezvous.Announce();
+  const absl::StatusOr<shm::Offer> offer = core_->rendezvous.Announce();
   if (!offer.ok()) return offer.status();
   offered_ = offer->token;
-  return EncodeOffer(*offer, OfferOf::kChannel);
+  return EncodeOffer(*offer);
 }
 
 absl::StatusOr<Channel::Answer> ShmChannel::Accept(absl::string_view bytes) {
-  const absl::StatusOr<fabric::shm::Offer> offer = fabric::shm::DecodeOffer(bytes, OfferOf::kChannel);
+  const absl::StatusOr<shm::Offer> offer = shm::DecodeOffer(bytes);
   if (!offer.ok()) return offer.status();
   const size_t ring_bytes = options_.ring_bytes;
   absl::StatusOr<UniqueFd> memfd = CreateMemory(ring_bytes);
@@ -83,7 +79,7 @@ absl::StatusOr<Channel::Answer> ShmChannel::Accept(absl::string_view bytes) {
 }
 
 absl::Status ShmChannel::Complete(const Answer& answer) {
-  std::optional<fabric::shm::Token> token;
+  std::optional<Token> token;
   {
     MutexLock lock(&mu_);
     token = std::exchange(offered_, std::nullopt);
@@ -96,10 +92,10 @@ absl::Status ShmChannel::Complete(const Answer& answer) {
   if (CameOfErrno(memory.status())) return Noted(memory.status(), meeting->other_user);
   if (!memory.ok()) return memory.status();
   // A passive end that can take pages when it needs them has reserved a few alone.
-  if (!CanReservePages() && fallocate(meeting->control.get(), 0, 0, static_cast<off_t>(memory->size())) != 0) {
+  if (!CanReservePages() && fallocate(meeting->memory.get(), 0, 0, static_cast<off_t>(memory->size())) != 0) {
     return Noted(ErrnoStatus(errno, "reserve the memory of a channel (fallocate)"), meeting->other_user);
   }
-  meeting->control.Reset();  // a memfd, which nothing delays
+  meeting->memory.Reset();  // a memfd, which nothing delays
   options_.ring_bytes = answer.ring.size;
   if (absl::Status status = Connect(1, answer.ring.size, *std::move(memory), *std::move(meeting)); !status.ok()) {
     return status;
@@ -118,7 +114,7 @@ absl::StatusOr<Mapping> ShmChannel::MapOffered(const Answer& answer, const Meeti
                          absl::StrCat("the peer's channel takes ", SharedBytes(size), " bytes, and of a peer's memory ",
                                       core_->options.max_import_bytes, " are mapped"));
   }
-  absl::StatusOr<Mapping> memory = fabric::shm::MapSealed(meeting.control.get(), SharedBytes(size));
+  absl::StatusOr<Mapping> memory = MapSealed(meeting.memory.get(), SharedBytes(size));
   if (memory.ok() || CameOfErrno(memory.status())) return memory;
   return FallbackError(FallbackCode::kRendezvous, memory.status().message());
 }

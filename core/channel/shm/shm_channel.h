@@ -37,7 +37,7 @@
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/lifeline.h"
 #include "core/channel/shm/peer_memory.h"
-#include "core/fabric/shm/device_core.h"
+#include "core/channel/shm/transport_core.h"
 
 namespace skein::channel::shm {
 
@@ -46,7 +46,7 @@ class ShmGroup;
 class ShmChannel final : public Channel {
  public:
   // `group` outlives it.
-  ShmChannel(ShmGroup& group, std::shared_ptr<fabric::shm::DeviceCore> core, const ChannelOptions& options);
+  ShmChannel(ShmGroup& group, std::shared_ptr<TransportCore> core, const ChannelOptions& options);
   ~ShmChannel() override;
 
   absl::StatusOr<std::string> Offer() override;
@@ -99,9 +99,9 @@ class ShmChannel final : public Channel {
  private:
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   absl::Status Noted(const absl::Status& error, std::optional<uid_t> other_user);
-  absl::StatusOr<Mapping> MapOffered(const Answer& answer, const fabric::shm::Meeting& meeting) const;
-  absl::Status Connect(int own_end, size_t ring_bytes, Mapping memory, fabric::shm::Meeting meeting);
-  absl::Status Begin(int own_end, size_t ring_bytes, Mapping memory, fabric::shm::Meeting meeting);
+  absl::StatusOr<Mapping> MapOffered(const Answer& answer, const Meeting& meeting) const;
+  absl::Status Connect(int own_end, size_t ring_bytes, Mapping memory, Meeting meeting);
+  absl::Status Begin(int own_end, size_t ring_bytes, Mapping memory, Meeting meeting);
   void End(Ending ending);
   void EndIf(std::optional<Ending> ending);
   void EndAfterPeer();
@@ -113,7 +113,7 @@ class ShmChannel final : public Channel {
   void WakeAt(uint64_t position);
 
   ShmGroup& group_;
-  const std::shared_ptr<fabric::shm::DeviceCore> core_;
+  const std::shared_ptr<TransportCore> core_;
   ChannelOptions options_;
 
   // Constant once ready_.
@@ -133,7 +133,7 @@ class ShmChannel final : public Channel {
   uint64_t asked_ = 0;  // the sender's: it wants to hear that so much was consumed
 
   mutable Mutex mu_;
-  std::optional<fabric::shm::Token> offered_ ABSL_GUARDED_BY(mu_);
+  std::optional<Token> offered_ ABSL_GUARDED_BY(mu_);
   std::optional<Ending> ending_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<uint32_t> passed_ ABSL_GUARDED_BY(mu_);  // keys of memory that the peer has
 };

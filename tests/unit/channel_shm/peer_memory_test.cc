@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/channel/shm/region.h"
-#include "core/fabric/shm/side_message.h"
-#include "core/fabric/shm/socket.h"
+#include "core/channel/shm/side_message.h"
+#include "core/channel/shm/socket.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -21,8 +21,6 @@ namespace {
 
 using fabric::CompletionStatus;
 using fabric::Opcode;
-using fabric::shm::SideMessage;
-using fabric::shm::SideMessageKind;
 using ::testing::HasSubstr;
 
 constexpr size_t kBytes = 10'000;
@@ -204,11 +202,11 @@ TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
   const RawPeer peer(owner);
   const std::unique_ptr<Region> region = Region::Allocate(kBytes, fabric::kRemoteRead).value();
   ASSERT_EQ(owner.channel->Pass(*region), absl::OkStatus());
-  fabric::shm::Message message;
+  Message message;
   SideMessage grant;
   do {
     message.fd.Reset();
-    ASSERT_EQ(fabric::shm::ReceiveMessage(peer.socket(), message), fabric::shm::ReceiveResult::kMessage);
+    ASSERT_EQ(ReceiveMessage(peer.socket(), message), ReceiveResult::kMessage);
     ASSERT_TRUE(SideMessage::Parse(message.view(), grant));
   } while (grant.kind != SideMessageKind::kGrant);
   const UniqueFd anew(open(absl::StrCat("/proc/self/fd/", message.fd.get()).c_str(), O_RDWR | O_CLOEXEC));
@@ -247,19 +245,19 @@ class HostileGrantTest : public testing::Test {
     grant.size = size;
     return grant;
   }
-  static UniqueFd Memory(size_t bytes) { return fabric::shm::CreateSealedMemfd("raw", bytes).value(); }
+  static UniqueFd Memory(size_t bytes) { return CreateSealedMemfd("raw", bytes).value(); }
 
   void Pass(const SideMessage& grant, int fd) {
-    ASSERT_EQ(fabric::shm::SendMessage(peer_.socket(), grant.view(), fd), fabric::shm::SendResult::kSent);
+    ASSERT_EQ(SendMessage(peer_.socket(), grant.view(), fd), SendResult::kSent);
     user_.group->AckAllEvents();
   }
   void ExpectBreach(const std::string& words) {
     EXPECT_TRUE(user_.channel->breached());
     EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
-    EXPECT_EQ(user_.device->Usable(), absl::OkStatus()) << "it was the peer's doing";
+    EXPECT_EQ(user_.transport->Usable(), absl::OkStatus()) << "it was the peer's doing";
   }
-  static fabric::ShmOptions Limits() {
-    fabric::ShmOptions limits;
+  static ShmOptions Limits() {
+    ShmOptions limits;
     limits.max_imports = 2;
     limits.max_import_bytes = 1 << 20;
     return limits;
@@ -322,14 +320,14 @@ TEST_F(HostileGrantTest, ThatThePeerCouldShrink) {
 }
 
 TEST_F(HostileGrantTest, ThatIsNotWrittenAsItSays) {
-  const auto memory = fabric::shm::CreateShared("raw", RegionFileBytes(100), /*peers_write=*/false).value();
+  const auto memory = CreateShared("raw", RegionFileBytes(100), /*peers_write=*/false).value();
   Pass(GrantOf(100), memory.memfd.get());
   ExpectBreach("cannot be written");
 }
 
 TEST_F(HostileGrantTest, OfAnotherKind) {
   SideMessage want = GrantOf(100);
-  want.kind = SideMessageKind::kWant;
+  want.kind = static_cast<SideMessageKind>(2);
   Pass(want, -1);
   ExpectBreach("unknown message");
 }
