@@ -17,13 +17,14 @@
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
 #include "core/connect/fabrics.h"
-#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/sim/simulation.h"
 #include "core/rpc/server_port.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/held.h"
 #include "tests/support/hooked_device.h"
 #include "tests/support/thread_state.h"
+#include "tests/unit/rpc/running_time.h"
 
 namespace skein::rpc {
 namespace {
@@ -123,10 +124,14 @@ TEST(IdleServerTest, AnswersOnALinkThatTheKernelDoesNotWatch) {
   fabric::Hooks hooks;
   hooks.fd = [&file](int) { return file.get(); };
   Options options = Sleepy();
+  fabric::Simulation simulation(20261128);
   options.fabrics = std::make_shared<connect::OneFabric>(
-      std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)));
+      std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("server"), std::move(hooks)));
+  Options of_client = Sleepy();
+  of_client.fabrics = std::make_shared<connect::OneFabric>(simulation.CreateDevice("client"));
+  const RunningTime time(simulation);
   IdleServer server(options);
-  Client client(Sleepy());
+  Client client(of_client);
   const auto connection = client.Connect(server.address(), kSoon);
   ASSERT_TRUE(connection.ok()) << connection.status();
   for (int i = 0; i < 3; ++i) {
