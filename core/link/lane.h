@@ -11,9 +11,9 @@
 // Threads. Sending: any thread, in the sender's place (send_place.h). Receiving: the owner of the link's polling, whom
 // this page calls the poller. What a sender has for the poller is an Event: one mask, which the poller takes by one
 // exchange (acquire, with the release of Tell) into due_, its own; there an event stays until it is seen to. The place
-// comes before the channel group's lock, and after StreamPort::mu_ and the link's ports_mu_ and flush_mu_. A thread that
-// leaves it may have to send what others have left, and to drop the last user of a stream or of a link: so it holds no
-// lock that their destructors take.
+// comes before the channel group's lock, and after StreamPort::mu_ and the link's ports_mu_ and flush_mu_. A thread
+// that leaves it may have to send what others have left, and to drop the last user of a stream or of a link: so it
+// holds no lock that their destructors take.
 #ifndef SKEIN_CORE_LINK_LANE_H_
 #define SKEIN_CORE_LINK_LANE_H_
 
@@ -291,7 +291,7 @@ class Lane {
   std::optional<uint64_t> last_word_ ABSL_GUARDED_BY(place_);  // the tail behind it, once all streams have left
   absl::Status error_ ABSL_GUARDED_BY(place_);
   absl::Status breach_ ABSL_GUARDED_BY(place_);  // found by upkeep that the poller had left
-  Outgoing outgoing_ ABSL_GUARDED_BY(place_);  // the message being put together
+  Outgoing outgoing_ ABSL_GUARDED_BY(place_);    // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(place_);
   std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(place_);
   bool flush_awaited_ ABSL_GUARDED_BY(place_) = false;

@@ -189,7 +189,8 @@ bool Link::FlushWanted() const {
   return blocks_.flush_wanted() || absl::c_any_of(all_lanes(), [](const auto& lane) { return lane->flush_wanted(); });
 }
 
-// Asked before the last look at the rings. Once one lane has ended, all have: each reads at most a ring of what had arrived.
+// Asked before the last look at the rings. Once one lane has ended, all have: each reads at most a ring of what had
+// arrived.
 bool Link::Ends() {
   for (const auto& lane : all_lanes()) {
     if (end_.ok() && lane->Ends()) end_ = lane->why_disconnected();

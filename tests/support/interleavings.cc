@@ -330,7 +330,9 @@ std::memory_order Explorer::Order(std::memory_order written, bool loads, bool st
   const auto met = [&](const Weakening& other) { return other.line == where.line && other.file == where.file; };
   if (options_.weakening.has_value() && met(*options_.weakening)) return options_.weakening->order;
   if (std::none_of(result_.weakenings.begin(), result_.weakenings.end(), met)) {
-    const auto add = [&](std::memory_order order) { result_.weakenings.push_back({where.line, order, where.file, where.function}); };
+    const auto add = [&](std::memory_order order) {
+      result_.weakenings.push_back({where.line, order, where.file, where.function});
+    };
     const bool both = loads && stores;
     if (written == std::memory_order_seq_cst) {
       add(both ? std::memory_order_acq_rel : loads ? std::memory_order_acquire : std::memory_order_release);
@@ -429,21 +431,13 @@ void Store(const void* atom, uint64_t value, std::memory_order order, const Wher
   explorer->Trace("store", atom, value, where);
 }
 
-uint64_t Exchange(const void* atom, uint64_t value, std::memory_order order, const Where& where) {
+uint64_t Change(const void* atom, const std::function<uint64_t(uint64_t)>& change, absl::string_view operation,
+                std::memory_order order, const Where& where) {
   order = explorer->Order(order, true, true, where);
   Location& at = explorer->Reach({atom, true, {}});
   const uint64_t old = explorer->Last(at);
-  explorer->Write(at, value, order, /*modifies=*/true);
-  explorer->Trace("exchange, old value", atom, old, where);
-  return old;
-}
-
-uint64_t FetchOr(const void* atom, uint64_t bits, std::memory_order order, const Where& where) {
-  order = explorer->Order(order, true, true, where);
-  Location& at = explorer->Reach({atom, true, {}});
-  const uint64_t old = explorer->Last(at);
-  explorer->Write(at, old | bits, order, /*modifies=*/true);
-  explorer->Trace("fetch_or, old value", atom, old, where);
+  explorer->Write(at, change(old), order, /*modifies=*/true);
+  explorer->Trace(operation, atom, old, where);
   return old;
 }
 
@@ -458,15 +452,6 @@ bool CompareExchange(const void* atom, uint64_t& expected, uint64_t desired, std
   if (found == wanted) explorer->Write(at, desired, order, /*modifies=*/true);
   expected = found;
   return found == wanted;
-}
-
-uint64_t FetchAdd(const void* atom, uint64_t more, std::memory_order order, const Where& where) {
-  order = explorer->Order(order, true, true, where);
-  Location& at = explorer->Reach({atom, true, {}});
-  const uint64_t old = explorer->Last(at);
-  explorer->Write(at, old + more, order, /*modifies=*/true);
-  explorer->Trace("fetch_add, old value", atom, old, where);
-  return old;
 }
 
 uint64_t Await(const void* atom, uint64_t old, std::memory_order order, const Where& where) {

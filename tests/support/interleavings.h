@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+
 namespace skein::interleavings {
 
 constexpr int kMaxThreads = 5;  // the first is the one that makes and checks the program
@@ -74,11 +76,11 @@ void Begin(const void* atom, uint64_t value);
 void End(const void* atom);
 uint64_t Load(const void* atom, std::memory_order order, const Where& where);
 void Store(const void* atom, uint64_t value, std::memory_order order, const Where& where);
-uint64_t Exchange(const void* atom, uint64_t value, std::memory_order order, const Where& where);
-uint64_t FetchOr(const void* atom, uint64_t bits, std::memory_order order, const Where& where);
+// Gives the value of before.
+uint64_t Change(const void* atom, const std::function<uint64_t(uint64_t)>& change, absl::string_view operation,
+                std::memory_order order, const Where& where);
 bool CompareExchange(const void* atom, uint64_t& expected, uint64_t desired, std::memory_order order,
                      std::optional<std::memory_order> failure, const Where& where);
-uint64_t FetchAdd(const void* atom, uint64_t more, std::memory_order order, const Where& where);
 uint64_t Await(const void* atom, uint64_t old, std::memory_order order, const Where& where);
 void Park(const void* atom, uint64_t value, const Where& where);
 void Unpark(const void* address, const Where& where);
@@ -118,10 +120,11 @@ class Atomic {
     internal::Store(this, internal::ToWord(value), order, where);
   }
   T exchange(T value, std::memory_order order, Where where = Where::Current()) {
-    return internal::FromWord<T>(internal::Exchange(this, internal::ToWord(value), order, where));
+    return Change([word = internal::ToWord(value)](uint64_t) { return word; }, "exchange, old value", order, where);
   }
   T fetch_or(T bits, std::memory_order order, Where where = Where::Current()) {
-    return internal::FromWord<T>(internal::FetchOr(this, internal::ToWord(bits), order, where));
+    return Change([word = internal::ToWord(bits)](uint64_t old) { return old | word; }, "fetch_or, old value", order,
+                  where);
   }
   bool compare_exchange_strong(T& expected, T desired, std::memory_order order, Where where = Where::Current()) {
     return CompareExchange(expected, desired, order, std::nullopt, where);
@@ -132,13 +135,19 @@ class Atomic {
   }
   // Of unsigned numbers.
   T fetch_add(T more, std::memory_order order, Where where = Where::Current()) {
-    return internal::FromWord<T>(internal::FetchAdd(this, internal::ToWord(more), order, where));
+    return Change([word = internal::ToWord(more)](uint64_t old) { return old + word; }, "fetch_add, old value", order,
+                  where);
   }
   T fetch_sub(T less, std::memory_order order, Where where = Where::Current()) {
-    return internal::FromWord<T>(internal::FetchAdd(this, 0 - internal::ToWord(less), order, where));
+    return Change([word = internal::ToWord(less)](uint64_t old) { return old - word; }, "fetch_sub, old value", order,
+                  where);
   }
 
  private:
+  T Change(const std::function<uint64_t(uint64_t)>& change, absl::string_view operation, std::memory_order order,
+           const Where& where) {
+    return internal::FromWord<T>(internal::Change(this, change, operation, order, where));
+  }
   bool CompareExchange(T& expected, T desired, std::memory_order order, std::optional<std::memory_order> failure,
                        const Where& where) {
     uint64_t word = internal::ToWord(expected);

@@ -158,8 +158,8 @@ TEST(SendPlace, EachOrderIsNeeded) {
     for (const auto& [name, scenario] : Scenarios()) {
       if (fails_in.empty() && !ExploreScenario(scenario, weakening).failure.empty()) fails_in = name;
     }
-    std::cout << weakening.function << ", line " << weakening.line << " as order " << static_cast<int>(weakening.order) << ": "
-              << (fails_in.empty() ? "holds" : fails_in) << std::endl;
+    std::cout << weakening.function << ", line " << weakening.line << " as order " << static_cast<int>(weakening.order)
+              << ": " << (fails_in.empty() ? "holds" : fails_in) << std::endl;
     EXPECT_THAT(fails_in, ::testing::Not(::testing::IsEmpty())) << weakening.function << ", line " << weakening.line;
   }
 }
