@@ -6,6 +6,8 @@
 namespace skein::link {
 
 absl::Status Lane::Operate(MemoryOperation& operation) {
+  // The first lane's channel stays as long as the link does.
+  if (channel_->executes()) return Execute(operation);
   auto& queue = memory_.queue();
   if (queue.Join(operation) == coalesce::Turn::kDone) return operation.posted;
   auto batch = queue.Gather(operation, MemoryOperations::kMaxBatch, [](const MemoryOperation&) { return true; });
@@ -17,6 +19,14 @@ absl::Status Lane::Operate(MemoryOperation& operation) {
   absl::Status posted = operation.posted;
   queue.Finish(batch);
   return posted;
+}
+
+absl::Status Lane::Execute(MemoryOperation& operation) {
+  operation.request.local = {&operation.local, 1};
+  const absl::StatusOr<fabric::CompletionStatus> done = channel_->Execute(operation.request);
+  operation.posted = done.status();
+  if (done.ok()) operation.OnDone(*done);
+  return done.status();
 }
 
 void Lane::PostOperations(coalesce::Batch<MemoryOperation>& batch) {

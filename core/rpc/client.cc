@@ -208,7 +208,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   }
 
   // Whether anything gets through, where connecting has not shown it; and from then on, what is sent goes without
-  // anybody polling at this end (shared memory is mapped at its first use, which takes both).
+  // anybody polling at this end.
   // Once for a link: one that is busy has always something under way.
   static absl::Status Reach(ClientPort& port, Deadline deadline) {
     if (port.room()->reached()) return absl::OkStatus();
@@ -262,7 +262,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
     }
     const Deadline end = After(kParting);
     for (const std::shared_ptr<link::Link>& link : links) {
-      const bool announces = link->device()->capabilities().announces_close;
+      const bool announces = link->traits().announces_close;
       while (!announces && link->unused() && !link->finished() && Clock::now() < end) AwaitMore(*link, end);
     }
     links.clear();

@@ -41,7 +41,7 @@ class ThisMachine(unittest.TestCase):
 
     def test_shared_memory_is_tried_out(self):
         finding = line_with(doctor().stdout, "self-test of shm")
-        self.assertRegex(finding, r"^ok .*1 MiB arrived; 64 bytes took [\d.]+[un]s")
+        self.assertRegex(finding, r"^ok .*a message arrived and woke its reader")
 
     @unittest.skipIf(pathlib.Path("/sys/class/infiniband_verbs").exists(), "this machine has RDMA")
     def test_no_rdma_is_a_warning(self):

@@ -12,7 +12,6 @@
 #include "core/base/fallback.h"
 #include "core/channel/channel.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/shm_device.h"
 
 namespace skein::channel {
 namespace {
@@ -25,9 +24,7 @@ struct RehearsedEnd {
 };
 
 absl::Status Open(RehearsedEnd& end) {
-  absl::StatusOr<std::shared_ptr<fabric::Device>> device = fabric::OpenShmDevice();
-  if (!device.ok()) return device.status();
-  absl::StatusOr<std::unique_ptr<ChannelGroup>> group = ShmTransport(*device)->NewGroup(1, false);
+  absl::StatusOr<std::unique_ptr<ChannelGroup>> group = OpenShm()->NewGroup(1, false);
   if (!group.ok()) return group.status();
   end.group = *std::move(group);
   ChannelOptions options;

@@ -69,6 +69,17 @@ TEST_P(MemoryTest, HasBounds) {
   EXPECT_EQ(connection_->Call(kEcho, "still well", kSoon).value(), "still well");
 }
 
+// Of one process, and so on one link: what the server has passed is passed.
+TEST_P(MemoryTest, IsAttachedByEachConnection) {
+  const std::unique_ptr<Connection> another = client_.Connect(served_.address(), kSoon).value();
+  const RemoteRegion region = another->Attach(7, kSoon).value();
+  const std::byte byte{7};
+  EXPECT_EQ(another->Write(region, 5, {&byte, 1}), absl::OkStatus());
+  std::byte read{};
+  EXPECT_EQ(connection_->Read(region_, 5, {&read, 1}), absl::OkStatus());
+  EXPECT_EQ(read, byte);
+}
+
 TEST_P(MemoryTest, IsUsedAsAllowed) {
   const RemoteRegion sealed = connection_->Attach(8, kSoon).value();
   std::byte bytes[8] = {};
