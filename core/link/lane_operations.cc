@@ -24,9 +24,12 @@ absl::Status Lane::Operate(MemoryOperation& operation) {
 absl::Status Lane::Execute(MemoryOperation& operation) {
   operation.request.local = {&operation.local, 1};
   const absl::StatusOr<fabric::CompletionStatus> done = channel_->Execute(operation.request);
-  operation.posted = done.status();
-  if (done.ok()) operation.OnDone(*done);
-  return done.status();
+  absl::Status posted = done.status();
+  // The channel knows why already; the link will when somebody polls.
+  if (done.ok() && *done == fabric::CompletionStatus::kFlushed) posted = channel_->why_ended();
+  operation.posted = posted;
+  if (posted.ok()) operation.OnDone(*done);  // it is its owner's again
+  return posted;
 }
 
 void Lane::PostOperations(coalesce::Batch<MemoryOperation>& batch) {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/handover.h"
@@ -25,6 +27,8 @@ constexpr absl::string_view kAnswer = "\x01met";
 constexpr size_t kReserve = 4096;
 // Less is not worth a message: its writer would send crumbs to a reader that frees crumbs.
 constexpr size_t kLeastData = 1024;
+// Operations look so often whether the peer's process lives: a look is a system call.
+constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(1);
 
 size_t ReserveOf(Use use) { return use == Use::kData ? kReserve : 0; }
 
@@ -315,8 +319,19 @@ void ShmChannel::GiveBack() {
 
 // The peer's memory -----------------------------------------------------------------------------------------------
 
+// A killed process says nothing in shared memory, and nobody may be polling while operations run.
+void ShmChannel::LookNowAndThen() {
+  const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
+  if (now.count() - looked_.load(std::memory_order_relaxed) < kLook.count()) return;
+  looked_.store(now.count(), std::memory_order_relaxed);
+  lifeline_.LookForEnd();
+}
+
 absl::StatusOr<fabric::CompletionStatus> ShmChannel::Execute(const fabric::SendRequest& operation) {
   if (!ready() || !connected()) return fabric::CompletionStatus::kFlushed;
+  LookNowAndThen();
+  EndIfPeerHas();
+  if (!connected()) return fabric::CompletionStatus::kFlushed;
   const PeerRegion* region = peer_memory_.Find(operation.remote.rkey);
   if (region == nullptr) {
     // The peer has passed it before it told its key: it is in the socket, with what the sleeper waits for.

@@ -18,6 +18,7 @@
 // | met_ | when connected (active), by OnGreeting (passive), release | the acquire in met(): the same |
 // | ended_ | by End and Disconnect, release | the acquire in connected(): the reason is there |
 // | messages_read_, bytes_read_ | by the poller, relaxed | none: numbers |
+// | looked_ | by the thread whose operation looks at the socket, relaxed | none: two threads at once look twice |
 #ifndef SKEIN_CORE_CHANNEL_SHM_SHM_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_SHM_SHM_CHANNEL_H_
 
@@ -106,6 +107,7 @@ class ShmChannel final : public Channel {
   void EndIf(std::optional<Ending> ending);
   void EndAfterPeer();
   void EndIfPeerHas();
+  void LookNowAndThen();
 
   // The sender's.
   uint64_t Consumed();
@@ -130,7 +132,8 @@ class ShmChannel final : public Channel {
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> messages_read_ = 0;
   std::atomic<uint64_t> bytes_read_ = 0;
-  uint64_t asked_ = 0;  // the sender's: it wants to hear that so much was consumed
+  std::atomic<int64_t> looked_ = 0;  // nanoseconds of Clock
+  uint64_t asked_ = 0;               // the sender's: it wants to hear that so much was consumed
 
   mutable Mutex mu_;
   std::optional<Token> offered_ ABSL_GUARDED_BY(mu_);

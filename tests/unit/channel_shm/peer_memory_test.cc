@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/side_message.h"
 #include "core/channel/shm/socket.h"
@@ -231,6 +232,46 @@ TEST(PassedMemory, APeerThatTakesNoneHoldsUpNobody) {
   EXPECT_FALSE(passed.ok());
   EXPECT_TRUE(owner.channel->connected()) << owner.channel->why_ended();
   EXPECT_EQ(owner.channel->Pass(*regions.back()).code(), passed.code()) << "it was not taken as passed";
+}
+
+// A peer that passes a word, and ends while nobody polls: the thread that operates sees it.
+class UnwatchedPeerTest : public testing::Test {
+ protected:
+  UnwatchedPeerTest() {
+    SideMessage grant;
+    grant.kind = SideMessageKind::kGrant;
+    grant.rkey = kKey;
+    grant.access = kAll;
+    grant.base = kBase;
+    grant.size = 4096;
+    const UniqueFd memory = CreateSealedMemfd("raw", RegionFileBytes(4096)).value();
+    EXPECT_EQ(SendMessage(peer_.socket(), grant.view(), memory.get()), SendResult::kSent);
+    EXPECT_EQ(Add(), CompletionStatus::kSuccess);
+  }
+  CompletionStatus Add() {
+    uint64_t old = 0;
+    return Perform(user_, Opcode::kFetchAdd, {kBase, kKey}, &old, sizeof(old));
+  }
+
+  static constexpr uint32_t kKey = 7;
+  static constexpr uint64_t kBase = 1 << 20;
+  ShmEnd user_;
+  RawPeer peer_{user_};
+};
+
+TEST_F(UnwatchedPeerTest, ThatSaysSoIsAskedNothingMore) {
+  peer_.own().state = static_cast<uint32_t>(EndState::kClosed);
+  EXPECT_EQ(Add(), CompletionStatus::kFlushed);
+  EXPECT_EQ(user_.channel->why_ended().ToString(), "UNAVAILABLE: the peer closed the connection");
+}
+
+TEST_F(UnwatchedPeerTest, ThatDiesIsAskedNothingMoreSoonAfter) {
+  peer_.meeting->socket.Reset();
+  const Deadline guard = After(absl::Seconds(10));
+  CompletionStatus last = CompletionStatus::kSuccess;
+  while (last == CompletionStatus::kSuccess && Clock::now() < guard) last = Add();
+  EXPECT_EQ(last, CompletionStatus::kFlushed);
+  EXPECT_EQ(user_.channel->why_ended().ToString(), "UNAVAILABLE: the peer process is gone");
 }
 
 // What no honest peer passes.
