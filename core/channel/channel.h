@@ -162,6 +162,8 @@ class Channel {
   // Lets the peer use memory of this end (Transport::Allocate) by its remote(): before it reads the next message.
   // RESOURCE_EXHAUSTED: not now.
   virtual absl::Status Pass(const fabric::MemoryRegion& /*region*/) { return absl::OkStatus(); }
+  // The peer may Pass memory from now on, because this end is about to ask for it. Before, to pass some is a breach.
+  virtual void ExpectMemory() {}
   // Ends it; the peer notices as if this process had died.
   virtual void Close() = 0;
   // From now on Ended() holds, whatever the connection does.

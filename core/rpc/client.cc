@@ -124,6 +124,7 @@ absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
   std::string question;
   wire::Put(question, number);
+  impl_->port->link().ExpectMemory();
   const absl::StatusOr<std::string> answer = Call(kAttachHandler, question, timeout);
   if (!answer.ok()) return answer.status();
   wire::FieldReader reader(*answer);

@@ -46,6 +46,7 @@ class ChannelOperations : public ChannelConformance {
   }
   std::unique_ptr<fabric::MemoryRegion> Passed(uint32_t access) {
     std::unique_ptr<fabric::MemoryRegion> memory = Memory(b(), access);
+    a().channel->ExpectMemory();
     EXPECT_EQ(b().channel->Pass(*memory), absl::OkStatus());
     return memory;
   }

@@ -48,8 +48,9 @@ enum class Step : uint8_t {
   kPass,     // u8 access
   kSleep,    //
   kLook,     //
+  kExpect,   // memory of the peer's
 };
-constexpr size_t kSteps = 12;
+constexpr size_t kSteps = 13;
 constexpr int kMostSteps = 200;
 constexpr size_t kRing = wire::kRingGranule;
 constexpr uint64_t kBase = uint64_t{1} << 20;
@@ -234,6 +235,8 @@ void Victim::Do(Step step, Script& script) {
       group_->AckAllEvents();
       channel_->StillConnected();
       return;
+    case Step::kExpect:
+      return channel_->ExpectMemory();
   }
 }
 
@@ -241,8 +244,10 @@ void Victim::Do(Step step, Script& script) {
 
 std::vector<std::string> Seeds() {
   const std::string read = Say(Step::kRead);
-  const std::string grant = Say(Step::kSay, uint8_t{3}, uint8_t{7}, uint8_t{7}, uint32_t{8000}, uint8_t{1});
-  const std::string read_only = Say(Step::kSay, uint8_t{3}, uint8_t{8}, uint8_t{2}, uint32_t{100}, uint8_t{5});
+  const std::string unasked = Say(Step::kSay, uint8_t{3}, uint8_t{7}, uint8_t{7}, uint32_t{8000}, uint8_t{1});
+  const std::string grant = Say(Step::kExpect) + unasked;
+  const std::string read_only =
+      Say(Step::kExpect) + Say(Step::kSay, uint8_t{3}, uint8_t{8}, uint8_t{2}, uint32_t{100}, uint8_t{5});
   const auto operate = [](uint8_t which, uint8_t rkey, uint32_t offset, uint16_t size) {
     return Say(Step::kOperate, which, rkey, offset, size);
   };
@@ -253,6 +258,7 @@ std::vector<std::string> Seeds() {
       grant + operate(0, 7, 0, 100) + operate(1, 7, 7900, 100) +
           Say(Step::kOperate, uint8_t{2}, uint8_t{7}, uint32_t{8}) +
           Say(Step::kOperate, uint8_t{3}, uint8_t{7}, uint32_t{8}) + operate(1, 7, 7901, 100),
+      unasked + Say(Step::kLook) + operate(0, 7, 0, 8),
       read_only + operate(0, 8, 0, 100) + operate(1, 8, 0, 8),
       Say(Step::kPass, uint8_t{7}) + Say(Step::kPass, uint8_t{2}) + grant + grant + Say(Step::kLook),
       Say(Step::kSay, uint8_t{5}, uint8_t{0}, uint8_t{0}, uint32_t{0}, uint8_t{3}) + Say(Step::kLook) +

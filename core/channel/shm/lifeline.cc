@@ -145,6 +145,7 @@ std::optional<Ending> Lifeline::TakeBell(Message& message) {
 }
 
 std::optional<Ending> Lifeline::TakeMemory(const SideMessage& grant, Message& message) {
+  if (!expects_memory_.load(std::memory_order_relaxed)) return Broken("the peer passes memory nobody asked for");
   absl::Status taken = memory_->Add(grant, message.fd.get());
   if (CameOfErrno(taken)) return Unable(std::move(taken));
   if (!taken.ok()) return Ending{std::move(taken), EndState::kBroken};

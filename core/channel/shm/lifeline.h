@@ -36,6 +36,8 @@ struct Ending {
 // | rings_at_ | by who takes the peer's pipe out, release, once | the acquire in Ring: it is open, and stays so |
 // | peer_gone_ | by who sees the socket's end, release | the acquire in peer_gone(): what came before is there |
 // | seen_ | by who empties the socket, relaxed | none: a stale value costs one more look |
+// | expects_memory_ | by the thread that asks for memory, relaxed, once | none: the question, which is sent later,
+// orders it before the peer's answer |
 class Lifeline {
  public:
   ~Lifeline();
@@ -54,6 +56,9 @@ class Lifeline {
   bool HasNews() const {
     return peers_->socket_messages.load(std::memory_order_acquire) != seen_.load(std::memory_order_relaxed);
   }
+  // Memory that the peer passes is taken from now on. Before, it is a breach: each piece takes a mapping of this
+  // process's, and most channels need none.
+  void ExpectMemory() { expects_memory_.store(true, std::memory_order_relaxed); }
   // Takes what is in the socket. It may be the bell of the thread that sleeps: another thread than the poller wakes
   // that thread afterwards.
   std::optional<Ending> Empty();
@@ -81,6 +86,7 @@ class Lifeline {
   std::atomic<bool> peer_gone_ = false;
   std::atomic<int> rings_at_ = -1;
   std::atomic<uint32_t> seen_ = 0;
+  std::atomic<bool> expects_memory_ = false;
 
   Mutex mu_;
   UniqueFd peers_bell_ ABSL_GUARDED_BY(mu_);

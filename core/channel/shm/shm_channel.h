@@ -84,6 +84,7 @@ class ShmChannel final : public Channel {
   uint64_t capacity() const override { return options_.ring_bytes; }
   bool Ended() override;
 
+  void ExpectMemory() override { lifeline_.ExpectMemory(); }
   void Close() override;
   void Disconnect() override { ended_.store(true, std::memory_order_release); }
   bool connected() const override { return !ended_.load(std::memory_order_acquire); }

@@ -84,6 +84,7 @@ TEST_F(HostileDoorbell, OfWhatLingersHoldsUpNobody) {
 }
 
 TEST_F(HostileDoorbell, OrMemoryOfWhatLingersHoldsUpNobody) {
+  end_.channel->ExpectMemory();
   Lingering lingering;
   ASSERT_TRUE(lingering.end.valid());
   SideMessage message;

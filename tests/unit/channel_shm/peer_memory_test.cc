@@ -52,7 +52,10 @@ CompletionStatus Perform(ShmEnd& end, Opcode opcode, fabric::RemoteAddress at, v
 
 class PeerMemoryTest : public testing::Test {
  protected:
-  PeerMemoryTest() { EXPECT_EQ(Connect(user_, owner_), absl::OkStatus()); }
+  PeerMemoryTest() {
+    EXPECT_EQ(Connect(user_, owner_), absl::OkStatus());
+    user_.channel->ExpectMemory();
+  }
 
   std::unique_ptr<Region> Passed(uint32_t access) {
     std::unique_ptr<Region> region = Region::Allocate(kBytes, access).value();
@@ -238,6 +241,7 @@ TEST(PassedMemory, APeerThatTakesNoneHoldsUpNobody) {
 class UnwatchedPeerTest : public testing::Test {
  protected:
   UnwatchedPeerTest() {
+    user_.channel->ExpectMemory();
     SideMessage grant;
     grant.kind = SideMessageKind::kGrant;
     grant.rkey = kKey;
@@ -277,6 +281,7 @@ TEST_F(UnwatchedPeerTest, ThatDiesIsAskedNothingMoreSoonAfter) {
 // What no honest peer passes.
 class HostileGrantTest : public testing::Test {
  protected:
+  HostileGrantTest() { user_.channel->ExpectMemory(); }
   static SideMessage GrantOf(uint64_t size) {
     SideMessage grant;
     grant.kind = SideMessageKind::kGrant;
@@ -307,6 +312,21 @@ class HostileGrantTest : public testing::Test {
   ShmEnd user_{Limits()};
   const RawPeer peer_{user_};
 };
+
+// A mapping for each would be the peer's to take from any process that talks to it.
+TEST(HostileGrant, ThatNobodyAskedFor) {
+  const std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  for (const bool client_passes : {true, false}) {
+    ShmEnd client;
+    ShmEnd server;
+    ASSERT_EQ(Connect(client, server), absl::OkStatus());
+    ShmEnd& victim = client_passes ? server : client;
+    EXPECT_EQ((client_passes ? client : server).channel->Pass(*region), absl::OkStatus());
+    victim.group->AckAllEvents();
+    EXPECT_TRUE(victim.channel->breached());
+    EXPECT_THAT(victim.channel->why_ended().ToString(), HasSubstr("memory nobody asked for"));
+  }
+}
 
 TEST_F(HostileGrantTest, WithoutADescriptor) {
   Pass(GrantOf(100), -1);
