@@ -16,7 +16,7 @@ namespace {
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 constexpr int kMostMessages = 256;
 
-Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable}; }
+Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable, /*refused=*/true}; }
 Ending Broken(absl::string_view what) { return {absl::DataLossError(what), EndState::kBroken}; }
 
 }  // namespace
@@ -148,6 +148,8 @@ std::optional<Ending> Lifeline::TakeMemory(const SideMessage& grant, Message& me
   if (!expects_memory_.load(std::memory_order_relaxed)) return Broken("the peer passes memory nobody asked for");
   absl::Status taken = memory_->Add(grant, message.fd.get());
   if (CameOfErrno(taken)) return Unable(std::move(taken));
+  // An honest peer with more generous limits may pass so much.
+  if (absl::IsResourceExhausted(taken)) return Ending{std::move(taken), EndState::kUnable};
   if (!taken.ok()) return Ending{std::move(taken), EndState::kBroken};
   message.fd.Reset();  // a memfd, which nothing delays
   return std::nullopt;

@@ -27,6 +27,7 @@ namespace skein::channel::shm {
 struct Ending {
   absl::Status why;
   EndState tell = EndState::kClosed;
+  bool refused = false;  // by the kernel, so that it counts for later connections (refusals.h)
 };
 
 // Any thread, after Begin. Lock: mu_, before PeerMemory's and the Closer's.
@@ -36,8 +37,7 @@ struct Ending {
 // | rings_at_ | by who takes the peer's pipe out, release, once | the acquire in Ring: it is open, and stays so |
 // | peer_gone_ | by who sees the socket's end, release | the acquire in peer_gone(): what came before is there |
 // | seen_ | by who empties the socket, relaxed | none: a stale value costs one more look |
-// | expects_memory_ | by the thread that asks for memory, relaxed, once | none: the question, which is sent later,
-// orders it before the peer's answer |
+// | expects_memory_ | by the thread that asks for memory, relaxed | none: it asks, and is answered, afterwards |
 class Lifeline {
  public:
   ~Lifeline();

@@ -73,7 +73,8 @@ absl::Status PeerMemory::Add(const SideMessage& grant, int memfd) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the peer passes more than ", limits_.max_imports, " memory regions"));
   }
-  if (grant.size == 0 || grant.size > limits_.max_import_bytes - mapped_bytes_) {
+  if (grant.size == 0) return absl::DataLossError("the peer passed memory of no bytes");
+  if (grant.size > limits_.max_import_bytes - mapped_bytes_) {
     return absl::ResourceExhaustedError(absl::StrCat("the peer passes ", grant.size, " bytes of memory more than the ",
                                                      mapped_bytes_, " mapped already; at most ",
                                                      limits_.max_import_bytes, " are taken"));

@@ -38,16 +38,17 @@ class PeerRegion {
 // copied.
 class PeerMemory {
  public:
+  // `limits` outlives it.
   explicit PeerMemory(const ShmOptions& limits) : limits_(limits) {}
 
-  // A region that the peer passes. An error is the connection's end: the peer has broken the protocol or a limit, or it
-  // CameOfErrno.
+  // A region that the peer passes. An error is the connection's end. RESOURCE_EXHAUSTED: it is beyond this end's
+  // limits, or it CameOfErrno; other errors: the peer has broken the protocol, or it CameOfErrno.
   absl::Status Add(const SideMessage& grant, int memfd) ABSL_LOCKS_EXCLUDED(mu_);
   // The region of that key; null: the peer has not passed it.
   const PeerRegion* Find(uint32_t rkey) const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  const ShmOptions limits_;
+  const ShmOptions& limits_;
   mutable Mutex mu_;
   absl::flat_hash_map<uint32_t, std::unique_ptr<const PeerRegion>> regions_ ABSL_GUARDED_BY(mu_);
   uint64_t mapped_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -187,7 +187,7 @@ void ShmChannel::End(Ending ending) {
 
 void ShmChannel::EndIf(std::optional<Ending> ending) {
   if (!ending.has_value()) return;
-  if (ending->tell == EndState::kUnable) core_->refusals.Note(ending->why, lifeline_.other_user());
+  if (ending->refused) core_->refusals.Note(ending->why, lifeline_.other_user());
   End(*std::move(ending));
 }
 
@@ -352,11 +352,19 @@ absl::Status ShmChannel::Pass(const fabric::MemoryRegion& region) {
   if (ours->memfd() < 0) return absl::OkStatus();
   MutexLock lock(&mu_);
   if (!ready() || ending_.has_value()) return absl::UnavailableError("the connection has ended");
-  const auto [key, is_new] = passed_.insert(region.remote().rkey);
-  if (!is_new) return absl::OkStatus();
-  absl::Status passed = lifeline_.Pass(*ours);
-  if (!passed.ok()) passed_.erase(key);
-  return passed;
+  if (passed_.contains(region.remote().rkey)) return absl::OkStatus();
+  // A peer that is passed more than it takes ends the channel. Both ends have the same limits.
+  const ShmOptions& limits = core_->options;
+  const size_t bytes = region.bytes().size();
+  if (passed_.size() >= limits.max_imports || bytes > limits.max_import_bytes - passed_bytes_) {
+    return absl::ResourceExhaustedError(absl::StrCat("a peer takes ", limits.max_imports, " memory regions, of ",
+                                                     limits.max_import_bytes, " bytes in all; it has ", passed_.size(),
+                                                     ", of ", passed_bytes_));
+  }
+  if (absl::Status passed = lifeline_.Pass(*ours); !passed.ok()) return passed;
+  passed_.insert(region.remote().rkey);
+  passed_bytes_ += bytes;
+  return absl::OkStatus();
 }
 
 // Receiving -------------------------------------------------------------------------------------------------------

@@ -140,6 +140,7 @@ class ShmChannel final : public Channel {
   std::optional<Token> offered_ ABSL_GUARDED_BY(mu_);
   std::optional<Ending> ending_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<uint32_t> passed_ ABSL_GUARDED_BY(mu_);  // keys of memory that the peer has
+  size_t passed_bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace skein::channel::shm

@@ -135,7 +135,8 @@ TEST(ShmAllowedUsersMemory, ThatMayNotBeMappedIsARefusalOfTheKernelAndNoBreach) 
   grant.size = size_t{1} << 30;
   ASSERT_EQ(ftruncate(large.get(), static_cast<off_t>(RegionFileBytes(grant.size))), 0);
   ASSERT_EQ(fcntl(large.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
-  PeerMemory memory{ShmOptions()};
+  const ShmOptions limits;
+  PeerMemory memory{limits};
   {
     const NoRoomForAGiB none;
     EXPECT_TRUE(CameOfErrno(memory.Add(grant, large.get())));

@@ -221,8 +221,33 @@ TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
   }
 }
 
+TEST(PassedMemory, BeyondThePeersLimitsIsRefusedHereAndTheChannelGoesOn) {
+  ShmOptions limits;
+  limits.max_imports = 2;
+  limits.max_import_bytes = 3 * kBytes;
+  ShmEnd user;
+  ShmEnd owner(limits);
+  ASSERT_EQ(Connect(user, owner), absl::OkStatus());
+  user.channel->ExpectMemory();
+  const auto pass = [&](const Region& region) { return owner.channel->Pass(region); };
+  const std::unique_ptr<Region> first = Region::Allocate(kBytes, kAll).value();
+  const std::unique_ptr<Region> large = Region::Allocate(2 * kBytes + 1, kAll).value();
+  const std::unique_ptr<Region> second = Region::Allocate(2 * kBytes, kAll).value();
+  const std::unique_ptr<Region> third = Region::Allocate(1, kAll).value();
+  EXPECT_EQ(pass(*first), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(pass(*large)));
+  EXPECT_EQ(pass(*second), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(pass(*third)));
+  EXPECT_EQ(pass(*first), absl::OkStatus()) << "the peer has it";
+  uint64_t word = 0;
+  EXPECT_EQ(Perform(user, Opcode::kRead, At(*second, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
+  EXPECT_TRUE(user.channel->connected()) << user.channel->why_ended();
+}
+
 TEST(PassedMemory, APeerThatTakesNoneHoldsUpNobody) {
-  ShmEnd owner;
+  ShmOptions many;
+  many.max_imports = SIZE_MAX;
+  ShmEnd owner(many);
   const RawPeer peer(owner);
   std::vector<std::unique_ptr<Region>> regions;
   absl::Status passed;
@@ -297,6 +322,14 @@ class HostileGrantTest : public testing::Test {
     ASSERT_EQ(SendMessage(peer_.socket(), grant.view(), fd), SendResult::kSent);
     user_.group->AckAllEvents();
   }
+  // A peer with other limits may be honest.
+  void ExpectTooMuch(const std::string& words) {
+    EXPECT_FALSE(user_.channel->connected());
+    EXPECT_FALSE(user_.channel->breached());
+    EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
+    EXPECT_EQ(peer_.control().ends[1].state, static_cast<uint32_t>(EndState::kUnable));
+    EXPECT_EQ(user_.transport->Usable(), absl::OkStatus()) << "the kernel has refused nothing";
+  }
   void ExpectBreach(const std::string& words) {
     EXPECT_TRUE(user_.channel->breached());
     EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
@@ -310,7 +343,7 @@ class HostileGrantTest : public testing::Test {
   }
 
   ShmEnd user_{Limits()};
-  const RawPeer peer_{user_};
+  RawPeer peer_{user_};
 };
 
 // A mapping for each would be the peer's to take from any process that talks to it.
@@ -343,7 +376,7 @@ TEST_F(HostileGrantTest, UnderOneKeyTwice) {
 
 TEST_F(HostileGrantTest, OfMoreThanIsMapped) {
   Pass(GrantOf(UINT64_MAX), Memory(4096).get());
-  ExpectBreach("are taken");
+  ExpectTooMuch("are taken");
 }
 
 TEST_F(HostileGrantTest, OfMoreRegionsThanAreMapped) {
@@ -353,12 +386,12 @@ TEST_F(HostileGrantTest, OfMoreRegionsThanAreMapped) {
     grant.rkey = key;
     Pass(grant, memory.get());
   }
-  ExpectBreach("more than 2 memory regions");
+  ExpectTooMuch("more than 2 memory regions");
 }
 
 TEST_F(HostileGrantTest, OfNothing) {
   Pass(GrantOf(0), Memory(4096).get());
-  ExpectBreach("are taken");
+  ExpectBreach("of no bytes");
 }
 
 TEST_F(HostileGrantTest, OfLessThanItSays) {

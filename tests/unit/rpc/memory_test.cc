@@ -80,6 +80,21 @@ TEST_P(MemoryTest, IsAttachedByEachConnection) {
   EXPECT_EQ(read, byte);
 }
 
+// A peer maps 64, and one is attached already.
+TEST_P(MemoryTest, BeyondWhatAClientTakesIsRefusedAndCallsGoOn) {
+  constexpr uint32_t kFirst = 100;
+  constexpr uint32_t kLast = kFirst + 63;
+  for (uint32_t number = kFirst; number <= kLast; ++number) {
+    ASSERT_TRUE(served_.server().Attach(number, 4096, kAll).ok());
+    if (number < kLast) ASSERT_TRUE(connection_->Attach(number, kSoon).ok()) << number;
+  }
+  const absl::Status refused = connection_->Attach(kLast, kSoon).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(connection_->Call(kEcho, "still well", kSoon).value(), "still well");
+  std::byte byte{};
+  EXPECT_EQ(connection_->Read(region_, 0, {&byte, 1}), absl::OkStatus());
+}
+
 TEST_P(MemoryTest, IsUsedAsAllowed) {
   const RemoteRegion sealed = connection_->Attach(8, kSoon).value();
   std::byte bytes[8] = {};
