@@ -160,7 +160,8 @@ class Channel {
     return absl::FailedPreconditionError("this channel posts operations, and executes none");
   }
   // Lets the peer use memory of this end (Transport::Allocate) by its remote(): before it reads the next message.
-  // RESOURCE_EXHAUSTED: not now, or it is more than a peer takes.
+  // RESOURCE_EXHAUSTED: not now, or it is more than a peer takes. Where operations are executed, the peer has
+  // the pages until its channel goes, even if the region goes before.
   virtual absl::Status Pass(const fabric::MemoryRegion& /*region*/) { return absl::OkStatus(); }
   // The peer may Pass memory from now on, because this end is about to ask for it. Before, to pass some is a breach.
   virtual void ExpectMemory() {}

@@ -127,6 +127,7 @@ TEST_P(ChannelOperations, BeyondItsEndTouchNothing) {
 }
 
 TEST_P(ChannelOperations, OnMemoryThatIsGoneFail) {
+  if (a().channel->executes()) GTEST_SKIP() << "its end has passed the pages themselves";
   std::unique_ptr<fabric::MemoryRegion> memory = Passed(kAll);
   const fabric::RemoteAddress at = At(*memory, 0);
   ASSERT_EQ(Operate(Opcode::kRead, at, 8), CompletionStatus::kSuccess);

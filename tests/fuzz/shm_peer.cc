@@ -205,7 +205,7 @@ void Victim::Do(Step step, Script& script) {
       message.access = script.Take<uint8_t>();
       message.size = script.Take<uint32_t>() % (4 * kMost);
       message.base = kBase;
-      const UniqueFd passed = Passed(script.Choice(6), RegionFileBytes(message.size));
+      const UniqueFd passed = Passed(script.Choice(6), std::max<size_t>(message.size, 1));
       return Say(message, passed.get());
     }
     case Step::kBytes:

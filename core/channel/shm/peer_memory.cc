@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/channel/shm/layout.h"
 #include "core/channel/shm/memory.h"
-#include "core/channel/shm/region.h"
 #include "core/fabric/requests.h"
 
 namespace skein::channel::shm {
@@ -58,11 +58,9 @@ uint64_t Atomic(const fabric::SendRequest& request, std::byte* at) {
 }  // namespace
 
 std::byte* PeerRegion::Find(uint32_t access, uint64_t address, uint64_t size) const {
-  const auto* header = reinterpret_cast<const RegionHeader*>(mapping_.data());
-  if (header->revoked.load(std::memory_order_acquire) != 0) return nullptr;
   const uint64_t offset = address - base_;  // beyond the end also for what lies before the base
-  if ((access_ & access) != access || offset > size_ || size > size_ - offset) return nullptr;
-  return mapping_.data() + kRegionHeaderBytes + offset;
+  if ((access_ & access) != access || offset > mapping_.size() || size > mapping_.size() - offset) return nullptr;
+  return mapping_.data() + offset;
 }
 
 absl::Status PeerMemory::Add(const SideMessage& grant, int memfd) {
@@ -80,8 +78,8 @@ absl::Status PeerMemory::Add(const SideMessage& grant, int memfd) {
                                                      limits_.max_import_bytes, " are taken"));
   }
   // Atomics are on aligned words: of the region's numbering, and of this process's memory.
-  if (grant.base % kRegionHeaderBytes != 0) return absl::DataLossError("the peer's memory begins amid a page");
-  absl::StatusOr<Mapping> mapping = MapSealed(memfd, RegionFileBytes(grant.size), (grant.access & kWriting) != 0);
+  if (grant.base % kPageBytes != 0) return absl::DataLossError("the peer's memory begins amid a page");
+  absl::StatusOr<Mapping> mapping = MapSealed(memfd, grant.size, (grant.access & kWriting) != 0);
   if (!mapping.ok()) return mapping.status();
   mapped_bytes_ += grant.size;
   regions_.emplace(grant.rkey, std::make_unique<const PeerRegion>(*std::move(mapping), grant));

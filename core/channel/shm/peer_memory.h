@@ -22,15 +22,14 @@ namespace skein::channel::shm {
 class PeerRegion {
  public:
   PeerRegion(Mapping mapping, const SideMessage& grant)
-      : mapping_(std::move(mapping)), access_(grant.access), size_(grant.size), base_(grant.base) {}
+      : mapping_(std::move(mapping)), access_(grant.access), base_(grant.base) {}
 
-  // Where `size` bytes at `address` are; null where the peer does not allow that, or no longer.
+  // Where `size` bytes at `address` are; null where the peer does not allow that.
   std::byte* Find(uint32_t access, uint64_t address, uint64_t size) const;
 
  private:
   const Mapping mapping_;
   const uint32_t access_;
-  const uint64_t size_;
   const uint64_t base_;
 };
 

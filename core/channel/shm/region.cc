@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/random_value.h"
+#include "core/channel/shm/layout.h"
 
 namespace skein::channel::shm {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 constexpr size_t kMaxRegionBytes = size_t{1} << 40;
 
 // Of whole pages, and so that no address in a region of the largest size is one that overflows.
-uint64_t RandomBase() { return RandomValue<uint64_t>() >> 2 & ~uint64_t{kRegionHeaderBytes - 1}; }
+uint64_t RandomBase() { return RandomValue<uint64_t>() >> 2 & ~uint64_t{kPageBytes - 1}; }
 
 }  // namespace
 
@@ -19,27 +20,20 @@ absl::StatusOr<std::unique_ptr<Region>> Region::Allocate(size_t bytes, uint32_t 
   if (bytes > kMaxRegionBytes) return absl::ResourceExhaustedError("a memory region of more than 1 TiB");
   SharedMemory memory;
   if (access == fabric::kLocalOnly) {
-    absl::StatusOr<Mapping> mapping = Map(/*fd=*/-1, RegionFileBytes(bytes));
+    absl::StatusOr<Mapping> mapping = Map(/*fd=*/-1, bytes);
     if (!mapping.ok()) return mapping.status();
     memory.mapping = *std::move(mapping);
   } else {
     const bool peers_write = (access & (fabric::kRemoteWrite | fabric::kRemoteAtomic)) != 0;
-    auto shared = CreateShared("skein-region", RegionFileBytes(bytes), peers_write);
+    auto shared = CreateShared("skein-region", bytes, peers_write);
     if (!shared.ok()) return shared.status();
     memory = *std::move(shared);
   }
-  return std::unique_ptr<Region>(new Region(std::move(memory), bytes, access));
+  return std::unique_ptr<Region>(new Region(std::move(memory), access));
 }
 
-Region::Region(SharedMemory memory, size_t bytes, uint32_t access)
-    : memory_(std::move(memory)),
-      bytes_(memory_.mapping.bytes().subspan(kRegionHeaderBytes, bytes)),
-      access_(access),
-      remote_{RandomBase(), RandomValue<uint32_t>()} {}
-
-Region::~Region() {
-  reinterpret_cast<RegionHeader*>(memory_.mapping.data())->revoked.store(1, std::memory_order_release);
-}
+Region::Region(SharedMemory memory, uint32_t access)
+    : memory_(std::move(memory)), access_(access), remote_{RandomBase(), RandomValue<uint32_t>()} {}
 
 SideMessage Region::Grant() const {
   SideMessage grant;
@@ -47,7 +41,7 @@ SideMessage Region::Grant() const {
   grant.rkey = remote_.rkey;
   grant.access = access_;
   grant.base = remote_.address;
-  grant.size = bytes_.size();
+  grant.size = memory_.mapping.size();
   return grant;
 }
 

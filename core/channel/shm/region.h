@@ -3,7 +3,6 @@
 #ifndef SKEIN_CORE_CHANNEL_SHM_REGION_H_
 #define SKEIN_CORE_CHANNEL_SHM_REGION_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -14,25 +13,13 @@
 
 namespace skein::channel::shm {
 
-// The memfd begins with one page of header.
-inline constexpr size_t kRegionHeaderBytes = 4096;
-struct RegionHeader {
-  // Release by the owner, which lets go of the region; a peer loads it with acquire before each access. A peer that
-  // ignores it writes to pages that nobody but peers has mapped any more.
-  std::atomic<uint32_t> revoked;
-};
-constexpr size_t RegionFileBytes(size_t bytes) {
-  return kRegionHeaderBytes + ((bytes + kRegionHeaderBytes - 1) & ~(kRegionHeaderBytes - 1));
-}
-
-// Any thread.
+// Any thread. A peer that was passed it keeps the pages until its channel goes, even when the region goes before.
 class Region final : public fabric::MemoryRegion {
  public:
   // Zeroed. What peers may not write, the kernel keeps them from writing. INVALID_ARGUMENT: of no bytes.
   static absl::StatusOr<std::unique_ptr<Region>> Allocate(size_t bytes, uint32_t access);
-  ~Region() override;
 
-  absl::Span<std::byte> bytes() const override { return bytes_; }
+  absl::Span<std::byte> bytes() const override { return memory_.mapping.bytes(); }
   uint32_t lkey() const override { return 0; }
   fabric::RemoteAddress remote() const override { return remote_; }
 
@@ -41,10 +28,9 @@ class Region final : public fabric::MemoryRegion {
   int memfd() const { return memory_.memfd.get(); }
 
  private:
-  Region(SharedMemory memory, size_t bytes, uint32_t access);
+  Region(SharedMemory memory, uint32_t access);
 
   const SharedMemory memory_;
-  const absl::Span<std::byte> bytes_;
   const uint32_t access_;
   // By what peers name it. Random: nobody uses memory by guessing that he has it.
   const fabric::RemoteAddress remote_;

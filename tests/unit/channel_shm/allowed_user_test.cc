@@ -9,7 +9,6 @@
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/peer_memory.h"
-#include "core/channel/shm/region.h"
 #include "core/channel/shm/side_message.h"
 #include "core/channel/shm/socket.h"
 #include "core/channel/shm/transport_core.h"
@@ -133,7 +132,7 @@ TEST(ShmAllowedUsersMemory, ThatMayNotBeMappedIsARefusalOfTheKernelAndNoBreach) 
   grant.kind = SideMessageKind::kGrant;
   grant.access = fabric::kRemoteRead;
   grant.size = size_t{1} << 30;
-  ASSERT_EQ(ftruncate(large.get(), static_cast<off_t>(RegionFileBytes(grant.size))), 0);
+  ASSERT_EQ(ftruncate(large.get(), static_cast<off_t>(grant.size)), 0);
   ASSERT_EQ(fcntl(large.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
   const ShmOptions limits;
   PeerMemory memory{limits};
