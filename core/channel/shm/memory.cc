@@ -54,7 +54,12 @@ absl::StatusOr<UniqueFd> CreateMemfd(const char* name, size_t size, absl::Span<c
 }
 
 absl::Status Seal(int memfd, int seals) {
-  return fcntl(memfd, F_ADD_SEALS, seals) == 0 ? absl::OkStatus() : ErrnoStatus(errno, "seal a memfd");
+  int sealed = fcntl(memfd, F_ADD_SEALS, seals);
+  // This kernel does not know the seal: the peer's own end alone sees to it that it does not write.
+  if (sealed != 0 && errno == EINVAL && (seals & F_SEAL_FUTURE_WRITE) != 0) {
+    sealed = fcntl(memfd, F_ADD_SEALS, seals & ~F_SEAL_FUTURE_WRITE);
+  }
+  return sealed == 0 ? absl::OkStatus() : ErrnoStatus(errno, "seal a memfd");
 }
 
 }  // namespace

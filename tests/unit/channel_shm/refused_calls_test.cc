@@ -90,6 +90,17 @@ TEST(ShmRefusedInTheMidst, WithoutMoreMemoryMessagesGoInWhatThereIs) {
   });
 }
 
+// As kernels before 5.1 have it.
+TEST(ShmRefusedSeal, AgainstLaterWritersIsDoneWithout) {
+  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  Refused({SYS_fcntl, 2, kSeals | F_SEAL_FUTURE_WRITE}, EINVAL, [] {
+    const absl::StatusOr<SharedMemory> memory = CreateShared("read only", 4096, /*peers_write=*/false);
+    ASSERT_EQ(memory.status(), absl::OkStatus());
+    EXPECT_EQ(fcntl(memory->memfd.get(), F_GET_SEALS), kSeals);
+    EXPECT_EQ(MapSealed(memory->memfd.get(), 4096, /*writable=*/false).status(), absl::OkStatus());
+  });
+}
+
 // Each end has two descriptors less, and wakes the other by its socket.
 TEST(ShmFewDescriptors, TheSocketIsTheBell) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "a sanitizer needs them";
