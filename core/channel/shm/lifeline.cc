@@ -112,8 +112,12 @@ void Lifeline::LookForEnd() {
 std::optional<Ending> Lifeline::Heed(Message& message) {
   SideMessage parsed;
   const bool whole = SideMessage::Parse(message.view(), parsed);
-  if (whole && parsed.kind == SideMessageKind::kRingHere && !message.truncated && !other_user_.has_value()) {
-    return TakeBell(message);
+  const bool bell = whole && parsed.kind == SideMessageKind::kRingHere;
+  if (bell && std::exchange(bell_came_, true)) return Broken("what the peer sent is not its one doorbell");
+  if (bell && !message.truncated && !other_user_.has_value()) return TakeBell(message);
+  // Whatever it is, it is this end's to close: a flood of them would be, too.
+  if (whole && parsed.kind == SideMessageKind::kDoorbell && (message.fd.valid() || message.lost_descriptor)) {
+    return Broken("a descriptor with a message that only rings");
   }
   if (message.lost_descriptor) {
     return Unable(
@@ -134,7 +138,7 @@ std::optional<Ending> Lifeline::TakeBell(Message& message) {
   const int pipe = message.fd.get();
   if (pipe < 0 || !MayHaveDoorbells()) return std::nullopt;
   absl::StatusOr<UniqueFd> bell = OpenDoorbell(pipe);
-  if (absl::IsInvalidArgument(bell.status()) || peers_bell_.valid()) {
+  if (absl::IsInvalidArgument(bell.status())) {
     return Broken("what the peer sent is not its one doorbell");
   }
   if (!bell.ok()) return std::nullopt;

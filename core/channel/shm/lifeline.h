@@ -90,6 +90,7 @@ class Lifeline {
 
   Mutex mu_;
   UniqueFd peers_bell_ ABSL_GUARDED_BY(mu_);
+  bool bell_came_ ABSL_GUARDED_BY(mu_) = false;  // of whatever user: no peer sends two
 };
 
 }  // namespace skein::channel::shm

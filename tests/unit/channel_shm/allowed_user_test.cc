@@ -102,6 +102,10 @@ TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   EXPECT_FALSE(heard.fd.valid()) << "and none was passed either";
   ASSERT_TRUE(SideMessage::Parse(heard.view(), message));
   EXPECT_EQ(message.kind, SideMessageKind::kDoorbell);
+  message.kind = SideMessageKind::kRingHere;
+  ASSERT_EQ(SendMessage(socket.get(), message.view(), ends[0]), SendResult::kSent);
+  end.group->AckAllEvents();
+  EXPECT_TRUE(end.channel->breached()) << "each takes a thread to close it";
   close(ends[0]);
   close(ends[1]);
 }

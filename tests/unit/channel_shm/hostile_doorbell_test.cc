@@ -74,13 +74,21 @@ TEST_F(HostileDoorbell, IsRungByAPeerThatHasGoneSince) {
   EXPECT_FALSE(GoesOn()) << "no other change would wake the sleeper";
 }
 
+TEST_F(HostileDoorbell, RingsWithADescriptor) {
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(SendMessage(peer_.socket(), SideMessage{}.view(), null.get()), SendResult::kSent);
+  EXPECT_FALSE(GoesOn());
+  EXPECT_TRUE(end_.channel->breached()) << end_.channel->why_ended();
+}
+
 TEST_F(HostileDoorbell, OfWhatLingersHoldsUpNobody) {
   Lingering lingering;
   ASSERT_TRUE(lingering.end.valid());
   SideMessage message;
   PassDescriptors(peer_.socket(), message, {lingering.end.get()});
   lingering.end.Reset();
-  EXPECT_TRUE(GoesOn());
+  EXPECT_FALSE(GoesOn());
+  EXPECT_TRUE(end_.channel->breached());
 }
 
 TEST_F(HostileDoorbell, OrMemoryOfWhatLingersHoldsUpNobody) {
