@@ -138,9 +138,7 @@ std::optional<Ending> Lifeline::TakeBell(Message& message) {
   const int pipe = message.fd.get();
   if (pipe < 0 || !MayHaveDoorbells()) return std::nullopt;
   absl::StatusOr<UniqueFd> bell = OpenDoorbell(pipe);
-  if (absl::IsInvalidArgument(bell.status())) {
-    return Broken("what the peer sent is not its one doorbell");
-  }
+  if (absl::IsInvalidArgument(bell.status())) return Broken("what the peer sent is not its one doorbell");
   if (!bell.ok()) return std::nullopt;
   message.fd.Reset();  // a pipe, which nothing delays
   peers_bell_ = *std::move(bell);
