@@ -112,5 +112,18 @@ TEST_P(MemoryTest, IsUsedAsAllowed) {
 INSTANTIATE_TEST_SUITE_P(Atomics, MemoryTest, testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "by_server" : "by_device"); });
 
+// No call is under way, and nobody polls.
+TEST(MemoryOfAServer, IsUsedNoMoreOnceTheServerHasClosed) {
+  auto served = std::make_unique<Served>(Options());
+  ASSERT_TRUE(served->server().Attach(7, 4096, kAll | kRemoteAtomic).ok());
+  Client client{Options()};
+  const std::unique_ptr<Connection> connection = client.Connect(served->address(), kSoon).value();
+  const RemoteRegion region = connection->Attach(7, kSoon).value();
+  EXPECT_EQ(connection->FetchAdd(region, 0, 1).value(), 0u);
+  served = nullptr;
+  const absl::Status gone = connection->FetchAdd(region, 0, 1).status();
+  EXPECT_TRUE(absl::IsUnavailable(gone)) << gone;
+}
+
 }  // namespace
 }  // namespace skein::rpc
