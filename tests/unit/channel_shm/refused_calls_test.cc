@@ -92,7 +92,7 @@ TEST(ShmRefusedInTheMidst, WithoutMoreMemoryMessagesGoInWhatThereIs) {
 
 // As kernels before 5.1 have it.
 TEST(ShmRefusedSeal, AgainstLaterWritersIsDoneWithout) {
-  constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  static constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   Refused({SYS_fcntl, 2, kSeals | F_SEAL_FUTURE_WRITE}, EINVAL, [] {
     const absl::StatusOr<SharedMemory> memory = CreateShared("read only", 4096, /*peers_write=*/false);
     ASSERT_EQ(memory.status(), absl::OkStatus());

@@ -86,7 +86,8 @@ TEST_P(MemoryTest, BeyondWhatAClientTakesIsRefusedAndCallsGoOn) {
   constexpr uint32_t kLast = kFirst + 63;
   for (uint32_t number = kFirst; number <= kLast; ++number) {
     ASSERT_TRUE(served_.server().Attach(number, 4096, kAll).ok());
-    if (number < kLast) ASSERT_TRUE(connection_->Attach(number, kSoon).ok()) << number;
+    if (number == kLast) break;
+    ASSERT_TRUE(connection_->Attach(number, kSoon).ok()) << number;
   }
   const absl::Status refused = connection_->Attach(kLast, kSoon).status();
   EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
