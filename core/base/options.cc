@@ -81,7 +81,7 @@ absl::Status SetPeerUsers(Options& options, absl::string_view value) {
   return absl::OkStatus();
 }
 
-// What a socket's address has space for, less a name in the directory.
+// A socket's address has space for so much, less a name in the directory.
 constexpr size_t kLongestRendezvous = 68;
 
 absl::Status SetRendezvous(Options& options, absl::string_view value) {

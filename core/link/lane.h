@@ -9,7 +9,7 @@
 // elsewhere, and costs no more than this object; it opens again as if it were new.
 //
 // Threads. Sending: any thread, in the sender's place (send_place.h). Receiving: the owner of the link's polling, whom
-// this page calls the poller. What a sender has for the poller is an Event: one mask, which the poller takes by one
+// this page calls the poller. A sender tells the poller by an Event: one mask, which the poller takes by one
 // exchange (acquire, with the release of Tell) into due_, its own; there an event stays until it is seen to. The place
 // comes before the channel group's lock, and after StreamPort::mu_ and the link's ports_mu_ and flush_mu_. A thread
 // that leaves it may have to send what others have left, and to drop the last user of a stream or of a link: so it
@@ -183,7 +183,7 @@ class Lane {
   bool spent() const { return last_head_.has_value() && channel_->bytes_read() >= *last_head_; }
 
  private:
-  // What a sender, or a visitor, has for the poller.
+  // A sender, or a visitor, tells the poller.
   enum Event : uint32_t {
     kWaits = 1,   // somebody has begun to wait, control too; or may go on, for the peer has greeted
     kUsable = 2,  // whether this end may send data here may have changed

@@ -13,7 +13,7 @@
 namespace skein::link {
 namespace {
 
-constexpr uint32_t kUpkeep = 1;          // what the poller asks of whoever is in the place
+constexpr uint32_t kUpkeep = 1;          // the poller asks the thread in the place for it
 constexpr size_t kMaxControlItems = 64;  // per message
 // Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
 constexpr size_t kMostWaiting = 32768;
@@ -189,7 +189,7 @@ absl::StatusOr<size_t> Lane::Send(Submission submission) {
 void Lane::Lead(Submission& own) {
   size_t bytes = own.left();
   Batch batch = place_.Gather(own, options_.combines ? kMaxBatch : 1, [&](const SendPlace::Request& next) {
-    bytes += static_cast<const Submission&>(next).left();
+    bytes += Submission::Of(next).left();
     return bytes <= kMaxBatchBytes;
   });
   SendBatch(batch);

@@ -142,7 +142,7 @@ void Link::Acknowledge() {
 bool Link::PollOwned() {
   if (finished()) return false;
   if (armed_ || woken_.load(std::memory_order_relaxed)) Acknowledge();
-  // While messages come, the queues and the end can wait a little: what rings for them is known already.
+  // While messages come, the queues and the end can wait a little: their bell is known to have rung.
   uint32_t readable = ReadableLanes();
   const bool looks = readable == 0 || ++unlooked_ == kLookEvery || (pulls_ != nullptr && pulls_->under_way());
   bool sends_completed = false;

@@ -1,14 +1,14 @@
 // The sender's place of a lane (core/channel/README.md, "Two places"): one thread at a time stands in it, and owns the
 // sending half of the lane's channel. The combining queue is what keeps the others out; there is no lock below it.
 //
-//            Join, Enter, TryEnter                        Leave: the next one in the queue leads
+//              Join, Enter, Ask                           Leave: the next one in the queue leads
 //     free  ----------------------->  taken by a leader  ------------------------------------>  taken by the next
 //       ^                                    |
 //       \_______ Leave: nobody waits ________/
 //
 // Senders Join: a leader does the requests of those behind it. Visitors (Enter) do their own work when it is their
-// turn. The poller must not wait for senders: it asks for upkeep (Ask), and does that itself if the place is free;
-// otherwise the leader does it before it leaves.
+// turn. A poller that has read messages does not wait for senders: it asks for upkeep (Ask), and does that itself
+// if the place is free; otherwise the leader does it before it leaves.
 //
 //     nothing asked  ---Ask--->  asked  ---the thread in the place, by one exchange--->  nothing asked
 //

@@ -28,10 +28,11 @@ class Submission : public SendPlace::Request {
   // At most `max_bytes` of `buffers`, which stay where they are until this is over.
   Submission(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes)
       : Request(/*alone=*/false), port_(port), buffers_(buffers), left_(std::min(SizeOf(buffers), max_bytes)) {}
-  // What a leader finds behind its own: it does submissions alone.
-  static Submission& Of(SendPlace::Request& request) { return static_cast<Submission&>(request); }
   // Each of `items` goes whole, in a message with as many of the others as fit. They stay where they are, too.
   Submission(Port& port, absl::Span<const Gathered> items, wire::ItemKind kind);
+  // Of a request that a leader does: visitors do their own.
+  static Submission& Of(SendPlace::Request& request) { return static_cast<Submission&>(request); }
+  static const Submission& Of(const SendPlace::Request& request) { return static_cast<const Submission&>(request); }
 
   Port& port() const { return port_; }
   // What is left begins `offset` bytes into `buffers`.

@@ -142,9 +142,7 @@ class WaitingRoom {
   }
   void GetUp() {
     seat_.store(kEmpty, std::memory_order_seq_cst);
-    // The seat, then a look at the watchers; a watcher: it ceases to be one, then a look at the seat. One of them sees
-    // the other.
-    if (watchers_.load(std::memory_order_seq_cst) == 0) CallNext();
+    PassOn();
   }
   bool seat_taken() const { return seat_.load(std::memory_order_relaxed) == kTaken; }
 
@@ -171,7 +169,9 @@ class WaitingRoom {
     ticket.Unmark(T::kParked);
   }
 
-  // By a thread that needs the seat no more, and that others may have left it to.
+  // By a thread that needs the seat no more: it had the seat, or others may have left it to this thread. The seat is
+  // left, then a look at the watchers; a watcher: it ceases to be one, then a look at the seat. One of them sees the
+  // other. Where another thread has the seat by now, this duty is that thread's.
   void PassOn() {
     if (seat_.load(std::memory_order_seq_cst) == kEmpty && watchers_.load(std::memory_order_seq_cst) == 0) CallNext();
   }

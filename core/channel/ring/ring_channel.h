@@ -97,7 +97,7 @@ class RingChannel final : public Channel {
   const fabric::QueuePair* queue_pair() const { return queue_pair_.get(); }
 
  private:
-  // What messages have said of this channel, and how much of the ring they were.
+  // The peer's words on this channel, out of messages; and how much of the ring these were.
   struct Noted {
     uint64_t read = 0;
     uint64_t head = 0;

@@ -11,7 +11,7 @@
 namespace skein::durable {
 namespace {
 
-// What the ledger would never have space for.
+// After so many vain tries the ledger would never have space for the call.
 constexpr int kMostVainTries = 3;
 
 // Why a call that was executed has no outcome to show.

@@ -1,4 +1,4 @@
-// Making space at the log's head: what is still wanted there is written again at the tail.
+// Making space at the log's head: the ledger writes the entries that are still wanted again at the tail.
 #include <optional>
 #include <string>
 

@@ -144,7 +144,7 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
 }
 
 absl::Status VerbsQueuePair::PostFailed(Pending& pending, size_t refused, const absl::Status& why) {
-  // The space was counted: so this is the device failing. What it took before will still be flushed.
+  // The space was counted: so this is the device failing. The device will still flush the requests that it took before.
   pending.requests.resize(pending.requests.size() - refused);
   Fail(why);
   return absl::FailedPreconditionError(absl::StrCat(port_->context->name(), ": ", why.message()));
