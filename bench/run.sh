@@ -26,8 +26,7 @@ case $name in
   rdma) program=(micro/soft_roce.py) ;;
   flock-sim) program=(sim/flock_sim.py) ;;
   durable) program=(durable/durable.py) ;;
-  durable-shm) program=(durable/durable_shm.py) ;;
   durable-calls) program=(durable/durable_calls.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma flock-sim durable durable-shm durable-calls" ;;
+  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma flock-sim durable durable-calls" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

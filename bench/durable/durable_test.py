@@ -5,7 +5,6 @@ import unittest
 import durable
 import durable_calls
 import durable_claims as paper
-import durable_shm
 
 import claims
 
@@ -54,20 +53,6 @@ class Tables(unittest.TestCase):
 
     def test_of_experiments_that_were_not_run_are_left_out(self):
         self.assertNotIn("### Senders", durable.markdown(results(one("wflush", 1))))
-
-
-class SharedMemory(unittest.TestCase):
-    def test_ratios_are_to_the_base_in_the_same_round_and_setting(self):
-        def rounds(*kops):
-            return [dict.fromkeys(durable_shm.FIGURES, value) for value in kops]
-
-        series = {
-            (exchange, setting): rounds(20.0, 40.0) if exchange == "wflush" else rounds(10.0, 10.0)
-            for exchange in durable_shm.EXCHANGES for setting in durable_shm.SETTINGS
-        }  # fmt: skip
-        cases = durable_shm.summaries(series)
-        self.assertEqual(cases["wflush, 1 KiB, light"]["kops"]["ratio"]["median"], 3.0)
-        self.assertEqual(durable_shm.cell(cases["FaRM, 1 KiB, light"]), "**10.0** (10.0..10.0), x1.00; 10.0")
 
 
 class Calls(unittest.TestCase):

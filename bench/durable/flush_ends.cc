@@ -191,10 +191,7 @@ absl::StatusOr<Connection> ConnectFlush(absl::string_view name, fabric::Device& 
   receiver_options.shape = {.slot_bytes = static_cast<uint32_t>((largest + 63) / 64 * 64),
                             .slots = std::max<uint32_t>(kSlots, static_cast<uint32_t>(2 * options.batch))};
   receiver_options.platform = {.ddio = false, .domain = skein::durable::PersistenceDomain::kAdr};
-  // Where peers cannot write a storage (shm), plain memory: then time is real, and nothing is modelled.
-  auto pmem = receiving.capabilities().writes_registered_memory
-                  ? std::make_shared<ModelledPmem>(StorageBytes(receiver_options.shape))
-                  : nullptr;
+  auto pmem = std::make_shared<ModelledPmem>(StorageBytes(receiver_options.shape));
   auto receiver = FlushReceiver::Open(receiving, pmem, receiver_options);
   if (!receiver.ok()) return receiver.status();
   FlushSenderOptions sender_options;

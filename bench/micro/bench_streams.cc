@@ -34,7 +34,6 @@
 #include "bench/micro/spinning_waiter.h"
 #include "core/base/errno_status.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/link/link.h"
 #include "core/stream/connector.h"
 
@@ -47,13 +46,10 @@ namespace {
 // One end of all streams.
 class End {
  public:
-  End() : device_(fabric::OpenShmDevice()) {
-    if (!device_.ok()) return;
-    fabrics_ = std::make_shared<connect::OneFabric>(*device_, channel::ShmTransport(*device_));
+  End() {
     connector_ = stream::CreateConnector(fabrics_, {}, &waiter_);
     listener_ = stream::CreateListener(fabrics_, {}, &waiter_);
   }
-  const absl::Status& status() const { return device_.status(); }
 
   absl::Status Ask(Socket socket) {
     const auto attempt = connector_->Begin(connect::RouteOf(socket.fd()));
@@ -158,8 +154,7 @@ class End {
   }
 
   SpinningWaiter waiter_;  // outlives what it was given to
-  absl::StatusOr<std::shared_ptr<fabric::Device>> device_;
-  std::shared_ptr<connect::Fabrics> fabrics_;
+  const std::shared_ptr<connect::Fabrics> fabrics_ = std::make_shared<connect::OneFabric>(channel::OpenShm());
   std::unique_ptr<stream::Connector> connector_;
   std::unique_ptr<stream::Listener> listener_;
   std::vector<size_t> readable_;
@@ -196,7 +191,6 @@ absl::Status Serve(const Socket& socket) {
   absl::StatusOr<Socket> control = socket.Accept();
   if (!control.ok()) return control.status();
   End end;
-  if (!end.status().ok()) return end.status();
   const Memory before = Memory::Now();
   for (uint32_t i = 0; i < absl::GetFlag(FLAGS_streams); ++i) {
     absl::StatusOr<Socket> peer = socket.Accept();
@@ -213,7 +207,6 @@ absl::StatusOr<std::string> Measure(absl::string_view address) {
   absl::StatusOr<Socket> control = Socket::Connect(address);
   if (!control.ok()) return control.status();
   End end;
-  if (!end.status().ok()) return end.status();
   const Memory before = Memory::Now();
   const uint32_t streams = absl::GetFlag(FLAGS_streams);
   const absl::Time start = absl::Now();

@@ -16,13 +16,13 @@
 namespace skein::bench {
 namespace {
 
-absl::StatusOr<std::shared_ptr<fabric::Device>> DeviceFor(const std::string& kind, const Options& options,
-                                                          const Socket& control) {
+absl::StatusOr<std::shared_ptr<channel::Transport>> TransportFor(const std::string& kind, const Options& options,
+                                                                 const Socket& control) {
   std::string why = "not on one host";
   for (connect::Candidate& candidate :
        connect::CreateHostFabrics(options.shm, options.rdma)->For(connect::RouteOf(control.fd()))) {
     if (candidate.kind != kind) continue;
-    if (candidate.device != nullptr) return std::move(candidate.device);
+    if (candidate.transport != nullptr) return std::move(candidate.transport);
     why = ToString(candidate.why_not);
   }
   return absl::UnavailableError(absl::StrCat("no ", kind, " to the other end: ", why));
@@ -35,10 +35,13 @@ absl::StatusOr<std::unique_ptr<Transport>> Open(const Plan& plan, Socket& contro
   const EnvironmentOptions environment = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
   if (!environment.error.ok()) return environment.error;
   const Options& options = environment.options;
-  absl::StatusOr<std::shared_ptr<fabric::Device>> device = DeviceFor(plan.fabric, options, control);
-  if (!device.ok()) return device.status();
-  if (plan.over == "write") return OpenWrites(*std::move(device), control, client, plan.bytes);
-  return OpenStream(*std::move(device), stream::StreamOptionsOf(options), control, client, plan.bytes);
+  absl::StatusOr<std::shared_ptr<channel::Transport>> transport = TransportFor(plan.fabric, options, control);
+  if (!transport.ok()) return transport.status();
+  if (plan.over == "write") {
+    if ((*transport)->device() == nullptr) return absl::InvalidArgumentError("shared memory has no WRITEs of a fabric");
+    return OpenWrites((*transport)->device(), control, client, plan.bytes);
+  }
+  return OpenStream(*std::move(transport), stream::StreamOptionsOf(options), control, client, plan.bytes);
 }
 
 }  // namespace skein::bench

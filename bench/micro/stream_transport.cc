@@ -8,7 +8,6 @@
 #include "bench/micro/byte_transport.h"
 #include "bench/micro/patience.h"
 #include "bench/micro/spinning_waiter.h"
-#include "core/channel/shm/shm_transport.h"
 #include "core/connect/fabrics.h"
 #include "core/connect/route.h"
 #include "core/stream/stream.h"
@@ -31,8 +30,8 @@ class Readiness final : public stream::StreamObserver {
 
 class OverStream final : public ByteTransport {
  public:
-  OverStream(const std::shared_ptr<fabric::Device>& device, const stream::StreamOptions& options, size_t bytes)
-      : ByteTransport(bytes), fabrics_(std::make_shared<connect::OneFabric>(device, channel::ShmTransport(device))) {
+  OverStream(std::shared_ptr<channel::Transport> transport, const stream::StreamOptions& options, size_t bytes)
+      : ByteTransport(bytes), fabrics_(std::make_shared<connect::OneFabric>(std::move(transport))) {
     connector_ = stream::CreateConnector(fabrics_, options, &waiter_);
     listener_ = stream::CreateListener(fabrics_, options, &waiter_);
   }
@@ -111,13 +110,13 @@ class OverStream final : public ByteTransport {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Transport>> OpenStream(std::shared_ptr<fabric::Device> device,
+absl::StatusOr<std::unique_ptr<Transport>> OpenStream(std::shared_ptr<channel::Transport> transport,
                                                       const stream::StreamOptions& options, Socket& control, bool asks,
                                                       size_t bytes) {
-  auto transport = std::make_unique<OverStream>(std::move(device), options, bytes);
-  const absl::Status status = asks ? transport->Ask(control) : transport->BeAsked(control);
+  auto stream = std::make_unique<OverStream>(std::move(transport), options, bytes);
+  const absl::Status status = asks ? stream->Ask(control) : stream->BeAsked(control);
   if (!status.ok()) return status;
-  return transport;
+  return stream;
 }
 
 }  // namespace skein::bench

@@ -7,13 +7,13 @@
 #include "absl/status/statusor.h"
 #include "bench/micro/socket.h"
 #include "bench/micro/transport.h"
-#include "core/fabric/fabric.h"
+#include "core/channel/channel.h"
 #include "core/stream/connector.h"
 
 namespace skein::bench {
 
 // Negotiates over `control`; one end asks, the other does not.
-absl::StatusOr<std::unique_ptr<Transport>> OpenStream(std::shared_ptr<fabric::Device> device,
+absl::StatusOr<std::unique_ptr<Transport>> OpenStream(std::shared_ptr<channel::Transport> transport,
                                                       const stream::StreamOptions& options, Socket& control, bool asks,
                                                       size_t bytes);
 

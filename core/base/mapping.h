@@ -26,12 +26,12 @@ class Mapping {
   size_t size() const { return bytes_.size(); }
 
  private:
-  friend absl::StatusOr<Mapping> Map(int fd, size_t size);
+  friend absl::StatusOr<Mapping> Map(int fd, size_t size, bool writable);
   absl::Span<std::byte> bytes_;
 };
 
-// Shared and writable; fd -1 gives private zeroed memory. Page-aligned.
-absl::StatusOr<Mapping> Map(int fd, size_t size);
+// Shared, and writable unless the caller says otherwise; fd -1 gives private zeroed memory. Page-aligned.
+absl::StatusOr<Mapping> Map(int fd, size_t size, bool writable = true);
 
 }  // namespace skein
 

@@ -115,10 +115,9 @@ class Channel {
   // for what it has not read.
   virtual void TellPresence() {}
   virtual void RingForUnseen() {}
-  // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where the peer's memory is
-  // not reached so.
+  // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where they are executed.
   virtual absl::Status PostOperations(absl::Span<const fabric::SendRequest> /*operations*/) {
-    return absl::FailedPreconditionError("this channel has no one-sided operations");
+    return absl::FailedPreconditionError("this channel executes operations, and posts none");
   }
 
   // Receiving methods ----------------------------------------------------------------------------------------------
@@ -154,6 +153,18 @@ class Channel {
   virtual void Activate() {}
 
   // Any thread -----------------------------------------------------------------------------------------------------
+  // Whether the peer's memory is mapped here, so that its operations are executed at once and not posted. What is not
+  // kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such operation.
+  virtual bool executes() const { return false; }
+  virtual absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& /*operation*/) {
+    return absl::FailedPreconditionError("this channel posts operations, and executes none");
+  }
+  // Lets the peer use memory of this end (Transport::Allocate) by its remote(): before it reads the next message.
+  // RESOURCE_EXHAUSTED: not now, or it is more than a peer takes. Where operations are executed, the peer has
+  // the pages until its channel goes, even if the region goes before.
+  virtual absl::Status Pass(const fabric::MemoryRegion& /*region*/) { return absl::OkStatus(); }
+  // The peer may Pass memory from now on, because this end is about to ask for it. Before, to pass some is a breach.
+  virtual void ExpectMemory() {}
   // Ends it; the peer notices as if this process had died.
   virtual void Close() = 0;
   // From now on Ended() holds, whatever the connection does.
@@ -212,8 +223,8 @@ class ChannelGroup {
 class Transport {
  public:
   struct Traits {
-    bool announces_close = false;  // as fabric::DeviceCapabilities has them
-    bool meets_on_connect = false;
+    bool announces_close = false;   // as fabric::DeviceCapabilities has it
+    bool meets_on_connect = false;  // connecting has used the transport itself: no need to try whether it works
     bool connects_slowly = false;
     bool pulls = false;                  // large payloads are worth pulling (core/link/blocks.h)
     uint16_t max_channels = UINT16_MAX;  // that a link gains by
@@ -221,9 +232,15 @@ class Transport {
   virtual ~Transport() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual Traits traits() const = 0;
+  // An error once it is of no use to new links; see fabric::Device.
+  virtual absl::Status Usable() const { return absl::OkStatus(); }
   // For one peer's link. `max_channels`: that it ever has at a time. `shares_memory`: the peer may use the keys of
   // memory that other peers were given.
   virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) = 0;
+  // Zeroed memory that peers reach best; see fabric::Device. Channel::Pass gives it to one.
+  virtual absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;
+  // The device that it is of; null: of none.
+  virtual std::shared_ptr<fabric::Device> device() const { return nullptr; }
 };
 
 }  // namespace skein::channel

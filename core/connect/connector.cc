@@ -125,7 +125,7 @@ class PoolingConnector final : public Connector {
     std::vector<Way> ways;
     std::vector<Fallback> reasons;
     for (Candidate& candidate : fabrics_->For(route)) {
-      if (candidate.device == nullptr) {
+      if (candidate.transport == nullptr) {
         reasons.push_back(std::move(candidate.why_not));
         continue;
       }
@@ -142,12 +142,12 @@ class PoolingConnector final : public Connector {
  private:
   absl::Status AddWay(const Candidate& candidate, Fallback worse_than, wire::Offer& offer, std::vector<Way>& ways) {
     absl::StatusOr<std::shared_ptr<Link>> link =
-        Link::Create(candidate.TransportFor(service_->one_sided()), {.ring_bytes = options_.ring_bytes,
-                                                                     .max_mirror_bytes = options_.max_mirror_bytes,
-                                                                     .max_lanes = options_.queue_pairs,
-                                                                     .pool = options_.pool,
-                                                                     .takes_blocks = service_->takes_blocks(),
-                                                                     .combines = options_.combines});
+        Link::Create(candidate.transport, {.ring_bytes = options_.ring_bytes,
+                                           .max_mirror_bytes = options_.max_mirror_bytes,
+                                           .max_lanes = options_.queue_pairs,
+                                           .pool = options_.pool,
+                                           .takes_blocks = service_->takes_blocks(),
+                                           .combines = options_.combines});
     if (!link.ok()) return link.status();
     absl::StatusOr<std::string> queue_pair = (*link)->Offer();
     if (!queue_pair.ok()) return queue_pair.status();

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,20 +17,12 @@
 
 namespace skein::connect {
 
-// Either a device, or why there is none.
+// Either a transport, or why there is none.
 struct Candidate {
   std::string kind;  // "shm", "rdma"
-  std::shared_ptr<fabric::Device> device;
+  std::shared_ptr<channel::Transport> transport;
   Fallback why_not;
   bool named = false;  // by a user, who knows whom it reaches: addresses of the connection are not compared
-  // For links that need no one-sided operations, where there is better than rings on the device. May be null.
-  std::shared_ptr<channel::Transport> messages = nullptr;
-
-  // By what links of this fabric travel. There is a device.
-  std::shared_ptr<channel::Transport> TransportFor(bool one_sided) const {
-    if (!one_sided && messages != nullptr) return messages;
-    return std::make_shared<channel::RingTransport>(device);
-  }
 };
 
 // Any thread.
@@ -45,20 +38,18 @@ class Fabrics {
   virtual void Failed(const Route& route, absl::string_view kind) = 0;
 };
 
-// The same device for every peer. `messages`: see Candidate.
+// The same transport for every peer; of a device: rings on its queue pairs.
 class OneFabric final : public Fabrics {
  public:
-  explicit OneFabric(std::shared_ptr<fabric::Device> device, std::shared_ptr<channel::Transport> messages = nullptr)
-      : device_(std::move(device)), messages_(std::move(messages)) {}
-  std::vector<Candidate> For(const Route&) override {
-    return {{FabricKind(device_->name()), device_, {}, /*named=*/false, messages_}};
-  }
+  explicit OneFabric(std::shared_ptr<channel::Transport> transport) : transport_(std::move(transport)) {}
+  explicit OneFabric(std::shared_ptr<fabric::Device> device)
+      : OneFabric(std::make_shared<channel::RingTransport>(std::move(device))) {}
+  std::vector<Candidate> For(const Route&) override { return {{FabricKind(transport_->name()), transport_, {}}}; }
   absl::Status CheckPeer(const Route&, absl::string_view, absl::string_view) override { return absl::OkStatus(); }
   void Failed(const Route&, absl::string_view) override {}
 
  private:
-  const std::shared_ptr<fabric::Device> device_;
-  const std::shared_ptr<channel::Transport> messages_;
+  const std::shared_ptr<channel::Transport> transport_;
 };
 
 }  // namespace skein::connect

@@ -10,10 +10,10 @@
 #include "core/base/deadline.h"
 #include "core/base/descriptors_left.h"
 #include "core/base/mutex.h"
-#include "core/channel/shm/shm_transport.h"
+#include "core/channel/ring/ring_group.h"
+#include "core/channel/shm/shm_options.h"
 #include "core/connect/rdma_ports.h"
 #include "core/connect/rehearsed_shm.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/offer.h"
 #include "core/fabric/verbs/verbs_device.h"
@@ -52,7 +52,7 @@ class HostFabrics final : public Fabrics {
     Candidate rdma = Rdma(route);
     // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
     const bool expected = !same_host || (candidates[0].why_not.code != FallbackCode::kNone && MayHaveRdma());
-    if (rdma.device != nullptr || expected) candidates.push_back(std::move(rdma));
+    if (rdma.transport != nullptr || expected) candidates.push_back(std::move(rdma));
     return candidates;
   }
 
@@ -74,14 +74,13 @@ class HostFabrics final : public Fabrics {
   Candidate Shm(bool same_host) {
     if (!same_host && shm_options_.rendezvous.empty()) return {"shm", nullptr, {FallbackCode::kRemotePeer, {}}};
     if (!shm_options_.enabled) return {"shm", nullptr, {FallbackCode::kFabricOff, "skein.shm"}};
-    RehearsedShm::Result device = shm_.Get();
-    if (!device.ok()) return {"shm", nullptr, FallbackOf(device.status())};
-    std::shared_ptr<channel::Transport> messages = channel::ShmTransport(*device);
-    return IfDescriptorsAreLeft({"shm", *std::move(device), {}, /*named=*/false, std::move(messages)});
+    RehearsedShm::Result transport = shm_.Get();
+    if (!transport.ok()) return {"shm", nullptr, FallbackOf(transport.status())};
+    return IfDescriptorsAreLeft({"shm", *std::move(transport), {}});
   }
 
   static Candidate IfDescriptorsAreLeft(Candidate candidate) {
-    const absl::Status status = CheckDescriptorsLeft(fabric::kShmDescriptors);
+    const absl::Status status = CheckDescriptorsLeft(channel::kShmDescriptors);
     if (!status.ok()) candidate = {candidate.kind, nullptr, FallbackOf(status)};
     return candidate;
   }
@@ -92,7 +91,8 @@ class HostFabrics final : public Fabrics {
     if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
-    return IfDescriptorsAreLeft({"rdma", *std::move(device), {}, NamesPort(options_)});
+    auto transport = std::make_shared<channel::RingTransport>(*std::move(device));
+    return IfDescriptorsAreLeft({"rdma", std::move(transport), {}, NamesPort(options_)});
   }
 
   bool MayHaveRdma() {

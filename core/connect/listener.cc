@@ -135,7 +135,7 @@ class PoolingListener final : public Listener {
         reasons.push_back({FallbackCode::kVersion, absl::StrCat("no fabric ", kind, " here")});
         continue;
       }
-      if (own->device == nullptr) {
+      if (own->transport == nullptr) {
         reasons.push_back(own->why_not);
         continue;
       }
@@ -143,8 +143,7 @@ class PoolingListener final : public Listener {
       yes.fabric = static_cast<uint8_t>(i);
       yes.passed_over = ToldToClient(reasons);
       yes.features = offer->features & features;
-      absl::StatusOr<Result> result =
-          AcceptFabric(*offer, route, own->TransportFor(service_->one_sided()), std::move(yes));
+      absl::StatusOr<Result> result = AcceptFabric(*offer, route, own->transport, std::move(yes));
       if (result.ok()) return result;
       reasons.push_back(FallbackOf(result.status()));
     }

@@ -61,8 +61,6 @@ class Service {
   virtual uint64_t window() const = 0;
   // Whether its ports take blocks.
   virtual bool takes_blocks() const { return false; }
-  // Whether its ports read and write the peer's memory.
-  virtual bool one_sided() const { return false; }
   // Of the asked end: whether its peers are all given the same memory.
   virtual bool shares_memory() const { return false; }
   virtual std::shared_ptr<link::Port> MakePort(Place place) = 0;

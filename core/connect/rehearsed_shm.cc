@@ -8,7 +8,7 @@
 #include "core/base/descriptors_left.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/rehearsal.h"
-#include "core/fabric/shm/shm_device.h"
+#include "core/channel/shm/shm_transport.h"
 
 namespace skein::connect {
 
@@ -18,13 +18,13 @@ RehearsedShm::Result RehearsedShm::Get() {
   absl::Time until;
   {
     MutexLock lock(&mu_);
-    if (device_ != nullptr && !device_->Usable().ok()) LeaveAlone(std::exchange(device_, nullptr)->Usable());
-    if (device_ != nullptr) return device_;
+    if (transport_ != nullptr && !transport_->Usable().ok()) LeaveAlone(std::exchange(transport_, nullptr)->Usable());
+    if (transport_ != nullptr) return transport_;
     const absl::Time now = SteadyNow();
     if (now < again_) return refused_;
     others = under_way_;
     if (!others.valid()) {
-      if (absl::Status few = CheckDescriptorsLeft(fabric::kShmRehearsalDescriptors); !few.ok()) return few;
+      if (absl::Status few = CheckDescriptorsLeft(channel::kShmRehearsalDescriptors); !few.ok()) return few;
       under_way_ = own.get_future().share();
       began_ = now;
     }
@@ -38,9 +38,8 @@ RehearsedShm::Result RehearsedShm::Get() {
 }
 
 RehearsedShm::Result RehearsedShm::Rehearse() const {
-  // Links of streams are channels, and those of one-sided operations queue pairs.
   if (absl::Status status = channel::RehearseShmChannel(); !status.ok()) return status;
-  return fabric::OpenShmDevice(
+  return channel::OpenShm(
       {.peer_users = options_.peer_users, .settle_time = retry_delay_, .rendezvous = options_.rendezvous});
 }
 
@@ -55,7 +54,7 @@ void RehearsedShm::Keep(const Result& result) {
   MutexLock lock(&mu_);
   under_way_ = {};
   if (!result.ok()) return LeaveAlone(result.status());
-  device_ = *result;
+  transport_ = *result;
 }
 
 void RehearsedShm::LeaveAlone(const absl::Status& why) {

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
 #include "core/base/options.h"
-#include "core/fabric/fabric.h"
+#include "core/channel/channel.h"
 
 namespace skein::connect {
 
@@ -19,12 +19,12 @@ namespace skein::connect {
 // again when a connection has met a refusal since. After either, shared memory is left alone for the retry delay, lest
 // each connection ended by the same refusal.
 //
-// Any thread. The caller that finds no device rehearses, and holds no lock meanwhile. Other callers wait for the result
-// of that one rehearsal, and no longer than until kPatience after its beginning. A child made by fork() in between
-// never has the result, and waits no longer either. mu_ is held over Device::Usable(), whose lock is a leaf.
+// Any thread. The caller that finds no transport rehearses, and holds no lock meanwhile. Other callers wait for the
+// result of that one rehearsal, and no longer than until kPatience after its beginning. A child made by fork() in
+// between never has the result, and waits no longer either. mu_ is held over Transport::Usable(), whose lock is a leaf.
 class RehearsedShm {
  public:
-  using Result = absl::StatusOr<std::shared_ptr<fabric::Device>>;
+  using Result = absl::StatusOr<std::shared_ptr<channel::Transport>>;
 
   // A rehearsal takes some 0.2 ms. A refused caller is on TCP for as long as its connection lasts, so the wait outlasts
   // a rehearsal on a machine that is very busy.
@@ -33,7 +33,7 @@ class RehearsedShm {
   RehearsedShm(const SharedMemoryOptions& options, absl::Duration retry_delay)
       : options_(options), retry_delay_(retry_delay) {}
 
-  // The device, or why there is none now.
+  // The transport, or why there is none now.
   Result Get();
 
  private:
@@ -45,7 +45,7 @@ class RehearsedShm {
   const SharedMemoryOptions options_;
   const absl::Duration retry_delay_;
   Mutex mu_;
-  std::shared_ptr<fabric::Device> device_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<channel::Transport> transport_ ABSL_GUARDED_BY(mu_);
   absl::Status refused_ ABSL_GUARDED_BY(mu_);  // why not before again_
   absl::Time again_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   std::shared_future<Result> under_way_ ABSL_GUARDED_BY(mu_);  // valid while a caller rehearses

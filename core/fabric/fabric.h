@@ -1,4 +1,4 @@
-// The device seam: one contract, shaped like verbs, behind which shared memory, a simulation and RDMA NICs stand.
+// The device seam: one contract, shaped like verbs, behind which RDMA NICs and a simulation stand.
 //
 // Objects and lifetimes. A Device makes MemoryRegions, CompletionQueues, SharedReceiveQueues and QueuePairs; it
 // outlives them all. A CompletionQueue outlives the QueuePairs that complete into it, a SharedReceiveQueue those that
@@ -86,7 +86,6 @@ struct SendRequest {
   uint64_t operand = 0;    // kFetchAdd: addend; kCompareSwap: expected value
   uint64_t swap = 0;       // kCompareSwap: new value
   bool signaled = true;    // false: no completion on success (errors always complete)
-  bool solicited = false;  // SEND, WRITE_WITH_IMM: the receive it completes wakes a queue armed for those alone
 };
 
 struct ReceiveRequest {
@@ -116,25 +115,16 @@ struct Completion {
   QueuePair* queue_pair = nullptr;  // nullptr: of a shared receive whose queue pair has been destroyed since
 };
 
-// What an armed completion queue wakes for.
-enum class WakeFor : uint8_t {
-  kCompletions,  // any
-  kSolicited,    // receives that met a solicited message, and every completion that is no success
-};
-
 // Where requests report. Poll and Arm may be called from any thread, but by one at a time.
 class CompletionQueue {
  public:
   virtual ~CompletionQueue() = default;
-  // Takes up to out.size() completions, oldest first; returns how many. Progress of emulated fabrics happens here, of
-  // the peer's requests too: what they wait for at this end, they wait for until it polls.
+  // Takes up to out.size() completions, oldest first; returns how many.
   virtual size_t Poll(absl::Span<Completion> out) = 0;
   // Asks that fd() become readable at the next completion, one that arrived between the last Poll and this call
   // included or not. To sleep without losing a wake-up: Arm, Poll once more, sleep on fd() only if that found nothing.
-  // A wake-up may bring no completion. A queue that is armed for kCompletions stays so until it wakes, whatever it is
-  // armed for next.
-  virtual absl::Status Arm(WakeFor what) = 0;
-  absl::Status Arm() { return Arm(WakeFor::kCompletions); }
+  // A wake-up may bring no completion.
+  virtual absl::Status Arm() = 0;
   // Takes an Arm back, by who goes on polling: what comes from now on need not wake anybody. False: it may have woken
   // somebody already, or cannot be taken back: AckEvents as ever.
   virtual bool Disarm() { return false; }
@@ -200,13 +190,10 @@ class QueuePair {
   virtual absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) = 0;
 
   virtual QueuePairState state() const = 0;
-  // Readable when the connection's state may have changed (peer gone, device event); then call RefreshState. -1 where
-  // the fabric has no such descriptor: errors then show as completions only.
-  virtual int event_fd() const = 0;
-  // Looks for such a change. Returns the state after it. Where the device alone could tell that a peer is gone, and
-  // this is asked again and again, it is believed for several times as long as it may try: after that a queue pair
-  // whose requests do not end, though its peer always receives, is in error. What nobody has polled has not ended: poll
-  // the send queue first.
+  // Looks whether the connection's state has changed (peer gone, device event). Returns the state after it. Where the
+  // device alone could tell that a peer is gone, and this is asked again and again, it is believed for several times as
+  // long as it may try: after that a queue pair whose requests do not end, though its peer always receives, is in
+  // error. What nobody has polled has not ended: poll the send queue first.
   virtual QueuePairState RefreshState() = 0;
   // Why the state is kError; OK otherwise.
   virtual absl::Status error() const = 0;
@@ -222,19 +209,13 @@ struct QueuePairOptions {
   SharedReceiveQueue* shared_receive_queue = nullptr;  // of the same device; then max_receive_requests means nothing
   // The peer posts a receive ahead of whatever needs one, so that nothing waits for long: see RefreshState.
   bool peer_always_receives = false;
-  // Its READs may name memory that the peer has registered, and not only what it has allocated. False: where the peer
-  // could hold up who executes them (shm), those are kRemoteAccessError.
-  bool reads_registered_memory = false;
 };
 
 struct DeviceCapabilities {
-  bool copies_on_post = false;    // PostSend has read its source bytes when it returns, registered or not
-  bool announces_close = false;   // who ends a connection is seen by the peer, also if silent, before what it does next
-  bool meets_on_connect = false;  // Accept and Complete have used the fabric itself: no need to try whether it works
+  bool copies_on_post = false;   // PostSend has read its source bytes when it returns, registered or not
+  bool announces_close = false;  // who ends a connection is seen by the peer, also if silent, before what it does next
   // The kernel asks the network where the peer is: Accept and Complete may take a second. A poller must not call them.
   bool connects_slowly = false;
-  bool sleeps_through_unsolicited = false;  // false: Arm(kSolicited) is Arm(kCompletions)
-  bool writes_registered_memory = true;     // peers may WRITE what was registered, not only what was allocated
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
   uint64_t good_message_bytes = 0;  // longer ones gain nothing, or more than they risk
@@ -243,7 +224,7 @@ struct DeviceCapabilities {
 class Device {
  public:
   virtual ~Device() = default;
-  virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
+  virtual absl::string_view name() const = 0;  // "sim:a", "mlx5_0/1"
   virtual DeviceCapabilities capabilities() const = 0;
   // An error once the device has been removed, has failed for good or is no longer what it was when it was opened, or
   // once the kernel has refused this process something that a queue pair needed: for new queue pairs, open another.
@@ -251,7 +232,7 @@ class Device {
   // The same device, for one peer alone: the rkeys of other peers' memory are of no use on queue pairs of this one (a
   // protection domain). Null: this object does, for its rkeys cannot be guessed, or nobody could try.
   virtual absl::StatusOr<std::shared_ptr<Device>> ForPeer() { return nullptr; }
-  // Zeroed, page-aligned memory the device can reach best (shm: a sealed memfd both sides map). Errors:
+  // Zeroed, page-aligned memory the device can reach best. Errors:
   // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;
   // Registers the caller's memory, which must outlive the region.

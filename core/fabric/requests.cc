@@ -30,9 +30,6 @@ absl::Status CheckRequest(const SendRequest& request, uint64_t max_message_bytes
   if (!CarriesPayload(request.opcode) && request.opcode != Opcode::kRead && !IsAtomic(request.opcode)) {
     return absl::InvalidArgumentError(absl::StrCat(OpcodeName(request.opcode), " cannot be posted"));
   }
-  if (request.solicited && request.opcode != Opcode::kSend && request.opcode != Opcode::kWriteWithImmediate) {
-    return absl::InvalidArgumentError(absl::StrCat(OpcodeName(request.opcode), " completes no receive to solicit"));
-  }
   for (const Segment& segment : request.local) {
     if (absl::Status status = CheckSegment(segment); !status.ok()) return status;
   }

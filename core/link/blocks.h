@@ -25,8 +25,7 @@ namespace skein::link {
 class Blocks {
  public:
   static constexpr size_t kBlockBytes = wire::kMaxBlockBytes;
-  // Memory comes in slabs when it is first needed, and stays as long as the link: peers on shared memory keep what they
-  // have mapped.
+  // Memory comes in slabs when it is first needed, and stays as long as the link.
   static constexpr size_t kSlabBlocks = 32;
   static constexpr size_t kMaxSlabs = 4;
   static_assert(kSlabBlocks * kMaxSlabs <= wire::kMaxBlocks);

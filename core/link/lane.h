@@ -88,7 +88,8 @@ class Lane {
                                           wire::ItemKind kind = wire::ItemKind::kData) {
     return Send(Submission(port, items, kind));
   }
-  // Posts it, with those of other threads. Gives operation.posted: OnDone follows if that is OK.
+  // Executes it here, or posts it with those of other threads. Gives operation.posted: OnDone follows, or has been
+  // called, if that is OK.
   absl::Status Operate(MemoryOperation& operation);
   // Payload bytes that one message can carry; 0 before it knows where to write.
   size_t LargestItem();
@@ -264,6 +265,7 @@ class Lane {
   bool FlushHere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   absl::Status Write(channel::Use use, Batch* batch, size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  absl::Status Execute(MemoryOperation& operation);
   void PostOperations(coalesce::Batch<MemoryOperation>& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   static void ShareCopying(Batch& batch, absl::Span<channel::OutItem> items);

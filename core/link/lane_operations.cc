@@ -6,6 +6,8 @@
 namespace skein::link {
 
 absl::Status Lane::Operate(MemoryOperation& operation) {
+  // The first lane's channel stays as long as the link does.
+  if (channel_->executes()) return Execute(operation);
   auto& queue = memory_.queue();
   if (queue.Join(operation) == coalesce::Turn::kDone) return operation.posted;
   auto batch = queue.Gather(operation, MemoryOperations::kMaxBatch, [](const MemoryOperation&) { return true; });
@@ -16,6 +18,17 @@ absl::Status Lane::Operate(MemoryOperation& operation) {
   // Nobody else waits for it, so it is still there.
   absl::Status posted = operation.posted;
   queue.Finish(batch);
+  return posted;
+}
+
+absl::Status Lane::Execute(MemoryOperation& operation) {
+  operation.request.local = {&operation.local, 1};
+  const absl::StatusOr<fabric::CompletionStatus> done = channel_->Execute(operation.request);
+  absl::Status posted = done.status();
+  // The channel knows why already; the link will when somebody polls.
+  if (done.ok() && *done == fabric::CompletionStatus::kFlushed) posted = channel_->why_ended();
+  operation.posted = posted;
+  if (posted.ok()) operation.OnDone(*done);  // it is its owner's again
   return posted;
 }
 

@@ -87,6 +87,9 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   absl::StatusOr<size_t> SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes);
   // One-sided; see memory_operation.h.
   absl::Status Operate(MemoryOperation& operation) { return first().Operate(operation); }
+  // As Channel::Pass has it, by whoever polls; and Channel::ExpectMemory, at the other end.
+  absl::Status Pass(const fabric::MemoryRegion& region) { return first().channel().Pass(region); }
+  void ExpectMemory() { first().channel().ExpectMemory(); }
   size_t LargestItem() const { return first().LargestItem(); }
   // Sent now or as soon as there is room, after what the port has sent before.
   void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload = {});

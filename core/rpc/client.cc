@@ -124,6 +124,7 @@ absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
   std::string question;
   wire::Put(question, number);
+  impl_->port->link().ExpectMemory();
   const absl::StatusOr<std::string> answer = Call(kAttachHandler, question, timeout);
   if (!answer.ok()) return answer.status();
   wire::FieldReader reader(*answer);
@@ -208,7 +209,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   }
 
   // Whether anything gets through, where connecting has not shown it; and from then on, what is sent goes without
-  // anybody polling at this end (shared memory is mapped at its first use, which takes both).
+  // anybody polling at this end.
   // Once for a link: one that is busy has always something under way.
   static absl::Status Reach(ClientPort& port, Deadline deadline) {
     if (port.room()->reached()) return absl::OkStatus();
@@ -262,7 +263,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
     }
     const Deadline end = After(kParting);
     for (const std::shared_ptr<link::Link>& link : links) {
-      const bool announces = link->device()->capabilities().announces_close;
+      const bool announces = link->traits().announces_close;
       while (!announces && link->unused() && !link->finished() && Clock::now() < end) AwaitMore(*link, end);
     }
     links.clear();

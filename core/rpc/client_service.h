@@ -17,7 +17,6 @@ class ClientService final : public connect::Service {
  public:
   explicit ClientService(const Options& options) : options_(options) {}
   wire::Service name() const override { return wire::Service::kRpc; }
-  bool one_sided() const override { return true; }
   uint64_t window() const override { return 0; }
   std::shared_ptr<link::Port> MakePort(connect::Place place) override {
     std::shared_ptr<link::LinkRoom> room = rooms_.Of(place.link);

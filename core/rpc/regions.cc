@@ -25,23 +25,24 @@ std::string WordBytes(uint64_t word) {
 }  // namespace
 
 absl::StatusOr<absl::Span<std::byte>> Regions::Add(uint32_t number, size_t bytes, uint32_t access,
-                                                   std::shared_ptr<fabric::Device> device) {
-  if (device == nullptr) return absl::FailedPreconditionError("no fabric has memory for a region");
+                                                   channel::Transport* transport) {
+  if (transport == nullptr) return absl::FailedPreconditionError("no fabric has memory for a region");
   if ((access & kRemoteAtomic) != 0 && (access & kServerAtomic) != 0) {
     return absl::InvalidArgumentError("atomics are either the device's or the server's");
   }
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> memory = device->Allocate(bytes, access & kDevicesPart);
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> memory = transport->Allocate(bytes, access & kDevicesPart);
   if (!memory.ok()) return memory.status();
   MutexLock lock(&mu_);
   const auto [added, is_new] = regions_.try_emplace(number);
   if (!is_new) return absl::AlreadyExistsError(absl::StrCat("a region ", number));
   added->second.bytes = (*memory)->bytes();
   added->second.access = access;
-  added->second.with.push_back({std::move(device), *std::move(memory)});
+  added->second.with.push_back({transport->device(), *std::move(memory)});
   return added->second.bytes;
 }
 
-absl::StatusOr<std::string> Regions::Attach(absl::string_view request, const std::shared_ptr<fabric::Device>& device) {
+absl::StatusOr<std::string> Regions::Attach(absl::string_view request, link::Link& link) {
+  const std::shared_ptr<fabric::Device>& device = link.device();
   wire::FieldReader reader(request);
   RemoteRegion remote;
   remote.number = reader.Take<uint32_t>();
@@ -52,11 +53,15 @@ absl::StatusOr<std::string> Regions::Attach(absl::string_view request, const std
   Region& region = found->second;
   auto known = absl::c_find_if(region.with, [&](const Registered& with) { return with.device == device; });
   if (known == region.with.end()) {
+    if (device == nullptr) {
+      return absl::FailedPreconditionError("shared memory was no way when the server attached the region");
+    }
     auto registered = device->Register(region.bytes, region.access & kDevicesPart);
     if (!registered.ok()) return registered.status();
     region.with.push_back({device, *std::move(registered)});
     known = region.with.end() - 1;
   }
+  if (absl::Status passed = link.Pass(*known->region); !passed.ok()) return passed;
   remote.access = region.access;
   remote.address = known->region->remote().address;
   remote.rkey = known->region->remote().rkey;

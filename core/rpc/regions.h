@@ -16,7 +16,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/base/mutex.h"
+#include "core/channel/channel.h"
 #include "core/fabric/fabric.h"
+#include "core/link/link.h"
 
 namespace skein::rpc {
 
@@ -41,17 +43,16 @@ static_assert(sizeof(AtomicRequest) == 32);
 // Any thread.
 class Regions {
  public:
-  // Zeroed memory of `device`, which reaches it best; null: of any. ALREADY_EXISTS.
+  // Zeroed memory of `transport`, which reaches it best. ALREADY_EXISTS.
   absl::StatusOr<absl::Span<std::byte>> Add(uint32_t number, size_t bytes, uint32_t access,
-                                            std::shared_ptr<fabric::Device> device) ABSL_LOCKS_EXCLUDED(mu_);
-  // The answers of the two handlers.
-  absl::StatusOr<std::string> Attach(absl::string_view request, const std::shared_ptr<fabric::Device>& device)
-      ABSL_LOCKS_EXCLUDED(mu_);
+                                            channel::Transport* transport) ABSL_LOCKS_EXCLUDED(mu_);
+  // The answers of the two handlers. The first gives the memory to the link's peer.
+  absl::StatusOr<std::string> Attach(absl::string_view request, link::Link& link) ABSL_LOCKS_EXCLUDED(mu_);
   absl::StatusOr<std::string> Execute(absl::string_view request) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
   struct Registered {
-    std::shared_ptr<fabric::Device> device;
+    std::shared_ptr<fabric::Device> device;  // null: shared memory
     std::unique_ptr<fabric::MemoryRegion> region;
   };
   struct Region {

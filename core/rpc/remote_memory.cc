@@ -85,7 +85,10 @@ absl::Status RemoteMemory::Run(fabric::SendRequest request, std::byte* bytes, si
   Waiting operation(room_);
   operation.request = request;
   operation.local = local;
-  if (absl::Status posted = link_.Operate(operation); !posted.ok()) return posted;
+  if (absl::Status posted = link_.Operate(operation); !posted.ok()) {
+    if (absl::IsResourceExhausted(posted) || absl::IsInvalidArgument(posted)) return posted;
+    return absl::UnavailableError(absl::StrCat("the link to the server is lost: ", posted.message()));
+  }
   // Without a limit: the memory is the device's until it is done, or the link lost.
   room_->Wait(operation.ticket, Deadline::max());
   if (operation.status != fabric::CompletionStatus::kSuccess) {

@@ -42,8 +42,7 @@ class Server::Impl final : public progress::Waiter {
         fabrics_(FabricsOf(options, on)),
         negotiator_(connect::CreateListener(fabrics_, ConnectOptionsOf(options), this, service_)) {
     service_->handlers()[kAttachHandler] = [this](absl::string_view request, Reply reply) {
-      const auto device = ServerPort::Of(reply).link().device();
-      Answer(regions_.Attach(request, device), reply);
+      Answer(regions_.Attach(request, ServerPort::Of(reply).link()), reply);
     };
     service_->handlers()[kAtomicHandler] = [this](absl::string_view request, Reply reply) {
       Answer(regions_.Execute(request), reply);
@@ -59,11 +58,11 @@ class Server::Impl final : public progress::Waiter {
 
   absl::StatusOr<absl::Span<std::byte>> Attach(uint32_t number, size_t bytes, uint32_t access) {
     // Of a peer of which nothing is known, the first fabric is the one for this host: the others register its memory.
-    std::shared_ptr<fabric::Device> device;
-    for (connect::Candidate& candidate : fabrics_->For({})) {
-      if (device == nullptr) device = std::move(candidate.device);
+    std::shared_ptr<channel::Transport> transport;
+    for (const connect::Candidate& candidate : fabrics_->For({})) {
+      if (transport == nullptr) transport = candidate.transport;
     }
-    return regions_.Add(number, bytes, access, std::move(device));
+    return regions_.Add(number, bytes, access, transport.get());
   }
 
   absl::StatusOr<std::string> Listen(absl::string_view address) {

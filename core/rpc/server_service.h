@@ -15,7 +15,6 @@ class ServerService final : public connect::Service {
  public:
   explicit ServerService(const Options& options) : options_(options) {}
   wire::Service name() const override { return wire::Service::kRpc; }
-  bool one_sided() const override { return true; }
   uint64_t window() const override { return options_.max_calls; }
   // Regions are attached by many, and locked once.
   bool shares_memory() const override { return true; }

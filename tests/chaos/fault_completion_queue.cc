@@ -61,10 +61,10 @@ size_t FaultCompletionQueue::Poll(absl::Span<fabric::Completion> out) {
 }
 
 // What is there already wakes nobody.
-absl::Status FaultCompletionQueue::Arm(fabric::WakeFor what) {
+absl::Status FaultCompletionQueue::Arm() {
   for (Entry& entry : entries_) entry.late &= IsHeld(entry);
   armed_ = true;
-  return queue_->Arm(what);
+  return queue_->Arm();
 }
 
 void FaultCompletionQueue::Forget(FaultQueuePair* queue_pair) {

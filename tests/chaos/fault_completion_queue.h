@@ -19,7 +19,7 @@ class FaultCompletionQueue final : public fabric::CompletionQueue {
 
   // In each queue pair's order; of several, those that hold nothing back overtake.
   size_t Poll(absl::Span<fabric::Completion> out) override;
-  absl::Status Arm(fabric::WakeFor what) override;
+  absl::Status Arm() override;
   int fd() const override { return queue_->fd(); }
   void Wake() override { queue_->Wake(); }
   absl::Status Watch(int fd) override { return queue_->Watch(fd); }

@@ -35,7 +35,6 @@ class FaultQueuePair final : public fabric::QueuePair {
   absl::Status PostSend(absl::Span<const fabric::SendRequest> batch) override;
   absl::Status PostReceive(absl::Span<const fabric::ReceiveRequest> batch) override;
   fabric::QueuePairState state() const override { return queue_pair_->state(); }
-  int event_fd() const override { return queue_pair_->event_fd(); }
   fabric::QueuePairState RefreshState() override { return queue_pair_->RefreshState(); }
   absl::Status error() const override { return queue_pair_->error(); }
   void Close() override { queue_pair_->Close(); }

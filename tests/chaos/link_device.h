@@ -57,7 +57,8 @@ class LinkFabrics final : public connect::Fabrics {
   std::vector<connect::Candidate> For(const connect::Route&) override {
     auto device = std::make_shared<LinkDevice>(device_);
     last_ = device->end();
-    return {{connect::FabricKind(device->name()), std::move(device), {}}};
+    const std::string kind = connect::FabricKind(device->name());
+    return {{kind, std::make_shared<channel::RingTransport>(std::move(device)), {}}};
   }
   absl::Status CheckPeer(const connect::Route&, absl::string_view, absl::string_view) override {
     return absl::OkStatus();

@@ -1,33 +1,15 @@
-// FLOCK's ring on queue pairs: of shared memory, and of the simulation.
-#include <poll.h>
-
+// FLOCK's ring on queue pairs of the simulation.
 #include <memory>
 #include <thread>
 
 #include "absl/time/clock.h"
 #include "core/channel/ring/ring_group.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "tests/conformance/channel_conformance.h"
 #include "tests/support/watched_device.h"
 
 namespace skein::channel {
 namespace {
-
-class RingsOnSharedMemory final : public ChannelsUnderTest {
- public:
-  std::shared_ptr<Transport> MakeTransport(absl::string_view) override {
-    return std::make_shared<RingTransport>(fabric::OpenShmDevice().value());
-  }
-  void Settle() override {}
-  bool WouldWake(const ChannelGroup& group) override {
-    pollfd wait = {group.fd(), POLLIN, 0};
-    return poll(&wait, 1, 0) == 1;
-  }
-  bool Sleep(ChannelGroup& group) override {
-    return group.Sleep(-1, static_cast<int>(absl::ToInt64Milliseconds(kGuard))).by_queue;
-  }
-};
 
 class RingsOnTheSimulation final : public ChannelsUnderTest {
  public:
@@ -55,7 +37,6 @@ class RingsOnTheSimulation final : public ChannelsUnderTest {
 };
 
 [[maybe_unused]] const bool kRingsRegistered =
-    RegisterChannels({"ring_on_shm", [] { return std::make_unique<RingsOnSharedMemory>(); }}) &&
     RegisterChannels({"ring_on_sim", [] { return std::make_unique<RingsOnTheSimulation>(20261128); }});
 
 }  // namespace

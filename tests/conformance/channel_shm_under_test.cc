@@ -1,10 +1,9 @@
-// Channels in shared memory, between two devices of one process: all but the process boundary is real.
+// Channels in shared memory, between two ends in one process: all but the process boundary is real.
 #include <poll.h>
 
 #include <memory>
 
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/shm_device.h"
 #include "tests/conformance/channel_conformance.h"
 
 namespace skein::channel {
@@ -12,9 +11,7 @@ namespace {
 
 class SharedMemoryUnderTest final : public ChannelsUnderTest {
  public:
-  std::shared_ptr<Transport> MakeTransport(absl::string_view) override {
-    return ShmTransport(fabric::OpenShmDevice().value());
-  }
+  std::shared_ptr<Transport> MakeTransport(absl::string_view) override { return OpenShm(); }
   void Settle() override {}  // what is published is there
   bool WouldWake(const ChannelGroup& group) override {
     pollfd wait = {group.fd(), POLLIN, 0};

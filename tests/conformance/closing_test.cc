@@ -1,6 +1,4 @@
 // Close, and objects that go in the orders the contract allows.
-#include <poll.h>
-
 #include "tests/conformance/conformance.h"
 
 namespace skein::fabric {
@@ -46,16 +44,6 @@ TEST_P(Closing, IsSeenByThePeerThatLooks) {
   EXPECT_THAT(Ids(flushed), ElementsAre(1, 2));
   EXPECT_THAT(Statuses(flushed), Each(Ne(CompletionStatus::kSuccess)));
   EXPECT_EQ(PostReceive(*b().queue_pair, b().Local(0, 8)).code(), absl::StatusCode::kFailedPrecondition);
-}
-
-TEST_P(Closing, WakesThePeerThatSleepsOnItsEventDescriptor) {
-  const int fd = b().queue_pair->event_fd();
-  if (fd == -1) GTEST_SKIP() << "this fabric has no such descriptor";
-  pollfd entry{fd, POLLIN, 0};
-  EXPECT_EQ(poll(&entry, 1, /*timeout=*/0), 0) << "nothing has happened";
-  a().queue_pair->Close();
-  ASSERT_EQ(poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(kGuard))), 1);
-  EXPECT_EQ(b().queue_pair->RefreshState(), QueuePairState::kError);
 }
 
 TEST_P(Closing, EndsThePeersRequests) {

@@ -20,12 +20,12 @@ Mapping::~Mapping() {
   if (!bytes_.empty()) munmap(bytes_.data() - kGuard, WithGuards(bytes_.size()));
 }
 
-absl::StatusOr<Mapping> Map(int fd, size_t size) {
+absl::StatusOr<Mapping> Map(int fd, size_t size, bool writable) {
   void* const guarded = mmap(nullptr, WithGuards(size), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (guarded == MAP_FAILED) return ErrnoStatus(errno, "map guards");
   std::byte* const at = static_cast<std::byte*>(guarded) + kGuard;
   const int flags = MAP_FIXED | (fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED);
-  if (mmap(at, size, PROT_READ | PROT_WRITE, flags, fd, 0) == MAP_FAILED) {
+  if (mmap(at, size, writable ? PROT_READ | PROT_WRITE : PROT_READ, flags, fd, 0) == MAP_FAILED) {
     const int error = errno;
     munmap(guarded, WithGuards(size));
     return ErrnoStatus(error, "map");

@@ -1,13 +1,12 @@
-// Memory that a peer changes while it is read: the ring under its reader and its items' walk, a mailbox under its
-// consumer. Each of their calls is followed by a change; what a call has given stays inside, whatever follows.
+// A ring that its writer changes while it is read, and its items are walked. Each of the reader's calls is followed by
+// a change; what a call has given stays inside, whatever follows.
 //
-//   input = u8 mailbox | piece: what is there to begin with | changes: u16 offset | u8 bytes (0 to 8) | u64 of these
+//   input = piece: what is there to begin with | changes: u16 offset | u8 bytes (0 to 8) | u64 of these
 #include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "core/channel/ring/ring_reader.h"
-#include "core/fabric/shm/mailbox.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/support/raw_message.h"
@@ -67,33 +66,6 @@ uint64_t ReadRing(Script& script) {
   return read;
 }
 
-uint64_t ReadMailbox(Script& script) {
-  using namespace fabric::shm;  // NOLINT(google-build-using-namespace): a function of its own
-  // Each side on its own, so that AddressSanitizer sees who leaves it.
-  const auto peer = std::make_unique<Side>();
-  const auto own = std::make_unique<Side>();
-  const absl::string_view content = script.Piece().substr(0, kMailboxBytes);
-  std::memcpy(peer->mailbox, content.data(), content.size());
-  peer->tail = content.size() / 16 * 16;
-  const absl::Span<std::byte> memory(reinterpret_cast<std::byte*>(peer.get()), sizeof(Side));
-  MailboxConsumer consumer(*own, *peer);
-  uint64_t read = 0;
-  while (!script.done()) {
-    const absl::StatusOr<Record> record = consumer.Peek();
-    Change(memory, script);
-    if (!record.ok()) continue;
-    Require(record->size <= kMaxFragmentBytes, "a record's size");
-    const auto exact = std::make_unique<std::byte[]>(record->size);
-    consumer.Copy(*record, absl::MakeSpan(exact.get(), record->size));
-    read += Sum({exact.get(), record->size});
-    Change(memory, script);
-    const uint64_t before = own->head;
-    consumer.Pop(*record);
-    Require(own->head - before >= 16 && own->head - before <= 16 + kMaxFragmentBytes, "the head goes on, by a record");
-  }
-  return read;
-}
-
 std::string ChangeTo(uint16_t offset, uint8_t bytes, uint64_t word) {
   std::string change;
   wire::Put(change, offset);
@@ -108,17 +80,10 @@ std::vector<std::string> Seeds() {
   const std::string items = wire::RawItem(wire::ItemKind::kData, 1, 0, "some bytes") +
                             wire::RawItem(wire::ItemKind::kData, 1, 1, std::string(100, 'd'));
   const std::string ring = wire::RawMessage(kSecret, 0, 2, items) + wire::RawMessage(kSecret, 1, 1, items);
-  std::string mailbox;
-  for (const uint32_t size : {0, 17, 100}) {
-    wire::Put(mailbox, fabric::shm::Record{fabric::shm::RecordKind::kLastFragment, 0, size, 0, 0});
-    mailbox.append((size_t{size} + 15) / 16 * 16, 'r');
-  }
-  // The first item's size; a record's; the tail.
+  // The first item's size.
   const std::string size = ChangeTo(36, 4, 1 << 20);
   const std::string nothing = ChangeTo(0, 0, 0) + ChangeTo(0, 0, 0);
-  return {Say(0, Piece(ring)) + nothing + nothing + nothing, Say(0, Piece(ring)) + size + size + size,
-          Say(1, Piece(mailbox)) + nothing + nothing + nothing,
-          Say(1, Piece(mailbox)) + ChangeTo(196, 4, UINT32_MAX) + ChangeTo(0, 8, 1 << 20) + nothing};
+  return {Piece(ring) + nothing + nothing + nothing, Piece(ring) + size + size + size};
 }
 
 }  // namespace skein::fuzz
@@ -126,6 +91,5 @@ std::vector<std::string> Seeds() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace skein::fuzz;  // NOLINT(google-build-using-namespace): this is of it, but for its C name
   Script script(Text(data, size));
-  const uint64_t read = script.Choice(2) == 0 ? ReadRing(script) : ReadMailbox(script);
-  return read == UINT64_MAX ? -1 : 0;
+  return ReadRing(script) == UINT64_MAX ? -1 : 0;
 }

@@ -2,6 +2,7 @@
 // memory.
 //
 //   input = u8 where it is cut, in eighths | bytes
+#include "core/channel/ring/ring_group.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/rpc/regions.h"
 #include "core/rpc/tcp.h"
@@ -41,10 +42,11 @@ void Receive(absl::string_view bytes, size_t cut) {
 
 void Question(absl::string_view bytes) {
   fabric::Simulation simulation(1);
-  const std::shared_ptr<fabric::Device> device = simulation.CreateDevice("own");
+  channel::RingTransport own(simulation.CreateDevice("own"));
+  const auto link = link::Link::Create(simulation.CreateDevice("another"), {.ring_bytes = wire::kRingGranule}).value();
   rpc::Regions regions;
-  Require(regions.Add(1, 4096, rpc::kRemoteRead | rpc::kServerAtomic, device).ok(), "a region");
-  const auto attached = regions.Attach(bytes, simulation.CreateDevice("another"));
+  Require(regions.Add(1, 4096, rpc::kRemoteRead | rpc::kServerAtomic, &own).ok(), "a region");
+  const auto attached = regions.Attach(bytes, *link);
   if (attached.ok()) Require(attached->size() == sizeof(rpc::RemoteRegion), "what a client is told");
   regions.Execute(bytes).IgnoreError();
 }

@@ -1,5 +1,6 @@
-// A queue pair over shared memory whose peer is hostile: what it writes into the memory that both have, whenever; what
-// it says and passes over their socket. No byte leaves the victim's memory, and what it has posted completes.
+// A channel in shared memory whose peer is hostile: what it writes into the memory that both have, whenever; what it
+// says and passes over their socket. No byte leaves the victim's memory, and an operation touches no more than the peer
+// has passed.
 //
 //   input = steps: those of the peer, or of the victim
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -14,47 +16,45 @@
 #include <utility>
 #include <vector>
 
-#include "core/fabric/shm/control.h"
-#include "core/fabric/shm/doorbell.h"
-#include "core/fabric/shm/mailbox.h"
-#include "core/fabric/shm/memory.h"
-#include "core/fabric/shm/offer.h"
-#include "core/fabric/shm/regions.h"
-#include "core/fabric/shm/rendezvous.h"
-#include "core/fabric/shm/shm_device.h"
-#include "core/fabric/shm/side_message.h"
-#include "core/fabric/shm/socket.h"
+#include "core/channel/shm/doorbell.h"
+#include "core/channel/shm/layout.h"
+#include "core/channel/shm/memory.h"
+#include "core/channel/shm/offer.h"
+#include "core/channel/shm/region.h"
+#include "core/channel/shm/rendezvous.h"
+#include "core/channel/shm/shm_transport.h"
+#include "core/channel/shm/side_message.h"
+#include "core/channel/shm/socket.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
-#include "tests/support/fabric_end.h"
 
 namespace skein::fuzz {
 namespace {
 
-using namespace fabric::shm;  // NOLINT(google-build-using-namespace): a file of its own
+using namespace channel::shm;  // NOLINT(google-build-using-namespace): a file of its own
 
 enum class Step : uint8_t {
   // The peer's.
-  kRecord,    // u16 kind | u32 size | u32 immediate: honest but for these
-  kHead,      // u64 that is added to the head; all that was sent is taken if it is 0
+  kMessage,   // u32 bytes | u32 items | piece: a message, honest but for these, and published
+  kWord,      // u8 which of its words | u64
   kScribble,  // u32 offset | piece: anywhere in what they share
-  kWord,      // u8 which of its side's words | u64
-  kSay,       // u8 kind | u8 rkey | u8 access | u32 size | u8 address | u8 what is passed, see Passed
+  kSay,       // u8 kind | u8 rkey | u8 access | u32 size | u8 what is passed, see Passed
   kBytes,     // piece: on the socket
   kLeave,     // closes the socket
   // The victim's.
-  kPoll,     //
-  kReceive,  // u16 size
+  kRead,     //
   kSend,     // u16 size
-  kWrite,    // u8 with immediate | u8 rkey | u32 address | u16 size
-  kRead,     // u8 rkey | u32 address | u16 size
-  kAtomic,   // u8 rkey | u32 address
-  kArm,      //
-  kRefresh,  //
+  kOperate,  // u8 which | u8 rkey | u32 offset | u16 size
+  kPass,     // u8 access
+  kSleep,    //
+  kLook,     //
+  kExpect,   // memory of the peer's
 };
-constexpr size_t kSteps = 15;
+constexpr size_t kSteps = 13;
 constexpr int kMostSteps = 200;
-constexpr size_t kMemory = size_t{1} << 16;
+constexpr size_t kRing = wire::kRingGranule;
+constexpr uint64_t kBase = uint64_t{1} << 20;
+constexpr size_t kMost = size_t{1} << 16;
 
 // What a peer passes for a descriptor of this or that.
 UniqueFd Passed(size_t kind, size_t bytes) {
@@ -70,197 +70,202 @@ UniqueFd Passed(size_t kind, size_t bytes) {
       return std::move(CreateDoorbell().value().to_pass);
     case 4:
       return UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));
+    case 5:
+      return std::move(CreateShared("fuzz", bytes, /*peers_write=*/false).value().memfd);
     default:
       return {};
   }
 }
 
+std::shared_ptr<channel::Transport> Shm() {
+  channel::ShmOptions options;
+  options.max_import_bytes = 8 * kMost;
+  options.max_imports = 4;
+  static const auto* const transport = new std::shared_ptr<channel::Transport>(channel::OpenShm(options));
+  return *transport;
+}
+
 class Victim {
  public:
   Victim() {
-    const Offer offer = DecodeOffer(end_.queue_pair->Offer().value()).value();
-    UniqueFd control = CreateSealedMemfd("skein-control", kControlBytes).value();
-    mapping_ = Map(control.get(), kControlBytes).value();
-    control_ = reinterpret_cast<Control*>(mapping_.data());
-    socket_ = std::move(Meet(offer, {}, {}, std::move(control)).value().socket);
-    Require(end_.queue_pair->Complete("\x01met").ok(), "it connects");
-    producer_.emplace(mine(), theirs());
-  }
-  ~Victim() {
-    end_.queue_pair->Close();
-    while (Poll() > 0) continue;
-    Require(posted_ == completed_, "what was posted completes in the end, once");
+    const Offer offer = DecodeOffer(channel_->Offer().value()).value();
+    UniqueFd memfd = CreateSealedMemfd("fuzz", SharedBytes(kRing)).value();
+    mapping_ = Map(memfd.get(), SharedBytes(kRing)).value();
+    socket_ = std::move(Meet(offer, {}, {}, std::move(memfd)).value().socket);
+    channel::Channel::Answer answer;
+    answer.connection = "\x01met";
+    answer.ring.size = kRing;
+    Require(channel_->Complete(answer).ok(), "it connects");
   }
 
   void Do(Step step, Script& script);
 
  private:
-  Side& mine() { return control_->sides[0]; }
-  Side& theirs() { return control_->sides[1]; }
+  End& own() { return reinterpret_cast<Control*>(mapping_.data())->ends[0]; }
 
-  void Scribble(size_t offset, absl::string_view bytes) {
-    offset %= kControlBytes;
-    std::memcpy(mapping_.data() + offset, bytes.data(), std::min(bytes.size(), kControlBytes - offset));
+  void Say(const SideMessage& message, int fd) {
+    SendMessage(socket_.get(), message.view(), fd);
+    own().socket_messages.fetch_add(1);
+  }
+  void Publish(Script& script) {
+    MessageHeader header;
+    header.bytes = script.Take<uint32_t>();
+    header.items = script.Take<uint32_t>();
+    const absl::string_view items = script.Piece();
+    const size_t at = published_ % (kRing / 2);
+    std::memcpy(mapping_.data() + FifoOffset(0, kRing) + at, &header, sizeof(header));
+    const size_t room = kRing - at - sizeof(header);
+    std::memcpy(mapping_.data() + FifoOffset(0, kRing) + at + sizeof(header), items.data(),
+                std::min(items.size(), room));
+    published_ += Footprint(items.size());
+    own().published.store(published_);
   }
   void Word(size_t which, uint64_t value) {
+    const auto half = static_cast<uint32_t>(value);
     switch (which) {
       case 0:
-        return mine().tail.store(value);
+        return own().published.store(value);
       case 1:
-        return mine().head.store(value);
+        return own().consumed.store(value);
       case 2:
-        return mine().receives.store(value);
+        return own().wakes_at.store(value);
       case 3:
-        return mine().socket_messages.store(value);
+        return own().sleeps.store(half);
       case 4:
-        return mine().state.store(static_cast<uint32_t>(value));
-      case 5:
-        return mine().armed.store(static_cast<uint32_t>(value));
+        return own().state.store(half);
       default:
-        return mine().waits_for_head.store(static_cast<uint32_t>(value));
+        return own().socket_messages.store(half);
     }
   }
-  void Say(Script& script) {
-    SideMessage message;
-    message.kind = static_cast<SideMessageKind>(script.Choice(7));
-    message.rkey = script.Take<uint8_t>();
-    // The victim's own has a number that chance gave it.
-    if (message.kind == SideMessageKind::kWant && message.rkey == 0) {
-      message.rkey = end_.memory->remote().rkey;
-      message.base = end_.memory->remote().address;
+  void Send(size_t size) {
+    const std::vector<std::byte> bytes(size);
+    const absl::Span<const std::byte> part(bytes);
+    channel::OutItem item;
+    item.payload = {&part, 1};
+    if (channel_->Room(channel::Use::kData) == 0) return;
+    if (channel_->Lay({&item, 1}, channel::Use::kData).ok()) channel_->Publish({}).IgnoreError();
+  }
+  void ReadAll() {
+    channel_->Ended();
+    for (int i = 0; i < 64; ++i) {
+      const absl::StatusOr<std::optional<channel::InMessage>> next = channel_->Next();
+      if (!next.ok() || !next->has_value()) break;
+      for (wire::ItemWalk walk = (*next)->walk(); !walk.done();) {
+        const absl::StatusOr<wire::Item> item = walk.Next();
+        if (!item.ok()) break;
+        const std::vector<std::byte> copy(item->payload.begin(), item->payload.end());
+      }
+      channel_->Pop();
     }
-    message.access = script.Take<uint8_t>();
-    message.size = script.Take<uint32_t>() % (4 * kMemory);
-    message.address = script.Take<uint8_t>();
-    const size_t header = kRegionHeaderBytes;
-    const size_t pages = message.address == 0 ? (message.size + 4095) / 4096 * 4096 : 0;
-    const UniqueFd passed = Passed(script.Choice(6), header + pages);
-    SendMessage(socket_.get(), message.view(), passed.get());
-    mine().socket_messages.fetch_add(1);
+    channel_->AfterReading();
+  }
+  void Operate(Script& script) {
+    constexpr fabric::Opcode kOpcodes[] = {fabric::Opcode::kRead, fabric::Opcode::kWrite, fabric::Opcode::kFetchAdd,
+                                           fabric::Opcode::kCompareSwap, fabric::Opcode::kSend};
+    fabric::SendRequest request;
+    request.opcode = kOpcodes[script.Choice(std::size(kOpcodes))];
+    request.remote.rkey = script.Take<uint8_t>();
+    request.remote.address = kBase + static_cast<int32_t>(script.Take<uint32_t>());
+    const bool atomic = request.opcode == fabric::Opcode::kFetchAdd || request.opcode == fabric::Opcode::kCompareSwap;
+    std::vector<std::byte> bytes(atomic ? sizeof(uint64_t) : script.Take<uint16_t>());
+    const fabric::Segment local = {bytes.data(), bytes.size(), 0};
+    request.local = {&local, 1};
+    const bool connected = channel_->connected();
+    const absl::StatusOr<fabric::CompletionStatus> done = channel_->Execute(request);
+    Require(done.ok() || absl::IsInvalidArgument(done.status()), "done, or no such operation");
+    Require(!done.ok() || *done != fabric::CompletionStatus::kSuccess || connected, "nothing is done after the end");
   }
 
-  static fabric::RemoteAddress Remote(Script& script) {
-    fabric::RemoteAddress remote;
-    remote.rkey = script.Take<uint8_t>();
-    remote.address = script.Take<uint32_t>();
-    return remote;
-  }
-  void Post(fabric::Opcode opcode, size_t size, fabric::RemoteAddress remote) {
-    if (fabric::Post(*end_.queue_pair, opcode, end_.Local(0, size), remote).ok()) ++posted_;
-  }
-  // Returns how many completions there were; there may be more.
-  size_t Poll() {
-    const std::vector<fabric::Completion> completions = end_.Poll();
-    for (const fabric::Completion& completion : completions) Take(completion);
-    return completions.size();
-  }
-  void Take(const fabric::Completion& completion) {
-    ++completed_;
-    Require(completion.status != fabric::CompletionStatus::kSuccess || completion.bytes <= kMemory ||
-                completion.opcode == fabric::Opcode::kReceiveWithImmediate,
-            "no more bytes than there is room for");
-  }
-
-  static std::shared_ptr<fabric::Device> Device() {
-    static const auto* const device = new std::shared_ptr<fabric::Device>(
-        fabric::OpenShmDevice({.max_import_bytes = 8 * kMemory, .max_imports = 4}).value());
-    return *device;
-  }
-
-  fabric::End end_{Device(), kMemory};
+  const std::unique_ptr<channel::ChannelGroup> group_ = Shm()->NewGroup(1, false).value();
+  const std::unique_ptr<channel::Channel> channel_ = group_->Open({kRing}).value();
+  std::vector<std::unique_ptr<Region>> regions_;
   UniqueFd socket_;
   Mapping mapping_;
-  Control* control_ = nullptr;
-  std::optional<MailboxProducer> producer_;
-  size_t posted_ = 0;
-  size_t completed_ = 0;
+  uint64_t published_ = 0;
 };
 
 void Victim::Do(Step step, Script& script) {
   switch (step) {
-    case Step::kRecord: {
-      Record record;
-      record.kind = static_cast<RecordKind>(script.Take<uint16_t>());
-      record.size = script.Take<uint32_t>();
-      record.immediate = script.Take<uint32_t>();
-      const std::string payload(kMailboxBytes, 'r');
-      if (record.size <= kMaxFragmentBytes) producer_->Push(record, reinterpret_cast<const std::byte*>(payload.data()));
-      return;
-    }
-    case Step::kHead: {
-      const auto more = script.Take<uint64_t>();
-      mine().head.store(more == 0 ? theirs().tail.load() : mine().head.load() + more);
-      return;
-    }
-    case Step::kScribble: {
-      const auto offset = script.Take<uint32_t>();
-      return Scribble(offset, script.Piece());
-    }
+    case Step::kMessage:
+      return Publish(script);
     case Step::kWord: {
-      const size_t which = script.Choice(7);
+      const size_t which = script.Choice(6);
       return Word(which, script.Take<uint64_t>());
     }
-    case Step::kSay:
-      return Say(script);
+    case Step::kScribble: {
+      const size_t offset = script.Take<uint32_t>() % mapping_.size();
+      const absl::string_view bytes = script.Piece();
+      std::memcpy(mapping_.data() + offset, bytes.data(), std::min(bytes.size(), mapping_.size() - offset));
+      return;
+    }
+    case Step::kSay: {
+      SideMessage message;
+      message.kind = static_cast<SideMessageKind>(script.Choice(7));
+      message.rkey = script.Take<uint8_t>();
+      message.access = script.Take<uint8_t>();
+      message.size = script.Take<uint32_t>() % (4 * kMost);
+      message.base = kBase;
+      const UniqueFd passed = Passed(script.Choice(6), std::max<size_t>(message.size, 1));
+      return Say(message, passed.get());
+    }
     case Step::kBytes:
       SendMessage(socket_.get(), script.Piece());
-      mine().socket_messages.fetch_add(1);
+      own().socket_messages.fetch_add(1);
       return;
     case Step::kLeave:
       return socket_.Reset();
-    case Step::kPoll:
-      Poll();
-      return;
-    case Step::kReceive:
-      if (fabric::PostReceive(*end_.queue_pair, end_.Local(0, script.Take<uint16_t>())).ok()) ++posted_;
-      return;
+    case Step::kRead:
+      return ReadAll();
     case Step::kSend:
-      return Post(fabric::Opcode::kSend, script.Take<uint16_t>(), {});
-    case Step::kWrite: {
-      const bool immediate = script.Choice(2) == 1;
-      const fabric::RemoteAddress to = Remote(script);
-      return Post(immediate ? fabric::Opcode::kWriteWithImmediate : fabric::Opcode::kWrite, script.Take<uint16_t>(),
-                  to);
-    }
-    case Step::kRead: {
-      const fabric::RemoteAddress from = Remote(script);
-      return Post(fabric::Opcode::kRead, script.Take<uint16_t>(), from);
-    }
-    case Step::kAtomic:
-      return Post(fabric::Opcode::kFetchAdd, sizeof(uint64_t), Remote(script));
-    case Step::kArm:
-      end_.queue->Arm().IgnoreError();
+      return Send(script.Take<uint16_t>());
+    case Step::kOperate:
+      return Operate(script);
+    case Step::kPass:
+      if (regions_.size() < 8) regions_.push_back(Region::Allocate(kMost, script.Take<uint8_t>() % 8).value());
+      channel_->Pass(*regions_.back()).IgnoreError();
       return;
-    case Step::kRefresh:
-      end_.queue->AckEvents();
-      end_.queue_pair->RefreshState();
+    case Step::kSleep:
+      group_->Arm().IgnoreError();
+      group_->Disarm();
+      group_->AckEvents();
+      channel_->MoreRoom();
+      channel_->Heed().IgnoreError();
       return;
+    case Step::kLook:
+      group_->AckAllEvents();
+      channel_->StillConnected();
+      return;
+    case Step::kExpect:
+      return channel_->ExpectMemory();
   }
 }
 
 }  // namespace
 
 std::vector<std::string> Seeds() {
-  const std::string poll = Say(Step::kPoll);
-  const std::string receive = Say(Step::kReceive, uint16_t{1000});
-  const std::string write = Say(Step::kWrite, uint8_t{0}, uint8_t{7}, uint32_t{64}, uint16_t{100});
-  // Memory that the peer gives, with all access.
-  const std::string grant = Say(Step::kSay, uint8_t{3}, uint8_t{7}, uint8_t{7}, uint32_t{8000}, uint8_t{0}, uint8_t{1});
+  const std::string read = Say(Step::kRead);
+  const std::string unasked = Say(Step::kSay, uint8_t{3}, uint8_t{7}, uint8_t{7}, uint32_t{8000}, uint8_t{1});
+  const std::string grant = Say(Step::kExpect) + unasked;
+  const std::string read_only =
+      Say(Step::kExpect) + Say(Step::kSay, uint8_t{3}, uint8_t{8}, uint8_t{2}, uint32_t{100}, uint8_t{5});
+  const auto operate = [](uint8_t which, uint8_t rkey, uint32_t offset, uint16_t size) {
+    return Say(Step::kOperate, which, rkey, offset, size);
+  };
   return {
-      receive + receive + Say(Step::kRecord, uint16_t{2}, uint32_t{100}, uint32_t{0}) +
-          Say(Step::kRecord, uint16_t{3}, uint32_t{17}, uint32_t{0}) + poll +
-          Say(Step::kRecord, uint16_t{1}, uint32_t{0}, uint32_t{7}) + Say(Step::kArm) + poll,
-      write + poll + grant + poll + Say(Step::kRead, uint8_t{7}, uint32_t{0}, uint16_t{100}) +
-          Say(Step::kAtomic, uint8_t{7}, uint32_t{8}) + Say(Step::kWord, uint8_t{2}, uint64_t{10}) +
-          Say(Step::kWrite, uint8_t{1}, uint8_t{7}, uint32_t{64}, uint16_t{100}) + poll,
-      Say(Step::kSend, uint16_t{20000}) + Say(Step::kSend, uint16_t{20000}) + Say(Step::kHead, uint64_t{0}) + poll +
-          Say(Step::kHead, uint64_t{0}) + poll + Say(Step::kHead, uint64_t{16}) + poll,
-      Say(Step::kSay, uint8_t{2}, uint8_t{0}, uint8_t{0}, uint32_t{0}, uint8_t{0}, uint8_t{0}) + Say(Step::kRefresh) +
-          Say(Step::kSay, uint8_t{5}, uint8_t{0}, uint8_t{0}, uint32_t{0}, uint8_t{0}, uint8_t{3}) +
-          Say(Step::kRefresh) + Say(Step::kBytes, Piece("bytes")) + poll,
-      write + grant + Say(Step::kLeave) + poll + Say(Step::kRefresh) + poll,
-      receive + Say(Step::kScribble, uint32_t{192}, Piece(std::string(64, '\x01'))) +
-          Say(Step::kWord, uint8_t{0}, uint64_t{32}) + poll,
+      Say(Step::kMessage, uint32_t{16}, uint32_t{1}, Piece(std::string(16, '\0'))) + read +
+          Say(Step::kSend, uint16_t{100}) + Say(Step::kSleep) + Say(Step::kWord, uint8_t{1}, uint64_t{128}) +
+          Say(Step::kSleep),
+      grant + operate(0, 7, 0, 100) + operate(1, 7, 7900, 100) +
+          Say(Step::kOperate, uint8_t{2}, uint8_t{7}, uint32_t{8}) +
+          Say(Step::kOperate, uint8_t{3}, uint8_t{7}, uint32_t{8}) + operate(1, 7, 7901, 100),
+      unasked + Say(Step::kLook) + operate(0, 7, 0, 8),
+      read_only + operate(0, 8, 0, 100) + operate(1, 8, 0, 8),
+      Say(Step::kPass, uint8_t{7}) + Say(Step::kPass, uint8_t{2}) + grant + grant + Say(Step::kLook),
+      Say(Step::kSay, uint8_t{5}, uint8_t{0}, uint8_t{0}, uint32_t{0}, uint8_t{3}) + Say(Step::kLook) +
+          Say(Step::kWord, uint8_t{3}, uint64_t{1}) + Say(Step::kSend, uint16_t{8}) +
+          Say(Step::kBytes, Piece("bytes")) + read,
+      grant + Say(Step::kLeave) + read + operate(0, 7, 0, 8),
+      Say(Step::kScribble, uint32_t{0}, Piece(std::string(64, '\x01'))) + read + Say(Step::kSend, uint16_t{1000}),
   };
 }
 

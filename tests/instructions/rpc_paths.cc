@@ -31,7 +31,7 @@ class OneConnection {
     Require(client != nullptr && server_ != nullptr, "a connection");
     connection_ = std::make_unique<rpc::Connection>(
         std::make_unique<rpc::Connection::Impl>(std::move(client), nullptr, UniqueFd(), nullptr));
-    // Shared memory is mapped at its first use, which takes both ends.
+    // Both ends have met after the first message.
     connection_->Start(calls_[0], kEcho, request_);
     ends_.Pump();
     Take(calls_[0]);
@@ -60,10 +60,10 @@ class OneConnection {
   const std::shared_ptr<rpc::ServerService> serving_ = std::make_shared<rpc::ServerService>(options_);
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm};
   const std::unique_ptr<connect::Connector> connector_ = connect::CreateConnector(
-      std::make_shared<connect::OneFabric>(ends_.client_device), rpc::ConnectOptionsOf(options_), &ends_.client_waiter,
-      std::make_shared<rpc::ClientService>(options_));
+      std::make_shared<connect::OneFabric>(ends_.client_transport), rpc::ConnectOptionsOf(options_),
+      &ends_.client_waiter, std::make_shared<rpc::ClientService>(options_));
   const std::unique_ptr<connect::Listener> listener_ =
-      connect::CreateListener(std::make_shared<connect::OneFabric>(ends_.server_device),
+      connect::CreateListener(std::make_shared<connect::OneFabric>(ends_.server_transport),
                               rpc::ConnectOptionsOf(options_), &ends_.server_waiter, serving_);
   std::shared_ptr<rpc::ServerPort> server_;
   std::unique_ptr<rpc::Connection> connection_;

@@ -41,7 +41,19 @@ class ThisMachine(unittest.TestCase):
 
     def test_shared_memory_is_tried_out(self):
         finding = line_with(doctor().stdout, "self-test of shm")
-        self.assertRegex(finding, r"^ok .*1 MiB arrived; 64 bytes took [\d.]+[un]s")
+        self.assertRegex(finding, r"^ok .*a message arrived and woke its reader")
+
+    def test_a_rendezvous_directory_that_cannot_be_used_fails_the_trial(self):
+        result = doctor(env={"SKEIN_RENDEZVOUS": "/nonexistent"})
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertRegex(line_with(result.stdout, "self-test of shm"), "^FAIL .*skein.rendezvous: .*/nonexistent")
+
+    def test_shared_memory_of_a_user_without_a_number_is_not_tried_out(self):
+        nobody = ["unshare", "--user"]
+        if subprocess.run([*nobody, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no user namespace may be made here")
+        finding = line_with(doctor(prefix=nobody).stdout, "self-test of shm")
+        self.assertRegex(finding, r"^warn .*not tried: .*the number of all")
 
     @unittest.skipIf(pathlib.Path("/sys/class/infiniband_verbs").exists(), "this machine has RDMA")
     def test_no_rdma_is_a_warning(self):

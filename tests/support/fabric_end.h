@@ -35,7 +35,6 @@ struct End {
     options.receive_queue = queue.get();
     options.max_send_requests = max_send;
     options.max_receive_requests = max_receive;
-    options.reads_registered_memory = true;
     return device->CreateQueuePair(options).value();
   }
 

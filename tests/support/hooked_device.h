@@ -69,9 +69,9 @@ class HookedDevice final : public ForwardingDevice {
       }
       return count;
     }
-    absl::Status Arm(WakeFor what) override {
+    absl::Status Arm() override {
       hooks_->arming();
-      return queue_->Arm(what);
+      return queue_->Arm();
     }
     bool Disarm() override { return queue_->Disarm(); }
     int fd() const override { return hooks_->fd(queue_->fd()); }
@@ -129,7 +129,6 @@ class HookedDevice final : public ForwardingDevice {
       hooks_->looking();
       return pair_->state();
     }
-    int event_fd() const override { return pair_->event_fd(); }
     QueuePairState RefreshState() override { return pair_->RefreshState(); }
     absl::Status error() const override { return pair_->error(); }
     void Close() override { pair_->Close(); }

@@ -27,7 +27,6 @@ class RefusedQueuePair final : public QueuePair {
   absl::Status PostSend(absl::Span<const SendRequest> batch) override { return queue_pair_->PostSend(batch); }
   absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override { return queue_pair_->PostReceive(batch); }
   QueuePairState state() const override { return queue_pair_->state(); }
-  int event_fd() const override { return queue_pair_->event_fd(); }
   QueuePairState RefreshState() override { return queue_pair_->RefreshState(); }
   absl::Status error() const override { return queue_pair_->error(); }
   void Close() override { queue_pair_->Close(); }

@@ -34,7 +34,6 @@ Transport::Traits RingTransport::traits() const {
   const fabric::DeviceCapabilities capabilities = device_->capabilities();
   Traits traits;
   traits.announces_close = capabilities.announces_close;
-  traits.meets_on_connect = capabilities.meets_on_connect;
   traits.connects_slowly = capabilities.connects_slowly;
   traits.pulls = !capabilities.copies_on_post;
   return traits;

@@ -86,7 +86,12 @@ class RingTransport final : public Transport {
 
   absl::string_view name() const override { return device_->name(); }
   Traits traits() const override;
+  absl::Status Usable() const override { return device_->Usable(); }
   absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) override;
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    return device_->Allocate(bytes, access);
+  }
+  std::shared_ptr<fabric::Device> device() const override { return device_; }
 
  private:
   const std::shared_ptr<fabric::Device> device_;

@@ -8,21 +8,15 @@
 
 #include "core/base/closer.h"
 #include "core/base/errno_status.h"
-#include "core/fabric/shm/doorbell.h"
+#include "core/channel/shm/doorbell.h"
 
 namespace skein::channel::shm {
 namespace {
 
-using fabric::shm::Message;
-using fabric::shm::ReceiveResult;
-using fabric::shm::SendResult;
-using fabric::shm::SideMessage;
-using fabric::shm::SideMessageKind;
-
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 constexpr int kMostMessages = 256;
 
-Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable}; }
+Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable, /*refused=*/true}; }
 Ending Broken(absl::string_view what) { return {absl::DataLossError(what), EndState::kBroken}; }
 
 }  // namespace
@@ -31,17 +25,18 @@ Lifeline::~Lifeline() {
   if (other_user_.has_value()) Closer::Get().CloseSocket(std::move(socket_));
 }
 
-void Lifeline::Begin(fabric::shm::Meeting meeting, End& own, const End& peers) {
+void Lifeline::Begin(Meeting meeting, End& own, const End& peers, PeerMemory& memory) {
   socket_ = std::move(meeting.socket);
   other_user_ = meeting.other_user;
   own_ = &own;
   peers_ = &peers;
+  memory_ = &memory;
 }
 
 void Lifeline::PassBell(int pipe) {
   if (pipe < 0 || other_user_.has_value()) return;
   // Opened anew: flags of what both ends have open are the peer's to change as well.
-  const absl::StatusOr<UniqueFd> to_pass = fabric::shm::OpenDoorbell(pipe);
+  const absl::StatusOr<UniqueFd> to_pass = OpenDoorbell(pipe);
   if (!to_pass.ok()) return;
   SideMessage message;
   message.kind = SideMessageKind::kRingHere;
@@ -52,14 +47,30 @@ void Lifeline::PassBell(int pipe) {
 
 std::optional<Ending> Lifeline::Ring() {
   if (const int bell = rings_at_.load(std::memory_order_acquire); bell >= 0) {
-    fabric::shm::RingDoorbell(bell);
+    RingDoorbell(bell);
     return std::nullopt;
   }
   return Send(SideMessage{}, -1);
 }
 
+absl::Status Lifeline::Pass(const Region& region) {
+  switch (SendMessage(socket_.get(), region.Grant().view(), region.memfd())) {
+    case SendResult::kSent:
+      own_->socket_messages.fetch_add(1, std::memory_order_release);
+      return absl::OkStatus();
+    case SendResult::kFull:
+      return absl::ResourceExhaustedError("the socket to the peer is full: the peer does not take what it is passed");
+    case SendResult::kRefused:
+      return ErrnoStatus(errno, "pass memory to the peer");
+    case SendResult::kGone:
+      break;
+  }
+  peer_gone_.store(true, std::memory_order_release);
+  return absl::UnavailableError("the peer is gone");
+}
+
 std::optional<Ending> Lifeline::Send(const SideMessage& message, int fd) {
-  switch (fabric::shm::SendMessage(socket_.get(), message.view(), fd)) {
+  switch (SendMessage(socket_.get(), message.view(), fd)) {
     case SendResult::kSent:
     case SendResult::kFull:  // a bell may be lost: the socket that it would make readable is so. A better bell, too
       break;
@@ -101,8 +112,12 @@ void Lifeline::LookForEnd() {
 std::optional<Ending> Lifeline::Heed(Message& message) {
   SideMessage parsed;
   const bool whole = SideMessage::Parse(message.view(), parsed);
-  if (whole && parsed.kind == SideMessageKind::kRingHere && !message.truncated && !other_user_.has_value()) {
-    return TakeBell(message);
+  const bool bell = whole && parsed.kind == SideMessageKind::kRingHere;
+  if (bell && std::exchange(bell_came_, true)) return Broken("what the peer sent is not its one doorbell");
+  if (bell && !message.truncated && !other_user_.has_value()) return TakeBell(message);
+  // Whatever it is, it is this end's to close: a flood of them would be, too.
+  if (whole && parsed.kind == SideMessageKind::kDoorbell && (message.fd.valid() || message.lost_descriptor)) {
+    return Broken("a descriptor with a message that only rings");
   }
   if (message.lost_descriptor) {
     return Unable(
@@ -110,6 +125,7 @@ std::optional<Ending> Lifeline::Heed(Message& message) {
                                      "(ulimit -n), or let a security policy allow it"));
   }
   if (message.truncated || !whole) return Broken("malformed message on the peer's socket");
+  if (parsed.kind == SideMessageKind::kGrant) return TakeMemory(parsed, message);
   if (parsed.kind != SideMessageKind::kDoorbell && parsed.kind != SideMessageKind::kRingHere) {
     return Broken("unknown message on the peer's socket");
   }
@@ -118,17 +134,26 @@ std::optional<Ending> Lifeline::Heed(Message& message) {
 
 // One that this process has no descriptor for is one that it can do without.
 std::optional<Ending> Lifeline::TakeBell(Message& message) {
-  if (message.lost_descriptor) fabric::shm::TakeOut(socket_.get());
+  if (message.lost_descriptor) TakeOut(socket_.get());
   const int pipe = message.fd.get();
-  if (pipe < 0 || !fabric::shm::MayHaveDoorbells()) return std::nullopt;
-  absl::StatusOr<UniqueFd> bell = fabric::shm::OpenDoorbell(pipe);
-  if (absl::IsInvalidArgument(bell.status()) || peers_bell_.valid()) {
-    return Broken("what the peer sent is not its one doorbell");
-  }
+  if (pipe < 0 || !MayHaveDoorbells()) return std::nullopt;
+  absl::StatusOr<UniqueFd> bell = OpenDoorbell(pipe);
+  if (absl::IsInvalidArgument(bell.status())) return Broken("what the peer sent is not its one doorbell");
   if (!bell.ok()) return std::nullopt;
   message.fd.Reset();  // a pipe, which nothing delays
   peers_bell_ = *std::move(bell);
   rings_at_.store(peers_bell_.get(), std::memory_order_release);
+  return std::nullopt;
+}
+
+std::optional<Ending> Lifeline::TakeMemory(const SideMessage& grant, Message& message) {
+  if (!expects_memory_.load(std::memory_order_relaxed)) return Broken("the peer passes memory nobody asked for");
+  absl::Status taken = memory_->Add(grant, message.fd.get());
+  if (CameOfErrno(taken)) return Unable(std::move(taken));
+  // An honest peer with more generous limits may pass so much.
+  if (absl::IsResourceExhausted(taken)) return Ending{std::move(taken), EndState::kUnable};
+  if (!taken.ok()) return Ending{std::move(taken), EndState::kBroken};
+  message.fd.Reset();  // a memfd, which nothing delays
   return std::nullopt;
 }
 

@@ -12,7 +12,6 @@
 #include "core/base/fallback.h"
 #include "core/channel/channel.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/shm_device.h"
 
 namespace skein::channel {
 namespace {
@@ -20,14 +19,14 @@ namespace {
 constexpr int kPatienceMs = 5000;
 
 struct RehearsedEnd {
+  std::shared_ptr<Transport> transport;
   std::unique_ptr<ChannelGroup> group;
   std::unique_ptr<Channel> channel;
 };
 
-absl::Status Open(RehearsedEnd& end) {
-  absl::StatusOr<std::shared_ptr<fabric::Device>> device = fabric::OpenShmDevice();
-  if (!device.ok()) return device.status();
-  absl::StatusOr<std::unique_ptr<ChannelGroup>> group = ShmTransport(*device)->NewGroup(1, false);
+absl::Status Open(RehearsedEnd& end, const ShmOptions& shm) {
+  end.transport = OpenShm(shm);
+  absl::StatusOr<std::unique_ptr<ChannelGroup>> group = end.transport->NewGroup(1, false);
   if (!group.ok()) return group.status();
   end.group = *std::move(group);
   ChannelOptions options;
@@ -62,11 +61,13 @@ absl::Status Await(const ChannelGroup& group) {
   return ready > 0 ? absl::OkStatus() : absl::DeadlineExceededError("a message woke nobody");
 }
 
-absl::Status Rehearse() {
+}  // namespace
+
+absl::Status TryShmChannel(const ShmOptions& options) {
   RehearsedEnd active;
   RehearsedEnd passive;
-  absl::Status status = Open(active);
-  if (status.ok()) status = Open(passive);
+  absl::Status status = Open(active, options);
+  if (status.ok()) status = Open(passive, options);
   if (status.ok()) status = Connect(*active.channel, *passive.channel);
   if (!status.ok()) return status;
   // With what connecting has sent: the peer's bell, where there is one.
@@ -81,11 +82,9 @@ absl::Status Rehearse() {
   return message.ok() ? absl::DataLossError("a message did not arrive") : message.status();
 }
 
-}  // namespace
-
 absl::Status RehearseShmChannel() {
   if (!PeerUsers().Check(geteuid()).ok()) return absl::OkStatus();
-  absl::Status status = Rehearse();
+  absl::Status status = TryShmChannel({});
   if (status.ok()) return status;
   // Whatever step it was, no peer had a part in it.
   const Fallback why = FallbackOf(status);

@@ -4,24 +4,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/handover.h"
+#include "core/channel/shm/memory.h"
+#include "core/channel/shm/offer.h"
 #include "core/channel/shm/pages.h"
 #include "core/channel/shm/shm_group.h"
-#include "core/fabric/shm/memory.h"
-#include "core/fabric/shm/offer.h"
 #include "core/trace/probes.h"
 
 namespace skein::channel::shm {
 namespace {
-
-using fabric::shm::Meeting;
-using fabric::shm::OfferOf;
-using fabric::shm::Range;
 
 // The socket carries everything the active side must check; the answer only says that it is there.
 constexpr absl::string_view kAnswer = "\x01met";
@@ -29,19 +27,21 @@ constexpr absl::string_view kAnswer = "\x01met";
 constexpr size_t kReserve = 4096;
 // Less is not worth a message: its writer would send crumbs to a reader that frees crumbs.
 constexpr size_t kLeastData = 1024;
+// Operations look so often whether the peer's process lives: a look is a system call.
+constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(1);
 
 size_t ReserveOf(Use use) { return use == Use::kData ? kReserve : 0; }
 
 absl::StatusOr<UniqueFd> CreateMemory(size_t ring_bytes) {
   const size_t first = CanReservePages() ? kFirstBytes : ring_bytes;
   const Range reserved[] = {{0, FifoOffset(0, ring_bytes) + first}, {FifoOffset(1, ring_bytes), first}};
-  return fabric::shm::CreateSealedMemfd("skein-channel", SharedBytes(ring_bytes), reserved);
+  return CreateSealedMemfd("skein-channel", SharedBytes(ring_bytes), reserved);
 }
 
 }  // namespace
 
-ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<fabric::shm::DeviceCore> core, const ChannelOptions& options)
-    : group_(group), core_(std::move(core)), options_(options) {
+ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<TransportCore> core, const ChannelOptions& options)
+    : group_(group), core_(std::move(core)), options_(options), peer_memory_(core_->options) {
   group_.Add(this);
 }
 
@@ -57,14 +57,14 @@ absl::StatusOr<std::string> ShmChannel::Offer() {
   if (ready() || !connected() || offered_.has_value()) {
     return absl::FailedPreconditionError("the channel has made its offer, is connected or closed");
   }
-  const absl::StatusOr<fabric::shm::Offer> offer = core_->rendezvous.Announce();
+  const absl::StatusOr<shm::Offer> offer = core_->rendezvous.Announce();
   if (!offer.ok()) return offer.status();
   offered_ = offer->token;
-  return EncodeOffer(*offer, OfferOf::kChannel);
+  return EncodeOffer(*offer);
 }
 
 absl::StatusOr<Channel::Answer> ShmChannel::Accept(absl::string_view bytes) {
-  const absl::StatusOr<fabric::shm::Offer> offer = fabric::shm::DecodeOffer(bytes, OfferOf::kChannel);
+  const absl::StatusOr<shm::Offer> offer = shm::DecodeOffer(bytes);
   if (!offer.ok()) return offer.status();
   const size_t ring_bytes = options_.ring_bytes;
   absl::StatusOr<UniqueFd> memfd = CreateMemory(ring_bytes);
@@ -83,7 +83,7 @@ absl::StatusOr<Channel::Answer> ShmChannel::Accept(absl::string_view bytes) {
 }
 
 absl::Status ShmChannel::Complete(const Answer& answer) {
-  std::optional<fabric::shm::Token> token;
+  std::optional<Token> token;
   {
     MutexLock lock(&mu_);
     token = std::exchange(offered_, std::nullopt);
@@ -96,10 +96,10 @@ absl::Status ShmChannel::Complete(const Answer& answer) {
   if (CameOfErrno(memory.status())) return Noted(memory.status(), meeting->other_user);
   if (!memory.ok()) return memory.status();
   // A passive end that can take pages when it needs them has reserved a few alone.
-  if (!CanReservePages() && fallocate(meeting->control.get(), 0, 0, static_cast<off_t>(memory->size())) != 0) {
+  if (!CanReservePages() && fallocate(meeting->memory.get(), 0, 0, static_cast<off_t>(memory->size())) != 0) {
     return Noted(ErrnoStatus(errno, "reserve the memory of a channel (fallocate)"), meeting->other_user);
   }
-  meeting->control.Reset();  // a memfd, which nothing delays
+  meeting->memory.Reset();  // a memfd, which nothing delays
   options_.ring_bytes = answer.ring.size;
   if (absl::Status status = Connect(1, answer.ring.size, *std::move(memory), *std::move(meeting)); !status.ok()) {
     return status;
@@ -118,7 +118,7 @@ absl::StatusOr<Mapping> ShmChannel::MapOffered(const Answer& answer, const Meeti
                          absl::StrCat("the peer's channel takes ", SharedBytes(size), " bytes, and of a peer's memory ",
                                       core_->options.max_import_bytes, " are mapped"));
   }
-  absl::StatusOr<Mapping> memory = fabric::shm::MapSealed(meeting.control.get(), SharedBytes(size));
+  absl::StatusOr<Mapping> memory = MapSealed(meeting.memory.get(), SharedBytes(size));
   if (memory.ok() || CameOfErrno(memory.status())) return memory;
   return FallbackError(FallbackCode::kRendezvous, memory.status().message());
 }
@@ -152,7 +152,7 @@ absl::Status ShmChannel::Begin(int own_end, size_t ring_bytes, Mapping memory, M
   auto* const control = reinterpret_cast<Control*>(memory_.data());
   own_ = &control->ends[own_end];
   peers_ = &control->ends[1 - own_end];
-  lifeline_.Begin(std::move(meeting), *own_, *peers_);
+  lifeline_.Begin(std::move(meeting), *own_, *peers_, peer_memory_);
   const auto fifo = [&](int end) { return memory_.bytes().subspan(FifoOffset(end, ring_bytes), ring_bytes); };
   writer_.emplace(fifo(own_end), CanReservePages() ? kFirstBytes : ring_bytes, peers_->consumed);
   reader_.emplace(fifo(1 - own_end), peers_->published, own_->consumed);
@@ -187,7 +187,7 @@ void ShmChannel::End(Ending ending) {
 
 void ShmChannel::EndIf(std::optional<Ending> ending) {
   if (!ending.has_value()) return;
-  if (ending->tell == EndState::kUnable) core_->refusals.Note(ending->why, lifeline_.other_user());
+  if (ending->refused) core_->refusals.Note(ending->why, lifeline_.other_user());
   End(*std::move(ending));
 }
 
@@ -315,6 +315,56 @@ absl::Status ShmChannel::Publish(const Publication& publication) {
 
 void ShmChannel::GiveBack() {
   if (met()) writer_->GiveBack();
+}
+
+// The peer's memory -----------------------------------------------------------------------------------------------
+
+// A killed process says nothing in shared memory, and nobody may be polling while operations run.
+void ShmChannel::LookNowAndThen() {
+  const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
+  if (now.count() - looked_.load(std::memory_order_relaxed) < kLook.count()) return;
+  looked_.store(now.count(), std::memory_order_relaxed);
+  lifeline_.LookForEnd();
+}
+
+absl::StatusOr<fabric::CompletionStatus> ShmChannel::Execute(const fabric::SendRequest& operation) {
+  if (!ready() || !connected()) return fabric::CompletionStatus::kFlushed;
+  LookNowAndThen();
+  EndIfPeerHas();
+  if (!connected()) return fabric::CompletionStatus::kFlushed;
+  const PeerRegion* region = peer_memory_.Find(operation.remote.rkey);
+  if (region == nullptr) {
+    // The peer has passed it before it told its key: it is in the socket, with what the sleeper waits for.
+    Acknowledge(/*all=*/true);
+    group_.Wake();
+    region = peer_memory_.Find(operation.remote.rkey);
+  }
+  absl::Status done = shm::Execute(operation, region);
+  if (done.ok()) return fabric::CompletionStatus::kSuccess;
+  if (!absl::IsPermissionDenied(done)) return done;
+  End({std::move(done)});  // as a queue pair ends by it
+  return fabric::CompletionStatus::kRemoteAccessError;
+}
+
+absl::Status ShmChannel::Pass(const fabric::MemoryRegion& region) {
+  const auto* const ours = dynamic_cast<const Region*>(&region);
+  if (ours == nullptr) return absl::FailedPreconditionError("memory that shared memory cannot pass");
+  if (ours->memfd() < 0) return absl::OkStatus();
+  MutexLock lock(&mu_);
+  if (!ready() || ending_.has_value()) return absl::UnavailableError("the connection has ended");
+  if (passed_.contains(region.remote().rkey)) return absl::OkStatus();
+  // A peer that is passed more than it takes ends the channel. Both ends have the same limits.
+  const ShmOptions& limits = core_->options;
+  const size_t bytes = region.bytes().size();
+  if (passed_.size() >= limits.max_imports || bytes > limits.max_import_bytes - passed_bytes_) {
+    return absl::ResourceExhaustedError(absl::StrCat("a peer takes ", limits.max_imports, " memory regions, of ",
+                                                     limits.max_import_bytes, " bytes in all; it has ", passed_.size(),
+                                                     ", of ", passed_bytes_));
+  }
+  if (absl::Status passed = lifeline_.Pass(*ours); !passed.ok()) return passed;
+  passed_.insert(region.remote().rkey);
+  passed_bytes_ += bytes;
+  return absl::OkStatus();
 }
 
 // Receiving -------------------------------------------------------------------------------------------------------

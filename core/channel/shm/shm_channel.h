@@ -18,6 +18,7 @@
 // | met_ | when connected (active), by OnGreeting (passive), release | the acquire in met(): the same |
 // | ended_ | by End and Disconnect, release | the acquire in connected(): the reason is there |
 // | messages_read_, bytes_read_ | by the poller, relaxed | none: numbers |
+// | looked_ | by the thread whose operation looks at the socket, relaxed | none: two threads at once look twice |
 #ifndef SKEIN_CORE_CHANNEL_SHM_SHM_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_SHM_SHM_CHANNEL_H_
 
@@ -28,6 +29,7 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_set.h"
 #include "core/base/mapping.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
@@ -35,7 +37,8 @@
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/lifeline.h"
-#include "core/fabric/shm/device_core.h"
+#include "core/channel/shm/peer_memory.h"
+#include "core/channel/shm/transport_core.h"
 
 namespace skein::channel::shm {
 
@@ -44,7 +47,7 @@ class ShmGroup;
 class ShmChannel final : public Channel {
  public:
   // `group` outlives it.
-  ShmChannel(ShmGroup& group, std::shared_ptr<fabric::shm::DeviceCore> core, const ChannelOptions& options);
+  ShmChannel(ShmGroup& group, std::shared_ptr<TransportCore> core, const ChannelOptions& options);
   ~ShmChannel() override;
 
   absl::StatusOr<std::string> Offer() override;
@@ -67,6 +70,9 @@ class ShmChannel final : public Channel {
   absl::StatusOr<bool> Reached() override { return true; }
   absl::Status Heed() override;
   void GiveBack() override;
+  bool executes() const override { return true; }
+  absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& operation) override;
+  absl::Status Pass(const fabric::MemoryRegion& region) override ABSL_LOCKS_EXCLUDED(mu_);
 
   absl::StatusOr<std::optional<InMessage>> Next() override;
   void Pop() override;
@@ -78,6 +84,7 @@ class ShmChannel final : public Channel {
   uint64_t capacity() const override { return options_.ring_bytes; }
   bool Ended() override;
 
+  void ExpectMemory() override { lifeline_.ExpectMemory(); }
   void Close() override;
   void Disconnect() override { ended_.store(true, std::memory_order_release); }
   bool connected() const override { return !ended_.load(std::memory_order_acquire); }
@@ -94,13 +101,14 @@ class ShmChannel final : public Channel {
  private:
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   absl::Status Noted(const absl::Status& error, std::optional<uid_t> other_user);
-  absl::StatusOr<Mapping> MapOffered(const Answer& answer, const fabric::shm::Meeting& meeting) const;
-  absl::Status Connect(int own_end, size_t ring_bytes, Mapping memory, fabric::shm::Meeting meeting);
-  absl::Status Begin(int own_end, size_t ring_bytes, Mapping memory, fabric::shm::Meeting meeting);
+  absl::StatusOr<Mapping> MapOffered(const Answer& answer, const Meeting& meeting) const;
+  absl::Status Connect(int own_end, size_t ring_bytes, Mapping memory, Meeting meeting);
+  absl::Status Begin(int own_end, size_t ring_bytes, Mapping memory, Meeting meeting);
   void End(Ending ending);
   void EndIf(std::optional<Ending> ending);
   void EndAfterPeer();
   void EndIfPeerHas();
+  void LookNowAndThen();
 
   // The sender's.
   uint64_t Consumed();
@@ -108,11 +116,12 @@ class ShmChannel final : public Channel {
   void WakeAt(uint64_t position);
 
   ShmGroup& group_;
-  const std::shared_ptr<fabric::shm::DeviceCore> core_;
+  const std::shared_ptr<TransportCore> core_;
   ChannelOptions options_;
 
   // Constant once ready_.
   Mapping memory_;
+  PeerMemory peer_memory_;
   shm::End* own_ = nullptr;
   shm::End* peers_ = nullptr;
   Lifeline lifeline_;
@@ -124,11 +133,14 @@ class ShmChannel final : public Channel {
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> messages_read_ = 0;
   std::atomic<uint64_t> bytes_read_ = 0;
-  uint64_t asked_ = 0;  // the sender's: it wants to hear that so much was consumed
+  std::atomic<int64_t> looked_ = 0;  // nanoseconds of Clock
+  uint64_t asked_ = 0;               // the sender's: it wants to hear that so much was consumed
 
   mutable Mutex mu_;
-  std::optional<fabric::shm::Token> offered_ ABSL_GUARDED_BY(mu_);
+  std::optional<Token> offered_ ABSL_GUARDED_BY(mu_);
   std::optional<Ending> ending_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<uint32_t> passed_ ABSL_GUARDED_BY(mu_);  // keys of memory that the peer has
+  size_t passed_bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace skein::channel::shm

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/channel/shm/doorbell.h"
 #include "core/channel/shm/shm_channel.h"
-#include "core/fabric/shm/doorbell.h"
 
 namespace skein::channel::shm {
 
-absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<fabric::shm::DeviceCore> core) {
+absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<TransportCore> core) {
   std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
-  absl::StatusOr<fabric::shm::NewDoorbell> bell = absl::ResourceExhaustedError("");
-  if (fabric::shm::MayHaveDoorbells()) bell = fabric::shm::CreateDoorbell();
+  absl::StatusOr<NewDoorbell> bell = absl::ResourceExhaustedError("");
+  if (MayHaveDoorbells()) bell = CreateDoorbell();
   const absl::Status status = bell.ok() ? group->sleep_.Open(std::move(bell->own)) : group->sleep_.Open();
   if (!status.ok()) return status;
   return group;

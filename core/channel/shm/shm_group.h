@@ -9,7 +9,7 @@
 #include "absl/container/inlined_vector.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
-#include "core/fabric/shm/device_core.h"
+#include "core/channel/shm/transport_core.h"
 #include "core/fabric/sleep_descriptor.h"
 
 namespace skein::channel::shm {
@@ -19,7 +19,7 @@ class ShmChannel;
 // Lock: mu_, before the channels' and the sleep descriptor's.
 class ShmGroup final : public ChannelGroup {
  public:
-  static absl::StatusOr<std::unique_ptr<ShmGroup>> Create(std::shared_ptr<fabric::shm::DeviceCore> core);
+  static absl::StatusOr<std::unique_ptr<ShmGroup>> Create(std::shared_ptr<TransportCore> core);
 
   absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) override;
   const std::shared_ptr<fabric::Device>& device() const override { return no_device_; }
@@ -44,10 +44,10 @@ class ShmGroup final : public ChannelGroup {
   int bell() const { return sleep_.pipe(); }
 
  private:
-  explicit ShmGroup(std::shared_ptr<fabric::shm::DeviceCore> core) : core_(std::move(core)) {}
+  explicit ShmGroup(std::shared_ptr<TransportCore> core) : core_(std::move(core)) {}
   void Acknowledge(bool all) ABSL_LOCKS_EXCLUDED(mu_);
 
-  const std::shared_ptr<fabric::shm::DeviceCore> core_;
+  const std::shared_ptr<TransportCore> core_;
   const std::shared_ptr<fabric::Device> no_device_;
   fabric::SleepDescriptor sleep_;
   Mutex mu_;

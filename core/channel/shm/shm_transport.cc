@@ -2,16 +2,18 @@
 
 #include <utility>
 
+#include "core/channel/shm/region.h"
 #include "core/channel/shm/shm_group.h"
-#include "core/fabric/shm/device_core.h"
+#include "core/channel/shm/transport_core.h"
 
 namespace skein::channel {
 namespace {
 
-class SharedMemory final : public Transport {
+class ShmTransport final : public Transport {
  public:
-  explicit SharedMemory(std::shared_ptr<fabric::shm::DeviceCore> core) : core_(std::move(core)) {}
+  explicit ShmTransport(const ShmOptions& options) : core_(std::make_shared<shm::TransportCore>(options)) {}
 
+  const std::shared_ptr<shm::TransportCore>& core() const { return core_; }
   absl::string_view name() const override { return "shm"; }
   Traits traits() const override {
     Traits traits;
@@ -20,19 +22,26 @@ class SharedMemory final : public Transport {
     traits.max_channels = 1;  // both directions of one take no lock in common
     return traits;
   }
+  absl::Status Usable() const override { return core_->refusals.OfAll(); }
   absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t /*max_channels*/, bool /*shares_memory*/) override {
     return shm::ShmGroup::Create(core_);
   }
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
+    return shm::Region::Allocate(bytes, access);
+  }
 
  private:
-  const std::shared_ptr<fabric::shm::DeviceCore> core_;
+  const std::shared_ptr<shm::TransportCore> core_;
 };
 
 }  // namespace
 
-std::shared_ptr<Transport> ShmTransport(const std::shared_ptr<fabric::Device>& shm_device) {
-  std::shared_ptr<fabric::shm::DeviceCore> core = fabric::shm::CoreOf(*shm_device);
-  return core == nullptr ? nullptr : std::make_shared<SharedMemory>(std::move(core));
+std::shared_ptr<Transport> OpenShm(const ShmOptions& options) { return std::make_shared<ShmTransport>(options); }
+
+namespace shm {
+std::shared_ptr<TransportCore> CoreOf(const Transport& transport) {
+  return dynamic_cast<const ShmTransport&>(transport).core();
 }
+}  // namespace shm
 
 }  // namespace skein::channel

@@ -1,17 +1,19 @@
-// Channels in shared memory, to processes on this host.
+// Channels in shared memory, to processes on this host: of one user, or of users that allow each other.
 #ifndef SKEIN_CORE_CHANNEL_SHM_SHM_TRANSPORT_H_
 #define SKEIN_CORE_CHANNEL_SHM_SHM_TRANSPORT_H_
 
 #include <memory>
 
 #include "core/channel/channel.h"
-#include "core/fabric/fabric.h"
+#include "core/channel/shm/shm_options.h"
 
 namespace skein::channel {
 
-// On a shared-memory device (OpenShmDevice): peers are met where it meets them, and what the kernel refuses counts
-// there: Usable(), and ShmOptions::settle_time. Null for another device.
-std::shared_ptr<Transport> ShmTransport(const std::shared_ptr<fabric::Device>& shm_device);
+// Costs nothing until the first Offer. It is not Usable() any more once the kernel has refused this process something
+// in the midst of a connection with a process of its own user. What it was refused with a peer of another user counts
+// for that user: see ShmOptions::settle_time. Its channels' refusals are FallbackError()s that say which boundary lies
+// between the processes.
+std::shared_ptr<Transport> OpenShm(const ShmOptions& options = {});
 
 }  // namespace skein::channel
 

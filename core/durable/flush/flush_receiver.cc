@@ -167,7 +167,6 @@ void FlushReceiver::PostReplies() {
       fabric::SendRequest& request = batch.Add(
           Opcode::kWriteWithImmediate, 0, SegmentOf(*replies_, offset, reply.bytes), After(offer_.feedback, offset));
       request.immediate = static_cast<uint32_t>(reply.sequence);
-      request.solicited = true;
     }
     batch.back().signaled = true;
     const absl::Status posted = batch.PostOn(*queue_pair_);

@@ -64,9 +64,7 @@ absl::Status FlushSender::Prepare() {
       device_.CreateQueuePair({.send_queue = queue_.get(),
                                .receive_queue = queue_.get(),
                                .max_send_requests = sends,
-                               .max_receive_requests = kReceivesASlot * options_.slots,
-                               // Where requests land in the receiver's storage, it is that which is read.
-                               .reads_registered_memory = true});
+                               .max_receive_requests = kReceivesASlot * options_.slots});
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   return absl::OkStatus();
@@ -159,7 +157,7 @@ absl::Status FlushSender::Flush() {
     if (SentByWrite(options_.mode)) {
       batch.Add(Opcode::kWrite, kSent, local, RemoteOf(sequence, staged.offset));
     } else {
-      batch.Add(Opcode::kSend, kSent, local).solicited = true;
+      batch.Add(Opcode::kSend, kSent, local);
     }
   }
   if (FlushedBySender(options_.mode)) {

@@ -20,14 +20,13 @@ absl::Status FlushReceiver::Prepare(std::shared_ptr<Storage> storage) {
   // In the storage itself where the device can write it, so that nothing need be copied; else in memory of the
   // device's.
   const bool by_write = SentByWrite(options_.mode);
-  const bool mapped = storage != nullptr && !storage->mapped().empty();
-  const bool in_place = mapped && (!by_write || device_.capabilities().writes_registered_memory);
+  const bool in_place = storage != nullptr && !storage->mapped().empty();
   // Before anything is written to it.
   if (FlushedBySender(options_.mode) && storage != nullptr && !in_place) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        FlushModeName(options_.mode), " needs a log that the device ", device_.name(),
-        mapped ? " lets its peers write" : " can write: persistent memory",
-        "; or let the receiver's CPU flush: ", FlushModeName(by_write ? FlushMode::kWRFlush : FlushMode::kSRFlush)));
+    return absl::FailedPreconditionError(
+        absl::StrCat(FlushModeName(options_.mode), " needs a log that the device ", device_.name(),
+                     " can write: persistent memory; or let the receiver's CPU flush: ",
+                     FlushModeName(by_write ? FlushMode::kWRFlush : FlushMode::kSRFlush)));
   }
   absl::StatusOr<std::unique_ptr<FlushRing>> ring =
       FlushRing::Open(std::move(storage), options_.shape, place(), recovered_, options_.identity);

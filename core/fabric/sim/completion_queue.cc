@@ -20,10 +20,10 @@ size_t SimCompletionQueue::Poll(absl::Span<Completion> out) {
   return count;
 }
 
-absl::Status SimCompletionQueue::Arm(WakeFor what) {
+absl::Status SimCompletionQueue::Arm() {
   MutexLock lock(&world_->mu);
   // What is in the queue already does not wake anybody: the contract leaves that open, so this is the case to test.
-  if (armed_ != WakeFor::kCompletions) armed_ = what;
+  armed_ = true;
   return absl::OkStatus();
 }
 
@@ -45,12 +45,8 @@ void SimCompletionQueue::Push(Entry entry) {
                      absl::ResourceExhaustedError(absl::StrCat("completion queue of ", capacity, " overran")));
     });
   }
-  const bool solicited = entry.solicited || entry.completion.status != CompletionStatus::kSuccess;
   entries_.push_back(std::move(entry));
-  if (armed_ == WakeFor::kCompletions || (armed_ == WakeFor::kSolicited && solicited)) {
-    armed_.reset();
-    signaled_ = true;
-  }
+  signaled_ |= std::exchange(armed_, false);
 }
 
 void SimCompletionQueue::Forget(const Endpoint* endpoint) {

@@ -20,13 +20,12 @@ class SimCompletionQueue final : public CompletionQueue {
     std::shared_ptr<Endpoint> endpoint;
     // Of a send: its place in its queue pair's order; polling it frees that slot and all before. 0 for receives.
     uint64_t sequence = 0;
-    bool solicited = false;
   };
 
   SimCompletionQueue(std::shared_ptr<World> world, uint32_t capacity) : world_(std::move(world)), capacity_(capacity) {}
 
   size_t Poll(absl::Span<Completion> out) override;
-  absl::Status Arm(WakeFor what) override;
+  absl::Status Arm() override;
   int fd() const override { return -1; }
   void Wake() override;
   absl::Status Watch(int /*fd*/) override { return absl::OkStatus(); }
@@ -47,7 +46,7 @@ class SimCompletionQueue final : public CompletionQueue {
   const std::shared_ptr<World> world_;
   const size_t capacity_;
   std::deque<Entry> entries_;
-  std::optional<WakeFor> armed_;
+  bool armed_ = false;
   bool signaled_ = false;  // what a descriptor's readability would be
 };
 

@@ -43,7 +43,6 @@ class SimQueuePair final : public QueuePair {
   absl::Status PostSend(absl::Span<const SendRequest> batch) override;
   absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override;
   QueuePairState state() const override;
-  int event_fd() const override { return -1; }
   QueuePairState RefreshState() override;
   absl::Status error() const override;
   void Close() override;

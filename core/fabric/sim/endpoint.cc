@@ -144,7 +144,7 @@ void Endpoint::PushNext() {
 }
 
 void Endpoint::Push(const Late& report) {
-  SimCompletionQueue::Entry entry{report.completion, shared_from_this(), report.sequence, report.solicited};
+  SimCompletionQueue::Entry entry{report.completion, shared_from_this(), report.sequence};
   entry.completion.queue_pair = handle_;
   report.queue->Push(std::move(entry));
 }
@@ -159,13 +159,13 @@ void Endpoint::ReportSend(const SendRequest& request, uint64_t sequence, Complet
   Report({send_queue_, completion, sequence});
 }
 
-void Endpoint::ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes, bool solicited) {
+void Endpoint::ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes) {
   Completion completion;
   completion.id = request.id;
   completion.status = status;
   completion.opcode = Opcode::kReceive;
   completion.bytes = bytes;
-  Report({receive_queue_, completion, /*sequence=*/0, solicited});
+  Report({receive_queue_, completion, /*sequence=*/0});
 }
 
 }  // namespace skein::fabric::sim

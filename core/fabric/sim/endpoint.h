@@ -69,7 +69,6 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
     SimCompletionQueue* queue = nullptr;
     Completion completion;
     uint64_t sequence = 0;
-    bool solicited = false;
   };
   struct Outstanding {
     uint64_t sequence = 0;
@@ -106,7 +105,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   void Push(const Late& report);
   void PushNext();
   void ReportSend(const SendRequest& request, uint64_t sequence, CompletionStatus status, size_t bytes);
-  void ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes, bool solicited = false);
+  void ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes);
 
   // requester.cc
   absl::Status CheckRequest(const SendRequest& request) const;

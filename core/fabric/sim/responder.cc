@@ -65,7 +65,7 @@ bool Endpoint::ServeSend(Packet& packet) {
                   absl::InternalError("a receive's region was destroyed before it was used"));
   }
   StoreWords(receive->buffer.data, packet.payload.data(), packet.payload.size());
-  ReportReceive(*receive, CompletionStatus::kSuccess, packet.payload.size(), packet.request.solicited);
+  ReportReceive(*receive, CompletionStatus::kSuccess, packet.payload.size());
   return Done();
 }
 
@@ -79,7 +79,7 @@ bool Endpoint::ServeWrite(Packet& packet) {
     completion.opcode = Opcode::kReceiveWithImmediate;
     completion.immediate = packet.request.immediate;
     completion.bytes = packet.payload.size();
-    Report({receive_queue_, completion, /*sequence=*/0, packet.request.solicited});
+    Report({receive_queue_, completion, /*sequence=*/0});
   }
   return Done();
 }

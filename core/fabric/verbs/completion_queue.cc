@@ -89,9 +89,8 @@ void VerbsCompletionQueue::Translate(const ibv_wc& work) {
   if (owner != owners.end()) owner->second->Completed(id, work, ready_);
 }
 
-absl::Status VerbsCompletionQueue::Arm(WakeFor what) {
-  const bool solicited_only = what == WakeFor::kSolicited && context_->failures_are_solicited();
-  if (const int error = ibv_req_notify_cq(queue_, solicited_only ? 1 : 0); error != 0) {
+absl::Status VerbsCompletionQueue::Arm() {
+  if (const int error = ibv_req_notify_cq(queue_, /*solicited_only=*/0); error != 0) {
     return ErrnoStatus(error, "ask for a completion event");
   }
   return absl::OkStatus();

@@ -41,7 +41,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   ~VerbsCompletionQueue() override;
 
   size_t Poll(absl::Span<Completion> out) override;
-  absl::Status Arm(WakeFor what) override;
+  absl::Status Arm() override;
   int fd() const override { return sleep_.fd(); }
   void Wake() override { sleep_.Wake(); }
   absl::Status Watch(int fd) override { return sleep_.Watch(fd); }

@@ -57,12 +57,6 @@ absl::StatusOr<ibv_port_attr> Context::QueryPort(uint8_t port) const {
   return attributes;
 }
 
-bool Context::failures_are_solicited() const {
-  // Soft-RoCE wakes nobody when a request fails, nor when a receive does whose packet was not solicited.
-  constexpr uint32_t kSoftRoce = 0xffffff;
-  return attributes_.vendor_id != kSoftRoce;
-}
-
 void Context::DrainEvents() {
   ibv_async_event event = {};
   while (lib_.get_async_event(context_, &event) == 0) {

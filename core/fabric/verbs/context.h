@@ -42,9 +42,6 @@ class Context {
   const std::string& name() const { return name_; }
   absl::StatusOr<ibv_port_attr> QueryPort(uint8_t port) const;
 
-  // Whether a completion queue that is armed for solicited completions tells of failures too, as it should.
-  bool failures_are_solicited() const;
-
   // Readable when there are events to Drain. Any thread may drain; each event reaches its sink once.
   int event_fd() const { return context_->async_fd; }
   void DrainEvents();

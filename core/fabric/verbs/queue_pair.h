@@ -41,7 +41,6 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override;
   QueuePairState state() const override { return state_.load(std::memory_order_acquire); }
   // The device's events are among what the completion queues' descriptors tell of.
-  int event_fd() const override { return -1; }
   // A reliable connection says nothing while nothing is sent: this sends the peer's device an empty WRITE, at most one
   // at a time, whose failure is the answer.
   QueuePairState RefreshState() override;

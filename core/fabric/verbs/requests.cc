@@ -130,7 +130,6 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
     const bool signaled = request.signaled || question || unsignaled_ + 1 >= std::max(max_send_ / 4, 1u);
     unsignaled_ = signaled ? 0 : unsignaled_ + 1;
     if (signaled) last.send_flags |= IBV_SEND_SIGNALED;
-    if (request.solicited) last.send_flags |= IBV_SEND_SOLICITED;
     if (CarriesPayload(request.opcode) && bytes > 0 && bytes <= port_->max_inline_bytes) {
       last.send_flags |= IBV_SEND_INLINE;
     }

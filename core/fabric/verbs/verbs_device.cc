@@ -25,7 +25,6 @@ class VerbsDevice final : public Device {
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
     capabilities.connects_slowly = true;
-    capabilities.sleeps_through_unsolicited = port_->context->failures_are_solicited();
     capabilities.max_inline_bytes = port_->max_inline_bytes;
     capabilities.max_message_bytes = port_->max_message_bytes;
     // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.

@@ -61,7 +61,6 @@ class PlainQueuePair final : public fabric::QueuePair {
   absl::Status Complete(absl::string_view) override { return absl::OkStatus(); }
   absl::Status PostReceive(absl::Span<const fabric::ReceiveRequest>) override { return absl::OkStatus(); }
   fabric::QueuePairState state() const override { return fabric::QueuePairState::kReady; }
-  int event_fd() const override { return -1; }
   fabric::QueuePairState RefreshState() override { return state(); }
   absl::Status error() const override { return absl::OkStatus(); }
   void Close() override {}

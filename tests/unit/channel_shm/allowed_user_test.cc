@@ -1,19 +1,27 @@
 // A peer of another user whom an option allows: it is trusted with messages, and not with this process's threads.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <fstream>
+
+#include "core/base/errno_status.h"
 #include "core/base/fallback.h"
-#include "core/fabric/shm/device_core.h"
-#include "core/fabric/shm/side_message.h"
-#include "core/fabric/shm/socket.h"
+#include "core/channel/shm/peer_memory.h"
+#include "core/channel/shm/side_message.h"
+#include "core/channel/shm/socket.h"
+#include "core/channel/shm/transport_core.h"
+#include "tests/support/descriptor_limit.h"
+#include "tests/unit/channel_shm/another_user.h"
 #include "tests/unit/channel_shm/two_channels.h"
-#include "tests/unit/fabric_shm/another_user.h"
 
 namespace skein::channel::shm {
 namespace {
 
 constexpr uid_t kNobody = 65534;
 
-fabric::ShmOptions Allowing(uid_t user) { return {.peer_users = PeerUsers({user}), .settle_time = absl::Hours(1)}; }
+ShmOptions Allowing(uid_t user) { return {.peer_users = PeerUsers({user}), .settle_time = absl::Hours(1)}; }
 
 class ShmAllowedUser : public testing::Test {
  protected:
@@ -57,23 +65,22 @@ TEST_F(ShmAllowedUser, IsNotMetWithoutTheOption) {
 
 TEST_F(ShmAllowedUser, WithWhomTheKernelRefusedSomethingIsLeftAloneForAWhile) {
   ShmEnd end(Allowing(kNobody));
-  fabric::shm::CoreOf(*end.device)->refusals.Note(absl::ResourceExhaustedError("no memory"), kNobody);
+  CoreOf(*end.transport)->refusals.Note(absl::ResourceExhaustedError("no memory"), kNobody);
   ShmEnd peer(Allowing(0));
   const absl::Status lately = Meet(end, peer);
   EXPECT_THAT(lately.ToString(), ::testing::HasSubstr("lately, with user 65534: no memory"));
-  EXPECT_TRUE(end.device->Usable().ok()) << "others are met";
+  EXPECT_TRUE(end.transport->Usable().ok()) << "others are met";
 }
 
 // A pipe of theirs, which they could hold the lock of, is not rung.
 TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   ShmEnd end(Allowing(kNobody));
-  const fabric::shm::Offer offer =
-      fabric::shm::DecodeOffer(end.channel->Offer().value(), fabric::shm::OfferOf::kChannel).value();
-  UniqueFd memfd = fabric::shm::CreateSealedMemfd("raw", SharedBytes(kRing)).value();
+  const shm::Offer offer = DecodeOffer(end.channel->Offer().value()).value();
+  UniqueFd memfd = CreateSealedMemfd("raw", SharedBytes(kRing)).value();
   const Mapping memory = Map(memfd.get(), SharedBytes(kRing)).value();
   UniqueFd socket;
   AsAnotherUser([&] {
-    absl::StatusOr<fabric::shm::Meeting> meeting = fabric::shm::Meet(offer, PeerUsers({0}), {}, std::move(memfd));
+    absl::StatusOr<Meeting> meeting = shm::Meet(offer, PeerUsers({0}), {}, std::move(memfd));
     ASSERT_TRUE(meeting.ok()) << meeting.status();
     socket = std::move(meeting->socket);
   });
@@ -83,20 +90,61 @@ TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   ASSERT_EQ(end.channel->Complete(answer), absl::OkStatus());
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  fabric::shm::SideMessage message;
-  message.kind = fabric::shm::SideMessageKind::kRingHere;
-  ASSERT_EQ(fabric::shm::SendMessage(socket.get(), message.view(), ends[0]), fabric::shm::SendResult::kSent);
+  SideMessage message;
+  message.kind = SideMessageKind::kRingHere;
+  ASSERT_EQ(SendMessage(socket.get(), message.view(), ends[0]), SendResult::kSent);
   end.group->AckAllEvents();
   EXPECT_FALSE(end.channel->Ended());
   reinterpret_cast<Control*>(memory.data())->ends[0].sleeps = 1;
   ASSERT_TRUE(end.Send("ring").ok());
-  fabric::shm::Message heard;
-  ASSERT_EQ(fabric::shm::ReceiveMessage(socket.get(), heard), fabric::shm::ReceiveResult::kMessage);
+  Message heard;
+  ASSERT_EQ(ReceiveMessage(socket.get(), heard), ReceiveResult::kMessage);
   EXPECT_FALSE(heard.fd.valid()) << "and none was passed either";
-  ASSERT_TRUE(fabric::shm::SideMessage::Parse(heard.view(), message));
-  EXPECT_EQ(message.kind, fabric::shm::SideMessageKind::kDoorbell);
+  ASSERT_TRUE(SideMessage::Parse(heard.view(), message));
+  EXPECT_EQ(message.kind, SideMessageKind::kDoorbell);
+  message.kind = SideMessageKind::kRingHere;
+  ASSERT_EQ(SendMessage(socket.get(), message.view(), ends[0]), SendResult::kSent);
+  end.group->AckAllEvents();
+  EXPECT_TRUE(end.channel->breached()) << "each takes a thread to close it";
   close(ends[0]);
   close(ends[1]);
+}
+
+// `ulimit -v`: while this lives, the process has no room for a mapping of a GiB.
+class NoRoomForAGiB {
+ public:
+  NoRoomForAGiB() {
+    rlim_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    getrlimit(RLIMIT_AS, &before_);
+    const rlimit limit = {pages * static_cast<rlim_t>(getpagesize()) + (rlim_t{512} << 20), before_.rlim_max};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  ~NoRoomForAGiB() { setrlimit(RLIMIT_AS, &before_); }
+
+ private:
+  rlimit before_ = {};
+};
+
+// No peer had shared memory any more. The size is the peer's choice: so it can always be one that this process's limit
+// does not allow.
+TEST(ShmAllowedUsersMemory, ThatMayNotBeMappedIsARefusalOfTheKernelAndNoBreach) {
+  if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "a sanitizer maps more by itself";
+  // None of its pages is there.
+  const UniqueFd large(memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  SideMessage grant;
+  grant.kind = SideMessageKind::kGrant;
+  grant.access = fabric::kRemoteRead;
+  grant.size = size_t{1} << 30;
+  ASSERT_EQ(ftruncate(large.get(), static_cast<off_t>(grant.size)), 0);
+  ASSERT_EQ(fcntl(large.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), 0);
+  const ShmOptions limits;
+  PeerMemory memory{limits};
+  {
+    const NoRoomForAGiB none;
+    EXPECT_TRUE(CameOfErrno(memory.Add(grant, large.get())));
+  }
+  EXPECT_EQ(memory.Add(grant, large.get()), absl::OkStatus());
 }
 
 }  // namespace

@@ -8,15 +8,13 @@
 
 #include <array>
 
-#include "core/fabric/shm/side_message.h"
-#include "core/fabric/shm/socket.h"
+#include "core/channel/shm/side_message.h"
+#include "core/channel/shm/socket.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
 namespace {
 
-using fabric::shm::SideMessage;
-using fabric::shm::SideMessageKind;
 using ::testing::HasSubstr;
 
 constexpr int kGuardMs = 10'000;
@@ -112,7 +110,7 @@ TEST(ShmEnding, APositionOfNoKindIsABreachAndThePeerHearsIt) {
   EXPECT_TRUE(active.channel->breached());
   EXPECT_FALSE(active.channel->connected());
   EXPECT_EQ(peer.control().ends[1].state, static_cast<uint32_t>(EndState::kBroken));
-  EXPECT_TRUE(active.device->Usable().ok());
+  EXPECT_TRUE(active.transport->Usable().ok());
 }
 
 TEST(ShmEnding, ConsumingWhatWasNotPublishedIsABreach) {
@@ -150,16 +148,16 @@ TEST(ShmEnding, MessagesOfNoKindOnTheSocketAreABreach) {
   const auto breach = [](absl::string_view bytes, int fd = -1) {
     ShmEnd active;
     RawPeer peer(active);
-    EXPECT_EQ(fabric::shm::SendMessage(peer.socket(), bytes, fd), fabric::shm::SendResult::kSent);
+    EXPECT_EQ(SendMessage(peer.socket(), bytes, fd), SendResult::kSent);
     const std::string why = WhyEnded(active);
     EXPECT_TRUE(active.channel->breached()) << why;
-    EXPECT_TRUE(active.device->Usable().ok());
+    EXPECT_TRUE(active.transport->Usable().ok());
     return why;
   };
   EXPECT_THAT(breach("short"), HasSubstr("malformed message"));
   EXPECT_THAT(breach(std::string(300, 'x')), HasSubstr("malformed message"));
   SideMessage message;
-  for (const uint32_t kind : {0u, 2u, 3u, 4u, 6u, 99u}) {
+  for (const uint32_t kind : {0u, 2u, 4u, 6u, 99u}) {
     message.kind = static_cast<SideMessageKind>(kind);
     EXPECT_THAT(breach(message.view()), HasSubstr("unknown message")) << kind;
   }
@@ -175,14 +173,14 @@ TEST(ShmEnding, OneBellAndNoMore) {
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
   SideMessage message;
   message.kind = SideMessageKind::kRingHere;
-  EXPECT_EQ(fabric::shm::SendMessage(peer.socket(), message.view(), ends[0]), fabric::shm::SendResult::kSent);
+  EXPECT_EQ(SendMessage(peer.socket(), message.view(), ends[0]), SendResult::kSent);
   EXPECT_EQ(WhyEnded(active), "connected");
   // It rings there from now on.
   peer.own().sleeps = 1;
   ASSERT_TRUE(active.Send("ring").ok());
   pollfd wait = {ends[0], POLLIN, 0};
   EXPECT_EQ(poll(&wait, 1, kGuardMs), 1);
-  EXPECT_EQ(fabric::shm::SendMessage(peer.socket(), message.view(), ends[0]), fabric::shm::SendResult::kSent);
+  EXPECT_EQ(SendMessage(peer.socket(), message.view(), ends[0]), SendResult::kSent);
   EXPECT_THAT(WhyEnded(active), HasSubstr("not its one doorbell"));
   close(ends[0]);
   close(ends[1]);
@@ -192,12 +190,12 @@ TEST(ShmEnding, OneBellAndNoMore) {
 TEST(ShmEnding, WithoutABellTheSocketRings) {
   ShmEnd active;
   RawPeer peer(active);
-  fabric::shm::Message bell;
-  EXPECT_EQ(fabric::shm::ReceiveMessage(peer.socket(), bell), fabric::shm::ReceiveResult::kMessage) << "its own pipe";
+  Message bell;
+  EXPECT_EQ(ReceiveMessage(peer.socket(), bell), ReceiveResult::kMessage) << "its own pipe";
   peer.own().sleeps = 1;
   ASSERT_TRUE(active.Send("ring").ok());
-  fabric::shm::Message ring;
-  ASSERT_EQ(fabric::shm::ReceiveMessage(peer.socket(), ring), fabric::shm::ReceiveResult::kMessage);
+  Message ring;
+  ASSERT_EQ(ReceiveMessage(peer.socket(), ring), ReceiveResult::kMessage);
   SideMessage parsed;
   ASSERT_TRUE(SideMessage::Parse(ring.view(), parsed));
   EXPECT_EQ(parsed.kind, SideMessageKind::kDoorbell);

@@ -13,7 +13,7 @@
 #include "core/channel/shm/fifo_reader.h"
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/handover.h"
-#include "core/fabric/shm/memory.h"
+#include "core/channel/shm/memory.h"
 
 namespace skein::channel::shm {
 
@@ -23,7 +23,7 @@ class FifoEnds {
  public:
   explicit FifoEnds(size_t bytes = kFifoBytes, size_t reserved = kFirstBytes)
       : reserved_{0, reserved},
-        memfd_(fabric::shm::CreateSealedMemfd("fifo", bytes, {&reserved_, 1}).value()),
+        memfd_(CreateSealedMemfd("fifo", bytes, {&reserved_, 1}).value()),
         memory_(Map(memfd_.get(), bytes).value()),
         writer(memory_.bytes(), reserved, consumed),
         reader(memory_.bytes(), published, consumed) {}
@@ -66,7 +66,7 @@ class FifoEnds {
   std::atomic<uint32_t> sleeps = 0;
 
  private:
-  const fabric::shm::Range reserved_;
+  const Range reserved_;
   UniqueFd memfd_;
   Mapping memory_;
 

@@ -59,11 +59,11 @@ TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) 
   Refused({SYS_recvmsg}, EPERM, [&] { refused.group->AckAllEvents(); });
   EXPECT_TRUE(CameOfErrno(refused.channel->why_ended()));
   EXPECT_THAT(refused.channel->why_ended().ToString(), HasSubstr("receive from the peer's UNIX socket"));
-  EXPECT_EQ(refused.device->Usable(), refused.channel->why_ended());
+  EXPECT_EQ(refused.transport->Usable(), refused.channel->why_ended());
   EXPECT_FALSE(refused.channel->breached());
   EXPECT_FALSE(peer.channel->StillConnected());
   EXPECT_THAT(peer.channel->why_ended().ToString(), HasSubstr("the peer was refused"));
-  EXPECT_TRUE(peer.device->Usable().ok()) << "nothing was refused here";
+  EXPECT_TRUE(peer.transport->Usable().ok()) << "nothing was refused here";
 }
 
 // A channel whose kernel gives no more memory lives with what it has.
@@ -79,7 +79,7 @@ TEST(ShmRefusedInTheMidst, WithoutMoreMemoryMessagesGoInWhatThereIs) {
     EXPECT_TRUE(absl::IsResourceExhausted(sender.Send(large))) << "it may not";
     EXPECT_TRUE(sender.channel->MoreRoom()) << "who asked is to ask again";
     EXPECT_TRUE(sender.channel->connected());
-    EXPECT_TRUE(sender.device->Usable().ok()) << "a channel does without";
+    EXPECT_TRUE(sender.transport->Usable().ok()) << "a channel does without";
     const size_t left = sender.channel->LargestItem();
     EXPECT_LT(left, largest);
     for (int i = 0; i < 100; ++i) {
@@ -87,6 +87,17 @@ TEST(ShmRefusedInTheMidst, WithoutMoreMemoryMessagesGoInWhatThereIs) {
       ASSERT_TRUE(sender.Send(std::string(left, 'y')).ok()) << i;
       ASSERT_EQ(reader.Read().size(), left);
     }
+  });
+}
+
+// As kernels before 5.1 have it.
+TEST(ShmRefusedSeal, AgainstLaterWritersIsDoneWithout) {
+  static constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  Refused({SYS_fcntl, 2, kSeals | F_SEAL_FUTURE_WRITE}, EINVAL, [] {
+    const absl::StatusOr<SharedMemory> memory = CreateShared("read only", 4096, /*peers_write=*/false);
+    ASSERT_EQ(memory.status(), absl::OkStatus());
+    EXPECT_EQ(fcntl(memory->memfd.get(), F_GET_SEALS), kSeals);
+    EXPECT_EQ(MapSealed(memory->memfd.get(), 4096, /*writable=*/false).status(), absl::OkStatus());
   });
 }
 

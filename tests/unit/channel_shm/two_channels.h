@@ -11,11 +11,10 @@
 
 #include "core/base/mapping.h"
 #include "core/channel/shm/layout.h"
+#include "core/channel/shm/memory.h"
+#include "core/channel/shm/offer.h"
+#include "core/channel/shm/rendezvous.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/memory.h"
-#include "core/fabric/shm/offer.h"
-#include "core/fabric/shm/rendezvous.h"
-#include "core/fabric/shm/shm_device.h"
 
 namespace skein::channel::shm {
 
@@ -23,10 +22,8 @@ inline constexpr size_t kRing = wire::kRingGranule;
 
 // One end.
 struct ShmEnd {
-  explicit ShmEnd(const fabric::ShmOptions& shm = {}, const ChannelOptions& options = {kRing})
-      : device(fabric::OpenShmDevice(shm).value()),
-        group(ShmTransport(device)->NewGroup(1, false).value()),
-        channel(group->Open(options).value()) {}
+  explicit ShmEnd(const ShmOptions& shm = {}, const ChannelOptions& options = {kRing})
+      : transport(OpenShm(shm)), group(transport->NewGroup(1, false).value()), channel(group->Open(options).value()) {}
 
   absl::Status Send(const std::string& text) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
@@ -49,7 +46,7 @@ struct ShmEnd {
     return text;
   }
 
-  std::shared_ptr<fabric::Device> device;
+  std::shared_ptr<Transport> transport;
   std::unique_ptr<ChannelGroup> group;
   std::unique_ptr<Channel> channel;
 };
@@ -68,12 +65,11 @@ class RawPeer {
  public:
   // Meets the active end: with its own idea of the memory, if `size` says so.
   explicit RawPeer(ShmEnd& active, size_t ring_bytes = kRing, std::optional<size_t> size = {}) {
-    const fabric::shm::Offer offer =
-        fabric::shm::DecodeOffer(active.channel->Offer().value(), fabric::shm::OfferOf::kChannel).value();
+    const shm::Offer offer = DecodeOffer(active.channel->Offer().value()).value();
     const size_t bytes = size.value_or(SharedBytes(ring_bytes));
-    UniqueFd memfd = fabric::shm::CreateSealedMemfd("raw", bytes).value();
+    UniqueFd memfd = CreateSealedMemfd("raw", bytes).value();
     memory = Map(memfd.get(), bytes).value();
-    meeting.emplace(fabric::shm::Meet(offer, {}, {}, std::move(memfd)).value());
+    meeting.emplace(Meet(offer, {}, {}, std::move(memfd)).value());
     Channel::Answer answer;
     answer.connection = "\x01met";
     answer.ring.size = ring_bytes;
@@ -86,7 +82,7 @@ class RawPeer {
   int socket() const { return meeting->socket.get(); }
 
   Mapping memory;
-  std::optional<fabric::shm::Meeting> meeting;
+  std::optional<Meeting> meeting;
   absl::Status completed;
 };
 

@@ -22,7 +22,9 @@ using testing::HasSubstr;
 class Suspicious final : public Fabrics {
  public:
   explicit Suspicious(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
-  std::vector<Candidate> For(const Route&) override { return {{"sim", device_, {}}}; }
+  std::vector<Candidate> For(const Route&) override {
+    return {{"sim", std::make_shared<channel::RingTransport>(device_), {}}};
+  }
   absl::Status CheckPeer(const Route& route, absl::string_view kind, absl::string_view queue_pair) override {
     EXPECT_EQ(route.peer.ss_family, AF_INET);
     EXPECT_EQ(kind, "sim");
@@ -79,8 +81,9 @@ TEST_F(CheckPeerTest, TheClientIsToldWhoseKernelRefusesWhateverElseIsSaid) {
    private:
     const std::vector<Candidate> all_;
   };
+  const auto here = std::make_shared<channel::RingTransport>(here_);
   const auto connector = stream::CreateConnector(
-      std::make_shared<Several>(std::vector<Candidate>{{"shm", here_, {}}, {"sim", here_, {}}}), {}, &waiter_);
+      std::make_shared<Several>(std::vector<Candidate>{{"shm", here, {}}, {"sim", here, {}}}), {}, &waiter_);
   const auto why_at_both = [&](const Candidate& other) {
     const Candidate refused = {"shm", nullptr, {FallbackCode::kNotPermitted, "fstatfs"}};
     const auto listener =
@@ -92,7 +95,7 @@ TEST_F(CheckPeerTest, TheClientIsToldWhoseKernelRefusesWhateverElseIsSaid) {
   EXPECT_THAT(why_at_both({"sim", nullptr, {FallbackCode::kNoRdma, "no port"}}),
               testing::Pair("no RDMA here (not permitted (fstatfs); no port)",
                             "no RDMA here (not permitted (the server's: fstatfs); the server's: no port)"));
-  EXPECT_THAT(why_at_both({"sim", there_, {}}),
+  EXPECT_THAT(why_at_both({"sim", std::make_shared<channel::RingTransport>(there_), {}}),
               testing::Pair("not permitted (fstatfs)", "not permitted (the server's: fstatfs)"));
 }
 
@@ -129,7 +132,9 @@ TEST_F(CheckPeerTest, OrReachesAFabricThatItsUserHasNamed) {
   class Named final : public Fabrics {
    public:
     explicit Named(std::shared_ptr<fabric::Device> device) : device_(std::move(device)) {}
-    std::vector<Candidate> For(const Route&) override { return {{"sim", device_, {}, true}}; }
+    std::vector<Candidate> For(const Route&) override {
+      return {{"sim", std::make_shared<channel::RingTransport>(device_), {}, true}};
+    }
     absl::Status CheckPeer(const Route&, absl::string_view, absl::string_view) override { return absl::OkStatus(); }
     void Failed(const Route&, absl::string_view) override {}
 

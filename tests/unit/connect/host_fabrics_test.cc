@@ -1,7 +1,6 @@
 // What a host's fabrics say of each other.
 #include "core/connect/host_fabrics.h"
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -12,21 +11,29 @@
 #include <vector>
 
 #include "core/base/deadline.h"
-#include "core/fabric/shm/shm_device.h"
+#include "core/channel/shm/shm_transport.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
-#include "tests/support/fabric_end.h"
 #include "tests/support/held_call.h"
 #include "tests/support/ip_address.h"
 #include "tests/support/refused_call.h"
 #include "tests/support/thread_state.h"
-#include "tests/unit/fabric_shm/another_user.h"
+#include "tests/unit/channel_shm/another_user.h"
 
 namespace skein::connect {
 namespace {
 
 using testing::HasSubstr;
+
+// Of a channel.
+struct End {
+  explicit End(const std::shared_ptr<channel::Transport>& transport)
+      : group(transport->NewGroup(1, false).value()), channel(group->Open({wire::kRingGranule}).value()) {}
+
+  std::unique_ptr<channel::ChannelGroup> group;
+  std::unique_ptr<channel::Channel> channel;
+};
 
 SharedMemoryOptions Off() {
   SharedMemoryOptions off;
@@ -60,7 +67,7 @@ TEST_F(HostFabricsTest, WhoHasSharedMemoryHearsNothingOfRdma) {
   fabrics->Failed(route_, "rdma");
   const std::vector<Candidate> candidates = fabrics->For(route_);
   ASSERT_EQ(candidates.size(), 1U);
-  EXPECT_NE(candidates[0].device, nullptr);
+  EXPECT_NE(candidates[0].transport, nullptr);
 }
 
 // On a thread that is refused fstatfs(), as by a sandbox.
@@ -87,14 +94,14 @@ TEST_F(HostFabricsTest, ARefusalIsFoundOutBeforeAnythingIsOffered) {
     EXPECT_THAT(why.detail, HasSubstr("fstatfs"));
   });
   const Candidate later = fabrics->For(route_)[0];
-  EXPECT_EQ(later.device, nullptr) << "it is not rehearsed for each connection";
+  EXPECT_EQ(later.transport, nullptr) << "it is not rehearsed for each connection";
   EXPECT_THAT(later.why_not.detail, HasSubstr("lately: "));
 }
 
 TEST_F(HostFabricsTest, ModeRequireRehearsesEachTime) {
   const auto fabrics = CreateHostFabrics({}, NoRdma(absl::ZeroDuration()));
-  InSandbox([&] { EXPECT_EQ(fabrics->For(route_)[0].device, nullptr); });
-  EXPECT_NE(fabrics->For(route_)[0].device, nullptr);
+  InSandbox([&] { EXPECT_EQ(fabrics->For(route_)[0].transport, nullptr); });
+  EXPECT_NE(fabrics->For(route_)[0].transport, nullptr);
 }
 
 // A thread that rehearses and stops in the midst of it, at a call that each rehearsal makes once.
@@ -130,13 +137,13 @@ TEST_F(HostFabricsTest, WhileARehearsalDoesNotEndOthersAreToldSo) {
   const Deadline deadline = After(absl::Seconds(10));
   const bool here_is_told = here.wait_until(deadline) == std::future_status::ready;
   const bool there_is_told = there.wait_until(deadline) == std::future_status::ready;
-  EXPECT_NE(rehearsal.GoOn().device, nullptr);
+  EXPECT_NE(rehearsal.GoOn().transport, nullptr);
   EXPECT_TRUE(here_is_told);
   EXPECT_TRUE(there_is_told);
   const Fallback why = here.get();
   EXPECT_EQ(why.code, FallbackCode::kTimeout);
   EXPECT_THAT(why.detail, HasSubstr("a rehearsal of shared memory"));
-  EXPECT_NE(fabrics->For(route_)[0].device, nullptr) << "the rehearsal has ended since";
+  EXPECT_NE(fabrics->For(route_)[0].transport, nullptr) << "the rehearsal has ended since";
 }
 
 // A caller that comes a moment too early is not on TCP for that.
@@ -144,7 +151,7 @@ TEST_F(HostFabricsTest, OfARehearsalThatEndsInTimeAllCallersHaveTheResult) {
   Candidate first;
   Candidate second;
   // A machine that stands still lets the second caller wait in vain: another try tells.
-  for (int tries = 0; tries < 20 && second.device == nullptr; ++tries) {
+  for (int tries = 0; tries < 20 && second.transport == nullptr; ++tries) {
     const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
     HeldRehearsal rehearsal(*fabrics, route_);
     std::promise<pid_t> thread;
@@ -159,42 +166,39 @@ TEST_F(HostFabricsTest, OfARehearsalThatEndsInTimeAllCallersHaveTheResult) {
     first = rehearsal.GoOn();
     second = waiting.get();
   }
-  EXPECT_NE(second.device, nullptr) << ToString(second.why_not);
-  EXPECT_EQ(second.device, first.device) << "one rehearsal is enough";
+  EXPECT_NE(second.transport, nullptr) << ToString(second.why_not);
+  EXPECT_EQ(second.transport, first.transport) << "one rehearsal is enough";
 }
 
 // A process may enter its sandbox late. Each connection failed, for ever.
 TEST_F(HostFabricsTest, ARefusalInTheMidstOfAConnectionLeavesSharedMemoryAloneForAWhile) {
   const auto fabrics = CreateHostFabrics({}, NoRdma(absl::Hours(1)));
-  fabric::End refused(fabrics->For(route_)[0].device);
-  fabric::End peer(fabric::OpenShmDevice().value());
-  ASSERT_EQ(Connect(*refused.queue_pair, *peer.queue_pair), absl::OkStatus());
-  const std::array segment = {refused.Local(0, 8)};
-  ASSERT_EQ(Post(*refused.queue_pair, Request(fabric::Opcode::kWrite, segment, peer.Remote(0))), absl::OkStatus());
-  peer.Poll();  // lets it have the memory
-  EXPECT_NE(fabrics->For(route_)[0].device, nullptr);
-  InSandbox([&] { refused.Poll(); });
+  const End refused(fabrics->For(route_)[0].transport);
+  const End peer(channel::OpenShm());
+  const channel::Channel::Answer answer = peer.channel->Accept(refused.channel->Offer().value()).value();
+  EXPECT_NE(fabrics->For(route_)[0].transport, nullptr);
+  InSandbox([&] { EXPECT_FALSE(refused.channel->Complete(answer).ok()); });
   const Candidate candidate = fabrics->For(route_)[0];
-  EXPECT_EQ(candidate.device, nullptr);
+  EXPECT_EQ(candidate.transport, nullptr);
   EXPECT_EQ(candidate.why_not.code, FallbackCode::kNotPermitted);
   EXPECT_THAT(candidate.why_not.detail, HasSubstr("lately: cannot look at a memfd (fstatfs)"));
 }
 
 // With a server of user 65534, which the kernel does not let this process meet. Why the next one is not met.
 absl::Status AfterARefusalWithAnotherUser(Fabrics& fabrics, const Route& route) {
-  const fabric::End client(fabrics.For(route)[0].device);
-  const fabric::End server(fabric::OpenShmDevice({.peer_users = PeerUsers({0})}).value());
-  const auto meet = [&server](fabric::QueuePair& pair, const std::function<void(const std::function<void()>&)>& on) {
-    const std::unique_ptr<fabric::QueuePair> passive = server.NewQueuePair();
-    const std::string offer = pair.Offer().value();
-    std::string answer;
-    AsAnotherUser([&] { answer = passive->Accept(offer).value(); });
+  const std::shared_ptr<channel::Transport> client = fabrics.For(route)[0].transport;
+  const auto meet = [&client](const std::function<void(const std::function<void()>&)>& on) {
+    const End active(client);
+    const End passive(channel::OpenShm({.peer_users = PeerUsers({0})}));
+    const std::string offer = active.channel->Offer().value();
+    channel::Channel::Answer answer;
+    AsAnotherUser([&] { answer = passive.channel->Accept(offer).value(); });
     absl::Status status;
-    on([&] { status = pair.Complete(answer); });
+    on([&] { status = active.channel->Complete(answer); });
     return status;
   };
-  EXPECT_THAT(meet(*client.queue_pair, InSandbox).message(), HasSubstr("fstatfs"));
-  return meet(*client.NewQueuePair(), [](const std::function<void()>& act) { act(); });
+  EXPECT_THAT(meet(InSandbox).message(), HasSubstr("fstatfs"));
+  return meet([](const std::function<void()>& act) { act(); });
 }
 
 // What a peer has passed may be why the kernel refused it, so that it was all peers' loss.
@@ -204,7 +208,7 @@ TEST_F(HostFabricsTest, ARefusalWithAnotherUserLeavesThatUserAloneForAWhile) {
   shm.peer_users = PeerUsers({65534});
   const auto fabrics = CreateHostFabrics(shm, NoRdma(absl::Hours(1)));
   EXPECT_THAT(AfterARefusalWithAnotherUser(*fabrics, route_).message(), HasSubstr("lately, with user 65534: "));
-  EXPECT_NE(fabrics->For(route_)[0].device, nullptr);
+  EXPECT_NE(fabrics->For(route_)[0].transport, nullptr);
   const auto unsettled = CreateHostFabrics(shm, NoRdma(absl::ZeroDuration()));
   EXPECT_EQ(AfterARefusalWithAnotherUser(*unsettled, route_), absl::OkStatus()) << "mode require tries all the same";
 }
@@ -221,7 +225,7 @@ TEST_F(HostFabricsTest, WithFewDescriptorsLeftNothingIsOffered) {
     EXPECT_EQ(why.code, FallbackCode::kResources);
     EXPECT_THAT(why.detail, HasSubstr("ulimit -n"));
   }
-  EXPECT_NE(fabrics->For(route_)[0].device, nullptr) << "there are more again";
+  EXPECT_NE(fabrics->For(route_)[0].transport, nullptr) << "there are more again";
 }
 
 TEST_F(HostFabricsTest, NorDoesWhoHasSwitchedBothOff) {
@@ -234,9 +238,9 @@ TEST_F(HostFabricsTest, NorDoesWhoHasSwitchedBothOff) {
 TEST_F(HostFabricsTest, WhoHasARendezvousOffersSharedMemoryToOtherAddresses) {
   const Route elsewhere{Ip("10.9.0.1"), Ip("10.9.0.2")};
   const Candidate without = CreateHostFabrics({}, {})->For(elsewhere)[0];
-  EXPECT_EQ(without.device, nullptr);
+  EXPECT_EQ(without.transport, nullptr);
   EXPECT_EQ(without.why_not.code, FallbackCode::kRemotePeer);
-  EXPECT_NE(CreateHostFabrics(MeetingIn("/run/skein"), {})->For(elsewhere)[0].device, nullptr);
+  EXPECT_NE(CreateHostFabrics(MeetingIn("/run/skein"), {})->For(elsewhere)[0].transport, nullptr);
 }
 
 }  // namespace

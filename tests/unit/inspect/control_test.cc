@@ -19,7 +19,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/idle_process.h"
 #include "tests/support/lingering.h"
-#include "tests/unit/fabric_shm/another_user.h"
+#include "tests/unit/channel_shm/another_user.h"
 #include "tests/unit/inspect/answering.h"
 
 namespace skein::inspect {

@@ -10,17 +10,14 @@
 #include <vector>
 
 #include "absl/synchronization/notification.h"
-#include "core/base/closer.h"
 #include "core/base/deadline.h"
 #include "core/base/fallback.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/wire/lane_messages.h"
 #include "gtest/gtest.h"
 #include "tests/support/forwarding_device.h"
 #include "tests/support/hooked_device.h"
-#include "tests/support/lingering.h"
 #include "tests/support/refused_queue_pair.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
@@ -287,20 +284,6 @@ TEST_F(SlowGrowingTest, ALinkMayEndWhileAThreadConnectsALane) {
   go_on_.Notify();
   for (const Deadline soon = After(kSoon); !server.expired() && Clock::now() < soon;) std::this_thread::yield();
   EXPECT_TRUE(server.expired());
-}
-
-// They came from another user, to be closed by this process, and will not be for an hour.
-TEST_F(GrowingTest, WithoutRoomForStrangersSocketsTheLinkIsKept) {
-  Pair pair = ConnectDevices(fabric::OpenShmDevice().value(), fabric::OpenShmDevice().value());
-  std::vector<Lingering> sockets(8 + 64);
-  for (Lingering& each : sockets) {
-    ASSERT_TRUE(each.end.valid());
-    Closer::Get().Close(std::move(each.end));
-  }
-  ASSERT_FALSE(Closer::Get().HasRoom());
-  GrowInVain(pair);
-  sockets.clear();
-  while (!Closer::Get().HasRoom()) std::this_thread::yield();
 }
 
 TEST_F(GrowingTest, ALinkOfManyLanesEndsWhole) {

@@ -1,6 +1,7 @@
 #include "core/link/link_room.h"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 #include <thread>
 #include <utility>
 
-#include "core/fabric/shm/shm_device.h"
+#include "core/channel/shm/shm_transport.h"
+#include "core/fabric/sim/simulation.h"
 #include "gtest/gtest.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/hooked_device.h"
@@ -39,7 +41,7 @@ class LinkRoomTest : public testing::Test {
     connection.lifeline->cut = [&connection] { ++connection.cut; };
   }
 
-  const std::shared_ptr<Link> link_ = Link::Create(fabric::OpenShmDevice().value(), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> link_ = Link::Create(channel::OpenShm(), {wire::kRingGranule}).value();
   LinkRoom room_{link_, {}};
 };
 
@@ -90,10 +92,11 @@ TEST_F(LinkRoomTest, ANewConnectionIsNotTakenForTheOneThatHadItsNumber) {
 // Nothing can wake a waiting thread, so the thread looks every few milliseconds.
 class UnwatchedTest : public testing::Test {
  protected:
-  static std::shared_ptr<Link> LinkOf(fabric::Hooks hooks) {
-    return Link::Create(std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)),
-                        {wire::kRingGranule})
-        .value();
+  // Time is real: a thread sleeps on the descriptor, which nothing makes readable.
+  std::shared_ptr<Link> LinkOf(fabric::Hooks hooks) {
+    hooks.fd = [this](int) { return never_.get(); };
+    auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("here"), std::move(hooks));
+    return Link::Create(std::move(device), {wire::kRingGranule}).value();
   }
   // A thread waits for `ticket`; once it sleeps, calls `then`. Whether the thread's wait succeeds.
   static bool Await(LinkRoom& room, Ticket& ticket, const std::function<void()>& then) {
@@ -112,6 +115,9 @@ class UnwatchedTest : public testing::Test {
     return came;
   }
   static constexpr absl::Duration kSoon = absl::Seconds(20);
+
+  fabric::Simulation simulation_{20261128};
+  const UniqueFd never_{eventfd(0, EFD_CLOEXEC)};
 };
 
 TEST_F(UnwatchedTest, AWaitingThreadLooksAtAConnectionThatTheKernelDoesNotWatch) {

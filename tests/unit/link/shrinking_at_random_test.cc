@@ -1,7 +1,5 @@
 // Lanes come and go while their streams talk, at random and under threads: nothing is lost or overtakes.
 #include <atomic>
-#include <filesystem>
-#include <iterator>
 #include <memory>
 #include <random>
 #include <string>
@@ -10,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
@@ -127,21 +124,18 @@ TEST_P(ShrinkingPropertyTest, NothingIsLostOrOvertakes) {
 // All of the first hundreds pass. With 70, a link waits for ever if Shares do not hear that a lane was closed.
 INSTANTIATE_TEST_SUITE_P(Seeds, ShrinkingPropertyTest, testing::Range(uint64_t{60}, uint64_t{76}));
 
-size_t OpenDescriptors() {
-  const std::filesystem::directory_iterator all("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(all), end(all)));
-}
-
-TEST(ShrinkingUnderThreadsTest, OverSharedMemory) {
+TEST(ShrinkingUnderThreadsTest, NothingIsLostOrOvertakes) {
+  fabric::Simulation simulation(20261128);
   std::atomic<bool> more = true;
   const LinkOptions options = {.ring_bytes = wire::kRingGranule, .max_lanes = 4, .pool = [&more](uint32_t, size_t) {
                                  return more ? PoolWish::kMore : PoolWish::kFewer;
                                }};
-  const std::shared_ptr<Link> client = Link::Create(fabric::OpenShmDevice().value(), options).value();
-  const std::shared_ptr<Link> server = Link::Create(fabric::OpenShmDevice().value(), options).value();
+  const std::shared_ptr<Link> client = Link::Create(simulation.CreateDevice("client"), options).value();
+  const std::shared_ptr<Link> server = Link::Create(simulation.CreateDevice("server"), options).value();
   const Link::Answer accepted = server->Accept(client->Offer().value()).value();
   ASSERT_TRUE(client->Complete(accepted).ok());
   const auto pump = [&] {
+    simulation.RunUntilIdle();
     client->Poll();
     server->Poll();
   };
@@ -166,16 +160,11 @@ TEST(ShrinkingUnderThreadsTest, OverSharedMemory) {
     }
   }
 
-  size_t with_one = 0;
   for (int cycle = 0; cycle < 10; ++cycle) {
     more = true;
     while (client->lanes() < 4 || server->lanes() < 4) pump();
-    const size_t with_four = OpenDescriptors();
     more = false;
     while (client->lanes() > 1 || server->lanes() > 1) pump();
-    if (cycle == 0) with_one = OpenDescriptors();
-    EXPECT_EQ(OpenDescriptors(), with_one) << "sockets and memory of queue pairs that are gone";
-    EXPECT_LT(with_one, with_four);
   }
   stop = true;
   while (running > 0) pump();

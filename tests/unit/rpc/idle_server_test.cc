@@ -16,7 +16,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "absl/synchronization/notification.h"
-#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/sim/simulation.h"
 #include "core/rpc/options.h"
 #include "core/rpc/server_port.h"
 #include "gtest/gtest.h"
@@ -24,6 +24,7 @@
 #include "tests/support/held.h"
 #include "tests/support/hooked_device.h"
 #include "tests/support/thread_state.h"
+#include "tests/unit/rpc/running_time.h"
 
 namespace skein::rpc {
 namespace {
@@ -122,10 +123,13 @@ TEST(IdleServerTest, AnswersOnALinkThatTheKernelDoesNotWatch) {
   const UniqueFd file(memfd_create("refused by epoll", MFD_CLOEXEC));
   fabric::Hooks hooks;
   hooks.fd = [&file](int) { return file.get(); };
+  fabric::Simulation simulation(20261128);
   const OnFabrics on = {std::make_shared<connect::OneFabric>(
-      std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)))};
+      std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("server"), std::move(hooks)))};
+  const OnFabrics of_client = {std::make_shared<connect::OneFabric>(simulation.CreateDevice("client"))};
+  const RunningTime time(simulation);
   IdleServer server(Sleepy(), on);
-  Client client(Sleepy());
+  Client client(Sleepy(), of_client);
   const auto connection = client.Connect(server.address(), kSoon);
   ASSERT_TRUE(connection.ok()) << connection.status();
   for (int i = 0; i < 3; ++i) {

@@ -69,6 +69,33 @@ TEST_P(MemoryTest, HasBounds) {
   EXPECT_EQ(connection_->Call(kEcho, "still well", kSoon).value(), "still well");
 }
 
+// Of one process, and so on one link: what the server has passed is passed.
+TEST_P(MemoryTest, IsAttachedByEachConnection) {
+  const std::unique_ptr<Connection> another = client_.Connect(served_.address(), kSoon).value();
+  const RemoteRegion region = another->Attach(7, kSoon).value();
+  const std::byte byte{7};
+  EXPECT_EQ(another->Write(region, 5, {&byte, 1}), absl::OkStatus());
+  std::byte read{};
+  EXPECT_EQ(connection_->Read(region_, 5, {&read, 1}), absl::OkStatus());
+  EXPECT_EQ(read, byte);
+}
+
+// A peer maps 64, and one is attached already.
+TEST_P(MemoryTest, BeyondWhatAClientTakesIsRefusedAndCallsGoOn) {
+  constexpr uint32_t kFirst = 100;
+  constexpr uint32_t kLast = kFirst + 63;
+  for (uint32_t number = kFirst; number <= kLast; ++number) {
+    ASSERT_TRUE(served_.server().Attach(number, 4096, kAll).ok());
+    if (number == kLast) break;
+    ASSERT_TRUE(connection_->Attach(number, kSoon).ok()) << number;
+  }
+  const absl::Status refused = connection_->Attach(kLast, kSoon).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
+  EXPECT_EQ(connection_->Call(kEcho, "still well", kSoon).value(), "still well");
+  std::byte byte{};
+  EXPECT_EQ(connection_->Read(region_, 0, {&byte, 1}), absl::OkStatus());
+}
+
 TEST_P(MemoryTest, IsUsedAsAllowed) {
   const RemoteRegion sealed = connection_->Attach(8, kSoon).value();
   std::byte bytes[8] = {};
@@ -85,6 +112,19 @@ TEST_P(MemoryTest, IsUsedAsAllowed) {
 
 INSTANTIATE_TEST_SUITE_P(Atomics, MemoryTest, testing::Bool(),
                          [](const auto& info) { return std::string(info.param ? "by_server" : "by_device"); });
+
+// No call is under way, and nobody polls.
+TEST(MemoryOfAServer, IsUsedNoMoreOnceTheServerHasClosed) {
+  auto served = std::make_unique<Served>(Options());
+  ASSERT_TRUE(served->server().Attach(7, 4096, kAll | kRemoteAtomic).ok());
+  Client client{Options()};
+  const std::unique_ptr<Connection> connection = client.Connect(served->address(), kSoon).value();
+  const RemoteRegion region = connection->Attach(7, kSoon).value();
+  EXPECT_EQ(connection->FetchAdd(region, 0, 1).value(), 0u);
+  served = nullptr;
+  const absl::Status gone = connection->FetchAdd(region, 0, 1).status();
+  EXPECT_TRUE(absl::IsUnavailable(gone)) << gone;
+}
 
 }  // namespace
 }  // namespace skein::rpc

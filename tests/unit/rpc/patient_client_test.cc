@@ -1,5 +1,6 @@
 // A client sleeps while it waits for its first message to arrive, and for its last one.
 #include <skein/rpc.h>
+#include <sys/eventfd.h>
 
 #include <atomic>
 #include <memory>
@@ -11,7 +12,7 @@
 #include "absl/synchronization/notification.h"
 #include "core/base/tcp_address.h"
 #include "core/connect/route.h"
-#include "core/fabric/shm/shm_device.h"
+#include "core/fabric/sim/simulation.h"
 #include "core/rpc/options.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
@@ -22,6 +23,12 @@ namespace skein::rpc {
 namespace {
 
 constexpr absl::Duration kSoon = absl::Seconds(20);
+
+// Nothing arrives anywhere before the test lets time pass.
+fabric::Simulation& Time() {
+  static auto* const simulation = new fabric::Simulation(20261128);
+  return *simulation;
+}
 
 // This server accepts, and reads nothing of the link before the test calls Poll.
 class SlowServer final : public progress::Waiter {
@@ -47,9 +54,8 @@ class SlowServer final : public progress::Waiter {
     ASSERT_NE(result.placement.port, nullptr) << ToString(result.placement.why);
     ASSERT_TRUE(SendFrame(tcp_.get(), result.answer).ok());
   }
-  // Shared memory looks at its sockets in Arm.
   void Poll() {
-    link_->Arm();
+    Time().RunUntilIdle();
     link_->Poll();
   }
 
@@ -58,7 +64,7 @@ class SlowServer final : public progress::Waiter {
   UniqueFd tcp_;
   std::shared_ptr<link::Link> link_;
   const std::unique_ptr<connect::Listener> negotiator_ =
-      connect::CreateListener(std::make_shared<connect::OneFabric>(fabric::OpenShmDevice().value()), {}, this,
+      connect::CreateListener(std::make_shared<connect::OneFabric>(Time().CreateDevice("server")), {}, this,
                               std::make_shared<ServerService>(Options()));
 };
 
@@ -66,13 +72,14 @@ class PatientClientTest : public testing::Test {
  protected:
   PatientClientTest() {
     fabric::Hooks hooks;
+    hooks.fd = [this](int) { return bell_.get(); };
     hooks.arming = [this] { ++arms_; };
     hooks.completes = [this] { return completes_.load(); };
     hooks.capabilities = [](fabric::DeviceCapabilities& capabilities) { capabilities.announces_close = false; };
     Options options;
     options.wait_mode = WaitMode::kBlock;
     const OnFabrics on = {std::make_shared<connect::OneFabric>(
-        std::make_shared<fabric::HookedDevice>(fabric::OpenShmDevice().value(), std::move(hooks)))};
+        std::make_shared<fabric::HookedDevice>(Time().CreateDevice("client"), std::move(hooks)))};
     client_ = std::make_unique<Client>(options, on);
   }
 
@@ -82,6 +89,17 @@ class PatientClientTest : public testing::Test {
     return arms_ > before;
   }
 
+  // What has arrived wakes the client, and what has not does not.
+  void Poll() {
+    server_.Poll();
+    eventfd_write(bell_.get(), 1);
+  }
+  void Silence() {
+    eventfd_t rung = 0;
+    eventfd_read(bell_.get(), &rung);
+  }
+
+  const UniqueFd bell_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<int> arms_ = 0;
   std::atomic<bool> completes_ = true;
   SlowServer server_;
@@ -100,9 +118,10 @@ TEST_F(PatientClientTest, SleepsUntilItsFirstMessageArrivesAndUntilItsLastOneHas
   server_.Accept();
   EXPECT_TRUE(ArmsSoon(0));
   EXPECT_FALSE(connected.HasBeenNotified());
-  while (!connected.HasBeenNotified()) server_.Poll();
+  while (!connected.HasBeenNotified()) Poll();
   connects.join();
   ASSERT_NE(connection, nullptr);
+  Silence();
   const int before = arms_;
   completes_ = false;  // nothing tells the client that its good-bye has arrived
   connection = nullptr;

@@ -4,7 +4,6 @@
 #include <skein/rpc.h>
 #include <sys/socket.h>
 
-#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -17,6 +16,7 @@
 #include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
 #include "tests/support/forwarding_device.h"
+#include "tests/unit/rpc/running_time.h"
 #include "tests/unit/rpc/served.h"
 
 namespace skein::rpc {
@@ -27,23 +27,6 @@ constexpr absl::Duration kSoon = absl::Seconds(20);
 OnFabrics On(std::shared_ptr<fabric::Device> device) {
   return {std::make_shared<connect::OneFabric>(std::move(device))};
 }
-
-// Lets the simulation's time pass, on a thread of its own.
-class RunningTime {
- public:
-  explicit RunningTime(fabric::Simulation& simulation)
-      : thread_([&] {
-          while (!over_) simulation.RunUntilIdle();
-        }) {}
-  ~RunningTime() {
-    over_ = true;
-    thread_.join();
-  }
-
- private:
-  std::atomic<bool> over_ = false;  // before the thread that looks at it
-  std::thread thread_;
-};
 
 TEST(SimTest, ThreadsCallAndUseMemory) {
   fabric::Simulation simulation(20261121);

@@ -13,7 +13,6 @@
 #include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/stream/connector.h"
 #include "core/stream/thread_streams.h"
 #include "gmock/gmock.h"
@@ -29,9 +28,7 @@ ConstBytes BytesOf(absl::string_view text) { return {reinterpret_cast<const std:
 // A process: its waiter, and either end of negotiations.
 struct Process {
   explicit Process(WaitMode mode) : streams({mode, absl::Microseconds(50)}) {}
-  const std::shared_ptr<fabric::Device> device = *fabric::OpenShmDevice();
-  const std::shared_ptr<connect::Fabrics> fabrics =
-      std::make_shared<connect::OneFabric>(device, channel::ShmTransport(device));
+  const std::shared_ptr<connect::Fabrics> fabrics = std::make_shared<connect::OneFabric>(channel::OpenShm());
   ThreadStreams streams;
   const std::unique_ptr<Connector> connector = CreateConnector(fabrics, {}, &streams);
   const std::unique_ptr<Listener> listener = CreateListener(fabrics, {}, &streams);

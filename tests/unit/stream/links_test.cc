@@ -23,7 +23,7 @@ TEST_P(LinksTest, AreAsManyAsAllowedWhereNoNicHasToRememberThem) {
   TwoEnds ends(GetParam(), {.link = {.links = 2}});
   std::vector<TwoEnds::Pair> pairs;
   for (int i = 0; i < 3; ++i) pairs.push_back(ends.Connect());
-  const size_t links = GetParam() == Kind::kShm || GetParam() == Kind::kShmRings ? 2 : 1;
+  const size_t links = GetParam() == Kind::kShm ? 2 : 1;
   EXPECT_EQ(ends.client_waiter.watched(), links);
   EXPECT_EQ(ends.server_waiter.watched(), links);
   for (TwoEnds::Pair& pair : pairs) {
@@ -91,7 +91,7 @@ TEST(SilentLinksTest, ThoseOnWhichSomethingIsUnderWayAreKeptForLonger) {
   for (int i = 0; i < 260; ++i) {
     Client& client = *clients.emplace_back(std::make_unique<Client>());
     client.connector =
-        CreateConnector(std::make_shared<connect::OneFabric>(ends.client_device), options, &client.waiter);
+        CreateConnector(std::make_shared<connect::OneFabric>(ends.client_transport), options, &client.waiter);
     const auto attempt = client.connector->Begin({}).value();
     Listener::Result accepted = ends.listener->Accept(attempt->offer(), {});
     client.stream = attempt->Complete(accepted.answer).stream;
@@ -143,7 +143,8 @@ TEST(SilentLinksTest, ThoseThatAServerDoesNotLetGoAreNotKeptWithoutEnd) {
   std::vector<std::unique_ptr<Server>> servers;
   for (int i = 0; i < 70; ++i) {
     Server& server = *servers.emplace_back(std::make_unique<Server>());
-    server.listener = CreateListener(std::make_shared<connect::OneFabric>(ends.server_device), options, &server.waiter);
+    server.listener =
+        CreateListener(std::make_shared<connect::OneFabric>(ends.server_transport), options, &server.waiter);
     auto attempt = ends.connector->Begin({}).value();
     Listener::Result accepted = server.listener->Accept(attempt->offer(), {});
     server.stream = std::move(accepted.outcome.stream);

@@ -36,7 +36,7 @@ TEST_P(StreamTest, CarriesBytesBothWays) {
   auto pair = ends.Connect();
   ASSERT_NE(pair.client, nullptr) << ToString(pair.client_why);
   ASSERT_NE(pair.server, nullptr) << ToString(pair.server_why);
-  EXPECT_EQ(pair.client->path(), ends.client_device->name());
+  EXPECT_EQ(pair.client->path(), ends.client_transport->name());
   EXPECT_EQ(WriteText(*pair.client, "to the server").value(), 13u);
   EXPECT_EQ(WriteText(*pair.server, "to the client").value(), 13u);
   ends.Pump();
@@ -314,7 +314,7 @@ TEST(SimulatedStreamTest, MorePeersThanMayBeActiveAreWatchedOver) {
   for (uint32_t peers = 1; peers <= schedule::kMaxActiveQueuePairs + 2; ++peers) {
     connectors.push_back(std::move(ends->connector));
     ends->connector =
-        CreateConnector(std::make_shared<connect::OneFabric>(ends->client_device), options, &ends->client_waiter);
+        CreateConnector(std::make_shared<connect::OneFabric>(ends->client_transport), options, &ends->client_waiter);
     pairs.push_back(ends->Connect());
     const bool in_turns = peers > schedule::kMaxActiveQueuePairs;
     ASSERT_EQ(ends->server_waiter.watched(), peers + (in_turns ? 1 : 0)) << "the links, and in turns their timer";

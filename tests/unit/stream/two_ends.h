@@ -11,8 +11,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/channel/ring/ring_group.h"
 #include "core/channel/shm/shm_transport.h"
-#include "core/fabric/shm/shm_device.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/stream/connector.h"
@@ -64,13 +64,12 @@ class CountingObserver final : public StreamObserver {
   int writable = 0;
 };
 
-// kShmRings: rings on shared memory's queue pairs, by which real threads try what RDMA does. kSilentSim: whose closes
-// nobody notices, as with RDMA.
-enum class FabricKindUnderTest { kShm, kShmRings, kSim, kSilentSim, kRdma };
+// kSilentSim: whose closes nobody notices, as with RDMA.
+enum class FabricKindUnderTest { kShm, kSim, kSilentSim, kRdma };
 
 inline std::vector<FabricKindUnderTest> FabricsUnderTest() {
-  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kShmRings,
-                                            FabricKindUnderTest::kSim, FabricKindUnderTest::kSilentSim};
+  std::vector<FabricKindUnderTest> kinds = {FabricKindUnderTest::kShm, FabricKindUnderTest::kSim,
+                                            FabricKindUnderTest::kSilentSim};
   if (fabric::OpenRdmaDevice().ok()) kinds.push_back(FabricKindUnderTest::kRdma);
   return kinds;
 }
@@ -79,8 +78,6 @@ inline std::string NameOf(FabricKindUnderTest kind) {
   switch (kind) {
     case FabricKindUnderTest::kShm:
       return "shm";
-    case FabricKindUnderTest::kShmRings:
-      return "shm_rings";
     case FabricKindUnderTest::kSim:
       return "sim";
     case FabricKindUnderTest::kSilentSim:
@@ -95,9 +92,9 @@ class TwoEnds {
  public:
   // `config`: of simulated devices.
   explicit TwoEnds(FabricKindUnderTest kind, StreamOptions options = {}, fabric::SimConfig config = {}) {
-    if (kind == FabricKindUnderTest::kShm || kind == FabricKindUnderTest::kShmRings) {
-      client_device = fabric::OpenShmDevice().value();
-      server_device = fabric::OpenShmDevice().value();
+    if (kind == FabricKindUnderTest::kShm) {
+      client_transport = channel::OpenShm();
+      server_transport = channel::OpenShm();
     } else if (kind == FabricKindUnderTest::kRdma) {
       client_device = fabric::OpenRdmaDevice().value();
       server_device = fabric::OpenRdmaDevice().value();
@@ -108,17 +105,17 @@ class TwoEnds {
       client_device = simulation->CreateDevice("client");
       server_device = simulation->CreateDevice("server");
     }
-    const auto fabric = [kind](const std::shared_ptr<fabric::Device>& device) {
-      const bool native = kind == FabricKindUnderTest::kShm;
-      return std::make_shared<connect::OneFabric>(device, native ? channel::ShmTransport(device) : nullptr);
-    };
-    connector = CreateConnector(fabric(client_device), options, &client_waiter);
-    listener = CreateListener(fabric(server_device), options, &server_waiter);
+    if (client_device != nullptr) {
+      client_transport = std::make_shared<channel::RingTransport>(client_device);
+      server_transport = std::make_shared<channel::RingTransport>(server_device);
+    }
+    connector = CreateConnector(std::make_shared<connect::OneFabric>(client_transport), options, &client_waiter);
+    listener = CreateListener(std::make_shared<connect::OneFabric>(server_transport), options, &server_waiter);
   }
 
   // Until nothing moves any more.
   void Pump() {
-    // Shared memory's own exchanges (who maps what) take a few looks by either end that bring no stream anything.
+    // What the two ends say of the link itself takes a few looks by either end that bring no stream anything.
     for (int idle_rounds = 0; idle_rounds < 4;) {
       absl::SleepFor(patience);
       if (simulation != nullptr) simulation->RunUntilIdle();
@@ -153,8 +150,10 @@ class TwoEnds {
 
   std::unique_ptr<fabric::Simulation> simulation;
   absl::Duration patience = absl::ZeroDuration();  // packets take time, and nothing says when the last has come
-  std::shared_ptr<fabric::Device> client_device;
+  std::shared_ptr<fabric::Device> client_device;   // null: shared memory
   std::shared_ptr<fabric::Device> server_device;
+  std::shared_ptr<channel::Transport> client_transport;
+  std::shared_ptr<channel::Transport> server_transport;
   ManualWaiter client_waiter;
   ManualWaiter server_waiter;
   std::unique_ptr<Connector> connector;

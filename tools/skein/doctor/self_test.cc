@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -7,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/fallback.h"
+#include "core/channel/shm/rehearsal.h"
 #include "core/connect/host_fabrics.h"
 #include "core/connect/rdma_ports.h"
 #include "core/fabric/trial.h"
@@ -18,9 +21,9 @@ namespace {
 
 using fabric::verbs::GidEntry;
 
-constexpr size_t kWrites[] = {64, size_t{1} << 20, 64};  // the first also maps the other end's memory
+constexpr size_t kWrites[] = {64, size_t{1} << 20, 64};
 
-// As a connection would get it, for a process on this host; each call makes another device.
+// As a connection would get it, for a process on this host; each call makes another one.
 connect::Candidate Open(absl::string_view kind, const Options& options) {
   for (connect::Candidate& candidate : connect::CreateHostFabrics(options.shm, options.rdma)->For({})) {
     if (candidate.kind == kind) return std::move(candidate);
@@ -28,14 +31,25 @@ connect::Candidate Open(absl::string_view kind, const Options& options) {
   return {std::string(kind), nullptr, {FallbackCode::kNoRdma, "the port cannot be opened"}};
 }
 
-void CheckFabric(absl::string_view name, absl::string_view kind, const Options& options, Report& report) {
-  const connect::Candidate from = Open(kind, options);
-  const connect::Candidate to = Open(kind, options);
+void CheckShm(const SharedMemoryOptions& options, Report& report) {
+  if (const absl::Status own = options.peer_users.Check(geteuid()); !own.ok()) {
+    return report.Warn(absl::StrCat("self-test of shm: not tried: ", ToString(FallbackOf(own))));
+  }
+  const absl::Status tried =
+      channel::TryShmChannel({.peer_users = options.peer_users, .rendezvous = options.rendezvous});
+  if (!tried.ok()) return report.Fail(absl::StrCat("self-test of shm: ", ToString(FallbackOf(tried))));
+  report.Ok("self-test of shm: a message arrived and woke its reader");
+}
+
+void CheckRdma(absl::string_view name, const Options& options, Report& report) {
+  const connect::Candidate from = Open("rdma", options);
+  const connect::Candidate to = Open("rdma", options);
   const std::string subject = absl::StrCat("self-test of ", name, ": ");
   for (const connect::Candidate* end : {&from, &to}) {
-    if (end->device == nullptr) return report.Fail(absl::StrCat(subject, ToString(end->why_not)));
+    if (end->transport == nullptr) return report.Fail(absl::StrCat(subject, ToString(end->why_not)));
   }
-  const absl::StatusOr<absl::Duration> took = fabric::TryFabric(from.device, to.device, kWrites);
+  const absl::StatusOr<absl::Duration> took =
+      fabric::TryFabric(from.transport->device(), to.transport->device(), kWrites);
   if (!took.ok()) return report.Fail(absl::StrCat(subject, took.status().message()));
   report.Ok(absl::StrCat(subject, "WRITEs of 64 bytes and 1 MiB arrived; 64 bytes took ",
                          absl::FormatDuration(absl::Trunc(*took, absl::Nanoseconds(100)))));
@@ -67,7 +81,7 @@ void CheckPorts(const Options& options, Report& report) {
     named.rdma.device = through->device;
     named.rdma.port = through->port;
     named.rdma.gid_index = through->index;
-    CheckFabric(absl::StrCat(name, " by ", fabric::verbs::ToString(through->gid)), "rdma", named, report);
+    CheckRdma(absl::StrCat(name, " by ", fabric::verbs::ToString(through->gid)), named, report);
   }
 }
 
@@ -75,7 +89,7 @@ void CheckPorts(const Options& options, Report& report) {
 
 void CheckFabrics(const Options& options, Report& report) {
   if (options.shm.enabled) {
-    CheckFabric("shm", "shm", options, report);
+    CheckShm(options.shm, report);
   } else {
     report.Warn("shared memory is switched off", "unset SKEIN_SHM");
   }

@@ -1,0 +1,434 @@
+// Memory that one end passes to the other: what it is used for, what is refused, and what a hostile peer may try.
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
+#include "core/channel/shm/region.h"
+#include "core/channel/shm/side_message.h"
+#include "core/channel/shm/socket.h"
+#include "tests/unit/channel_shm/two_channels.h"
+
+namespace skein::channel::shm {
+namespace {
+
+using fabric::CompletionStatus;
+using fabric::Opcode;
+using ::testing::HasSubstr;
+
+constexpr size_t kBytes = 10'000;
+constexpr uint32_t kAll = fabric::kRemoteRead | fabric::kRemoteWrite | fabric::kRemoteAtomic;
+
+struct Operation {
+  fabric::SendRequest request;
+  fabric::Segment local;
+
+  Operation(Opcode opcode, fabric::RemoteAddress at, void* bytes, size_t size) {
+    request.opcode = opcode;
+    request.remote = at;
+    local = {static_cast<std::byte*>(bytes), size, 0};
+  }
+  absl::StatusOr<CompletionStatus> On(ShmEnd& end) {
+    request.local = {&local, 1};
+    return end.channel->Execute(request);
+  }
+};
+
+fabric::RemoteAddress At(const fabric::MemoryRegion& region, uint64_t offset) {
+  return {region.remote().address + offset, region.remote().rkey};
+}
+
+CompletionStatus Perform(ShmEnd& end, Opcode opcode, fabric::RemoteAddress at, void* bytes, size_t size) {
+  return Operation(opcode, at, bytes, size).On(end).value();
+}
+
+class PeerMemoryTest : public testing::Test {
+ protected:
+  PeerMemoryTest() {
+    EXPECT_EQ(Connect(user_, owner_), absl::OkStatus());
+    user_.channel->ExpectMemory();
+  }
+
+  std::unique_ptr<Region> Passed(uint32_t access) {
+    std::unique_ptr<Region> region = Region::Allocate(kBytes, access).value();
+    EXPECT_EQ(owner_.channel->Pass(*region), absl::OkStatus());
+    return region;
+  }
+
+  ShmEnd user_;
+  ShmEnd owner_;
+};
+
+TEST_F(PeerMemoryTest, IsReadWrittenAndCountedIn) {
+  const std::unique_ptr<Region> region = Passed(kAll);
+  std::string text = "some bytes, of which the last eight are one word";
+  ASSERT_EQ(Perform(user_, Opcode::kWrite, At(*region, 8), text.data(), text.size()), CompletionStatus::kSuccess);
+  EXPECT_EQ(std::memcmp(region->bytes().data() + 8, text.data(), text.size()), 0);
+  std::string read(text.size(), ' ');
+  ASSERT_EQ(Perform(user_, Opcode::kRead, At(*region, 8), read.data(), read.size()), CompletionStatus::kSuccess);
+  EXPECT_EQ(read, text);
+
+  uint64_t old = 1;
+  Operation add(Opcode::kFetchAdd, At(*region, 80), &old, sizeof(old));
+  add.request.operand = 5;
+  EXPECT_EQ(add.On(user_).value(), CompletionStatus::kSuccess);
+  EXPECT_EQ(old, 0u);
+  Operation swap(Opcode::kCompareSwap, At(*region, 80), &old, sizeof(old));
+  swap.request.operand = 5;
+  swap.request.swap = 9;
+  EXPECT_EQ(swap.On(user_).value(), CompletionStatus::kSuccess);
+  EXPECT_EQ(old, 5u);
+  EXPECT_EQ(swap.On(user_).value(), CompletionStatus::kSuccess);
+  EXPECT_EQ(old, 9u) << "not what was expected: left alone";
+}
+
+TEST_F(PeerMemoryTest, IsGatheredAndScattered) {
+  const std::unique_ptr<Region> region = Passed(kAll);
+  std::vector<std::byte> bytes(300);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
+  const auto run = [&](Opcode opcode, std::vector<std::byte>& memory) {
+    const fabric::Segment parts[] = {
+        {memory.data(), 1, 0}, {memory.data(), 0, 0}, {memory.data() + 1, 99, 0}, {memory.data() + 100, 200, 0}};
+    fabric::SendRequest request;
+    request.opcode = opcode;
+    request.remote = At(*region, kBytes - 300);
+    request.local = parts;
+    return user_.channel->Execute(request).value();
+  };
+  ASSERT_EQ(run(Opcode::kWrite, bytes), CompletionStatus::kSuccess);
+  EXPECT_EQ(std::memcmp(region->bytes().data() + kBytes - 300, bytes.data(), bytes.size()), 0);
+  std::vector<std::byte> read(300);
+  ASSERT_EQ(run(Opcode::kRead, read), CompletionStatus::kSuccess);
+  EXPECT_EQ(read, bytes);
+}
+
+TEST_F(PeerMemoryTest, IsPassedOnceToEachPeer) {
+  const std::unique_ptr<Region> region = Passed(kAll);
+  EXPECT_EQ(owner_.channel->Pass(*region), absl::OkStatus()) << "a second one would break the protocol";
+  uint64_t word = 3;
+  EXPECT_EQ(Perform(user_, Opcode::kWrite, At(*region, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
+  user_.group->AckAllEvents();
+  EXPECT_TRUE(user_.channel->connected());
+}
+
+TEST_F(PeerMemoryTest, MessagesGoOnBesideIt) {
+  const std::unique_ptr<Region> region = Passed(kAll);
+  ASSERT_EQ(owner_.Send("there is memory for you"), absl::OkStatus());
+  EXPECT_EQ(user_.Read(), "there is memory for you");
+  uint64_t word = 7;
+  EXPECT_EQ(Perform(user_, Opcode::kWrite, At(*region, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
+  ASSERT_EQ(user_.Send("thanks"), absl::OkStatus());
+  EXPECT_EQ(owner_.Read(), "thanks");
+}
+
+// By whom memory is asked for that was passed a moment ago, does not matter: the sleeper is woken for what else it was.
+TEST_F(PeerMemoryTest, WhoTakesItWakesTheSleeper) {
+  user_.group->AckAllEvents();
+  ASSERT_EQ(user_.group->Arm(), absl::OkStatus());
+  const std::unique_ptr<Region> region = Passed(kAll);
+  uint64_t word = 7;
+  ASSERT_EQ(Perform(user_, Opcode::kRead, At(*region, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
+  EXPECT_TRUE(user_.group->Sleep(-1, 0).by_queue);
+}
+
+using Refusal = std::tuple<const char*, uint32_t, Opcode, int64_t, size_t>;
+class RefusedOperationTest : public PeerMemoryTest, public testing::WithParamInterface<Refusal> {};
+
+TEST_P(RefusedOperationTest, TouchesNothingAndEndsTheChannel) {
+  const auto [name, access, opcode, offset, size] = GetParam();
+  const std::unique_ptr<Region> region = Passed(access);
+  std::vector<std::byte> bytes(size, std::byte{1});
+  EXPECT_EQ(Perform(user_, opcode, At(*region, static_cast<uint64_t>(offset)), bytes.data(), size),
+            CompletionStatus::kRemoteAccessError);
+  EXPECT_FALSE(user_.channel->connected());
+  EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr("that does not allow it"));
+  EXPECT_FALSE(user_.channel->breached());
+  EXPECT_TRUE(owner_.channel->Ended());
+  for (const std::byte byte : region->bytes()) ASSERT_EQ(byte, std::byte{0});
+  EXPECT_EQ(Perform(user_, opcode, At(*region, 0), bytes.data(), size), CompletionStatus::kFlushed);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RefusedOperationTest,
+                         testing::Values(Refusal{"WriteOfReadOnly", fabric::kRemoteRead, Opcode::kWrite, 0, 8},
+                                         Refusal{"AtomicOfReadOnly", fabric::kRemoteRead, Opcode::kFetchAdd, 0, 8},
+                                         Refusal{"AtomicOfWritten", fabric::kRemoteRead | fabric::kRemoteWrite,
+                                                 Opcode::kCompareSwap, 0, 8},
+                                         Refusal{"ReadOfWriteOnly", fabric::kRemoteWrite, Opcode::kRead, 0, 8},
+                                         Refusal{"ReadOfNobodys", fabric::kLocalOnly, Opcode::kRead, 0, 8},
+                                         Refusal{"BeyondTheEnd", kAll, Opcode::kWrite, kBytes - 7, 8},
+                                         Refusal{"BehindTheEnd", kAll, Opcode::kRead, kBytes + 8, 8},
+                                         Refusal{"BeforeTheBeginning", kAll, Opcode::kWrite, -8, 8},
+                                         Refusal{"FarAway", kAll, Opcode::kRead, INT64_MIN, 8}),
+                         [](const auto& info) { return std::string(std::get<0>(info.param)); });
+
+TEST_F(PeerMemoryTest, NobodyUsesWhatWasNotPassed) {
+  const std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  uint64_t word = 0;
+  EXPECT_EQ(Perform(user_, Opcode::kRead, At(*region, 0), &word, sizeof(word)), CompletionStatus::kRemoteAccessError);
+}
+
+// There is no word in it by which one peer could take it away from another.
+TEST_F(PeerMemoryTest, IsThePeersUntilTheChannelEnds) {
+  std::unique_ptr<Region> region = Passed(kAll);
+  const fabric::RemoteAddress at = At(*region, 0);
+  uint64_t word = 7;
+  ASSERT_EQ(Perform(user_, Opcode::kWrite, at, &word, sizeof(word)), CompletionStatus::kSuccess);
+  region = nullptr;
+  word = 0;
+  EXPECT_EQ(Perform(user_, Opcode::kRead, at, &word, sizeof(word)), CompletionStatus::kSuccess);
+  EXPECT_EQ(word, 7u);
+  owner_.channel->Close();
+  EXPECT_EQ(Perform(user_, Opcode::kRead, at, &word, sizeof(word)), CompletionStatus::kFlushed);
+}
+
+TEST_F(PeerMemoryTest, WhatIsNoOperationIsRefusedAndHarmsNothing) {
+  const std::unique_ptr<Region> region = Passed(kAll);
+  uint64_t word = 0;
+  for (const Opcode opcode : {Opcode::kSend, Opcode::kWriteWithImmediate, Opcode::kReceive}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(Operation(opcode, At(*region, 0), &word, sizeof(word)).On(user_).status()));
+  }
+  Operation misaligned(Opcode::kFetchAdd, At(*region, 4), &word, sizeof(word));
+  EXPECT_TRUE(absl::IsInvalidArgument(misaligned.On(user_).status()));
+  EXPECT_TRUE(user_.channel->connected());
+}
+
+TEST_F(PeerMemoryTest, HasASize) {
+  EXPECT_TRUE(absl::IsInvalidArgument(Region::Allocate(0, kAll).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(Region::Allocate(SIZE_MAX, kAll).status()));
+}
+
+TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
+  ShmEnd owner;
+  const RawPeer peer(owner);
+  const std::unique_ptr<Region> region = Region::Allocate(kBytes, fabric::kRemoteRead).value();
+  ASSERT_EQ(owner.channel->Pass(*region), absl::OkStatus());
+  Message message;
+  SideMessage grant;
+  do {
+    message.fd.Reset();
+    ASSERT_EQ(ReceiveMessage(peer.socket(), message), ReceiveResult::kMessage);
+    ASSERT_TRUE(SideMessage::Parse(message.view(), grant));
+  } while (grant.kind != SideMessageKind::kGrant);
+  const UniqueFd anew(open(absl::StrCat("/proc/self/fd/", message.fd.get()).c_str(), O_RDWR | O_CLOEXEC));
+  for (const int fd : {message.fd.get(), anew.get()}) {
+    EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 4096), MAP_FAILED);
+    EXPECT_EQ(pwrite(fd, "x", 1, 4096), -1);
+    EXPECT_EQ(ftruncate(fd, 0), -1);
+  }
+}
+
+TEST(PassedMemory, BeyondThePeersLimitsIsRefusedHereAndTheChannelGoesOn) {
+  ShmOptions limits;
+  limits.max_imports = 2;
+  limits.max_import_bytes = 3 * kBytes;
+  ShmEnd user;
+  ShmEnd owner(limits);
+  ASSERT_EQ(Connect(user, owner), absl::OkStatus());
+  user.channel->ExpectMemory();
+  const auto pass = [&](const Region& region) { return owner.channel->Pass(region); };
+  const std::unique_ptr<Region> first = Region::Allocate(kBytes, kAll).value();
+  const std::unique_ptr<Region> large = Region::Allocate(2 * kBytes + 1, kAll).value();
+  const std::unique_ptr<Region> second = Region::Allocate(2 * kBytes, kAll).value();
+  const std::unique_ptr<Region> third = Region::Allocate(1, kAll).value();
+  EXPECT_EQ(pass(*first), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(pass(*large)));
+  EXPECT_EQ(pass(*second), absl::OkStatus());
+  EXPECT_TRUE(absl::IsResourceExhausted(pass(*third)));
+  EXPECT_EQ(pass(*first), absl::OkStatus()) << "the peer has it";
+  uint64_t word = 0;
+  EXPECT_EQ(Perform(user, Opcode::kRead, At(*second, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
+  EXPECT_TRUE(user.channel->connected()) << user.channel->why_ended();
+}
+
+TEST(PassedMemory, APeerThatTakesNoneHoldsUpNobody) {
+  ShmOptions many;
+  many.max_imports = SIZE_MAX;
+  ShmEnd owner(many);
+  const RawPeer peer(owner);
+  std::vector<std::unique_ptr<Region>> regions;
+  absl::Status passed;
+  while (passed.ok()) {
+    absl::StatusOr<std::unique_ptr<Region>> region = Region::Allocate(1, fabric::kRemoteRead);
+    if (!region.ok()) GTEST_SKIP() << "the socket holds more than this process may have: " << region.status();
+    regions.push_back(*std::move(region));
+    passed = owner.channel->Pass(*regions.back());
+  }
+  EXPECT_FALSE(passed.ok());
+  EXPECT_TRUE(owner.channel->connected()) << owner.channel->why_ended();
+  EXPECT_EQ(owner.channel->Pass(*regions.back()).code(), passed.code()) << "it was not taken as passed";
+}
+
+// A peer that passes a word, and ends while nobody polls: the thread that operates sees it.
+class UnwatchedPeerTest : public testing::Test {
+ protected:
+  UnwatchedPeerTest() {
+    user_.channel->ExpectMemory();
+    SideMessage grant;
+    grant.kind = SideMessageKind::kGrant;
+    grant.rkey = kKey;
+    grant.access = kAll;
+    grant.base = kBase;
+    grant.size = 4096;
+    const UniqueFd memory = CreateSealedMemfd("raw", 4096).value();
+    EXPECT_EQ(SendMessage(peer_.socket(), grant.view(), memory.get()), SendResult::kSent);
+    EXPECT_EQ(Add(), CompletionStatus::kSuccess);
+  }
+  CompletionStatus Add() {
+    uint64_t old = 0;
+    return Perform(user_, Opcode::kFetchAdd, {kBase, kKey}, &old, sizeof(old));
+  }
+
+  static constexpr uint32_t kKey = 7;
+  static constexpr uint64_t kBase = 1 << 20;
+  ShmEnd user_;
+  RawPeer peer_{user_};
+};
+
+TEST_F(UnwatchedPeerTest, ThatSaysSoIsAskedNothingMore) {
+  peer_.own().state = static_cast<uint32_t>(EndState::kClosed);
+  EXPECT_EQ(Add(), CompletionStatus::kFlushed);
+  EXPECT_EQ(user_.channel->why_ended().ToString(), "UNAVAILABLE: the peer closed the connection");
+}
+
+TEST_F(UnwatchedPeerTest, ThatDiesIsAskedNothingMoreSoonAfter) {
+  peer_.meeting->socket.Reset();
+  const Deadline guard = After(absl::Seconds(10));
+  CompletionStatus last = CompletionStatus::kSuccess;
+  while (last == CompletionStatus::kSuccess && Clock::now() < guard) last = Add();
+  EXPECT_EQ(last, CompletionStatus::kFlushed);
+  EXPECT_EQ(user_.channel->why_ended().ToString(), "UNAVAILABLE: the peer process is gone");
+}
+
+// What no honest peer passes.
+class HostileGrantTest : public testing::Test {
+ protected:
+  HostileGrantTest() { user_.channel->ExpectMemory(); }
+  static SideMessage GrantOf(uint64_t size) {
+    SideMessage grant;
+    grant.kind = SideMessageKind::kGrant;
+    grant.rkey = 7;
+    grant.access = kAll;
+    grant.base = 1 << 20;
+    grant.size = size;
+    return grant;
+  }
+  static UniqueFd Memory(size_t bytes) { return CreateSealedMemfd("raw", bytes).value(); }
+
+  void Pass(const SideMessage& grant, int fd) {
+    ASSERT_EQ(SendMessage(peer_.socket(), grant.view(), fd), SendResult::kSent);
+    user_.group->AckAllEvents();
+  }
+  // A peer with other limits may be honest.
+  void ExpectTooMuch(const std::string& words) {
+    EXPECT_FALSE(user_.channel->connected());
+    EXPECT_FALSE(user_.channel->breached());
+    EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
+    EXPECT_EQ(peer_.control().ends[1].state, static_cast<uint32_t>(EndState::kUnable));
+    EXPECT_EQ(user_.transport->Usable(), absl::OkStatus()) << "the kernel has refused nothing";
+  }
+  void ExpectBreach(const std::string& words) {
+    EXPECT_TRUE(user_.channel->breached());
+    EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
+    EXPECT_EQ(user_.transport->Usable(), absl::OkStatus()) << "it was the peer's doing";
+  }
+  static ShmOptions Limits() {
+    ShmOptions limits;
+    limits.max_imports = 2;
+    limits.max_import_bytes = 1 << 20;
+    return limits;
+  }
+
+  ShmEnd user_{Limits()};
+  RawPeer peer_{user_};
+};
+
+// A mapping for each would be the peer's to take from any process that talks to it.
+TEST(HostileGrant, ThatNobodyAskedFor) {
+  const std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  for (const bool client_passes : {true, false}) {
+    ShmEnd client;
+    ShmEnd server;
+    ASSERT_EQ(Connect(client, server), absl::OkStatus());
+    ShmEnd& victim = client_passes ? server : client;
+    EXPECT_EQ((client_passes ? client : server).channel->Pass(*region), absl::OkStatus());
+    victim.group->AckAllEvents();
+    EXPECT_TRUE(victim.channel->breached());
+    EXPECT_THAT(victim.channel->why_ended().ToString(), HasSubstr("memory nobody asked for"));
+  }
+}
+
+TEST_F(HostileGrantTest, WithoutADescriptor) {
+  Pass(GrantOf(100), -1);
+  ExpectBreach("without its descriptor");
+}
+
+TEST_F(HostileGrantTest, UnderOneKeyTwice) {
+  const UniqueFd memory = Memory(100);
+  Pass(GrantOf(100), memory.get());
+  ASSERT_TRUE(user_.channel->connected()) << user_.channel->why_ended();
+  Pass(GrantOf(100), memory.get());
+  ExpectBreach("a key that it has given");
+}
+
+TEST_F(HostileGrantTest, OfMoreThanIsMapped) {
+  Pass(GrantOf(UINT64_MAX), Memory(4096).get());
+  ExpectTooMuch("are taken");
+}
+
+TEST_F(HostileGrantTest, OfMoreRegionsThanAreMapped) {
+  const UniqueFd memory = Memory(100);
+  for (uint32_t key = 0; key < 3; ++key) {
+    SideMessage grant = GrantOf(100);
+    grant.rkey = key;
+    Pass(grant, memory.get());
+  }
+  ExpectTooMuch("more than 2 memory regions");
+}
+
+TEST_F(HostileGrantTest, OfNothing) {
+  Pass(GrantOf(0), Memory(4096).get());
+  ExpectBreach("of no bytes");
+}
+
+TEST_F(HostileGrantTest, OfLessThanItSays) {
+  Pass(GrantOf(5000), Memory(100).get());
+  ExpectBreach("the peer's memory has");
+}
+
+TEST_F(HostileGrantTest, AmidAPage) {
+  SideMessage grant = GrantOf(100);
+  grant.base += 4;
+  Pass(grant, Memory(100).get());
+  ExpectBreach("amid a page");
+}
+
+TEST_F(HostileGrantTest, ThatThePeerCouldShrink) {
+  const UniqueFd memory(memfd_create("raw", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(ftruncate(memory.get(), static_cast<off_t>(100)), 0);
+  Pass(GrantOf(100), memory.get());
+  ExpectBreach("not sealed");
+}
+
+TEST_F(HostileGrantTest, ThatIsNotWrittenAsItSays) {
+  const auto memory = CreateShared("raw", 100, /*peers_write=*/false).value();
+  Pass(GrantOf(100), memory.memfd.get());
+  ExpectBreach("cannot be written");
+}
+
+TEST_F(HostileGrantTest, OfAnotherKind) {
+  SideMessage want = GrantOf(100);
+  want.kind = static_cast<SideMessageKind>(2);
+  Pass(want, -1);
+  ExpectBreach("unknown message");
+}
+
+}  // namespace
+}  // namespace skein::channel::shm
