@@ -82,8 +82,10 @@ class Channel {
   // Bytes of items (wire::ItemBytes) that one message could carry now; 0: no message can be sent. Once it has said too
   // little, MoreRoom tells when to ask again.
   virtual size_t Room(Use use) = 0;
-  // Payload of the largest item that goes alone, given room enough. 0 before met().
+  // Payload of the largest item that goes alone, given room enough. 0 before met(), then constant.
   virtual size_t LargestItem() const = 0;
+  // The same in the memory that there is: less while the kernel gives no more.
+  virtual size_t LargestItemNow() const { return LargestItem(); }
   // Whether Lay tells where payloads are to be copied.
   virtual bool shares_copying() const = 0;
   // Puts a message together in the peer's queue, where the peer does not see it yet. RESOURCE_EXHAUSTED: it does not

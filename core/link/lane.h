@@ -84,6 +84,7 @@ class Lane {
     return Send(Submission(port, buffers, max_bytes));
   }
   // The same of items, none of which is divided; gives their number. None is larger than LargestItem().
+  // RESOURCE_EXHAUSTED: nothing has gone, and the first is larger than the memory that the kernel gives now.
   static absl::StatusOr<size_t> SendItems(Port& port, absl::Span<const Gathered> items,
                                           wire::ItemKind kind = wire::ItemKind::kData) {
     return Send(Submission(port, items, kind));
@@ -259,6 +260,7 @@ class Lane {
   void Leave(const std::shared_ptr<Port>& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void CountMessage(size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void LetGo() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void StopIfTooLarge(Submission& submission) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   size_t AddWhole(Submission& submission, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   bool AddControl(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);

@@ -25,8 +25,10 @@ absl::Status Lane::Execute(MemoryOperation& operation) {
   operation.request.local = {&operation.local, 1};
   const absl::StatusOr<fabric::CompletionStatus> done = channel_->Execute(operation.request);
   absl::Status posted = done.status();
-  // The channel knows why already; the link will when somebody polls.
-  if (done.ok() && *done == fabric::CompletionStatus::kFlushed) posted = channel_->why_ended();
+  // The channel knows why already; the link will when somebody polls, and says it so, too.
+  if (done.ok() && *done == fabric::CompletionStatus::kFlushed) {
+    posted = absl::UnavailableError(channel_->why_ended().message());
+  }
   operation.posted = posted;
   if (posted.ok()) operation.OnDone(*done);  // it is its owner's again
   return posted;

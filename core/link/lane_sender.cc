@@ -163,9 +163,23 @@ size_t Lane::AddWhole(Submission& submission, size_t room) {
     ++items;
   }
   submission.Take(bytes, items);
-  if (items == 0) return 0;
+  if (items == 0) {
+    StopIfTooLarge(submission);
+    return 0;
+  }
   submission.port().load_.Add(bytes);
   return 1;
+}
+
+// No room ever comes for an item that is larger than the memory that there is.
+void Lane::StopIfTooLarge(Submission& submission) const {
+  const size_t size = SizeOf(submission.items().front());
+  const size_t largest = channel_->LargestItemNow();
+  if (size <= largest) return;
+  submission.Stop(submission.sent() > 0 ? absl::OkStatus()
+                                        : absl::ResourceExhaustedError(absl::StrCat(
+                                              "a message of ", size, " bytes; the kernel gives the connection no more ",
+                                              "memory, and what it has carries ", largest)));
 }
 
 void Lane::FlushControl() {
@@ -201,7 +215,7 @@ void Lane::SendBatch(Batch& batch) {
   const bool sent = MaySend() && SendOne(&batch).ok();
   for (SendPlace::Request& each : batch) {
     Submission& submission = Submission::Of(each);
-    if (!IsHere(submission.port())) continue;  // tries again where it is now
+    if (submission.stopped() || !IsHere(submission.port())) continue;  // the latter tries again where it is now
     if (sent && !submission.port().migration_.draining()) {
       submission.Sent();
       if (departure_.led != 0) [[unlikely]]

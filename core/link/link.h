@@ -79,6 +79,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // follows. UNAVAILABLE when the link is lost.
   absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes);
   // The same of items, none of which is divided nor larger than LargestItem(). Gives how many have gone.
+  // RESOURCE_EXHAUSTED: none has, and the first is larger than the memory that the kernel gives now.
   absl::StatusOr<size_t> SendItems(Port& port, absl::Span<const Gathered> items) {
     return Lane::SendItems(port, items);
   }

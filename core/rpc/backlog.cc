@@ -1,13 +1,15 @@
 #include "core/rpc/backlog.h"
 
+#include <cstring>
+
 namespace skein::rpc {
 
 absl::Status Backlog::Send(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items) {
   size_t gone = 0;
   if (!any_.load(std::memory_order_relaxed)) {
     const absl::StatusOr<size_t> taken = SendItems(link, port, items);
-    if (!taken.ok()) return taken.status();
-    gone = *taken;
+    if (!taken.ok() && !absl::IsResourceExhausted(taken.status())) return taken.status();
+    gone = taken.value_or(0);
   }
   if (gone == items.size()) return absl::OkStatus();
   MutexLock lock(&mu_);
@@ -37,10 +39,19 @@ absl::StatusOr<size_t> Backlog::GiveToLink(link::Link& link, link::Port& port,
   size_t sent = 0;
   for (; sent < items.size(); ++sent) {
     const absl::StatusOr<size_t> one = link.SendItems(port, items.subspan(sent, 1));
-    if (!one.ok()) return one.status();
-    if (*one == 0) break;
+    if (!one.ok() && sent == 0) return one.status();
+    if (one.value_or(0) == 0) break;
   }
   return sent;
+}
+
+void Backlog::ReplaceFirst(const absl::Status& why) {
+  MessageHeader header;
+  std::memcpy(&header, messages_.front().data(), sizeof(header));
+  messages_.front() = replace_(header, why);
+  if (!messages_.front().empty()) return;
+  messages_.pop_front();
+  if (due_ != nullptr) due_->fetch_sub(1, std::memory_order_relaxed);
 }
 
 void Backlog::Retry(link::Link& link, link::Port& port) {
@@ -54,6 +65,10 @@ void Backlog::RetryLocked(link::Link& link, link::Port& port) {
                                  messages_.front().size());
     const link::Gathered item(&bytes, 1);
     const absl::StatusOr<size_t> taken = SendItems(link, port, {&item, 1});
+    if (absl::IsResourceExhausted(taken.status())) {
+      ReplaceFirst(taken.status());
+      continue;
+    }
     if (!taken.ok()) messages_.clear();  // the link is lost: there is nobody to send them to
     if (!taken.ok() || *taken == 0) break;
     messages_.pop_front();

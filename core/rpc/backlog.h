@@ -5,7 +5,9 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -13,19 +15,26 @@
 #include "absl/types/span.h"
 #include "core/base/mutex.h"
 #include "core/link/link.h"
+#include "core/rpc/message.h"
 
 namespace skein::rpc {
 
 // Any thread. Lock: mu_, before the link's.
 class Backlog {
  public:
+  // What goes in place of a message that the link cannot carry, for `why`: a message that is small, or nothing. Called
+  // with mu_ held.
+  using Replace = std::function<std::string(const MessageHeader& of, const absl::Status& why)>;
+
   // `together`: whether items may share a message; false only to measure what that gives. `due`, if given, counts the
   // items that the peer waits for. The backlog lowers it before each item goes, because the peer may answer that item
   // at once, and raises it again if the item does not go. Relaxed: the link orders the peer's next message after the
   // item.
-  explicit Backlog(bool together, std::atomic<int32_t>* due = nullptr) : together_(together), due_(due) {}
+  Backlog(bool together, Replace replace, std::atomic<int32_t>* due = nullptr)
+      : together_(together), replace_(std::move(replace)), due_(due) {}
 
-  // All of `items` have gone, or wait here as copies until there is room. UNAVAILABLE when the link is lost.
+  // All of `items`, each a message, have gone, or wait here as copies until there is room, or were replaced.
+  // UNAVAILABLE when the link is lost.
   absl::Status Send(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items)
       ABSL_LOCKS_EXCLUDED(mu_);
   // After the port's OnRoom.
@@ -34,9 +43,11 @@ class Backlog {
  private:
   absl::StatusOr<size_t> SendItems(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items);
   absl::StatusOr<size_t> GiveToLink(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items) const;
+  void ReplaceFirst(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RetryLocked(link::Link& link, link::Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const bool together_;
+  const Replace replace_;
   std::atomic<int32_t>* const due_;
   std::atomic<bool> any_ = false;  // relaxed hint: those that come later do not go first for ever
   Mutex mu_;

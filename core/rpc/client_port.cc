@@ -8,14 +8,7 @@
 #include "core/base/printable.h"
 
 namespace skein::rpc {
-namespace {
-
-void Fail(Slot& slot, const absl::Status& why) {
-  slot.answer->status = why;
-  slot.ticket.Bring();
-}
-
-}  // namespace
+namespace {}  // namespace
 
 ClientPort::ClientPort(connect::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce)
     : Port(place.stream),
@@ -25,7 +18,10 @@ ClientPort::ClientPort(connect::Place place, std::shared_ptr<link::LinkRoom> roo
       max_calls_(max_calls),
       largest_request_(std::max(link_->LargestItem(), sizeof(MessageHeader)) - sizeof(MessageHeader)),
       slots_(std::make_unique<Slot[]>(max_calls)),
-      backlog_(coalesce) {}
+      backlog_(coalesce, [this](const MessageHeader& of, const absl::Status& why) {
+        Refuse(slots_[of.call], why);
+        return std::string();
+      }) {}
 
 absl::StatusOr<Slot*> ClientPort::Take() {
   MutexLock lock(&mu_);
@@ -64,9 +60,20 @@ void ClientPort::Start(absl::Span<const Request> requests) {
   if (status.ok()) status = Check(requests);
   if (status.ok()) status = Send(requests);
   if (status.ok()) return;
-  for (const Request& request : requests) {
-    if (request.slot->ticket.TakeUp() == link::Ticket::Claim::kBring) Fail(*request.slot, status);
+  for (const Request& request : requests) Refuse(*request.slot, status);
+}
+
+void ClientPort::Refuse(Slot& slot, const absl::Status& why) {
+  switch (slot.ticket.TakeUp()) {
+    case link::Ticket::Claim::kNobody:
+      return Release(&slot);
+    case link::Ticket::Claim::kWrong:  // FailAll has answered it
+      return;
+    case link::Ticket::Claim::kBring:
+      break;
   }
+  slot.answer->status = why;
+  if (slot.ticket.Bring()) room_->WakeSleeper();
 }
 
 absl::Status ClientPort::Send(absl::Span<const Request> requests) {

@@ -52,7 +52,7 @@ class ClientPort final : public link::Port {
   // A place no call of which is under way.
   void Release(Slot* slot) ABSL_LOCKS_EXCLUDED(mu_);
   // All of them are sent together. What goes wrong with that is each one's answer: RESOURCE_EXHAUSTED when one is too
-  // large, UNAVAILABLE when the link is lost.
+  // large, or larger than the memory that the kernel gives, UNAVAILABLE when the link is lost.
   void Start(absl::Span<const Request> requests);
   const std::shared_ptr<link::LinkRoom>& room() const { return room_; }
   link::Link& link() { return *link_; }
@@ -73,6 +73,8 @@ class ClientPort final : public link::Port {
  private:
   absl::Status Check(absl::Span<const Request> requests) const;
   absl::Status Send(absl::Span<const Request> requests);
+  // By who could not send the call.
+  void Refuse(Slot& slot, const absl::Status& why);
   void FailAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<link::Link> link_;

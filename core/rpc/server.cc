@@ -114,7 +114,10 @@ class Server::Impl final : public progress::Waiter {
       if (peer.port != nullptr) peer.port->Close("the server ends");
     }
     // Only what has been sent is waited for by nobody: a peer that lives sees the TCP connections' end.
-    for (const auto& link : links_) link->Poll();
+    for (const auto& link : links_) {
+      link->Poll();
+      link->Close();  // a Reply in a handler's hands keeps it: no client goes on in memory that goes with the server
+    }
     peers_.clear();
     links_.clear();
     others_.clear();

@@ -37,7 +37,14 @@ ServerPort::ServerPort(connect::Place place, std::shared_ptr<const Handlers> han
       handlers_(std::move(handlers)),
       max_calls_(options.max_calls),
       max_batch_(options.coalesce ? kMaxOutbox : 1),
-      backlog_(options.coalesce, &open_) {}
+      backlog_(
+          options.coalesce,
+          [](const MessageHeader& of, const absl::Status& why) {
+            const MessageHeader error = ErrorHeader(of.call, why);
+            return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&error), sizeof(error)),
+                                ErrorText(why));
+          },
+          &open_) {}
 
 absl::Status ServerPort::OnOpen(uint64_t window) {
   if (std::exchange(opened_, true) || window != 0)

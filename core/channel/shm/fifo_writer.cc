@@ -1,6 +1,7 @@
 #include "core/channel/shm/fifo_writer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 
 #include "core/channel/shm/handover.h"
@@ -14,6 +15,8 @@ namespace {
 // in use. Memory costs some 0.1 us a page to get: for a few thousand messages that is nothing.
 constexpr uint64_t kSampleEvery = 64;
 constexpr uint64_t kLowersEvery = 4096;
+// When the kernel is asked again for the memory that it has refused: nothing tells when there is some.
+constexpr std::chrono::milliseconds kAskAgainAfter{100};
 
 size_t PayloadBytes(const OutItem& item) {
   size_t bytes = 0;
@@ -65,7 +68,7 @@ size_t FifoWriter::Largest(size_t reserve) const {
 
 size_t FifoWriter::Room(size_t reserve) {
   size_t largest = Largest(reserve);
-  if (largest < Footprint(wire::ItemBytes(LargestItem()))) {
+  if (largest < Footprint(wire::ItemBytes(LargestItemNow()))) {
     Refresh();
     largest = Largest(reserve);
     cramped_ |= largest == 0 && two_laps();
@@ -83,7 +86,7 @@ FifoWriter::Place FifoWriter::Find(size_t bytes, size_t reserve) const {
 // A writer that has little before it when it returns to the beginning is cramped until the reader has followed it: then
 // it takes more memory first.
 bool FifoWriter::Cramps(Place place) const {
-  return place == Place::kAgain && limit_ < fifo_.size() && !refused_ && (cramped_ || head() < limit_ / 2);
+  return place == Place::kAgain && limit_ < fifo_.size() && !refused() && (cramped_ || head() < limit_ / 2);
 }
 
 FifoWriter::Place FifoWriter::FindOrGrow(size_t bytes, size_t reserve) {
@@ -105,15 +108,16 @@ FifoWriter::Place FifoWriter::FindOrGrow(size_t bytes, size_t reserve) {
 }
 
 bool FifoWriter::Grow(size_t needed) {
-  if (refused_ || needed > fifo_.size()) return false;
+  if (refused() || needed > fifo_.size()) return false;
   size_t limit = limit_;
   while (limit < needed) limit *= 2;
   limit = std::min(limit, fifo_.size());
   if (!ReservePages(fifo_.subspan(limit_, limit - limit_))) {
-    refused_ = true;
+    refused_until_ = Clock::now() + kAskAgainAfter;
     return false;
   }
   limit_ = limit;
+  refused_until_ = Deadline::min();
   cramped_ = false;
   return true;
 }
@@ -181,7 +185,6 @@ void FifoWriter::Sample() {
   if (enough < limit_) LowerTo(enough);
   lowers_after_ = messages_ + kLowersEvery;
   most_unread_ = 0;
-  refused_ = false;
 }
 
 void FifoWriter::GiveBack() {

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "core/base/deadline.h"
 #include "core/channel/out_item.h"
 #include "core/channel/shm/layout.h"
 #include "core/wire/message.h"
@@ -32,8 +33,10 @@ class FifoWriter {
 
   // Bytes of items that one message could carry now, and still leave a piece of `reserve` bytes.
   size_t Room(size_t reserve);
-  // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is.
-  size_t LargestItem() const { return reachable() / 4 - sizeof(MessageHeader) - sizeof(wire::ItemHeader) - kUnit; }
+  // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is. Constant, any thread.
+  size_t LargestItem() const { return LargestItemIn(fifo_.size()); }
+  // The same in the memory that may be had now.
+  size_t LargestItemNow() const { return LargestItemIn(reachable()); }
   // Where the message goes that Commit makes part of the FIFO. RESOURCE_EXHAUSTED: see Room.
   absl::Status Lay(absl::Span<OutItem> items, size_t reserve);
   // The position to publish.
@@ -48,8 +51,8 @@ class FifoWriter {
   uint64_t consumed() const { return consumed_; }  // as last seen
   uint64_t messages() const { return messages_; }
   size_t limit() const { return limit_; }
-  // The kernel has given no more memory when it was asked last.
-  bool refused() const { return refused_; }
+  // The kernel has given no more memory when it was asked last, and is not asked again yet.
+  bool refused() const { return refused_until_ != Deadline::min() && Clock::now() < refused_until_; }
   // The peer has said that it consumed what cannot be.
   bool broken() const { return broken_; }
 
@@ -63,7 +66,10 @@ class FifoWriter {
     if (two_laps()) return {std::min(head(), end) - std::min(offset_, end), 0};
     return {end - std::min(offset_, end), std::min(head(), end)};
   }
-  size_t reachable() const { return refused_ ? limit_ : fifo_.size(); }
+  size_t reachable() const { return refused() ? limit_ : fifo_.size(); }
+  static size_t LargestItemIn(size_t bytes) {
+    return bytes / 4 - sizeof(MessageHeader) - sizeof(wire::ItemHeader) - kUnit;
+  }
   // Bytes of the largest message.
   size_t Largest(size_t reserve) const;
   enum class Place { kNone, kHere, kAgain };
@@ -87,8 +93,8 @@ class FifoWriter {
   uint64_t messages_ = 0;
   const bool grows_;  // else all of it is reserved, and stays so: pages that went back could not be had again
   size_t limit_;
-  bool refused_ = false;  // the kernel gives no more: not asked again for a while
-  bool cramped_ = false;  // it has had no room though there was memory
+  Deadline refused_until_ = Deadline::min();  // by the kernel, which is asked again then
+  bool cramped_ = false;                      // it has had no room though there was memory
   bool broken_ = false;
 
   struct Laid {

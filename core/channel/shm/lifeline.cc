@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "core/base/closer.h"
 #include "core/base/errno_status.h"
 #include "core/channel/shm/doorbell.h"
@@ -14,7 +15,8 @@ namespace skein::channel::shm {
 namespace {
 
 // Per look at the socket: a peer that never stops sending must not hold the caller.
-constexpr int kMostMessages = 256;
+// More than the kernel's own limit on a socket lets lie there (212,992 bytes, each message counting with 768).
+constexpr int kMostMessages = 512;
 
 Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable, /*refused=*/true}; }
 Ending Broken(absl::string_view what) { return {absl::DataLossError(what), EndState::kBroken}; }
@@ -59,7 +61,10 @@ absl::Status Lifeline::Pass(const Region& region) {
       own_->socket_messages.fetch_add(1, std::memory_order_release);
       return absl::OkStatus();
     case SendResult::kFull:
-      return absl::ResourceExhaustedError("the socket to the peer is full: the peer does not take what it is passed");
+      return absl::ResourceExhaustedError(absl::StrCat("the socket to the peer takes no descriptor now (",
+                                                       ErrnoStatus(errno, "sendmsg").message(),
+                                                       "): the peer does not take what it is passed, or this user has "
+                                                       "too many descriptors under way to processes"));
     case SendResult::kRefused:
       return ErrnoStatus(errno, "pass memory to the peer");
     case SendResult::kGone:

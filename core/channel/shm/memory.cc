@@ -94,8 +94,13 @@ absl::StatusOr<Mapping> MapSealed(int fd, size_t size, bool writable) {
   if (seals < 0 || (seals & kSeals) != kSeals) {
     return absl::PermissionDeniedError("the peer's memory is not sealed against changes of its size");
   }
-  if (writable && ((seals & kWriteSeals) != 0 || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDWR)) {
+  const int mode = fcntl(fd, F_GETFL) & O_ACCMODE;
+  if (writable && ((seals & kWriteSeals) != 0 || mode != O_RDWR)) {
     return absl::PermissionDeniedError("the peer's memory cannot be written");
+  }
+  // The kernel would refuse to map either, and that is not to look like its own refusal.
+  if ((seals & F_SEAL_WRITE) != 0 || mode == O_WRONLY) {
+    return absl::PermissionDeniedError("the peer's memory cannot be shared for reading");
   }
   // Of huge pages the peer could take one away again that there is no other one for: SIGBUS. (Its file system is the
   // kernel's: no other one knows seals.)

@@ -1,5 +1,6 @@
 #include "core/channel/shm/region.h"
 
+#include <atomic>
 #include <utility>
 
 #include "core/base/random_value.h"
@@ -12,6 +13,12 @@ constexpr size_t kMaxRegionBytes = size_t{1} << 40;
 
 // Of whole pages, and so that no address in a region of the largest size is one that overflows.
 uint64_t RandomBase() { return RandomValue<uint64_t>() >> 2 & ~uint64_t{kPageBytes - 1}; }
+
+// From a random one on, none twice.
+uint32_t NextKey() {
+  static std::atomic<uint32_t> next = RandomValue<uint32_t>();
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -33,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Region>> Region::Allocate(size_t bytes, uint32_t 
 }
 
 Region::Region(SharedMemory memory, uint32_t access)
-    : memory_(std::move(memory)), access_(access), remote_{RandomBase(), RandomValue<uint32_t>()} {}
+    : memory_(std::move(memory)), access_(access), remote_{RandomBase(), NextKey()} {}
 
 SideMessage Region::Grant() const {
   SideMessage grant;

@@ -32,7 +32,8 @@ class Region final : public fabric::MemoryRegion {
 
   const SharedMemory memory_;
   const uint32_t access_;
-  // By what peers name it. Random: nobody uses memory by guessing that he has it.
+  // By what peers name it. Random, so that no peer uses memory by guessing that it has it; the key is the process's
+  // only one of that number.
   const fabric::RemoteAddress remote_;
 };
 

@@ -266,7 +266,7 @@ size_t ShmChannel::RoomNow(Use use) {
 size_t ShmChannel::Room(Use use) {
   if (!met() || !connected()) return 0;
   const size_t room = RoomNow(use);
-  if (room >= wire::ItemBytes(writer_->LargestItem())) return room;
+  if (room >= wire::ItemBytes(writer_->LargestItemNow())) return room;
   // It may be too little: the peer wakes this end when it has read half of what lies there, for less is not worth it.
   // An earlier wish that has come true stays until Heed: somebody waits for that.
   if (!Handover<>::Reached(own_->wakes_at, peers_->consumed)) {
@@ -337,6 +337,7 @@ absl::StatusOr<fabric::CompletionStatus> ShmChannel::Execute(const fabric::SendR
     // The peer has passed it before it told its key: it is in the socket, with what the sleeper waits for.
     Acknowledge(/*all=*/true);
     group_.Wake();
+    if (!connected()) return fabric::CompletionStatus::kFlushed;
     region = peer_memory_.Find(operation.remote.rkey);
   }
   absl::Status done = shm::Execute(operation, region);

@@ -60,6 +60,7 @@ class ShmChannel final : public Channel {
   bool met() const override { return met_.load(std::memory_order_acquire); }
   size_t Room(Use use) override;
   size_t LargestItem() const override { return met() ? writer_->LargestItem() : 0; }
+  size_t LargestItemNow() const override { return met() ? writer_->LargestItemNow() : 0; }
   bool shares_copying() const override { return true; }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;

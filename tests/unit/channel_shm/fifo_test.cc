@@ -2,12 +2,16 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <deque>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
 #include "core/channel/shm/pages.h"
+#include "tests/support/refused_shm_calls.h"
 #include "tests/unit/channel_shm/fifo_ends.h"
 
 namespace skein::channel::shm {
@@ -152,6 +156,17 @@ TEST(Fifo, TakesMemoryWhenMessagesLieUnread) {
   EXPECT_EQ(ResidentBytes(ends), 2 * kFirstBytes) << "it has taken more once it could";
   for (int i = 0; i < 1000; ++i) burst();
   EXPECT_EQ(ResidentBytes(ends), 2 * kFirstBytes);
+}
+
+// Nothing tells when the kernel has memory again.
+TEST(Fifo, AsksAgainForMemoryThatTheKernelHasRefused) {
+  if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
+  FifoEnds ends(4 * kFifoBytes);
+  const std::string large(ends.writer.LargestItem(), 'x');
+  Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(ends.Write(large))); });
+  const Deadline guard = After(absl::Seconds(10));
+  while (ends.writer.LargestItemNow() < large.size() && Clock::now() < guard) std::this_thread::yield();
+  EXPECT_EQ(ends.Write(large), absl::OkStatus());
 }
 
 TEST(Fifo, GivesMemoryBackThatWasNotNeededForLong) {

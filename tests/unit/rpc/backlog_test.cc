@@ -57,7 +57,8 @@ class BacklogTest : public testing::TestWithParam<bool> {
   std::shared_ptr<link::Link> client_;
   std::shared_ptr<link::RecordingPort> from_;
   std::shared_ptr<link::RecordingPort> to_;
-  Backlog backlog_{/*together=*/GetParam(), &due_};
+  Backlog backlog_{/*together=*/GetParam(), [](const MessageHeader&, const absl::Status&) { return std::string(); },
+                   &due_};
 };
 
 // A client that reads an answer may call again before the sending thread goes on. So at the post of the n-th answer,

@@ -3,11 +3,15 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/support/descriptor_limit.h"
 #include "tests/unit/rpc/served.h"
 
 namespace skein::rpc {
@@ -122,6 +126,45 @@ TEST(MemoryOfAServer, IsUsedNoMoreOnceTheServerHasClosed) {
   const RemoteRegion region = connection->Attach(7, kSoon).value();
   EXPECT_EQ(connection->FetchAdd(region, 0, 1).value(), 0u);
   served = nullptr;
+  const absl::Status gone = connection->FetchAdd(region, 0, 1).status();
+  EXPECT_TRUE(absl::IsUnavailable(gone)) << gone;
+}
+
+TEST(MemoryOfAServer, ForWhichNoDescriptorIsLeftEndsTheConnectionAndSaysWhatToDo) {
+  if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "a sanitizer needs them";
+  Served served{Options()};
+  ASSERT_TRUE(served.server().Attach(7, 4096, kAll).ok());
+  Client client{Options()};
+  const std::unique_ptr<Connection> connection = client.Connect(served.address(), kSoon).value();
+  std::byte byte{};
+  absl::Status status;
+  {
+    const DescriptorLimit limit(0);
+    const absl::StatusOr<RemoteRegion> region = connection->Attach(7, kSoon);
+    status = region.ok() ? connection->Read(*region, 0, {&byte, 1}) : region.status();
+  }
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("ulimit -n"));
+}
+
+// A handler may keep a Reply, and with it the link, for longer than the server lives.
+TEST(MemoryOfAServer, IsUsedNoMoreThoughAHandlerKeepsItsReply) {
+  std::optional<Reply> kept;
+  auto server = std::make_unique<Server>(Options());
+  ASSERT_TRUE(server->Handle(kKeep, [&](absl::string_view, Reply reply) { kept.emplace(std::move(reply)); }).ok());
+  ASSERT_TRUE(server->Attach(7, 4096, kAll | kRemoteAtomic).ok());
+  const std::string address = server->Listen("127.0.0.1:0").value();
+  std::thread serving([&] { EXPECT_TRUE(server->Serve().ok()); });
+  Client client{Options()};
+  const std::unique_ptr<Connection> connection = client.Connect(address, kSoon).value();
+  PendingCall call;
+  connection->Start(call, kKeep, "");
+  const RemoteRegion region = connection->Attach(7, kSoon).value();  // answered behind that call
+  EXPECT_EQ(connection->FetchAdd(region, 0, 1).value(), 0u);
+  server->Stop();
+  serving.join();
+  server = nullptr;
+  ASSERT_TRUE(kept.has_value());
   const absl::Status gone = connection->FetchAdd(region, 0, 1).status();
   EXPECT_TRUE(absl::IsUnavailable(gone)) << gone;
 }
