@@ -223,7 +223,7 @@ class Lane {
     SendPlace::Request request_;
   };
   void LeavePlace(SendPlace::Batch& batch) ABSL_UNLOCK_FUNCTION(place_) {
-    place_.Leave(batch, [this](uint32_t) { DoLeftUpkeep(); });
+    place_.Leave(batch, [this] { DoLeftUpkeep(); });
   }
   // In the place of the port's lane.
   template <class Do>

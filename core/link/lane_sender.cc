@@ -13,7 +13,6 @@
 namespace skein::link {
 namespace {
 
-constexpr uint32_t kUpkeep = 1;          // the poller asks the thread in the place for it
 constexpr size_t kMaxControlItems = 64;  // per message
 // Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
 constexpr size_t kMostWaiting = 32768;
@@ -309,7 +308,7 @@ bool Lane::usable() {
 absl::Status Lane::AfterReceiving() {
   absl::Status status;
   upkeep_left_ = true;
-  place_.Ask(kUpkeep, [&](uint32_t) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
+  place_.Ask([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
     status = Upkeep();
     upkeep_left_ = false;
   });
