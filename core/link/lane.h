@@ -47,7 +47,7 @@ struct Control {
   uint32_t stream = 0;
   wire::ItemKind kind = wire::ItemKind::kHead;
   std::string payload;
-  ConstBytes bytes;  // of the payload, while a message is put together
+  ConstBytes bytes = {};  // the payload, while a message is put together
 };
 
 using channel::MemoryOperation;
