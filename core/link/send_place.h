@@ -68,8 +68,8 @@ class ABSL_LOCKABLE BasicSendPlace {
   // A visitor: waits for its turn.
   void Enter(Request& visitor) ABSL_EXCLUSIVE_LOCK_FUNCTION() { queue_.Join(visitor); }
 
-  // Any thread. If the place is free, the caller calls `serve`. Otherwise the thread there calls its own, which it gives
-  // to Leave, before it leaves.
+  // Any thread. If the place is free, the caller calls `serve`. Otherwise the thread there calls its own, which it
+  // gives to Leave, before it leaves.
   template <class Serve>
   void Ask(Serve serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     asked_.fetch_or(1, std::memory_order_acq_rel);

@@ -13,7 +13,8 @@ namespace {
 void Fill(const ReceivedBytes& bytes, int byte) { std::memset(bytes.get(), byte, CapacityOf(bytes)); }
 
 TEST(ReceivedBytesTest, HoldWhatWasAskedFor) {
-  for (const size_t size : {size_t{0}, size_t{1}, kSmallPiece, kSmallPiece + 1, kLeastPooled - 1, kLeastPooled, kPooledBytes, kPooledBytes + 1}) {
+  for (const size_t size : {size_t{0}, size_t{1}, kSmallPiece, kSmallPiece + 1, kLeastPooled - 1, kLeastPooled,
+                            kPooledBytes, kPooledBytes + 1}) {
     const ReceivedBytes bytes = NewReceivedBytes(size);
     EXPECT_GE(CapacityOf(bytes), size);
     Fill(bytes, 'x');  // an overrun is AddressSanitizer's to find
