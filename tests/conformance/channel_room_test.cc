@@ -32,7 +32,9 @@ TEST_P(ChannelRoom, IsThereForWhatFits) {
       const bool fits = a().channel->Fits(wire::ItemBytes(text.size()), use);
       const bool laid = a().Lay({text}, use).ok();
       ASSERT_TRUE(laid || !fits) << i;
-      if (laid && a().channel->Room(use) > 0) ASSERT_TRUE(a().Publish().ok());
+      if (laid && a().channel->Room(use) > 0) {
+        ASSERT_TRUE(a().Publish().ok());
+      }
       if (i % 3 == 0) b().Poll(2);
     }
     while (b().Poll() > 0) channels().Settle();

@@ -104,7 +104,9 @@ TEST(Fifo, FitsIsNeverWrongAndSeldomSilent) {
     for (int step = 0; step < 20'000; ++step) {
       const size_t size = random() % (1 << (random() % 17));
       const bool fits = ends.writer.Fits(wire::ItemBytes(size), reserve);
-      if (fits && step % 2 == 0) ASSERT_LE(wire::ItemBytes(size), ends.writer.Room(reserve)) << step;
+      if (fits && step % 2 == 0) {
+        ASSERT_LE(wire::ItemBytes(size), ends.writer.Room(reserve)) << step;
+      }
       const bool wrote = ends.Write(Text(size, step), reserve).ok();
       ASSERT_TRUE(wrote || !fits) << size << " bytes, step " << step;
       fitted += fits ? 1 : 0;
