@@ -1,18 +1,24 @@
 // Memory for bytes that have arrived, until whoever reads them has done with them.
 //
-// Pieces of some size come from a pool of the process and go back there: the next to arrive land where the last have
+// Pieces of two sizes come from pools of the process and go back there: the next to arrive land where the last have
 // just been read, in memory that is still in a cache and still mapped. malloc would return large pieces to the kernel,
-// whose page faults then cost more than the copy.
+// whose page faults then cost more than the copy. For a small piece malloc and free are most of the cost.
 #ifndef SKEIN_CORE_BASE_RECEIVED_BYTES_H_
 #define SKEIN_CORE_BASE_RECEIVED_BYTES_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace skein {
 
-// Pieces of the pool are of one size; smaller and larger requests are malloc's, and all are in a child made by fork()
-// and under AddressSanitizer, which would not see who reads what has been given back.
+// The smallest piece. A stream's messages bring one each, or share it. So the pool keeps one for each *home*: a small
+// piece that is given back waits at its home for the next request from there.
+inline constexpr size_t kSmallPiece = 256;
+inline constexpr uint32_t kHomes = 64;
+// Large pieces are of one size. Requests between the two sizes and above are malloc's. So is every request under
+// AddressSanitizer, which would not see who reads what has been given back, and so is every large piece in a child made
+// by fork().
 inline constexpr size_t kPooledBytes = size_t{32} << 10;
 inline constexpr size_t kLeastPooled = size_t{8} << 10;
 // What the process keeps at most while nobody uses it.
@@ -24,8 +30,8 @@ struct ReleaseReceivedBytes {
 };
 using ReceivedBytes = std::unique_ptr<std::byte[], ReleaseReceivedBytes>;
 
-// At least `size`, not cleared.
-ReceivedBytes NewReceivedBytes(size_t size);
+// At least `size`, not cleared. `home`: any number; users who pass different ones do not take each other's pieces.
+ReceivedBytes NewReceivedBytes(size_t size, uint32_t home = 0);
 // How many there are.
 size_t CapacityOf(const ReceivedBytes& bytes);
 

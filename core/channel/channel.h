@@ -82,6 +82,8 @@ class Channel {
   // Bytes of items (wire::ItemBytes) that one message could carry now; 0: no message can be sent. Once it has said too
   // little, MoreRoom tells when to ask again.
   virtual size_t Room(Use use) = 0;
+  // Whether so many bytes certainly fit, found out with less work than Room takes. False says nothing: ask Room.
+  virtual bool Fits(size_t /*bytes*/, Use /*use*/) { return false; }
   // Payload of the largest item that goes alone, given room enough. 0 before met(), then constant.
   virtual size_t LargestItem() const = 0;
   // The same in the memory that there is: less while the kernel gives no more.
@@ -199,8 +201,9 @@ class ChannelGroup {
   // Who listens at this end.
   Attention& attention() { return attention_; }
 
-  // Takes what has completed and what has become of peers, for all channels.
-  virtual void Look() = 0;
+  // Takes what has completed and what has become of peers, for all channels. False: no channel has become readable by
+  // that.
+  virtual bool Look() = 0;
   // Whether sends have completed since this was last asked, so that what waited may go.
   virtual bool TakeSendsCompleted() { return false; }
   virtual bool sends_completed() { return false; }

@@ -3,6 +3,7 @@
 #define SKEIN_CORE_CHANNEL_OUT_ITEM_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/types/span.h"
 #include "core/wire/message.h"
@@ -10,12 +11,38 @@
 namespace skein::channel {
 
 struct OutItem {
-  wire::ItemHeader header;                                // but for its size, which the channel sets
-  absl::Span<const absl::Span<const std::byte>> payload;  // gathered
+  wire::ItemHeader header;
+  // header.size bytes of these, from `offset` on, are the payload.
+  absl::Span<const absl::Span<const std::byte>> buffers;
+  size_t offset = 0;
   // The payload's owner copies it by itself, after the message was laid and before it is published, to `destination`,
   // which laying the message sets. Only where the channel shares copying.
   bool leaves_copying = false;
   std::byte* destination = nullptr;
+
+  // All bytes of `all` are the payload.
+  void Carry(absl::Span<const absl::Span<const std::byte>> all) {
+    buffers = all;
+    header.size = 0;
+    for (const absl::Span<const std::byte> part : all) header.size += static_cast<uint32_t>(part.size());
+  }
+  // Calls `what` with the payload's pieces, none of which is empty.
+  template <class What>
+  void ForEachPiece(What what) const {
+    size_t skip = offset;
+    size_t left = header.size;
+    for (const absl::Span<const std::byte> part : buffers) {
+      if (left == 0) return;
+      if (skip >= part.size()) {
+        skip -= part.size();
+        continue;
+      }
+      const absl::Span<const std::byte> piece = part.subspan(skip, left);
+      what(piece);
+      left -= piece.size();
+      skip = 0;
+    }
+  }
 };
 
 }  // namespace skein::channel

@@ -47,6 +47,7 @@ struct Control {
   uint32_t stream = 0;
   wire::ItemKind kind = wire::ItemKind::kHead;
   std::string payload;
+  ConstBytes bytes = {};  // the payload, while a message is put together
 };
 
 using channel::MemoryOperation;
@@ -78,10 +79,10 @@ class Lane {
   // Whether it knows where to write.
   bool met();
 
-  // Takes as much of `buffers` as there is room for, at most `max_bytes`. Less than asked for lack of room: the port is
+  // Takes as much of the first `bytes` of `buffers` as there is room for. Less than asked for lack of room: the port is
   // among TakeRoomWaiters when there is some. What concerns a port is sent on the lane that it is on at the time.
-  static absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes) {
-    return Send(Submission(port, buffers, max_bytes));
+  static absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes) {
+    return Send(Submission(port, buffers, bytes));
   }
   // The same of items, none of which is divided; gives their number. None is larger than LargestItem().
   // RESOURCE_EXHAUSTED: nothing has gone, and the first is larger than the memory that the kernel gives now.
@@ -160,10 +161,10 @@ class Lane {
   bool awaited();
   // Somebody has begun to wait since this was last asked: AfterReceiving may help at once.
   bool TakeWaits() { return TakeDue(kWaits); }
-  // Whether a poll that finds no message has something to do here all the same.
-  bool WantsPoller() const {
-    return (due_ | events_.load(std::memory_order_relaxed)) != 0 || channel_->MoreRoom() || channel_->renewal_waits();
-  }
+  // Whether the poller has been told anything that is not seen to yet.
+  bool told() const { return (due_ | events_.load(std::memory_order_relaxed)) != 0; }
+  // Whether a poll has something to do here beside what messages say.
+  bool WantsPoller() const { return told() || channel_->MoreRoom() || channel_->renewal_waits(); }
   // As in Channel.
   absl::Status AnswerRenewal(bool granted);
   void Activate();
@@ -223,7 +224,7 @@ class Lane {
     SendPlace::Request request_;
   };
   void LeavePlace(SendPlace::Batch& batch) ABSL_UNLOCK_FUNCTION(place_) {
-    place_.Leave(batch, [this](uint32_t) { DoLeftUpkeep(); });
+    place_.Leave(batch, [this] { DoLeftUpkeep(); });
   }
   // In the place of the port's lane.
   template <class Do>
@@ -248,8 +249,8 @@ class Lane {
   using Batch = SendPlace::Batch;
   static absl::StatusOr<size_t> Send(Submission submission);
   void Lead(Submission& own) ABSL_NO_THREAD_SAFETY_ANALYSIS;
-  void SendBatch(Batch& batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
-  absl::Status SendOne(Batch* batch) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void SendBatch(Batch& batch, size_t wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  absl::Status SendOne(Batch* batch, size_t wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   size_t AddData(Batch& batch, size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   bool HasControlOf(const Port& port) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   // Its channel may fail, and the link lives on. Also that of one lane more, where this end cannot write yet: until

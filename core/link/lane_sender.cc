@@ -13,7 +13,6 @@
 namespace skein::link {
 namespace {
 
-constexpr uint32_t kUpkeep = 1;          // the poller asks the thread in the place for it
 constexpr size_t kMaxControlItems = 64;  // per message
 // Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
 constexpr size_t kMostWaiting = 32768;
@@ -47,7 +46,8 @@ bool Lane::AddControl(size_t room) {
     }
     if (outgoing_.size() == kMaxControlItems) return false;
     if (outgoing_.bytes() + wire::ItemBytes(control.payload.size()) > room) return false;
-    outgoing_.Add(control.port.get(), control.stream, control.kind, AsBytes(control.payload));
+    control.bytes = AsBytes(control.payload);
+    outgoing_.Add(control.port.get(), control.stream, control.kind, {&control.bytes, 1}, 0, control.payload.size());
   }
   return true;
 }
@@ -102,10 +102,11 @@ absl::Status Lane::Write(channel::Use use, Batch* batch, size_t degree) {
 }
 
 // One message: control that waits, then as much of each submission as there is room for. RESOURCE_EXHAUSTED when there
-// is none for anything.
-absl::Status Lane::SendOne(Batch* batch) {
+// is none for anything. `wanted`: what the batch would take; most messages fit, and need not know how much more would.
+absl::Status Lane::SendOne(Batch* batch, size_t wanted) {
   const channel::Use use = batch == nullptr ? channel::Use::kControl : channel::Use::kData;
-  const size_t room = channel_->Room(use);
+  const bool fits = control_.empty() && channel_->Fits(wanted, use);
+  const size_t room = fits ? wanted : channel_->Room(use);
   outgoing_.Clear();
   const bool all_control = control_.empty() || AddControl(room);
   const size_t controls = outgoing_.size();
@@ -143,8 +144,8 @@ size_t Lane::AddData(Batch& batch, size_t room) {
     const size_t most = (room - outgoing_.bytes() - sizeof(wire::ItemHeader)) & ~size_t{7};
     submission.Take(std::min(submission.left(), most));
     if (submission.taken() == 0) continue;
-    outgoing_.AddGathered(&submission.port(), submission.port().stream(), wire::ItemKind::kData, submission.buffers(),
-                          submission.offset(), submission.taken());
+    outgoing_.Add(&submission.port(), submission.port().stream(), wire::ItemKind::kData, submission.buffers(),
+                  submission.offset(), submission.taken());
     submission.port().load_.Add(submission.taken());
     ++degree;
   }
@@ -158,7 +159,7 @@ size_t Lane::AddWhole(Submission& submission, size_t room) {
   for (const Gathered& item : submission.items()) {
     const size_t size = SizeOf(item);
     if (outgoing_.bytes() + wire::ItemBytes(size) > room) break;
-    outgoing_.AddGathered(&submission.port(), submission.port().stream(), submission.kind(), item, 0, size);
+    outgoing_.Add(&submission.port(), submission.port().stream(), submission.kind(), item, 0, size);
     bytes += size;
     ++items;
   }
@@ -184,7 +185,7 @@ void Lane::StopIfTooLarge(Submission& submission) const {
 
 void Lane::FlushControl() {
   while (MaySend() && !control_.empty()) {
-    if (!SendOne(nullptr).ok()) return;  // tried again when there is room: MoreRoom, or a message
+    if (!SendOne(nullptr, 0).ok()) return;  // tried again when there is room: MoreRoom, or a message
   }
 }
 
@@ -201,18 +202,20 @@ absl::StatusOr<size_t> Lane::Send(Submission submission) {
 }
 
 void Lane::Lead(Submission& own) {
-  size_t bytes = own.left();
+  size_t wanted = own.MessageBytes();
   Batch batch = place_.Gather(own, options_.combines ? kMaxBatch : 1, [&](const SendPlace::Request& next) {
-    bytes += Submission::Of(next).left();
-    return bytes <= kMaxBatchBytes;
+    const size_t more = Submission::Of(next).MessageBytes();
+    if (wanted + more > kMaxBatchBytes) return false;
+    wanted += more;
+    return true;
   });
-  SendBatch(batch);
+  SendBatch(batch, wanted);
   LeavePlace(batch);
 }
 
-void Lane::SendBatch(Batch& batch) {
+void Lane::SendBatch(Batch& batch, size_t wanted) {
   departure_.led = trace::Enabled() ? trace::Now() : 0;
-  const bool sent = MaySend() && SendOne(&batch).ok();
+  const bool sent = MaySend() && SendOne(&batch, wanted).ok();
   for (SendPlace::Request& each : batch) {
     Submission& submission = Submission::Of(each);
     if (submission.stopped() || !IsHere(submission.port())) continue;  // the latter tries again where it is now
@@ -319,7 +322,7 @@ bool Lane::usable() {
 absl::Status Lane::AfterReceiving() {
   absl::Status status;
   upkeep_left_ = true;
-  place_.Ask(kUpkeep, [&](uint32_t) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
+  place_.Ask([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
     status = Upkeep();
     upkeep_left_ = false;
   });

@@ -41,12 +41,11 @@ class Group {
 
 }  // namespace
 
-absl::StatusOr<size_t> Link::SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes) {
-  const size_t total = std::min(SizeOf(buffers), max_bytes);
+absl::StatusOr<size_t> Link::SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes) {
   size_t sent = 0;
-  while (sent < total) {
-    const absl::StatusOr<size_t> more = SendGroup(port, buffers, sent, total - sent);
-    if (absl::IsFailedPrecondition(more.status())) return Send(port, buffers, max_bytes);
+  while (sent < bytes) {
+    const absl::StatusOr<size_t> more = SendGroup(port, buffers, sent, bytes - sent);
+    if (absl::IsFailedPrecondition(more.status())) return Send(port, buffers, bytes);
     if (absl::IsResourceExhausted(more.status()) || (more.ok() && *more == 0)) break;
     if (!more.ok()) return more.status();
     sent += *more;

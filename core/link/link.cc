@@ -136,10 +136,6 @@ size_t Link::ports() const {
   return ports_.size();
 }
 
-absl::StatusOr<size_t> Link::Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes) {
-  return Lane::Send(port, buffers, max_bytes);
-}
-
 void Link::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload) {
   Lane::SendControl(port, kind, std::move(payload));
 }

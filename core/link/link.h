@@ -75,9 +75,11 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   static constexpr size_t kMostAbandoned = 4096;
   bool Abandoned(Port& port);
 
-  // Takes as much of `buffers` as there is room for, at most `max_bytes`. Less than asked for lack of room: OnRoom
-  // follows. UNAVAILABLE when the link is lost.
-  absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes);
+  // Takes as much of the first `bytes` of `buffers`, which have so many, as there is room for. Less than asked for lack
+  // of room: OnRoom follows. UNAVAILABLE when the link is lost.
+  absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes) {
+    return Lane::Send(port, buffers, bytes);
+  }
   // The same of items, none of which is divided nor larger than LargestItem(). Gives how many have gone.
   // RESOURCE_EXHAUSTED: none has, and the first is larger than the memory that the kernel gives now.
   absl::StatusOr<size_t> SendItems(Port& port, absl::Span<const Gathered> items) {
@@ -85,7 +87,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   }
   // As Send, but the bytes stay in memory of this end until the peer has pulled them: nothing else on the link waits
   // for them. Where there is no memory for that, Send it is.
-  absl::StatusOr<size_t> SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes);
+  absl::StatusOr<size_t> SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes);
   // One-sided; see memory_operation.h.
   absl::Status Operate(MemoryOperation& operation) { return first().Operate(operation); }
   // As Channel::Pass has it, by whoever polls; and Channel::ExpectMemory, at the other end.

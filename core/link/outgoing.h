@@ -16,11 +16,9 @@ namespace skein::link {
 class Outgoing {
  public:
   void Clear();
-  // `port`: whose sequence the item has; null where it has none. The next number is given to it now.
-  void Add(Port* port, uint32_t stream, wire::ItemKind kind, ConstBytes payload);
-  // `size` bytes of `buffers`, from `offset` on.
-  void AddGathered(Port* port, uint32_t stream, wire::ItemKind kind, absl::Span<const ConstBytes> buffers,
-                   size_t offset, size_t size);
+  // An item that carries `size` bytes of `buffers`, from `offset` on. `port`: whose sequence it has; null: it has none.
+  // The next number is given to it now.
+  void Add(Port* port, uint32_t stream, wire::ItemKind kind, Gathered buffers, size_t offset, size_t size);
   // The message has gone, up to position `tail` of the ring.
   void MarkPosted(uint64_t tail);
   // The message does not go: the sequence numbers go to whoever comes next.
@@ -32,12 +30,8 @@ class Outgoing {
   absl::Span<channel::OutItem> items() { return absl::MakeSpan(items_); }
 
  private:
-  void Begin(Port* port, uint32_t stream, wire::ItemKind kind);
-  void MakeRoomForParts(size_t count);
-
   std::vector<channel::OutItem> items_;
-  std::vector<Port*> ports_;       // each item's
-  std::vector<ConstBytes> parts_;  // the items' payloads, one behind the other
+  std::vector<Port*> ports_;  // each item's
   size_t bytes_ = 0;
 };
 

@@ -148,9 +148,9 @@ bool Link::PollOwned() {
   bool sends_completed = false;
   if (looks) {
     unlooked_ = 0;
-    group_->Look();
+    const bool news = group_->Look();
     sends_completed = group_->TakeSendsCompleted();
-    if (readable == 0) readable = ReadableLanes();
+    if (readable == 0 && news) readable = ReadableLanes();
   }
   const bool ends = (looks || !end_.ok()) && Ends();
   if (ends) readable = ReadableLanes();  // the peer's last words came before its end
@@ -173,7 +173,9 @@ bool Link::PollOwned() {
     Lose(status.ok() ? end_ : status);
   } else {
     if (grows()) Resize();
-    if (absl::Status after = AfterPlacing(); !after.ok() && end_.ok()) end_ = after;  // for the next poll
+    if (grows() || first().told()) {
+      if (absl::Status after = AfterPlacing(); !after.ok() && end_.ok()) end_ = after;  // for the next poll
+    }
     // A lane that goes takes along that it has just been asked, and has said no.
     if (grows()) flush_wanted |= GoOnClosing();
   }
@@ -219,6 +221,9 @@ absl::Status Link::PollLane(Lane& lane, bool readable, bool sends_completed, int
     if (absl::Status status = Read(lane, here); !status.ok()) return status;
     messages += here;
   }
+  const bool said = here > 0 && lane.channel().AfterReading();
+  if (!said && !sends_completed && !lane.WantsPoller()) [[likely]]
+    return absl::OkStatus();
   const bool renewal = lane.channel().renewal_waits();
   if (renewal) {
     const std::optional<uint16_t> degree = lane.channel().TakeRenewal();
@@ -227,7 +232,6 @@ absl::Status Link::PollLane(Lane& lane, bool readable, bool sends_completed, int
     // Shares may have changed their mind meanwhile, and would not say so again.
     if (!granted && options_.shares->active(*sender_, lane.number())) lane.Activate();
   }
-  const bool said = here > 0 && lane.channel().AfterReading();
   const bool may_send = lane.TakeWaits() || sends_completed || lane.channel().MoreRoom();
   const absl::StatusOr<bool> upkept = lane.TakeUpkept();
   if (!upkept.ok()) return upkept.status();
@@ -424,8 +428,10 @@ void Link::Touch(std::shared_ptr<Port> port) {
 
 // A port's Notify may poll, and is told that another thread does: so nobody is touched meanwhile.
 void Link::NotifyTouched() {
-  for (const std::shared_ptr<Port>& port : touched_) port->touched_ = false;
-  for (const std::shared_ptr<Port>& port : touched_) port->Notify();
+  for (const std::shared_ptr<Port>& port : touched_) {
+    port->touched_ = false;
+    port->Notify();
+  }
   touched_.clear();
 }
 

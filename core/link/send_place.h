@@ -14,7 +14,7 @@
 //
 // Nothing asked is forgotten. The asker changes asked_, then looks whether the place is free. The leader frees
 // the place, then changes asked_ (by a fetch_or of nothing) and sees what it was. Of these two changes one comes first:
-//   - the asker's: the leader finds the bits, and enters once more; if it cannot, a thread has entered later. The same
+//   - the asker's: the leader finds it, and enters once more; if it cannot, a thread has entered later. The same
 //     holds of that thread, and so of the last one that leaves;
 //   - the leader's: the asker has acquired it, so it finds the place free, or taken by a thread that entered later.
 //
@@ -68,11 +68,11 @@ class ABSL_LOCKABLE BasicSendPlace {
   // A visitor: waits for its turn.
   void Enter(Request& visitor) ABSL_EXCLUSIVE_LOCK_FUNCTION() { queue_.Join(visitor); }
 
-  // Any thread. If the place is free, the caller does `serve(bits)`. Otherwise the thread there does its own, which it
+  // Any thread. If the place is free, the caller calls `serve`. Otherwise the thread there calls its own, which it
   // gives to Leave, before it leaves.
   template <class Serve>
-  void Ask(uint32_t bits, Serve serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    asked_.fetch_or(bits, std::memory_order_acq_rel);
+  void Ask(Serve serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    asked_.fetch_or(1, std::memory_order_acq_rel);
     Request visitor;
     if (!queue_.TryJoin(visitor)) return;
     Batch batch(visitor);
@@ -89,7 +89,9 @@ class ABSL_LOCKABLE BasicSendPlace {
  private:
   template <class Serve>
   void ServeAsked(Serve& serve) {
-    if (asked_.load(std::memory_order_relaxed) != 0) serve(asked_.exchange(0, std::memory_order_acquire));
+    if (asked_.load(std::memory_order_relaxed) == 0) return;
+    asked_.exchange(0, std::memory_order_acquire);
+    serve();
   }
   // Somebody has asked while this thread was freeing the place.
   template <class Serve>
@@ -104,7 +106,7 @@ class ABSL_LOCKABLE BasicSendPlace {
   }
 
   Queue queue_;
-  typename Policy::template Atomic<uint32_t> asked_{0};
+  typename Policy::template Atomic<uint32_t> asked_{0};  // 0 or 1; a number, which fetch_or of nothing needs
 };
 
 using SendPlace = BasicSendPlace<coalesce::SystemAtomics>;

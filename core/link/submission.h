@@ -4,7 +4,6 @@
 #ifndef SKEIN_CORE_LINK_SUBMISSION_H_
 #define SKEIN_CORE_LINK_SUBMISSION_H_
 
-#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/status.h"
@@ -25,9 +24,9 @@ void CopyGathered(Gathered from, size_t offset, absl::Span<std::byte> to);
 
 class Submission : public SendPlace::Request {
  public:
-  // At most `max_bytes` of `buffers`, which stay where they are until this is over.
-  Submission(Port& port, absl::Span<const ConstBytes> buffers, size_t max_bytes)
-      : Request(/*alone=*/false), port_(port), buffers_(buffers), left_(std::min(SizeOf(buffers), max_bytes)) {}
+  // The first `bytes` of `buffers`, which have so many and stay where they are until this is over.
+  Submission(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes)
+      : Request(/*alone=*/false), port_(port), buffers_(buffers), left_(bytes) {}
   // Each of `items` goes whole, in a message with as many of the others as fit. They stay where they are, too.
   Submission(Port& port, absl::Span<const Gathered> items, wire::ItemKind kind);
   // Of a request that a leader does: visitors do their own.
@@ -40,6 +39,11 @@ class Submission : public SendPlace::Request {
   size_t offset() const { return offset_; }
   size_t left() const { return left_; }  // bytes
   size_t sent() const { return sent_; }  // bytes, or items
+  // What is left takes no more than so many bytes of a message.
+  size_t MessageBytes() const {
+    constexpr size_t kBesidePayload = wire::ItemBytes(1);  // a header, and more than padding can be
+    return left_ + kBesidePayload * (whole_ ? items_.size() : 1);
+  }
   // Those that are left; empty where parts may go.
   absl::Span<const Gathered> items() const { return items_; }
   bool whole() const { return whole_; }

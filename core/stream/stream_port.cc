@@ -11,8 +11,6 @@
 namespace skein::stream {
 namespace {
 
-constexpr size_t kSmallestChunk = 256;
-
 using Parts = absl::InlinedVector<ConstBytes, 4>;
 
 // Without the first `size` bytes.
@@ -242,12 +240,12 @@ void StreamPort::Append(absl::Span<const std::byte> payload, Chunks& to) {
     payload.remove_prefix(fits);
     if (payload.empty()) return;
   }
-  to.push_back({NewReceivedBytes(std::max(payload.size(), kSmallestChunk)), payload.size()});
+  to.push_back({NewReceivedBytes(payload.size(), stream()), payload.size()});
   std::memcpy(to.back().data.get(), payload.data(), payload.size());
 }
 
 void StreamPort::Append(Buffer chunk, Chunks& to) {
-  if (chunk.size < kSmallestChunk) return Append({chunk.data.get(), chunk.size}, to);
+  if (chunk.size < kSmallPiece) return Append({chunk.data.get(), chunk.size}, to);
   to.push_back(std::move(chunk));
 }
 

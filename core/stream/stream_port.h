@@ -86,8 +86,8 @@ class StreamPort final : public link::Port {
     behind_.clear();
   }
   absl::Status AddToSendWindow(uint64_t bytes);
-  static void Append(absl::Span<const std::byte> payload, Chunks& to);
-  static void Append(Buffer chunk, Chunks& to);
+  void Append(absl::Span<const std::byte> payload, Chunks& to);
+  void Append(Buffer chunk, Chunks& to);
   void CountAsRead(uint64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LeaveIfEnded() ABSL_LOCKS_EXCLUDED(mu_);
   bool EndedLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -32,10 +32,28 @@ TEST_P(ChannelMessages, AreGatheredFromPieces) {
     pieces.emplace_back();
   }
   OutItem item;
-  item.payload = pieces;
+  item.Carry(pieces);
   ASSERT_TRUE(a().channel->Lay({&item, 1}, Use::kData).ok());
   ASSERT_TRUE(a().Publish().ok());
   EXPECT_TRUE(Reads(b(), text));
+}
+
+TEST_P(ChannelMessages, CarryWhatLiesInTheMiddleOfTheirBuffers) {
+  const std::string text = Text(1000, 1);
+  const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
+  const std::vector<absl::Span<const std::byte>> pieces = {{bytes, 300}, {}, {bytes + 300, 300}, {bytes + 600, 400}};
+  for (const size_t offset : {0, 1, 299, 300, 301, 600, 999}) {
+    for (const size_t size : {size_t{1}, size_t{2}, size_t{301}, 1000 - offset}) {
+      if (offset + size > text.size()) continue;
+      OutItem item;
+      item.buffers = pieces;
+      item.offset = offset;
+      item.header.size = static_cast<uint32_t>(size);
+      ASSERT_TRUE(a().channel->Lay({&item, 1}, Use::kData).ok());
+      ASSERT_TRUE(a().Publish().ok());
+      ASSERT_TRUE(Reads(b(), text.substr(offset, size))) << offset << ", " << size;
+    }
+  }
 }
 
 TEST_P(ChannelMessages, MayBeCopiedByTheOwnersOfTheirPayloads) {
@@ -43,7 +61,7 @@ TEST_P(ChannelMessages, MayBeCopiedByTheOwnersOfTheirPayloads) {
   const std::string text = Text(777, 2);
   const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
   std::vector<OutItem> items(3);
-  for (OutItem& item : items) item.payload = {&part, 1};
+  for (OutItem& item : items) item.Carry({&part, 1});
   items[1].leaves_copying = true;
   ASSERT_TRUE(a().channel->Lay(absl::MakeSpan(items), Use::kData).ok());
   ASSERT_NE(items[1].destination, nullptr);

@@ -25,6 +25,22 @@ TEST_P(ChannelRoom, IsWhatAMessageMayCarry) {
   }
 }
 
+TEST_P(ChannelRoom, IsThereForWhatFits) {
+  for (const Use use : {Use::kData, Use::kControl}) {
+    for (int i = 0; i < 2000; ++i) {
+      const std::string text = Text(static_cast<size_t>(i) * 37 % 5000, i);
+      const bool fits = a().channel->Fits(wire::ItemBytes(text.size()), use);
+      const bool laid = a().Lay({text}, use).ok();
+      ASSERT_TRUE(laid || !fits) << i;
+      if (laid && a().channel->Room(use) > 0) {
+        ASSERT_TRUE(a().Publish().ok());
+      }
+      if (i % 3 == 0) b().Poll(2);
+    }
+    while (b().Poll() > 0) channels().Settle();
+  }
+}
+
 TEST_P(ChannelRoom, EndsAndComesBackWhenThePeerReads) {
   for (int round = 0; round < 20; ++round) {
     const int sent = Fill(a(), 900 + 17 * round);

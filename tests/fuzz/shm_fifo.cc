@@ -49,7 +49,7 @@ absl::Status Lay(FifoWriter& writer, size_t payload) {
   static const std::string kText(kFifoBytes, 'h');
   const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(kText.data()), payload);
   OutItem item;
-  item.payload = {&part, 1};
+  item.Carry({&part, 1});
   return writer.Lay({&item, 1}, 0);
 }
 

@@ -141,7 +141,7 @@ class Victim {
     const std::vector<std::byte> bytes(size);
     const absl::Span<const std::byte> part(bytes);
     channel::OutItem item;
-    item.payload = {&part, 1};
+    item.Carry({&part, 1});
     if (channel_->Room(channel::Use::kData) == 0) return;
     if (channel_->Lay({&item, 1}, channel::Use::kData).ok()) channel_->Publish({}).IgnoreError();
   }

@@ -84,7 +84,7 @@ void RingGroup::Remove(RingChannel* channel) {
   channels_.erase(absl::c_find(channels_, channel));
 }
 
-void RingGroup::Look() {
+bool RingGroup::Look() {
   MutexLock lock(&mu_);
   for (size_t count; (count = completions_->Poll(absl::MakeSpan(polled_))) > 0;) {
     for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) {
@@ -101,9 +101,11 @@ void RingGroup::Look() {
     for (RingChannel* each : channels_) each->Repost(kSpare);
   } else if (receives_to_post_ >= kSpare) {
     const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
-    if (receives_->PostReceive(batch).ok()) return;
-    for (RingChannel* each : channels_) each->Disconnect();
+    if (!receives_->PostReceive(batch).ok()) {
+      for (RingChannel* each : channels_) each->Disconnect();
+    }
   }
+  return true;  // polling may also have executed the peer's WRITEs, which complete nothing here
 }
 
 bool RingGroup::TakeSendsCompleted() {

@@ -29,7 +29,7 @@ class RingGroup final : public ChannelGroup {
   absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) override;
   const std::shared_ptr<fabric::Device>& device() const override { return device_; }
 
-  void Look() override ABSL_LOCKS_EXCLUDED(mu_);
+  bool Look() override ABSL_LOCKS_EXCLUDED(mu_);
   bool TakeSendsCompleted() override ABSL_LOCKS_EXCLUDED(mu_);
   bool sends_completed() override ABSL_LOCKS_EXCLUDED(mu_);
 

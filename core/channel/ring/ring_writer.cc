@@ -100,17 +100,13 @@ void RingWriter::AppendPayload(absl::Span<const std::byte> bytes) {
 
 void RingWriter::AppendItem(OutItem& item) {
   static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
-  size_t size = 0;
-  for (absl::Span<const std::byte> part : item.payload) size += part.size();
-  item.header.size = static_cast<uint32_t>(size);
+  const size_t size = item.header.size;
   Append(&item.header, sizeof(item.header));
   if (item.leaves_copying && copies()) {
     item.destination = at_;
     at_ += size;
   } else {
-    for (absl::Span<const std::byte> part : item.payload) {
-      if (!part.empty()) AppendPayload(part);
-    }
+    item.ForEachPiece([this](absl::Span<const std::byte> piece) { AppendPayload(piece); });
   }
   Append(kZeros, wire::PaddedPayload(size) - size);
 }
@@ -151,11 +147,7 @@ void RingWriter::LayWrap(const Envelope& envelope) {
 
 absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve) {
   size_t item_bytes = 0;
-  for (const OutItem& item : items) {
-    size_t size = 0;
-    for (absl::Span<const std::byte> part : item.payload) size += part.size();
-    item_bytes += wire::ItemBytes(size);
-  }
+  for (const OutItem& item : items) item_bytes += wire::ItemBytes(item.header.size);
   bytes_ = wire::MessageBytes(item_bytes);
   position_ = bytes_ > ToEnd() ? tail_ + ToEnd() : tail_;
   if (item_bytes > Room(reserve) || position_ + bytes_ - tail_ > Free(reserve)) {

@@ -18,12 +18,6 @@ constexpr uint64_t kLowersEvery = 4096;
 // When the kernel is asked again for the memory that it has refused: nothing tells when there is some.
 constexpr std::chrono::milliseconds kAskAgainAfter{100};
 
-size_t PayloadBytes(const OutItem& item) {
-  size_t bytes = 0;
-  for (const absl::Span<const std::byte> part : item.payload) bytes += part.size();
-  return bytes;
-}
-
 size_t UpToPowerOfTwo(size_t value) {
   size_t power = 1;
   while (power < value) power *= 2;
@@ -43,7 +37,7 @@ std::byte* AppendItem(std::byte* at, OutItem& item) {
     item.destination = at;
     at += size;
   } else {
-    for (const absl::Span<const std::byte> part : item.payload) at = Append(at, part.data(), part.size());
+    item.ForEachPiece([&](absl::Span<const std::byte> piece) { at = Append(at, piece.data(), piece.size()); });
   }
   return Append(at, kZeros, wire::PaddedPayload(size) - size);
 }
@@ -125,15 +119,14 @@ bool FifoWriter::Grow(size_t needed) {
 absl::Status FifoWriter::Lay(absl::Span<OutItem> items, size_t reserve) {
   if (messages_ >= next_sample_) Sample();
   size_t bytes = 0;
-  for (OutItem& item : items) {
-    const size_t size = PayloadBytes(item);
-    item.header.size = static_cast<uint32_t>(size);
-    bytes += wire::ItemBytes(size);
-  }
+  for (const OutItem& item : items) bytes += wire::ItemBytes(item.header.size);
   const size_t footprint = Footprint(bytes);
   laid_ = {};
-  // Refused at once: sizes that would not fit the header's field, too.
-  const Place place = footprint > fifo_.size() / 4 ? Place::kNone : FindOrGrow(footprint, reserve);
+  Place place = Place::kHere;
+  if (!FitsHere(footprint, reserve)) [[unlikely]] {
+    // Refused at once: sizes that would not fit the header's field, too.
+    place = footprint > fifo_.size() / 4 ? Place::kNone : FindOrGrow(footprint, reserve);
+  }
   if (place == Place::kNone) return absl::ResourceExhaustedError("the peer's queue is full");
   if (place == Place::kAgain) {
     const MessageHeader marker = {kMarker, 0, 0};

@@ -33,6 +33,8 @@ class FifoWriter {
 
   // Bytes of items that one message could carry now, and still leave a piece of `reserve` bytes.
   size_t Room(size_t reserve);
+  // Whether a message of so many fits, without a look at what the peer has consumed. False says nothing.
+  bool Fits(size_t bytes, size_t reserve) const { return FitsHere(Footprint(bytes), reserve); }
   // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is. Constant, any thread.
   size_t LargestItem() const { return LargestItemIn(fifo_.size()); }
   // The same in the memory that may be had now.
@@ -65,6 +67,10 @@ class FifoWriter {
     const size_t end = limit - kUnit;
     if (two_laps()) return {std::min(head(), end) - std::min(offset_, end), 0};
     return {end - std::min(offset_, end), std::min(head(), end)};
+  }
+  // With the reserve behind it, in this lap. Most messages do: the lap is long.
+  bool FitsHere(size_t footprint, size_t reserve) const {
+    return footprint <= fifo_.size() / 4 && offset_ + footprint + reserve + kUnit <= limit_ && !two_laps() && !broken_;
   }
   size_t reachable() const { return refused() ? limit_ : fifo_.size(); }
   static size_t LargestItemIn(size_t bytes) {

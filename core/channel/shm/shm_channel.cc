@@ -276,6 +276,8 @@ size_t ShmChannel::Room(Use use) {
   return RoomNow(use);
 }
 
+bool ShmChannel::Fits(size_t bytes, Use use) { return met() && connected() && writer_->Fits(bytes, ReserveOf(use)); }
+
 void ShmChannel::WakeAt(uint64_t position) {
   Handover<>::WakeAt(own_->wakes_at, asked_ > writer_->consumed() ? std::min(position, asked_) : position);
 }

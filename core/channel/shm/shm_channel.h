@@ -59,6 +59,7 @@ class ShmChannel final : public Channel {
 
   bool met() const override { return met_.load(std::memory_order_acquire); }
   size_t Room(Use use) override;
+  bool Fits(size_t bytes, Use use) override;
   size_t LargestItem() const override { return met() ? writer_->LargestItem() : 0; }
   size_t LargestItemNow() const override { return met() ? writer_->LargestItemNow() : 0; }
   bool shares_copying() const override { return true; }

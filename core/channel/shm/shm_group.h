@@ -25,7 +25,7 @@ class ShmGroup final : public ChannelGroup {
   const std::shared_ptr<fabric::Device>& device() const override { return no_device_; }
 
   // What became of a peer is seen by its channel, in its memory.
-  void Look() override {}
+  bool Look() override { return false; }
 
   absl::Status Arm() override ABSL_LOCKS_EXCLUDED(mu_);
   bool Disarm() override ABSL_LOCKS_EXCLUDED(mu_);

@@ -32,7 +32,7 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
     const std::string text(3000, static_cast<char>('a' + written % 26));
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
-    item.payload = {&part, 1};
+    item.Carry({&part, 1});
     if (written < kMessages && writer->Write({&item, 1}, {}, Reserve::kHead).ok()) {
       ASSERT_TRUE(fabric::PostReceive(*to.queue_pair, {}).ok());
       ++written;

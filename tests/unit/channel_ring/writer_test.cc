@@ -24,7 +24,7 @@ class RingWriterTest : public testing::TestWithParam<bool> {
     OutItem item;
     item.header.stream = 1;
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
-    item.payload = {&part, 1};
+    item.Carry({&part, 1});
     return writer_->Write({&item, 1}, {.head = head}, reserve, {.signaled = signaled});
   }
   // The text of the next message, wraps skipped.
@@ -74,9 +74,9 @@ TEST_P(RingWriterTest, ItemsAreGatheredFromTheirParts) {
   const absl::Span<const std::byte> parts[] = {
       {reinterpret_cast<const std::byte*>("ab"), 2}, {}, {reinterpret_cast<const std::byte*>(large.data()), 1000}};
   OutItem items[2];
-  items[0].payload = parts;
+  items[0].Carry(parts);
   items[0].header.stream = 3;
-  items[1].payload = absl::MakeSpan(parts).first(1);
+  items[1].Carry(absl::MakeSpan(parts).first(1));
   ASSERT_TRUE(writer_->Write(items, {.head = 64}, Reserve::kData).ok());
   const Message message = *reader_.Next().value();
   EXPECT_EQ(message.header.head, 64u);

@@ -32,7 +32,7 @@ class FifoEnds {
   absl::Status Lay(const std::string& text, size_t reserve = 0) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
-    item.payload = {&part, 1};
+    item.Carry({&part, 1});
     return writer.Lay({&item, 1}, reserve);
   }
   void Publish() { Handover<>::Publish(published, writer.Commit(0), sleeps); }

@@ -98,6 +98,42 @@ TEST(Fifo, KeepsEveryMessageAtRandom) {
   }
 }
 
+// In the FIFO that has grown and in the one that has been given back, beside laps that end, and when it is full.
+TEST(Fifo, FitsIsNeverWrongAndSeldomSilent) {
+  std::mt19937 random(20261129);
+  for (const size_t reserve : {0, 4096}) {
+    FifoEnds ends;
+    int fitted = 0;
+    int written = 0;
+    for (int step = 0; step < 20'000; ++step) {
+      const size_t size = random() % (1 << (random() % 17));
+      const bool fits = ends.writer.Fits(wire::ItemBytes(size), reserve);
+      if (fits && step % 2 == 0) {
+        ASSERT_LE(wire::ItemBytes(size), ends.writer.Room(reserve)) << step;
+      }
+      const bool wrote = ends.Write(Text(size, step), reserve).ok();
+      ASSERT_TRUE(wrote || !fits) << size << " bytes, step " << step;
+      fitted += fits ? 1 : 0;
+      written += wrote ? 1 : 0;
+      while (random() % 8 != 0 && ends.Read() != "nothing") {
+      }
+      if (random() % 500 == 0) ends.writer.GiveBack();
+    }
+    EXPECT_GT(fitted, written / 2) << "of " << written;
+    EXPECT_FALSE(ends.writer.Fits(SIZE_MAX / 2, reserve));
+  }
+}
+
+TEST(Fifo, NothingFitsOnceThePeerHasLied) {
+  FifoEnds ends;
+  ASSERT_TRUE(ends.writer.Fits(100, 0));
+  ends.consumed = kUnit;
+  ends.writer.Refresh();
+  ASSERT_TRUE(ends.writer.broken());
+  EXPECT_FALSE(ends.writer.Fits(100, 0));
+  EXPECT_FALSE(ends.Lay("hello").ok());
+}
+
 TEST(Fifo, TheLargestItemFitsWhereverTheEndIs) {
   for (size_t first = 0; first + 2 * kUnit <= kFifoBytes; first += kUnit) {
     FifoEnds ends;

@@ -28,7 +28,7 @@ struct ShmEnd {
   absl::Status Send(const std::string& text) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
-    item.payload = {&part, 1};
+    item.Carry({&part, 1});
     const absl::Status laid = channel->Lay({&item, 1}, Use::kData);
     return laid.ok() ? channel->Publish({}) : laid;
   }
