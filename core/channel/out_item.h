@@ -13,7 +13,7 @@ struct OutItem {
   wire::ItemHeader header;                                // but for its size, which the channel sets
   absl::Span<const absl::Span<const std::byte>> payload;  // gathered
   // The payload's owner copies it by itself, after the message was laid and before it is published, to `destination`,
-  // which laying the message sets. Only where the channel shares copying.
+  // which laying the message sets.
   bool leaves_copying = false;
   std::byte* destination = nullptr;
 };

@@ -60,7 +60,6 @@ class ShmChannel final : public Channel {
   bool met() const override { return met_.load(std::memory_order_acquire); }
   size_t Room(Use use) override;
   size_t LargestItem() const override { return met() ? writer_->LargestItem() : 0; }
-  bool shares_copying() const override { return true; }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;
   uint64_t written() const override { return met() ? writer_->position() : 0; }
