@@ -32,7 +32,7 @@ class Region final : public fabric::MemoryRegion {
 
   const SharedMemory memory_;
   const uint32_t access_;
-  // By what peers name it. Random: nobody uses memory by guessing that he has it.
+  // By what peers name it. Random: a peer that has not been passed it cannot guess it.
   const fabric::RemoteAddress remote_;
 };
 
