@@ -38,7 +38,6 @@ absl::StatusOr<std::unique_ptr<Transport>> Open(const Plan& plan, Socket& contro
   absl::StatusOr<std::shared_ptr<channel::Transport>> transport = TransportFor(plan.fabric, options, control);
   if (!transport.ok()) return transport.status();
   if (plan.over == "write") {
-    if ((*transport)->device() == nullptr) return absl::InvalidArgumentError("shared memory has no WRITEs of a fabric");
     return OpenWrites((*transport)->device(), control, client, plan.bytes);
   }
   return OpenStream(*std::move(transport), stream::StreamOptionsOf(options), control, client, plan.bytes);

@@ -34,6 +34,9 @@ absl::Status Check(const Plan& plan) {
   if (status.ok()) status = CheckWord("measure", plan.measure, {"latency", "bandwidth"});
   if (status.ok()) status = CheckNumber("bytes", plan.bytes, kMaxBytes);
   if (status.ok()) status = CheckNumber("count", plan.count, kMaxCount);
+  if (status.ok() && plan.over == "write" && plan.fabric == "shm") {
+    return absl::InvalidArgumentError("--over=write --fabric=shm: shared memory has no WRITEs of a fabric");
+  }
   // The last word says that a WRITE has arrived.
   if (status.ok() && plan.over == "write" && plan.bytes % sizeof(uint64_t) != 0) {
     return absl::InvalidArgumentError(absl::StrCat("--bytes=", plan.bytes, ": WRITEs need a multiple of 8"));

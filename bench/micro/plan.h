@@ -12,7 +12,7 @@
 namespace skein::bench {
 
 struct Plan {
-  std::string over = "write";       // write: WRITEs of a fabric; stream: a stream over it; tcp: sockets
+  std::string over = "stream";      // stream: a stream over the fabric; write: RDMA's WRITEs; tcp: sockets
   std::string fabric = "shm";       // shm | rdma; nothing to tcp
   std::string measure = "latency";  // latency | bandwidth
   uint64_t bytes = 64;              // of a message

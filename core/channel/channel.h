@@ -88,8 +88,6 @@ class Channel {
   virtual size_t LargestItem() const = 0;
   // The same in the memory that there is: less while the kernel gives no more.
   virtual size_t LargestItemNow() const { return LargestItem(); }
-  // Whether Lay tells where payloads are to be copied.
-  virtual bool shares_copying() const = 0;
   // Puts a message together in the peer's queue, where the peer does not see it yet. RESOURCE_EXHAUSTED: it does not
   // fit (Room). Payloads stay where they are until Publish. A message that is laid and never published leaves no
   // trace.
@@ -157,8 +155,8 @@ class Channel {
   virtual void Activate() {}
 
   // Any thread -----------------------------------------------------------------------------------------------------
-  // Whether the peer's memory is mapped here, so that its operations are executed at once and not posted. What is not
-  // kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such operation.
+  // Whether the peer's memory is mapped here, so that its operations are executed at once and not posted. An
+  // operation without kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such operation.
   virtual bool executes() const { return false; }
   virtual absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& /*operation*/) {
     return absl::FailedPreconditionError("this channel posts operations, and executes none");
@@ -231,7 +229,6 @@ class Transport {
     bool announces_close = false;   // as fabric::DeviceCapabilities has it
     bool meets_on_connect = false;  // connecting has used the transport itself: no need to try whether it works
     bool connects_slowly = false;
-    bool pulls = false;                  // large payloads are worth pulling (core/link/blocks.h)
     uint16_t max_channels = UINT16_MAX;  // that a link gains by
   };
   virtual ~Transport() = default;

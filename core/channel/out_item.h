@@ -16,7 +16,7 @@ struct OutItem {
   absl::Span<const absl::Span<const std::byte>> buffers;
   size_t offset = 0;
   // The payload's owner copies it by itself, after the message was laid and before it is published, to `destination`,
-  // which laying the message sets. Only where the channel shares copying.
+  // which laying the message sets.
   bool leaves_copying = false;
   std::byte* destination = nullptr;
 

@@ -158,7 +158,7 @@ class PoolingListener final : public Listener {
     unused_->AskWhoIsThere();
     if (!transport->traits().announces_close) AskOfThoseNamedNoMore(offer, yes);
     std::shared_ptr<Link> new_link;
-    const size_t most = transport->traits().pulls ? 1 : options_.links;
+    const size_t most = transport->device() != nullptr ? 1 : options_.links;
     absl::StatusOr<std::shared_ptr<link::Port>> port = OnExistingLink(offer, most, yes);
     if (!port.ok()) port = OnNewLink(offer, route, transport, yes, new_link);
     if (!port.ok()) return port.status();

@@ -31,8 +31,8 @@ struct Options {
   size_t ring_bytes = 1 << 20;                     // receive ring per link; multiple of 64 KiB
   uint64_t max_mirror_bytes = uint64_t{64} << 20;  // largest ring of a peer, where the fabric needs as much memory here
   uint16_t queue_pairs = 4;                        // per link, when its ports contend for them
-  // Of the passive side's. Where posts copy, and no NIC has to remember each queue pair: as many ports between two
-  // processes have a link each, so that none waits for the thread that polls for another; further ones are shared out.
+  // Of the passive side's. On shared memory, where no NIC has to remember queue pairs, as many ports between two
+  // processes have a link each: none waits for the thread that polls for another. Further ports are shared out.
   // Elsewhere all share one.
   size_t links = 1;
   // As LinkOptions has them: the active side's, and the passive side's (null: its own, by real time).

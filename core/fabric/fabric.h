@@ -46,8 +46,7 @@ struct RemoteAddress {
   uint32_t rkey = 0;
 };
 
-// A piece of local memory. `lkey` may be 0 where DeviceCapabilities::copies_on_post holds, or for requests no longer
-// than max_inline_bytes.
+// A piece of local memory. `lkey` may be 0 for SENDs and WRITEs no longer than max_inline_bytes.
 struct Segment {
   std::byte* data = nullptr;
   size_t size = 0;
@@ -212,7 +211,6 @@ struct QueuePairOptions {
 };
 
 struct DeviceCapabilities {
-  bool copies_on_post = false;   // PostSend has read its source bytes when it returns, registered or not
   bool announces_close = false;  // who ends a connection is seen by the peer, also if silent, before what it does next
   // The kernel asks the network where the peer is: Accept and Complete may take a second. A poller must not call them.
   bool connects_slowly = false;

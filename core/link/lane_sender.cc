@@ -54,7 +54,6 @@ bool Lane::AddControl(size_t room) {
 
 // Followers copy by themselves what is worth telling them of.
 void Lane::LeaveCopying(Batch& batch, absl::Span<channel::OutItem> items) const {
-  if (!channel_->shares_copying()) return;
   const Submission& own = Submission::Of(*batch.begin());
   ForTaken(batch, items, [&](const Submission& submission, channel::OutItem& item) {
     item.leaves_copying = &submission != &own && submission.taken() >= kWorthSharing;

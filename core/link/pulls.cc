@@ -12,24 +12,20 @@ namespace {
 
 // Of READs under way. More bytes keep a longer path busy, and small messages waiting.
 constexpr size_t kMostReads = 3;
-// Where a READ is this thread's copying, it does other things between two of them.
-constexpr size_t kMostCopies = 1;
 // Answers that are worth a message while others are still to come.
 constexpr size_t kWorthTelling = 4;
 
 }  // namespace
 
-Pulls::Pulls(std::unique_ptr<fabric::MemoryRegion> landing, size_t most) : landing_(std::move(landing)), most_(most) {
-  if (landing_ == nullptr) return;
-  for (size_t i = 0; i < most_; ++i) free_.push_back(landing_->bytes().data() + i * wire::kMaxBlockBytes);
+Pulls::Pulls(std::unique_ptr<fabric::MemoryRegion> landing) : landing_(std::move(landing)) {
+  for (size_t i = 0; i < kMostReads; ++i) free_.push_back(landing_->bytes().data() + i * wire::kMaxBlockBytes);
 }
 
 absl::StatusOr<std::unique_ptr<Pulls>> Pulls::Create(fabric::Device& device) {
-  if (device.capabilities().copies_on_post) return std::unique_ptr<Pulls>(new Pulls(nullptr, kMostCopies));
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> landing =
       device.Allocate(kMostReads * wire::kMaxBlockBytes, fabric::kLocalOnly);
   if (!landing.ok()) return landing.status();
-  return std::unique_ptr<Pulls>(new Pulls(*std::move(landing), kMostReads));
+  return std::unique_ptr<Pulls>(new Pulls(*std::move(landing)));
 }
 
 absl::Status Pulls::Begin(const wire::Block& block) {
@@ -47,7 +43,7 @@ void Pulls::Read(uint32_t stream, const wire::Block& block) {
 bool Pulls::Post(Lane& lane, absl::FunctionRef<bool(uint32_t stream)> wanted) {
   bool any = false;
   blocked_ = false;
-  while (!lines_.empty() && under_way_.size() < most_) {
+  while (!lines_.empty() && !free_.empty()) {
     const Line& line = lines_.front();
     if (!wanted(line.stream)) {
       Skip(line.blocks.front());
@@ -59,7 +55,7 @@ bool Pulls::Post(Lane& lane, absl::FunctionRef<bool(uint32_t stream)> wanted) {
       blocked_ = absl::IsResourceExhausted(posted);  // or the link is ending
       return any;
     }
-    if (landing_ != nullptr) free_.pop_back();
+    free_.pop_back();
     under_way_.push_back(std::move(pull));
     DropFirst();
     any = true;
@@ -73,12 +69,7 @@ std::unique_ptr<Pulls::Pull> Pulls::NewPull(const Line& line) const {
   pull->block = line.blocks.front();
   pull->request.opcode = fabric::Opcode::kRead;
   pull->request.remote = {pull->block.address, pull->block.rkey};
-  if (landing_ != nullptr) {
-    pull->local = {free_.back(), pull->block.size, landing_->lkey()};
-  } else {
-    pull->bytes = NewReceivedBytes(pull->block.size);
-    pull->local = {pull->bytes.get(), pull->block.size, 0};
-  }
+  pull->local = {free_.back(), pull->block.size, landing_->lkey()};
   return pull;
 }
 
@@ -95,13 +86,10 @@ std::optional<Pulls::Pulled> Pulls::Take() {
     const std::unique_ptr<Pull> pull = std::move(under_way_.front());
     under_way_.pop_front();
     // Also of one that failed: on a queue pair in error, nothing lands there any more.
-    if (landing_ != nullptr) free_.push_back(pull->local.data);
+    free_.push_back(pull->local.data);
     if (!pull->succeeded()) continue;  // and so the link ends
-    Pulled pulled{pull->stream, std::move(pull->bytes), pull->block.size};
-    if (landing_ != nullptr) {
-      pulled.bytes = NewReceivedBytes(pulled.size);
-      std::memcpy(pulled.bytes.get(), pull->local.data, pulled.size);
-    }
+    Pulled pulled{pull->stream, NewReceivedBytes(pull->block.size), pull->block.size};
+    std::memcpy(pulled.bytes.get(), pull->local.data, pulled.size);
     answers_.push_back(pull->block.number);
     return pulled;
   }

@@ -28,7 +28,7 @@ class Lane;
 // Of a link; used by the owner of its polling. Outlives the lane's queue pair, which writes into its memory.
 class Pulls {
  public:
-  // Where the device reads into registered memory alone, takes some; RESOURCE_EXHAUSTED if there is none.
+  // Takes memory that the device reads into; RESOURCE_EXHAUSTED if there is none.
   static absl::StatusOr<std::unique_ptr<Pulls>> Create(fabric::Device& device);
 
   // The peer has announced a block. DATA_LOSS if it has before, and was not answered yet.
@@ -69,7 +69,6 @@ class Pulls {
 
     uint32_t stream = 0;
     wire::Block block;
-    ReceivedBytes bytes;  // null while they go to registered memory
 
    private:
     static constexpr int kUnderWay = -1;
@@ -81,15 +80,14 @@ class Pulls {
     std::deque<wire::Block> blocks;
   };
 
-  Pulls(std::unique_ptr<fabric::MemoryRegion> landing, size_t most);
+  Pulls(std::unique_ptr<fabric::MemoryRegion> landing);
   std::unique_ptr<Pull> NewPull(const Line& line) const;
   void DropFirst();
 
-  const std::unique_ptr<fabric::MemoryRegion> landing_;  // null where READs go anywhere
-  const size_t most_;                                    // READs at a time
-  std::deque<Line> lines_;                               // in turn; none is empty
+  const std::unique_ptr<fabric::MemoryRegion> landing_;
+  std::deque<Line> lines_;  // in turn; none is empty
   std::deque<std::unique_ptr<Pull>> under_way_;
-  std::vector<std::byte*> free_;         // places in landing_
+  std::vector<std::byte*> free_;         // places in landing_ for further READs
   std::bitset<wire::kMaxBlocks> begun_;  // announced, and not answered
   std::vector<uint32_t> answers_;
   bool blocked_ = false;

@@ -34,7 +34,7 @@ class RemoteMemory {
  private:
   absl::Status Run(fabric::SendRequest request, std::byte* bytes, size_t size);
   // Whether the caller's own memory may be named in a request.
-  bool copies() const { return link_.device() == nullptr || link_.device()->capabilities().copies_on_post; }
+  bool copies() const { return link_.device() == nullptr; }
   // A piece of memory that the device knows, where it reads sources and writes results by itself.
   absl::StatusOr<fabric::Segment> TakeBlock() ABSL_LOCKS_EXCLUDED(mu_);
   void GiveBack(const fabric::Segment& block) ABSL_LOCKS_EXCLUDED(mu_);

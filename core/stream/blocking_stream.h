@@ -45,7 +45,7 @@ class BlockingStream {
   // The same, as much as goes at once.
   absl::StatusOr<size_t> TryWrite(absl::Span<const ConstBytes> buffers);
   // Until it is known that what this end sends gets there, with nobody polling here: once for a link, it takes a
-  // message and its acknowledgement (and a peer who polls, where memory is mapped at its first use).
+  // message and its acknowledgement.
   absl::Status AwaitReached(Deadline deadline);
   // The peer reads what was written, then the end. Waits for that no longer than until `deadline`, and only where the
   // end of this process, or of the TCP connection, would otherwise come before it.

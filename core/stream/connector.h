@@ -24,8 +24,7 @@ struct StreamOptions {
   int64_t large_payload = -1;     // bytes of one Write that the peer reads by rendezvous; 0: none; -1: see below
 };
 
-// Unless asked for, the peer reads none where posts copy: there the ring is faster, and keeps what a dead process
-// wrote.
+// By default, over a device. A shared-memory channel has none: it carries large payloads itself.
 inline constexpr size_t kLargePayload = 64 << 10;
 
 // What connect::Placement says, with the port's stream.

@@ -17,14 +17,14 @@ class StreamService final : public connect::Service {
   uint64_t window() const override { return window_bytes_; }
   bool takes_blocks() const override { return true; }
   std::shared_ptr<link::Port> MakePort(connect::Place place) override {
-    const size_t large_payload = LargePayload(place.link->traits());
+    const size_t large_payload = LargePayload(*place.link);
     return std::make_shared<StreamPort>(std::move(place), window_bytes_, large_payload);
   }
 
  private:
-  size_t LargePayload(const channel::Transport::Traits& traits) const {
+  size_t LargePayload(const link::Link& link) const {
     constexpr size_t kNone = SIZE_MAX;
-    if (large_payload_ < 0) return traits.pulls ? kLargePayload : kNone;
+    if (large_payload_ < 0) return link.device() != nullptr ? kLargePayload : kNone;
     return large_payload_ == 0 ? kNone : static_cast<size_t>(large_payload_);
   }
 

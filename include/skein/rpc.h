@@ -145,7 +145,8 @@ class SKEIN_EXPORT Connection {
 
   // The server's memory of that number, to be used by this connection without the server's processor (but for atomics
   // of regions with kServerAtomic). NOT_FOUND: there is none. RESOURCE_EXHAUSTED: over shared memory a client has 64
-  // regions of a server, of 4 GiB in all. Otherwise errors as Call's.
+  // regions of a server, of 4 GiB in all. FAILED_PRECONDITION: this connection is over shared memory, which was no way
+  // when the server attached the region. Otherwise errors as Call's.
   absl::StatusOr<RemoteRegion> Attach(uint32_t number, absl::Duration timeout = absl::InfiniteDuration());
 
   // Each of these waits until it is done: the bytes are here, or there. `offset` counts bytes from the region's begin.

@@ -21,7 +21,6 @@ fabric::SimConfig World::DrawConfig(Dice& dice) {
   config.write_spread = dice.OneIn(4) ? absl::Microseconds(10) : absl::Nanoseconds(500);
   config.retry_time = dice.Between(absl::Microseconds(50), absl::Milliseconds(1));
   config.announce_close = dice.OneIn(2);
-  config.copies_on_post = dice.OneIn(4);
   return config;
 }
 

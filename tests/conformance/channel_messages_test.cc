@@ -57,7 +57,6 @@ TEST_P(ChannelMessages, CarryWhatLiesInTheMiddleOfTheirBuffers) {
 }
 
 TEST_P(ChannelMessages, MayBeCopiedByTheOwnersOfTheirPayloads) {
-  if (!a().channel->shares_copying()) GTEST_SKIP() << "it copies by itself";
   const std::string text = Text(777, 2);
   const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
   std::vector<OutItem> items(3);

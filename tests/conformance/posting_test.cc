@@ -195,22 +195,6 @@ TEST_P(Posting, UnregisteredSourcesUpToTheInlineLimitAreReadByThePost) {
   EXPECT_EQ(b().Get(1024, size), std::string(size, 'x'));
 }
 
-TEST_P(Posting, WhereTheDeviceCopiesOnPostSourcesAreFreeAtOnce) {
-  if (!a().device->capabilities().copies_on_post) GTEST_SKIP() << "this device reads sources after the post";
-  std::string text(5000, 'x');
-  const Segment unregistered{reinterpret_cast<std::byte*>(text.data()), text.size(), 0};
-  std::memset(a().at(0), 'y', 5000);
-  ASSERT_TRUE(PostReceive(*b().queue_pair, b().Local(16384, 8192)).ok());
-  ASSERT_TRUE(Post(*a().queue_pair, Opcode::kWrite, unregistered, b().Remote(0)).ok());
-  ASSERT_TRUE(Post(*a().queue_pair, Opcode::kSend, a().Local(0, 5000)).ok());
-  text.assign(text.size(), '!');
-  std::memset(a().at(0), '!', 5000);
-  EXPECT_THAT(Statuses(PollUntil(a(), 2)), Each(CompletionStatus::kSuccess));
-  EXPECT_EQ(PollOne(b()).bytes, 5000u);
-  EXPECT_EQ(b().Get(0, 5000), std::string(5000, 'x'));
-  EXPECT_EQ(b().Get(16384, 5000), std::string(5000, 'y'));
-}
-
 INSTANTIATE_TEST_SUITE_P(Fabrics, Posting, EveryFabric(), FabricName);
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The simulation in three tempers: two seeds of the mean NIC that it is by default, and one that copies on Post, lands
-// WRITEs whole and keeps one order, as shared memory does.
+// The simulation in three tempers: two seeds of the mean NIC that it is by default, and one that lands WRITEs whole and
+// keeps one order.
 #include <memory>
 #include <thread>
 
@@ -44,7 +44,6 @@ FabricFactory Tame() {
   config.jitter = absl::ZeroDuration();
   config.write_spread = absl::ZeroDuration();
   config.reorder_across_queue_pairs = false;
-  config.copies_on_post = true;
   config.completion_cost = absl::Nanoseconds(20);
   return {"sim_tame", [config] { return std::make_unique<SimUnderTest>(/*seed=*/1, config); }};
 }

@@ -16,7 +16,7 @@ constexpr uint64_t kSecret = 0x5ec3e7;
 // A ring, its writer and its reader.
 class OneRing {
  public:
-  explicit OneRing(bool copies_on_post) : device_(copies_on_post) {
+  OneRing() {
     writer_ =
         channel::RingWriter::Create(device_, queue_pair_, {channel::kRingAddress, kBytes, kSecret, channel::kRingKey})
             .value();
@@ -53,18 +53,14 @@ class OneRing {
   std::unique_ptr<channel::RingWriter> writer_;
 };
 
-std::function<Operation()> Messages(bool copies_on_post, size_t items) {
-  return
-      [=]() -> Operation { return [ring = std::make_shared<OneRing>(copies_on_post), items] { ring->Pass(items); }; };
+std::function<Operation()> Messages(size_t items) {
+  return [=]() -> Operation { return [ring = std::make_shared<OneRing>(), items] { ring->Pass(items); }; };
 }
 
 }  // namespace
 
 std::vector<HotPath> RingPaths() {
-  return {{"ring.message", 2048, Messages(/*copies_on_post=*/true, 1)},
-          {"ring.message_of_eight", 2048, Messages(/*copies_on_post=*/true, 8)},
-          {"ring.message_by_mirror", 2048, Messages(/*copies_on_post=*/false, 1)},
-          {"ring.message_of_eight_by_mirror", 2048, Messages(/*copies_on_post=*/false, 8)}};
+  return {{"ring.message", 2048, Messages(1)}, {"ring.message_of_eight", 2048, Messages(8)}};
 }
 
 }  // namespace skein::instructions

@@ -19,7 +19,7 @@ namespace {
 class OneSocketPair {
  public:
   OneSocketPair() {
-    // Shared memory is mapped at its first use, which takes both ends.
+    // A message each way, so that what a first one costs is not counted.
     Write(client_);
     Write(server_);
     ends_.Pump();

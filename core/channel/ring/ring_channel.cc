@@ -44,7 +44,7 @@ absl::Status RingChannel::AllocateRing() {
   if (!ring.ok()) return ring.status();
   ring_ = *std::move(ring);
   ring_secret_ = RandomValue<uint64_t>();
-  if (absl::Status status = group_.PostReceives(*queue_pair_); !status.ok()) return status;
+  if (absl::Status status = group_.PostReceives(); !status.ok()) return status;
   reader_ = std::make_unique<RingReader>(ring_->bytes(), ring_secret_);
   return absl::OkStatus();
 }
@@ -66,7 +66,7 @@ absl::StatusOr<Channel::Answer> RingChannel::Accept(absl::string_view offer) {
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
   // Most peers' rings are no larger than this end's.
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror =
-      RingWriter::AllocateMirror(*group_.device(), std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes));
+      group_.device()->Allocate(std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes), fabric::kLocalOnly);
   if (!mirror.ok()) return mirror.status();
   mirror_ = *std::move(mirror);
   return Answer{*std::move(answer), OwnRing()};
@@ -101,7 +101,6 @@ bool RingChannel::OnCompletion(const fabric::Completion& completion) {
   } else if (of_message) {
     reached_.store(completion.id, std::memory_order_relaxed);
   } else if (completion.opcode == fabric::Opcode::kReceiveWithImmediate) {
-    ++receives_to_post_;
     OnImmediate(completion.immediate);
   } else if (completion.opcode == fabric::Opcode::kReceive) {
     Breach("a SEND");
@@ -114,12 +113,6 @@ void RingChannel::OnImmediate(uint32_t immediate) {
   if (!renewal.ok()) return Breach(renewal.status().message());
   if (!renewal->has_value()) return;
   if (renewal_.exchange(**renewal, std::memory_order_release) >= 0) Breach("credits asked for twice");
-}
-
-void RingChannel::Repost(size_t at_least) {
-  if (receives_to_post_ < at_least || !connected()) return;
-  const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
-  if (!queue_pair_->PostReceive(batch).ok()) Disconnect();
 }
 
 void RingChannel::Breach(absl::string_view what) {

@@ -53,7 +53,6 @@ class RingChannel final : public Channel {
   bool met() const override { return met_.load(std::memory_order_acquire); }
   size_t Room(Use use) override;
   size_t LargestItem() const override { return !met() ? 0 : writer_->LargestItem(); }
-  bool shares_copying() const override { return met() && writer_->copies(); }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;
   uint64_t written() const override { return !met() ? 0 : writer_->tail(); }
@@ -93,7 +92,6 @@ class RingChannel final : public Channel {
 
   // By the group, under its lock. Whether it is of messages that this end has sent.
   bool OnCompletion(const fabric::Completion& completion);
-  void Repost(size_t at_least);
   const fabric::QueuePair* queue_pair() const { return queue_pair_.get(); }
 
  private:
@@ -160,9 +158,6 @@ class RingChannel final : public Channel {
   uint64_t unrung_ = 0;                      // the tail behind what went without a bell last; 0: none
   uint64_t flush_mark_ = 0;                  // messages posted up to the last one sent for Reached
   Envelope envelope_;                        // of the message that is laid
-
-  // Under the group's lock.
-  size_t receives_to_post_ = 0;
 
   // Of protocol, by the peer: by whoever looks at the completion queue.
   mutable Mutex breach_mu_;

@@ -13,15 +13,10 @@ absl::StatusOr<std::unique_ptr<RingGroup>> RingGroup::Create(std::shared_ptr<fab
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
       device->CreateCompletionQueue(channels * (kSends + kReceives));
   if (!completions.ok()) return completions.status();
-  std::unique_ptr<fabric::SharedReceiveQueue> receives;
-  // Where posts copy, it is the receiver's processor that takes each message off a shared queue: not worth it.
-  if (!device->capabilities().copies_on_post) {
-    absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> shared =
-        device->CreateSharedReceiveQueue(channels * kReceives);
-    if (!shared.ok()) return shared.status();
-    receives = *std::move(shared);
-  }
-  return std::unique_ptr<RingGroup>(new RingGroup(std::move(device), *std::move(completions), std::move(receives)));
+  absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> receives =
+      device->CreateSharedReceiveQueue(channels * kReceives);
+  if (!receives.ok()) return receives.status();
+  return std::unique_ptr<RingGroup>(new RingGroup(std::move(device), *std::move(completions), *std::move(receives)));
 }
 
 absl::StatusOr<std::unique_ptr<Channel>> RingGroup::Open(const ChannelOptions& options) {
@@ -35,7 +30,6 @@ Transport::Traits RingTransport::traits() const {
   Traits traits;
   traits.announces_close = capabilities.announces_close;
   traits.connects_slowly = capabilities.connects_slowly;
-  traits.pulls = !capabilities.copies_on_post;
   return traits;
 }
 
@@ -60,11 +54,9 @@ fabric::QueuePairOptions RingGroup::queue_pair_options() const {
   return options;
 }
 
-absl::Status RingGroup::PostReceives(fabric::QueuePair& queue_pair) {
-  const std::vector<fabric::ReceiveRequest> batch(kReceives);
-  if (receives_ == nullptr) return queue_pair.PostReceive(batch);
+absl::Status RingGroup::PostReceives() {
   MutexLock lock(&mu_);
-  if (provided_ == 0) return receives_->PostReceive(batch);
+  if (provided_ == 0) return receives_->PostReceive(std::vector<fabric::ReceiveRequest>(kReceives));
   --provided_;
   return absl::OkStatus();
 }
@@ -92,14 +84,12 @@ bool RingGroup::Look() {
           absl::c_find_if(channels_, [&](const RingChannel* c) { return c->queue_pair() == completion.queue_pair; });
       const bool receive =
           completion.opcode == fabric::Opcode::kReceiveWithImmediate || completion.opcode == fabric::Opcode::kReceive;
-      if (receive && receives_ != nullptr) ++receives_to_post_;
+      if (receive) ++receives_to_post_;
       if (channel == channels_.end()) continue;  // of one that was closed
       sends_completed_ |= (*channel)->OnCompletion(completion);
     }
   }
-  if (receives_ == nullptr) {
-    for (RingChannel* each : channels_) each->Repost(kSpare);
-  } else if (receives_to_post_ >= kSpare) {
+  if (receives_to_post_ >= kSpare) {
     const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
     if (!receives_->PostReceive(batch).ok()) {
       for (RingChannel* each : channels_) each->Disconnect();

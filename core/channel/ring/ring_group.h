@@ -1,5 +1,4 @@
-// What the channels of a link share: the completion queue, and receives where that is no worse than each having its
-// own.
+// What the channels of a link share: the completion queue and the receives.
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_
 
@@ -58,8 +57,8 @@ class RingGroup final : public ChannelGroup {
   // A channel is told of its completions from Add until Remove.
   void Add(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
   void Remove(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
-  // Posts a channel's receives; once it can. Shared ones stay when their channel goes, for the next.
-  absl::Status PostReceives(fabric::QueuePair& queue_pair) ABSL_LOCKS_EXCLUDED(mu_);
+  // Posts receives for one more channel. They stay when the channel goes, for the next.
+  absl::Status PostReceives() ABSL_LOCKS_EXCLUDED(mu_);
   void TakeBackReceives() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
@@ -69,14 +68,14 @@ class RingGroup final : public ChannelGroup {
 
   const std::shared_ptr<fabric::Device> device_;
   const std::unique_ptr<fabric::CompletionQueue> completions_;
-  const std::unique_ptr<fabric::SharedReceiveQueue> receives_;  // null: each channel has its own
+  const std::unique_ptr<fabric::SharedReceiveQueue> receives_;
   Mutex mu_;
   // Room for one look: to clear it costs more than the look.
   std::array<fabric::Completion, 32> polled_ ABSL_GUARDED_BY(mu_);
   absl::InlinedVector<RingChannel*, 4> channels_ ABSL_GUARDED_BY(mu_);
   bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;
-  size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;  // shared ones
-  size_t provided_ ABSL_GUARDED_BY(mu_) = 0;  // channels for which there are shared receives, though they have gone
+  size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t provided_ ABSL_GUARDED_BY(mu_) = 0;  // channels for which there are receives, though they have gone
 };
 
 // Rings on a device's queue pairs.

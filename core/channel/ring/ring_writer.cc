@@ -15,24 +15,18 @@ constexpr uint32_t kSignalEvery = 16;
 }  // namespace
 
 RingWriter::RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::QueuePair& queue_pair,
-                       const wire::RingDescriptor& ring)
+                       const wire::RingDescriptor& ring, std::unique_ptr<fabric::MemoryRegion> mirror)
     : queue_pair_(queue_pair),
       ring_(ring),
       canaries_(ring.secret),
       // A quarter, so that a reader that reports every quarter never keeps the writer waiting for nothing.
-      max_message_bytes_(static_cast<size_t>(std::min(ring.size / 4, capabilities.good_message_bytes))) {}
+      max_message_bytes_(static_cast<size_t>(std::min(ring.size / 4, capabilities.good_message_bytes))),
+      mirror_(std::move(mirror)) {}
 
 absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                                const wire::RingDescriptor& ring,
                                                                uint64_t max_mirror_bytes,
                                                                std::unique_ptr<fabric::MemoryRegion> mirror) {
-  const fabric::DeviceCapabilities capabilities = device.capabilities();
-  std::unique_ptr<RingWriter> writer(new RingWriter(capabilities, queue_pair, ring));
-  if (capabilities.copies_on_post) {
-    // Reserved once: `segments_` points into it.
-    writer->scratch_.reserve(writer->max_message_bytes_);
-    return writer;
-  }
   if (ring.size > max_mirror_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the peer's ring of ", ring.size,
@@ -40,18 +34,11 @@ absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& d
   }
   if (mirror == nullptr || mirror->bytes().size() < ring.size) {
     mirror = nullptr;  // first: there may not be memory for both
-    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> larger = AllocateMirror(device, ring.size);
+    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> larger = device.Allocate(ring.size, fabric::kLocalOnly);
     if (!larger.ok()) return larger.status();
     mirror = *std::move(larger);
   }
-  writer->mirror_ = std::move(mirror);
-  return writer;
-}
-
-absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> RingWriter::AllocateMirror(fabric::Device& device,
-                                                                                 uint64_t bytes) {
-  if (device.capabilities().copies_on_post) return nullptr;
-  return device.Allocate(bytes, fabric::kLocalOnly);
+  return std::unique_ptr<RingWriter>(new RingWriter(device.capabilities(), queue_pair, ring, std::move(mirror)));
 }
 
 size_t RingWriter::Free(Reserve reserve) const {
@@ -76,37 +63,19 @@ absl::Status RingWriter::SetPeerHead(uint64_t head) {
 
 void RingWriter::Append(const void* data, size_t size) {
   if (size == 0) return;
-  if (mirror_ != nullptr) {
-    std::memcpy(at_, data, size);
-    at_ += size;
-    return;
-  }
-  const auto* bytes = static_cast<const std::byte*>(data);
-  // There is room for any message: what the segments point to stays.
-  std::byte* to = &*scratch_.insert(scratch_.end(), bytes, bytes + size);
-  if (!segments_.empty() && segments_.back().data + segments_.back().size == to) {
-    segments_.back().size += size;
-  } else {
-    segments_.push_back({to, size, 0});
-  }
-}
-
-void RingWriter::AppendPayload(absl::Span<const std::byte> bytes) {
-  constexpr size_t kWorthASegment = 256;
-  if (mirror_ != nullptr || bytes.size() < kWorthASegment) return Append(bytes.data(), bytes.size());
-  // The fabric only reads sources of WRITEs.
-  segments_.push_back({const_cast<std::byte*>(bytes.data()), bytes.size(), 0});
+  std::memcpy(at_, data, size);
+  at_ += size;
 }
 
 void RingWriter::AppendItem(OutItem& item) {
   static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
   const size_t size = item.header.size;
   Append(&item.header, sizeof(item.header));
-  if (item.leaves_copying && copies()) {
+  if (item.leaves_copying) {
     item.destination = at_;
     at_ += size;
   } else {
-    item.ForEachPiece([this](absl::Span<const std::byte> piece) { AppendPayload(piece); });
+    item.ForEachPiece([this](absl::Span<const std::byte> piece) { Append(piece.data(), piece.size()); });
   }
   Append(kZeros, wire::PaddedPayload(size) - size);
 }
@@ -132,17 +101,14 @@ void RingWriter::Encode(absl::Span<OutItem> items, const Envelope& envelope) {
 
 void RingWriter::LayWrap(const Envelope& envelope) {
   wire::MessageHeader marker;
-  marker.length_and_canary = canaries_.HeadWord(number_, wrap_.size());
+  marker.length_and_canary = canaries_.HeadWord(number_, wire::kMessageUnit);
   marker.flags = wire::kWrap;
   marker.head = envelope.head;
-  wrap_.fill({});
-  std::memcpy(wrap_.data(), &marker, sizeof(marker));
   const uint64_t tail = canaries_.Tail(number_);
-  std::memcpy(wrap_.data() + wrap_.size() - sizeof(tail), &tail, sizeof(tail));
-  wrap_segment_ = {wrap_.data(), wrap_.size(), 0};
-  if (mirror_ == nullptr) return;
-  wrap_segment_ = {mirror_->bytes().data() + tail_ % ring_.size, wrap_.size(), mirror_->lkey()};
-  std::memcpy(wrap_segment_.data, wrap_.data(), wrap_.size());
+  wrap_ = {InMirror(tail_), wire::kMessageUnit, mirror_->lkey()};
+  std::memset(wrap_.data, 0, wrap_.size);
+  std::memcpy(wrap_.data, &marker, sizeof(marker));
+  std::memcpy(wrap_.data + wrap_.size - sizeof(tail), &tail, sizeof(tail));
 }
 
 absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve) {
@@ -153,20 +119,15 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope
   if (item_bytes > Room(reserve) || position_ + bytes_ - tail_ > Free(reserve)) {
     return absl::ResourceExhaustedError("the peer's ring is full");
   }
-  scratch_.clear();
-  segments_.clear();
   if (position_ != tail_) LayWrap(envelope);
-  if (mirror_ != nullptr) {
-    at_ = mirror_->bytes().data() + position_ % ring_.size;
-    segments_.push_back({at_, bytes_, mirror_->lkey()});
-  }
+  at_ = InMirror(position_);
+  message_ = {at_, bytes_, mirror_->lkey()};
   Encode(items, envelope);
   return absl::OkStatus();
 }
 
 void RingWriter::Stamp(uint64_t stage_time) {
-  std::byte* const header = mirror_ != nullptr ? mirror_->bytes().data() + position_ % ring_.size : scratch_.data();
-  std::memcpy(header + offsetof(wire::MessageHeader, stage_time), &stage_time, sizeof(stage_time));
+  std::memcpy(message_.data + offsetof(wire::MessageHeader, stage_time), &stage_time, sizeof(stage_time));
 }
 
 absl::Status RingWriter::Post(const Posting& posting) {
@@ -174,11 +135,11 @@ absl::Status RingWriter::Post(const Posting& posting) {
   fabric::SendRequest batch[2];
   batch[0].opcode = fabric::Opcode::kWrite;
   batch[0].remote = {ring_.address + tail_ % ring_.size, ring_.rkey};
-  batch[0].local = {&wrap_segment_, 1};
+  batch[0].local = {&wrap_, 1};
   batch[0].signaled = false;
   batch[1].opcode = posting.rings ? fabric::Opcode::kWriteWithImmediate : fabric::Opcode::kWrite;
   batch[1].remote = {ring_.address + position_ % ring_.size, ring_.rkey};
-  batch[1].local = segments_;
+  batch[1].local = {&message_, 1};
   batch[1].immediate = posting.immediate;
   batch[1].signaled = posting.signaled || unsignaled_ + wraps + 1 >= kSignalEvery;
   batch[1].id = number_ + wraps + 1;

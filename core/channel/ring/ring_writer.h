@@ -2,11 +2,9 @@
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_WRITER_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_WRITER_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -39,15 +37,13 @@ inline constexpr uint64_t kMaxMirrorBytes = uint64_t{64} << 20;
 
 class RingWriter {
  public:
-  // Where the device reads sources late, allocates a mirror of the peer's ring to post from, unless `mirror` is large
-  // enough; RESOURCE_EXHAUSTED when that takes more than `max_mirror_bytes`: the peer chose its ring's size.
+  // Allocates a mirror of the peer's ring to post from, for the device reads sources after the post, unless `mirror` is
+  // large enough. RESOURCE_EXHAUSTED when that takes more than `max_mirror_bytes`: the peer chose its ring's size.
   // `queue_pair` outlives it.
   static absl::StatusOr<std::unique_ptr<RingWriter>> Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                             const wire::RingDescriptor& ring,
                                                             uint64_t max_mirror_bytes = kMaxMirrorBytes,
                                                             std::unique_ptr<fabric::MemoryRegion> mirror = nullptr);
-  // The mirror of a ring of so many bytes, for who wants it before the ring is known. Null where posts copy.
-  static absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> AllocateMirror(fabric::Device& device, uint64_t bytes);
 
   // Bytes of items that one message could carry now; 0 when none fits.
   size_t Room(Reserve reserve) const;
@@ -67,8 +63,6 @@ class RingWriter {
   // as Post's.
   absl::Status Ring();
   absl::Status Write(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve, const Posting& posting = {});
-  // Whether it copies payloads, where posts do not.
-  bool copies() const { return mirror_ != nullptr; }
   // Messages posted so far.
   uint64_t posted() const { return number_; }
   // Bytes of the ring used so far, since the start; and of these, consumed by the peer.
@@ -79,21 +73,21 @@ class RingWriter {
 
  private:
   RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::QueuePair& queue_pair,
-             const wire::RingDescriptor& ring);
+             const wire::RingDescriptor& ring, std::unique_ptr<fabric::MemoryRegion> mirror);
 
   size_t Free(Reserve reserve) const;
   size_t ToEnd() const { return ring_.size - tail_ % ring_.size; }
+  std::byte* InMirror(uint64_t position) const { return mirror_->bytes().data() + position % ring_.size; }
   void LayWrap(const Envelope& envelope);
   void Encode(absl::Span<OutItem> items, const Envelope& envelope);
   void AppendItem(OutItem& item);
   void Append(const void* data, size_t size);
-  void AppendPayload(absl::Span<const std::byte> bytes);
 
   fabric::QueuePair& queue_pair_;
   const wire::RingDescriptor ring_;
   const wire::Canaries canaries_;
   const size_t max_message_bytes_;
-  std::unique_ptr<fabric::MemoryRegion> mirror_;  // null where posts copy
+  const std::unique_ptr<fabric::MemoryRegion> mirror_;  // as long as the ring, or longer
 
   uint64_t tail_ = 0;       // bytes written since the start, skipped ends included
   uint64_t peer_head_ = 0;  // of these, consumed
@@ -103,13 +97,9 @@ class RingWriter {
   // The message that is laid: where it begins and how long it is; where not at tail_, it comes after a wrap.
   uint64_t position_ = 0;
   size_t bytes_ = 0;
-  std::array<std::byte, wire::kMessageUnit> wrap_;
-  fabric::Segment wrap_segment_;
-  // Without a mirror: headers and small payloads in `scratch_`, runs of it and large payloads in `segments_`. With one:
-  // `at_` walks along the mirror.
-  std::vector<std::byte> scratch_;
-  std::vector<fabric::Segment> segments_;
-  std::byte* at_ = nullptr;
+  fabric::Segment wrap_;
+  fabric::Segment message_;
+  std::byte* at_ = nullptr;  // in the mirror: how far the message has been put together
 };
 
 }  // namespace skein::channel

@@ -22,8 +22,8 @@ struct Range {
 };
 absl::StatusOr<UniqueFd> CreateSealedMemfd(const char* name, size_t size, absl::Span<const Range> reserved);
 
-// The same, and mapped here. Unless `peers_write`, nobody can make another writable mapping of it, whatever descriptor
-// he has (F_SEAL_FUTURE_WRITE); before Linux 5.1 the peer's own end alone keeps from it.
+// The same, and mapped here. Unless `peers_write`, no process can make another writable mapping of it, whatever
+// descriptor it has (F_SEAL_FUTURE_WRITE); before Linux 5.1 the peer's own end alone keeps from it.
 struct SharedMemory {
   UniqueFd memfd;
   Mapping mapping;

@@ -62,7 +62,6 @@ class ShmChannel final : public Channel {
   bool Fits(size_t bytes, Use use) override;
   size_t LargestItem() const override { return met() ? writer_->LargestItem() : 0; }
   size_t LargestItemNow() const override { return met() ? writer_->LargestItemNow() : 0; }
-  bool shares_copying() const override { return true; }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;
   uint64_t written() const override { return met() ? writer_->position() : 0; }

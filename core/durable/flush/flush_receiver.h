@@ -42,9 +42,8 @@ struct FlushReceiverOptions {
 class FlushReceiver {
  public:
   // `storage`, of at least StorageBytes(shape), is this receiver's alone for as long as it lives. nullptr: plain
-  // memory, which keeps nothing. wflush and sflush want a storage that is mapped memory, or none; on a fabric whose
-  // peers cannot WRITE registered memory (shm), wflush wants none. The device outlives the receiver. Errors:
-  // FlushRing::Open's, the device's, FAILED_PRECONDITION for a storage that the mode cannot use.
+  // memory, which keeps nothing. wflush and sflush want a storage that is mapped memory, or none. The device outlives
+  // the receiver. Errors: FlushRing::Open's, the device's, FAILED_PRECONDITION for a storage that the mode cannot use.
   static absl::StatusOr<std::unique_ptr<FlushReceiver>> Open(fabric::Device& device, std::shared_ptr<Storage> storage,
                                                              const FlushReceiverOptions& options);
   ~FlushReceiver();

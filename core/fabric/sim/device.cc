@@ -53,7 +53,6 @@ SimDevice::SimDevice(std::shared_ptr<World> world, std::shared_ptr<DeviceState> 
 DeviceCapabilities SimDevice::capabilities() const {
   DeviceCapabilities capabilities;
   capabilities.announces_close = world_->config.announce_close;
-  capabilities.copies_on_post = world_->config.copies_on_post;
   capabilities.max_inline_bytes = world_->config.max_inline_bytes;
   capabilities.max_message_bytes = world_->config.max_message_bytes;
   capabilities.good_message_bytes = std::min(world_->config.max_message_bytes, uint64_t{128} << 10);

@@ -39,7 +39,6 @@ absl::Status ErrorOf(CompletionStatus status, Opcode opcode) {
 absl::Status Endpoint::CheckLocal(const World& world, const DeviceState& device, const Segment& segment,
                                   bool may_be_inline) {
   if (absl::Status status = CheckSegment(segment); !status.ok() || segment.size == 0) return status;
-  if (world.config.copies_on_post) return absl::OkStatus();
   if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
   if (world.regions.Covers(device.number, segment)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("a segment of ", segment.size, " bytes outside the region of lkey ",
@@ -87,8 +86,7 @@ void Endpoint::Enqueue(const SendRequest& request) {
   if (CarriesPayload(request.opcode)) {
     wire_bytes = TotalBytes(next.local);
     // Read early only what must be: whoever gave a key can still be caught reusing its memory.
-    next.staged = world_.config.copies_on_post ||
-                  absl::c_any_of(next.local, [](const Segment& s) { return s.size > 0 && s.lkey == 0; });
+    next.staged = absl::c_any_of(next.local, [](const Segment& s) { return s.size > 0 && s.lkey == 0; });
     if (next.staged) next.payload = Gather(next.local);
   }
   const Nic::Slot slot = device_->nic.Send(next.posted_at, number_, wire_bytes);
@@ -98,7 +96,7 @@ void Endpoint::Enqueue(const SendRequest& request) {
 }
 
 bool Endpoint::Revoked(absl::Span<const Segment> local, const Outstanding& request) {
-  if (world_.config.copies_on_post || request.staged) return false;
+  if (request.staged) return false;
   return absl::c_any_of(local, [&](const Segment& segment) {
     return segment.size > 0 && !world_.regions.Covers(device_->number, segment);
   });

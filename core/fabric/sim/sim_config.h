@@ -1,5 +1,6 @@
-// What the simulated fabric costs and how it behaves. The defaults are a mean NIC: it reads sources late, reorders
-// across queue pairs and lands WRITEs piecemeal, so that code which passes on them relies on nothing it may not.
+// What the simulated fabric costs and how it behaves. It reads sources when they are sent, which is later than Post: a
+// caller that reuses its memory too early sends the wrong bytes. The defaults are a mean NIC, which reorders across
+// queue pairs and lands WRITEs piecemeal, so that code which passes on them relies on nothing it may not.
 #ifndef SKEIN_CORE_FABRIC_SIM_SIM_CONFIG_H_
 #define SKEIN_CORE_FABRIC_SIM_SIM_CONFIG_H_
 
@@ -43,9 +44,7 @@ struct SimConfig {
   // Jitter may let a later request on one queue pair arrive before an earlier one on another.
   bool reorder_across_queue_pairs = true;
 
-  // As in DeviceCapabilities. Without copies_on_post, sources are read when they are sent, which is later than Post:
-  // a caller that reuses its memory too early sends the wrong bytes, as it would on a NIC.
-  bool copies_on_post = false;
+  // As in DeviceCapabilities.
   uint32_t max_inline_bytes = 64;
   uint64_t max_message_bytes = uint64_t{1} << 30;
 

@@ -40,7 +40,6 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   absl::Status PostSend(absl::Span<const SendRequest> batch) override;
   absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override;
   QueuePairState state() const override { return state_.load(std::memory_order_acquire); }
-  // The device's events are among what the completion queues' descriptors tell of.
   // A reliable connection says nothing while nothing is sent: this sends the peer's device an empty WRITE, at most one
   // at a time, whose failure is the answer.
   QueuePairState RefreshState() override;

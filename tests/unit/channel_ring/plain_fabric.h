@@ -71,11 +71,9 @@ class PlainQueuePair final : public fabric::QueuePair {
 
 class PlainDevice final : public fabric::Device {
  public:
-  explicit PlainDevice(bool copies_on_post) : copies_on_post_(copies_on_post) {}
   absl::string_view name() const override { return "plain"; }
   fabric::DeviceCapabilities capabilities() const override {
     fabric::DeviceCapabilities capabilities;
-    capabilities.copies_on_post = copies_on_post_;
     capabilities.max_message_bytes = uint64_t{1} << 30;
     capabilities.good_message_bytes = uint64_t{128} << 10;
     return capabilities;
@@ -95,9 +93,6 @@ class PlainDevice final : public fabric::Device {
   absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions&) override {
     return absl::UnimplementedError("");
   }
-
- private:
-  const bool copies_on_post_;
 };
 
 }  // namespace skein::channel

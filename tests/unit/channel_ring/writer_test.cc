@@ -14,8 +14,7 @@ namespace {
 
 constexpr uint64_t kSecret = 0x5ec3e7;
 
-// With and without a mirror to post from.
-class RingWriterTest : public testing::TestWithParam<bool> {
+class RingWriterTest : public testing::Test {
  protected:
   static constexpr size_t kRing = wire::kRingGranule;
 
@@ -51,7 +50,7 @@ class RingWriterTest : public testing::TestWithParam<bool> {
     return count;
   }
 
-  PlainDevice device_{GetParam()};
+  PlainDevice device_;
   PlainMemory ring_{kRing};
   PlainQueuePair queue_pair_{ring_.bytes()};
   RingReader reader_{ring_.bytes(), kSecret};
@@ -59,7 +58,7 @@ class RingWriterTest : public testing::TestWithParam<bool> {
       RingWriter::Create(device_, queue_pair_, {kRingAddress, kRing, kSecret, kRingKey}).value();
 };
 
-TEST_P(RingWriterTest, TheReaderReadsWhatWasWritten) {
+TEST_F(RingWriterTest, TheReaderReadsWhatWasWritten) {
   ASSERT_TRUE(Write("hello").ok());
   ASSERT_TRUE(Write("").ok());
   ASSERT_TRUE(Write(std::string(5000, 'x')).ok());
@@ -69,7 +68,7 @@ TEST_P(RingWriterTest, TheReaderReadsWhatWasWritten) {
   EXPECT_EQ(Read(), "nothing");
 }
 
-TEST_P(RingWriterTest, ItemsAreGatheredFromTheirParts) {
+TEST_F(RingWriterTest, ItemsAreGatheredFromTheirParts) {
   const std::string large(1000, 'l');
   const absl::Span<const std::byte> parts[] = {
       {reinterpret_cast<const std::byte*>("ab"), 2}, {}, {reinterpret_cast<const std::byte*>(large.data()), 1000}};
@@ -88,7 +87,7 @@ TEST_P(RingWriterTest, ItemsAreGatheredFromTheirParts) {
   EXPECT_EQ(walk.Next().value().payload.size(), 2u);
 }
 
-TEST_P(RingWriterTest, ManyRoundsOfAllSizesComeThroughInOrder) {
+TEST_F(RingWriterTest, ManyRoundsOfAllSizesComeThroughInOrder) {
   std::mt19937 random(7);
   uint64_t written = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -104,7 +103,7 @@ TEST_P(RingWriterTest, ManyRoundsOfAllSizesComeThroughInOrder) {
   EXPECT_GT(written, 100 * kRing);
 }
 
-TEST_P(RingWriterTest, RoomIsExactlyWhatFits) {
+TEST_F(RingWriterTest, RoomIsExactlyWhatFits) {
   std::mt19937 random(8);
   for (int i = 0; i < 500; ++i) {
     const size_t room = writer_->Room(Reserve::kData);
@@ -119,7 +118,7 @@ TEST_P(RingWriterTest, RoomIsExactlyWhatFits) {
   }
 }
 
-TEST_P(RingWriterTest, AFullRingRefusesAndIsNotOverwritten) {
+TEST_F(RingWriterTest, AFullRingRefusesAndIsNotOverwritten) {
   const int count = Fill(Reserve::kHead, 8);
   EXPECT_EQ(count, static_cast<int>(kRing / 64));
   EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
@@ -131,7 +130,7 @@ TEST_P(RingWriterTest, AFullRingRefusesAndIsNotOverwritten) {
   EXPECT_EQ(Read(), "room again");
 }
 
-TEST_P(RingWriterTest, EachReserveIsKeptFromTheOnesAbove) {
+TEST_F(RingWriterTest, EachReserveIsKeptFromTheOnesAbove) {
   ASSERT_GT(Fill(Reserve::kData, 8), 0);
   EXPECT_EQ(writer_->Room(Reserve::kData), 0u);
   const int control = Fill(Reserve::kControl, 8);
@@ -141,7 +140,7 @@ TEST_P(RingWriterTest, EachReserveIsKeptFromTheOnesAbove) {
   EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
 }
 
-TEST_P(RingWriterTest, ALargeMessageLeavesTheReserve) {
+TEST_F(RingWriterTest, ALargeMessageLeavesTheReserve) {
   constexpr size_t kEighth = kRing / 8 - 56;
   EXPECT_EQ(Fill(Reserve::kData, kEighth), 7);
   EXPECT_EQ(writer_->Room(Reserve::kData), kRing / 8 - 4096 - 40);
@@ -149,7 +148,7 @@ TEST_P(RingWriterTest, ALargeMessageLeavesTheReserve) {
 }
 
 // Near the ring's end, what does not fit before it needs room after it, too.
-TEST_P(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
+TEST_F(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
   while (writer_->Room(Reserve::kHead) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kHead).ok());
   const size_t before = writer_->Room(Reserve::kHead);
   Read();
@@ -162,7 +161,7 @@ TEST_P(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
   EXPECT_GE(reader_.head(), kRing);
 }
 
-TEST_P(RingWriterTest, ARefusedPostChangesNothing) {
+TEST_F(RingWriterTest, ARefusedPostChangesNothing) {
   queue_pair_.full = true;
   EXPECT_EQ(Write("lost?").code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(writer_->posted(), 0u);
@@ -171,7 +170,7 @@ TEST_P(RingWriterTest, ARefusedPostChangesNothing) {
   EXPECT_EQ(Read(), "found");
 }
 
-TEST_P(RingWriterTest, APeersHeadGoesForwardsAndNoFurtherThanItsMessages) {
+TEST_F(RingWriterTest, APeersHeadGoesForwardsAndNoFurtherThanItsMessages) {
   ASSERT_TRUE(Write("one").ok());
   EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(128)));
   EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(UINT64_MAX)));
@@ -182,13 +181,13 @@ TEST_P(RingWriterTest, APeersHeadGoesForwardsAndNoFurtherThanItsMessages) {
   EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(63)));
 }
 
-TEST_P(RingWriterTest, ALiarsHeadDoesNotMakeRoom) {
+TEST_F(RingWriterTest, ALiarsHeadDoesNotMakeRoom) {
   Fill(Reserve::kHead, 8);
   EXPECT_FALSE(writer_->SetPeerHead(kRing + 64).ok());
   EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
 }
 
-TEST_P(RingWriterTest, IdsCountMessagesAndSomeComplete) {
+TEST_F(RingWriterTest, IdsCountMessagesAndSomeComplete) {
   ASSERT_TRUE(Write("asked for", Reserve::kData, 0, /*signaled=*/true).ok());
   EXPECT_TRUE(queue_pair_.posted.back().signaled);
   EXPECT_EQ(queue_pair_.posted.back().id, 1u);
@@ -200,17 +199,12 @@ TEST_P(RingWriterTest, IdsCountMessagesAndSomeComplete) {
   EXPECT_EQ(writer_->posted(), 41u);
 }
 
-TEST_P(RingWriterTest, ARingTooLargeForItsMirrorIsRefusedWhereThereIsOne) {
+TEST_F(RingWriterTest, ARingTooLargeForItsMirrorIsRefused) {
   const wire::RingDescriptor ring{kRingAddress, kRing, kSecret, kRingKey};
   const absl::Status status = RingWriter::Create(device_, queue_pair_, ring, /*max_mirror_bytes=*/kRing - 1).status();
-  EXPECT_EQ(status.code(),
-            device_.capabilities().copies_on_post ? absl::StatusCode::kOk : absl::StatusCode::kResourceExhausted)
-      << status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
   EXPECT_TRUE(RingWriter::Create(device_, queue_pair_, ring, /*max_mirror_bytes=*/kRing).ok());
 }
-
-INSTANTIATE_TEST_SUITE_P(Sources, RingWriterTest, testing::Values(true, false),
-                         [](const auto& info) { return info.param ? "copied" : "mirrored"; });
 
 }  // namespace
 }  // namespace skein::channel

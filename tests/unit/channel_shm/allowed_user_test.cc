@@ -1,5 +1,6 @@
 // A peer of another user whom an option allows: it is trusted with messages, and not with this process's threads.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include "core/channel/shm/socket.h"
 #include "core/channel/shm/transport_core.h"
 #include "tests/support/descriptor_limit.h"
+#include "tests/support/lingering.h"
+#include "tests/support/refused_shm_calls.h"
 #include "tests/unit/channel_shm/another_user.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
@@ -72,42 +75,79 @@ TEST_F(ShmAllowedUser, WithWhomTheKernelRefusedSomethingIsLeftAloneForAWhile) {
   EXPECT_TRUE(end.transport->Usable().ok()) << "others are met";
 }
 
+// A server of the other user's, which has the memory and the socket in its hands.
+struct RawUser {
+  explicit RawUser(ShmEnd& end) {
+    const Offer offer = DecodeOffer(end.channel->Offer().value()).value();
+    UniqueFd memfd = CreateSealedMemfd("raw", SharedBytes(kRing)).value();
+    memory = Map(memfd.get(), SharedBytes(kRing)).value();
+    AsAnotherUser([&] {
+      absl::StatusOr<Meeting> meeting = shm::Meet(offer, PeerUsers({0}), {}, std::move(memfd));
+      ASSERT_TRUE(meeting.ok()) << meeting.status();
+      socket = std::move(meeting->socket);
+    });
+    Channel::Answer answer;
+    answer.connection = "\x01met";
+    answer.ring.size = kRing;
+    EXPECT_EQ(end.channel->Complete(answer), absl::OkStatus());
+  }
+  Mapping memory;
+  UniqueFd socket;
+};
+
 // A pipe of theirs, which they could hold the lock of, is not rung.
 TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   ShmEnd end(Allowing(kNobody));
-  const shm::Offer offer = DecodeOffer(end.channel->Offer().value()).value();
-  UniqueFd memfd = CreateSealedMemfd("raw", SharedBytes(kRing)).value();
-  const Mapping memory = Map(memfd.get(), SharedBytes(kRing)).value();
-  UniqueFd socket;
-  AsAnotherUser([&] {
-    absl::StatusOr<Meeting> meeting = shm::Meet(offer, PeerUsers({0}), {}, std::move(memfd));
-    ASSERT_TRUE(meeting.ok()) << meeting.status();
-    socket = std::move(meeting->socket);
-  });
-  Channel::Answer answer;
-  answer.connection = "\x01met";
-  answer.ring.size = kRing;
-  ASSERT_EQ(end.channel->Complete(answer), absl::OkStatus());
+  const RawUser peer(end);
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   SideMessage message;
   message.kind = SideMessageKind::kRingHere;
-  ASSERT_EQ(SendMessage(socket.get(), message.view(), ends[0]), SendResult::kSent);
+  ASSERT_EQ(SendMessage(peer.socket.get(), message.view(), ends[0]), SendResult::kSent);
   end.group->AckAllEvents();
   EXPECT_FALSE(end.channel->Ended());
-  reinterpret_cast<Control*>(memory.data())->ends[0].sleeps = 1;
+  reinterpret_cast<Control*>(peer.memory.data())->ends[0].sleeps = 1;
   ASSERT_TRUE(end.Send("ring").ok());
   Message heard;
-  ASSERT_EQ(ReceiveMessage(socket.get(), heard), ReceiveResult::kMessage);
+  ASSERT_EQ(ReceiveMessage(peer.socket.get(), heard), ReceiveResult::kMessage);
   EXPECT_FALSE(heard.fd.valid()) << "and none was passed either";
   ASSERT_TRUE(SideMessage::Parse(heard.view(), message));
   EXPECT_EQ(message.kind, SideMessageKind::kDoorbell);
   message.kind = SideMessageKind::kRingHere;
-  ASSERT_EQ(SendMessage(socket.get(), message.view(), ends[0]), SendResult::kSent);
+  ASSERT_EQ(SendMessage(peer.socket.get(), message.view(), ends[0]), SendResult::kSent);
   end.group->AckAllEvents();
   EXPECT_TRUE(end.channel->breached()) << "each takes a thread to close it";
   close(ends[0]);
   close(ends[1]);
+}
+
+TEST_F(ShmAllowedUser, WhoLeavesUnreadWhatLingersHoldsNobodyUp) {
+  Lingering lingering;
+  ShmEnd end(Allowing(kNobody));
+  const RawUser peer(end);
+  ASSERT_TRUE(lingering.Pass(peer.socket.get()));
+  end.channel = nullptr;  // an hour, if this thread closed the socket
+  pollfd closed = {peer.socket.get(), POLLRDHUP, 0};
+  EXPECT_EQ(poll(&closed, 1, 10'000), 1) << "the peer sees the end all the same";
+}
+
+TEST_F(ShmAllowedUser, WhosePassedMemoryTheKernelRefusesIsLeftAloneForAWhile) {
+  ShmEnd end(Allowing(kNobody));
+  const RawUser peer(end);
+  end.channel->ExpectMemory();
+  SideMessage grant;
+  grant.kind = SideMessageKind::kGrant;
+  grant.size = 4096;
+  ASSERT_EQ(SendMessage(peer.socket.get(), grant.view(), CreateSealedMemfd("raw", grant.size)->get()),
+            SendResult::kSent);
+  Refused({SYS_mmap, 3, MAP_SHARED}, EPERM, [&] { end.group->AckAllEvents(); });
+  EXPECT_TRUE(CameOfErrno(end.channel->why_ended())) << end.channel->why_ended();
+  EXPECT_FALSE(end.channel->breached());
+  EXPECT_EQ(reinterpret_cast<Control*>(peer.memory.data())->ends[1].state, static_cast<uint32_t>(EndState::kUnable));
+  EXPECT_EQ(end.transport->Usable(), absl::OkStatus()) << "others are met";
+  end.channel = end.group->Open({kRing}).value();
+  ShmEnd next(Allowing(0));
+  EXPECT_THAT(Meet(end, next).ToString(), ::testing::HasSubstr("lately, with user 65534"));
 }
 
 // `ulimit -v`: while this lives, the process has no room for a mapping of a GiB.

@@ -1,5 +1,4 @@
 // What the two ends of a channel check before they have one, and what it costs them.
-#include <dirent.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -20,14 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 
 FallbackCode CodeOf(const absl::Status& status) { return FallbackOf(status).code; }
-
-int OpenDescriptors() {
-  DIR* const folder = opendir("/proc/self/fd");
-  int count = 0;
-  while (readdir(folder) != nullptr) ++count;
-  closedir(folder);
-  return count;
-}
 
 // Shared memory of channels that this process has mapped, as the kernel counts it: of two mappings of one page, half.
 size_t SharedKilobytes() {

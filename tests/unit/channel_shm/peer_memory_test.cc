@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -15,6 +16,7 @@
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/side_message.h"
 #include "core/channel/shm/socket.h"
+#include "tests/support/in_child.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -129,8 +131,8 @@ TEST_F(PeerMemoryTest, MessagesGoOnBesideIt) {
   EXPECT_EQ(owner_.Read(), "thanks");
 }
 
-// By whom memory is asked for that was passed a moment ago, does not matter: the sleeper is woken for what else it was.
-TEST_F(PeerMemoryTest, WhoTakesItWakesTheSleeper) {
+// An operation looks at the socket, and takes all that lies there: the sleeper has to look at what else that was.
+TEST_F(PeerMemoryTest, TheOperationThatTakesItWakesTheSleeper) {
   user_.group->AckAllEvents();
   ASSERT_EQ(user_.group->Arm(), absl::OkStatus());
   const std::unique_ptr<Region> region = Passed(kAll);
@@ -223,6 +225,41 @@ TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
     EXPECT_EQ(pwrite(fd, "x", 1, 4096), -1);
     EXPECT_EQ(ftruncate(fd, 0), -1);
   }
+}
+
+// Mappings of regions, in /proc/self/maps.
+size_t MappedRegions() {
+  size_t count = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) count += line.find("memfd:skein-region") != std::string::npos;
+  return count;
+}
+
+// In a child: no thread closes there what earlier tests have left. The number of the step after which the count is
+// wrong.
+TEST(PassedMemory, CostsThePeerAMappingAndNoDescriptorAndGoesWithTheChannel) {
+  const auto wrong_after = [] {
+    const auto before = OpenDescriptors();
+    {
+      ShmEnd user;
+      ShmEnd owner;
+      if (!Connect(user, owner).ok()) return 1;
+      for (ShmEnd* end : {&user, &owner}) end->group->AckAllEvents();  // the other's bell comes with a descriptor
+      user.channel->ExpectMemory();
+      const auto connected = OpenDescriptors();
+      std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+      if (!owner.channel->Pass(*region).ok() || OpenDescriptors() != connected + 1) return 2;
+      uint64_t word = 0;
+      const CompletionStatus read = Perform(user, Opcode::kRead, At(*region, 0), &word, sizeof(word));
+      if (read != CompletionStatus::kSuccess || OpenDescriptors() != connected + 1 || MappedRegions() != 2) return 3;
+      region = nullptr;
+      if (OpenDescriptors() != connected || MappedRegions() != 1) return 4;
+      user.channel = nullptr;
+      if (MappedRegions() != 0) return 5;
+    }
+    return OpenDescriptors() == before ? 0 : 6;
+  };
+  EXPECT_EQ(InChild(wrong_after), 0);
 }
 
 TEST(PassedMemory, BeyondThePeersLimitsIsRefusedHereAndTheChannelGoesOn) {

@@ -11,6 +11,7 @@
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/pages.h"
+#include "core/channel/shm/region.h"
 #include "core/channel/shm/rehearsal.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/in_child.h"
@@ -52,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Each, ShmRefusedCall,
                          NameOfCall);
 INSTANTIATE_TEST_SUITE_P(Each, ShmDispensableCall, testing::ValuesIn(DispensableShmCalls()), NameOfCall);
 
-TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) {
+TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheTransportIsUsedNoMore) {
   ShmEnd refused;
   ShmEnd peer;
   ASSERT_TRUE(Connect(refused, peer).ok());
@@ -64,6 +65,34 @@ TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheDeviceIsUsedNoMore) 
   EXPECT_FALSE(peer.channel->StillConnected());
   EXPECT_THAT(peer.channel->why_ended().ToString(), HasSubstr("the peer was refused"));
   EXPECT_TRUE(peer.transport->Usable().ok()) << "nothing was refused here";
+}
+
+// By a thread that polls, and by one that operates: whichever comes first takes what was passed.
+TEST(ShmRefusedInTheMidst, PassedMemoryEndsTheChannelAtBothEndsAndTheTransportIsUsedNoMore) {
+  const std::unique_ptr<Region> region = Region::Allocate(4096, fabric::kRemoteRead).value();
+  for (const bool polls : {true, false}) {
+    ShmEnd refused;
+    ShmEnd peer;
+    ASSERT_EQ(Connect(refused, peer), absl::OkStatus());
+    refused.channel->ExpectMemory();
+    ASSERT_EQ(peer.channel->Pass(*region), absl::OkStatus());
+    Refused({SYS_mmap, 3, MAP_SHARED}, EPERM, [&] {
+      if (polls) return refused.group->AckAllEvents();
+      std::byte to[8];
+      const fabric::Segment local = {to, sizeof(to), 0};
+      fabric::SendRequest read;
+      read.opcode = fabric::Opcode::kRead;
+      read.remote = region->remote();
+      read.local = {&local, 1};
+      EXPECT_NE(refused.channel->Execute(read).value(), fabric::CompletionStatus::kSuccess);
+    });
+    EXPECT_TRUE(CameOfErrno(refused.channel->why_ended())) << refused.channel->why_ended();
+    EXPECT_EQ(refused.transport->Usable(), refused.channel->why_ended());
+    EXPECT_FALSE(refused.channel->breached());
+    EXPECT_FALSE(peer.channel->StillConnected());
+    EXPECT_THAT(peer.channel->why_ended().ToString(), HasSubstr("the peer was refused"));
+    EXPECT_EQ(peer.transport->Usable(), absl::OkStatus()) << "nothing was refused here";
+  }
 }
 
 // A channel whose kernel gives no more memory lives with what it has.

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +21,12 @@
 namespace skein::channel::shm {
 
 inline constexpr size_t kRing = wire::kRingGranule;
+
+// Of this process.
+inline std::ptrdiff_t OpenDescriptors() {
+  const std::filesystem::directory_iterator open("/proc/self/fd");
+  return std::distance(begin(open), end(open));
+}
 
 // One end.
 struct ShmEnd {

@@ -8,13 +8,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "core/base/descriptors_left.h"
 #include "core/base/fallback.h"
 #include "core/channel/shm/rehearsal.h"
 #include "core/connect/host_fabrics.h"
 #include "core/connect/rdma_ports.h"
-#include "core/fabric/trial.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "tools/skein/doctor/checks.h"
+#include "tools/skein/doctor/trial.h"
 
 namespace skein::doctor {
 namespace {
@@ -35,8 +36,10 @@ void CheckShm(const SharedMemoryOptions& options, Report& report) {
   if (const absl::Status own = options.peer_users.Check(geteuid()); !own.ok()) {
     return report.Warn(absl::StrCat("self-test of shm: not tried: ", ToString(FallbackOf(own))));
   }
-  const absl::Status tried =
-      channel::TryShmChannel({.peer_users = options.peer_users, .rendezvous = options.rendezvous});
+  absl::Status tried = CheckDescriptorsLeft(channel::kShmRehearsalDescriptors);
+  if (tried.ok()) {
+    tried = channel::TryShmChannel({.peer_users = options.peer_users, .rendezvous = options.rendezvous});
+  }
   if (!tried.ok()) return report.Fail(absl::StrCat("self-test of shm: ", ToString(FallbackOf(tried))));
   report.Ok("self-test of shm: a message arrived and woke its reader");
 }
@@ -48,8 +51,7 @@ void CheckRdma(absl::string_view name, const Options& options, Report& report) {
   for (const connect::Candidate* end : {&from, &to}) {
     if (end->transport == nullptr) return report.Fail(absl::StrCat(subject, ToString(end->why_not)));
   }
-  const absl::StatusOr<absl::Duration> took =
-      fabric::TryFabric(from.transport->device(), to.transport->device(), kWrites);
+  const absl::StatusOr<absl::Duration> took = TryFabric(from.transport->device(), to.transport->device(), kWrites);
   if (!took.ok()) return report.Fail(absl::StrCat(subject, took.status().message()));
   report.Ok(absl::StrCat(subject, "WRITEs of 64 bytes and 1 MiB arrived; 64 bytes took ",
                          absl::FormatDuration(absl::Trunc(*took, absl::Nanoseconds(100)))));

@@ -1,4 +1,4 @@
-#include "core/fabric/trial.h"
+#include "tools/skein/doctor/trial.h"
 
 #include <poll.h>
 
@@ -18,8 +18,19 @@
 #include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 
-namespace skein::fabric {
+namespace skein::doctor {
 namespace {
+
+using fabric::Completion;
+using fabric::CompletionQueue;
+using fabric::CompletionStatus;
+using fabric::Device;
+using fabric::MemoryRegion;
+using fabric::Opcode;
+using fabric::QueuePair;
+using fabric::QueuePairOptions;
+using fabric::Segment;
+using fabric::SendRequest;
 
 constexpr absl::Duration kPatience = absl::Seconds(5);  // with each WRITE
 
@@ -49,7 +60,7 @@ absl::StatusOr<End> Open(std::shared_ptr<Device> device, size_t bytes) {
   end.device = std::move(device);
   absl::Status status = Take("completion queue", end.device->CreateCompletionQueue(64), end.queue);
   if (!status.ok()) return status;
-  status = Take("memory", end.device->Allocate(bytes, kRemoteWrite), end.memory);
+  status = Take("memory", end.device->Allocate(bytes, fabric::kRemoteWrite), end.memory);
   if (!status.ok()) return status;
   QueuePairOptions options;
   options.send_queue = end.queue.get();
@@ -73,7 +84,7 @@ class Trial {
  public:
   Trial(End from, End to) : from_(std::move(from)), to_(std::move(to)) {}
 
-  absl::Status Connect() { return fabric::Connect(*from_.queue_pair, *to_.queue_pair); }
+  absl::Status Connect() { return doctor::Connect(*from_.queue_pair, *to_.queue_pair); }
 
   // Writes `size` bytes that depend on `seed` to the other end's memory, and looks whether they are there.
   absl::StatusOr<absl::Duration> Write(size_t size, uint64_t seed) {
@@ -123,7 +134,7 @@ class Trial {
   absl::Status Judge(const Completion& completion, uint64_t id) const {
     if (completion.status != CompletionStatus::kSuccess) {
       const absl::Status error = WhyFailed(*completion.queue_pair);
-      return At(CompletionStatusName(completion.status),
+      return At(fabric::CompletionStatusName(completion.status),
                 error.ok() ? absl::UnavailableError("no more is known") : error);
     }
     if (completion.id != id) return absl::InternalError("the completion of another request");
@@ -183,8 +194,8 @@ class Trial {
 
 }  // namespace
 
-absl::StatusOr<absl::Duration> TryFabric(const std::shared_ptr<Device>& from, const std::shared_ptr<Device>& to,
-                                         absl::Span<const size_t> sizes) {
+absl::StatusOr<absl::Duration> TryFabric(const std::shared_ptr<fabric::Device>& from,
+                                         const std::shared_ptr<fabric::Device>& to, absl::Span<const size_t> sizes) {
   const size_t bytes = *std::max_element(sizes.begin(), sizes.end());
   absl::StatusOr<End> active = Open(from, bytes);
   if (!active.ok()) return active.status();
@@ -197,4 +208,4 @@ absl::StatusOr<absl::Duration> TryFabric(const std::shared_ptr<Device>& from, co
   return took;
 }
 
-}  // namespace skein::fabric
+}  // namespace skein::doctor
