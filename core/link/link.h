@@ -30,8 +30,8 @@
 #include "core/link/port.h"
 #include "core/link/pulls.h"
 #include "core/link/shares.h"
-#include "core/progress/progress.h"
 #include "core/schedule/pool_size.h"
+#include "core/wait/source.h"
 
 namespace skein::link {
 
@@ -49,7 +49,7 @@ struct LinkOptions {
 };
 inline constexpr uint16_t kMaxLanes = 16;
 
-class Link final : public progress::Source, public std::enable_shared_from_this<Link> {
+class Link final : public wait::Source, public std::enable_shared_from_this<Link> {
  public:
   // Not connected yet: no memory but the channel group's.
   static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<channel::Transport> transport,

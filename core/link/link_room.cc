@@ -11,8 +11,8 @@
 #include <array>
 
 #include "absl/algorithm/container.h"
-#include "core/progress/pace.h"
-#include "core/progress/turn.h"
+#include "core/wait/pace.h"
+#include "core/wait/turn.h"
 
 namespace skein::link {
 namespace {
@@ -33,7 +33,7 @@ void WaitAtomics::Park(const std::atomic<uint32_t>& word, uint32_t value, Deadli
   syscall(SYS_futex, &word, FUTEX_WAIT_BITSET_PRIVATE, value, &until, nullptr, FUTEX_BITSET_MATCH_ANY);
 }
 
-LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& policy, progress::Caretaker* caretaker)
+LinkRoom::LinkRoom(std::shared_ptr<Link> link, const wait::SpinPolicy& policy, wait::Caretaker* caretaker)
     : link_(std::move(link)),
       budget_(policy),
       watch_budget_(policy),
@@ -44,7 +44,7 @@ LinkRoom::LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& polic
 }
 
 bool LinkRoom::Wait(Ticket& ticket, Deadline deadline) {
-  if (spins_ && !ticket.done()) progress::LetOthersRun();  // before it takes the seat, which they may want
+  if (spins_ && !ticket.done()) wait::LetOthersRun();  // before it takes the seat, which they may want
   return room_.Wait(
       ticket, deadline, [&] { Drive(ticket, deadline, [] {}); }, [&] { Watch(ticket, deadline); });
 }
@@ -80,29 +80,29 @@ void LinkRoom::Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()
 absl::Duration LinkRoom::Budget() {
   // Where time is simulated, nobody sleeps.
   if (link_->fd() < 0) return absl::InfiniteDuration();
-  return progress::BeginSpin(budget_);
+  return wait::BeginSpin(budget_);
 }
 
 // Polls once at least. True: the ticket is done.
 bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget) {
   link_->Poll();
   if (budget == absl::ZeroDuration()) return ticket.done();
-  progress::Spin spin(budget, progress::kYieldAfter);
+  wait::Spin spin(budget, wait::kYieldAfter);
   const bool came = SpinUntil(ticket, deadline, spin);
   budget_.Ended(came && spin.Paid());
   return came;
 }
 
-bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin) {
+bool LinkRoom::SpinUntil(Ticket& ticket, Deadline deadline, wait::Spin& spin) {
   if (ticket.done()) return true;
-  Deadline look = spin.now() + progress::kLook;
+  Deadline look = spin.now() + wait::kLook;
   for (int turn = 1;; ++turn) {
-    if (turn % progress::kThorough == 0 || link_->Glance()) link_->Poll();
+    if (turn % wait::kThorough == 0 || link_->Glance()) link_->Poll();
     if (ticket.done()) return true;
-    if (turn % progress::kSeldom != 0) continue;
+    if (turn % wait::kSeldom != 0) continue;
     if (!spin.Pass() || spin.now() >= deadline) return false;
     if (spin.now() < look) continue;
-    look = spin.now() + progress::kLook;
+    look = spin.now() + wait::kLook;
     // The server may have found no room to say that it sleeps.
     link_->EndQuiet();
     link_->BeginQuiet();
@@ -115,7 +115,7 @@ void LinkRoom::Sleep(Ticket& ticket, Deadline deadline) {
   fabric::CompletionQueue::Woken woken;
   // The caretaker may take the wake-up out of the link's descriptor, and no descriptor tells of an unwatched lifeline.
   const bool told_of_all = wake_.valid() && !unwatched_.load(std::memory_order_relaxed);
-  const Deadline until = told_of_all ? deadline : std::min(deadline, Clock::now() + progress::kUnwatched);
+  const Deadline until = told_of_all ? deadline : std::min(deadline, Clock::now() + wait::kUnwatched);
   if (link_->Arm() && !link_->finished()) {
     asleep_.store(true, std::memory_order_seq_cst);
     woken = link_->Sleep(wake_.get(), TimeoutOf(until));
@@ -169,11 +169,11 @@ bool LinkRoom::Cut(int fd) {
 
 // While another thread has the seat. To sleep and be woken costs more than a short wait.
 void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
-  const absl::Duration budget = progress::BeginSpin(watch_budget_);
+  const absl::Duration budget = wait::BeginSpin(watch_budget_);
   if (budget == absl::ZeroDuration()) return;
-  progress::Spin spin(budget, std::chrono::microseconds::zero());
+  wait::Spin spin(budget, std::chrono::microseconds::zero());
   for (int turn = 1; !ticket.done() && room_.seat_taken(); ++turn) {
-    if (turn % progress::kSeldom != 0) continue;
+    if (turn % wait::kSeldom != 0) continue;
     if (!spin.Pass() || spin.now() >= deadline) return watch_budget_.Ended(false);
   }
   watch_budget_.Ended(spin.Paid());
@@ -181,13 +181,13 @@ void LinkRoom::Watch(const Ticket& ticket, Deadline deadline) {
 
 void LinkRoom::WakeSleeper() { wake_.valid() ? void(eventfd_write(wake_.get(), 1)) : link_->WakeSleeper(); }
 
-progress::Attendance LinkRoom::TakeAttendance() {
-  if (asleep_.load(std::memory_order_seq_cst)) return progress::Attendance::kAsleep;
+wait::Attendance LinkRoom::TakeAttendance() {
+  if (asleep_.load(std::memory_order_seq_cst)) return wait::Attendance::kAsleep;
   const bool attended = attended_.exchange(false, std::memory_order_seq_cst);
   // Whoever polls awake does not say when it stops: a user who sleeps elsewhere would wait for the caretaker's next
   // look.
-  if (dependents_.load(std::memory_order_relaxed) > 0) return progress::Attendance::kCaretaker;
-  return attended || room_.seat_taken() ? progress::Attendance::kAwake : progress::Attendance::kNobody;
+  if (dependents_.load(std::memory_order_relaxed) > 0) return wait::Attendance::kCaretaker;
+  return attended || room_.seat_taken() ? wait::Attendance::kAwake : wait::Attendance::kNobody;
 }
 
 void LinkRoom::Drain() {
@@ -199,7 +199,7 @@ void LinkRoom::PollIfLeftAlone() {
   if (room_.seat_taken()) return;
   // What the caretaker takes out just now is this thread's to hear of, too.
   if (link_->polled()) {
-    const Deadline end = Clock::now() + progress::kUnwatched;
+    const Deadline end = Clock::now() + wait::kUnwatched;
     while (link_->polled() && Clock::now() < end) sched_yield();
   }
   if (link_->Glance()) link_->Drain();

@@ -19,10 +19,10 @@
 #include "core/base/unique_fd.h"
 #include "core/coalesce/atomics.h"
 #include "core/link/link.h"
-#include "core/progress/caretaker.h"
-#include "core/progress/spin.h"
-#include "core/progress/spin_budget.h"
-#include "core/progress/waiting_room.h"
+#include "core/wait/caretaker.h"
+#include "core/wait/spin.h"
+#include "core/wait/spin_budget.h"
+#include "core/wait/waiting_room.h"
 
 namespace skein::link {
 
@@ -32,7 +32,7 @@ struct WaitAtomics : coalesce::SystemAtomics {
   static void Park(const std::atomic<uint32_t>& word, uint32_t value, Deadline deadline);
 };
 
-using Ticket = progress::Ticket<WaitAtomics>;
+using Ticket = wait::Ticket<WaitAtomics>;
 
 // The connection that a negotiation came by, which says that the peer is there as long as it is silent.
 struct Lifeline {
@@ -47,7 +47,7 @@ struct Lifeline {
 class LinkRoom {
  public:
   // `caretaker` looks after the link when nobody waits for anything; it outlives this.
-  LinkRoom(std::shared_ptr<Link> link, const progress::SpinPolicy& policy, progress::Caretaker* caretaker = nullptr);
+  LinkRoom(std::shared_ptr<Link> link, const wait::SpinPolicy& policy, wait::Caretaker* caretaker = nullptr);
 
   // Until something of this link's brings `ticket`: true. False: the time is up.
   bool Wait(Ticket& ticket, Deadline deadline);
@@ -71,7 +71,7 @@ class LinkRoom {
   void set_reached() { reached_.store(true, std::memory_order_relaxed); }
 
   // For the caretaker.
-  progress::Attendance TakeAttendance();
+  wait::Attendance TakeAttendance();
   // To sleep on: what comes by the link, and what becomes of the lifelines.
   int fd() const { return link_->fd(); }
   // True: some have been cut.
@@ -89,7 +89,7 @@ class LinkRoom {
   void Drive(Ticket& ticket, Deadline deadline, absl::FunctionRef<void()> send);
   absl::Duration Budget();
   bool SpinUntil(Ticket& ticket, Deadline deadline, absl::Duration budget);
-  bool SpinUntil(Ticket& ticket, Deadline deadline, progress::Spin& spin);
+  bool SpinUntil(Ticket& ticket, Deadline deadline, wait::Spin& spin);
   void Sleep(Ticket& ticket, Deadline deadline);
   bool LookAtUnwatched();
   bool Cut(int fd);
@@ -100,11 +100,11 @@ class LinkRoom {
   void Watch(const Ticket& ticket, Deadline deadline);
 
   const std::shared_ptr<Link> link_;
-  progress::WaitingRoom<WaitAtomics> room_;
-  progress::SpinBudget budget_;        // of who has the seat
-  progress::SpinBudget watch_budget_;  // of the others
+  wait::WaitingRoom<WaitAtomics> room_;
+  wait::SpinBudget budget_;        // of who has the seat
+  wait::SpinBudget watch_budget_;  // of the others
   const bool spins_;                   // its threads do before they sleep
-  progress::Caretaker* const caretaker_;
+  wait::Caretaker* const caretaker_;
   // Only who has the seat takes a wake-up out of it. Out of the link's descriptor the caretaker may, too. Invalid when
   // the process had no descriptor left: then no thread sleeps for longer than 10 ms.
   const UniqueFd wake_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};

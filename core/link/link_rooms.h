@@ -14,7 +14,7 @@ namespace skein::link {
 // Any thread.
 class LinkRooms {
  public:
-  explicit LinkRooms(const progress::SpinPolicy& policy, progress::Caretaker* caretaker = nullptr)
+  explicit LinkRooms(const wait::SpinPolicy& policy, wait::Caretaker* caretaker = nullptr)
       : policy_(policy), caretaker_(caretaker) {}
 
   std::shared_ptr<LinkRoom> Of(const std::shared_ptr<Link>& link) {
@@ -30,8 +30,8 @@ class LinkRooms {
   }
 
  private:
-  const progress::SpinPolicy policy_;
-  progress::Caretaker* const caretaker_;
+  const wait::SpinPolicy policy_;
+  wait::Caretaker* const caretaker_;
   Mutex mu_;
   // A room keeps its link: no other link has that address meanwhile.
   absl::flat_hash_map<const Link*, std::weak_ptr<LinkRoom>> rooms_ ABSL_GUARDED_BY(mu_);

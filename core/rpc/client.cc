@@ -162,7 +162,7 @@ absl::string_view Connection::path() const { return impl_->port->link().fabric_n
 absl::Status Connection::error() const { return impl_->port->error(); }
 
 // Keeps the links until their peers know that they are left.
-class Client::Impl final : public progress::Waiter, public std::enable_shared_from_this<Client::Impl> {
+class Client::Impl final : public wait::Waiter, public std::enable_shared_from_this<Client::Impl> {
  public:
   Impl(const Options& options, const OnFabrics& on)
       : options_(options),
@@ -170,7 +170,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
         connector_(connect::CreateConnector(fabrics_, ConnectOptionsOf(options), this,
                                             std::make_shared<ClientService>(options))) {}
 
-  void Watch(std::shared_ptr<progress::Source> source) override {
+  void Watch(std::shared_ptr<wait::Source> source) override {
     MutexLock lock(&mu_);
     links_.push_back(std::static_pointer_cast<link::Link>(std::move(source)));
   }

@@ -16,13 +16,13 @@
 #include "core/connect/negotiation.h"
 #include "core/connect/route.h"
 #include "core/link/link_room.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
 #include "core/rpc/options.h"
 #include "core/rpc/regions.h"
 #include "core/rpc/server_port.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
+#include "core/wait/pace.h"
+#include "core/wait/spin.h"
 
 namespace skein::rpc {
 namespace {
@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
 
-class Server::Impl final : public progress::Waiter {
+class Server::Impl final : public wait::Waiter {
  public:
   Impl(const Options& options, const OnFabrics& on)
       : options_(options),
@@ -83,7 +83,7 @@ class Server::Impl final : public progress::Waiter {
   absl::Status Serve() {
     if (!listener_.valid()) return absl::FailedPreconditionError("Listen comes before Serve");
     while (!stopped()) {
-      absl::Duration budget = progress::BeginSpin(budget_);
+      absl::Duration budget = wait::BeginSpin(budget_);
       if (SimulatedTime()) budget = absl::InfiniteDuration();
       if (budget > absl::ZeroDuration()) Tell(channel::Presence::kAwake);
       const bool came = SpinUntilWork(budget);
@@ -101,7 +101,7 @@ class Server::Impl final : public progress::Waiter {
   }
 
   // By the negotiation, which runs in Serve.
-  void Watch(std::shared_ptr<progress::Source> source) override {
+  void Watch(std::shared_ptr<wait::Source> source) override {
     if (!WatchFd(source->fd()).ok()) unwatched_.push_back(source);
     std::shared_ptr<link::Link> link = std::dynamic_pointer_cast<link::Link>(source);
     if (link == nullptr) return others_.push_back(std::move(source));
@@ -182,15 +182,15 @@ class Server::Impl final : public progress::Waiter {
 
   // Polls once at least. False: nothing has come for `budget`.
   bool SpinUntilWork(absl::Duration budget) {
-    progress::Spin spin(budget, progress::kYieldAfter);
+    wait::Spin spin(budget, wait::kYieldAfter);
     for (int turn = 1;; ++turn) {
-      const bool any = PollLinks(turn % progress::kThorough == 1);
-      if (any || turn % progress::kSeldom == 0) {
+      const bool any = PollLinks(turn % wait::kThorough == 1);
+      if (any || turn % wait::kSeldom == 0) {
         const bool over = !any && !spin.Pass();
         const Deadline now = any ? Clock::now() : spin.now();
         if (now >= next_look_) {
           LookAtDescriptors(0);
-          next_look_ = now + progress::kLook;
+          next_look_ = now + wait::kLook;
         }
         if (over) return false;
       }
@@ -208,15 +208,15 @@ class Server::Impl final : public progress::Waiter {
       if (!other->Arm()) return;
     }
     Deadline first =
-        unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + progress::kUnwatched);
+        unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + wait::kUnwatched);
     for (const auto& [fd, peer] : peers_) first = std::min(first, peer.deadline);
     LookAtDescriptors(TimeoutOf(first));
   }
 
   // Asks the kernel again to watch what it has refused: nothing tells when it would agree.
   void WatchAgain(Deadline now) {
-    std::erase_if(unwatched_, [this](const std::weak_ptr<progress::Source>& each) {
-      const std::shared_ptr<progress::Source> source = each.lock();
+    std::erase_if(unwatched_, [this](const std::weak_ptr<wait::Source>& each) {
+      const std::shared_ptr<wait::Source> source = each.lock();
       return source == nullptr || source->finished() || WatchFd(source->fd()).ok();
     });
     if (accepts_again_ <= now)
@@ -278,11 +278,11 @@ class Server::Impl final : public progress::Waiter {
   UniqueFd listener_;
   std::atomic<bool> stopped_ = false;  // release by Stop, acquire by Serve
   // Serve's.
-  progress::SpinBudget budget_;
+  wait::SpinBudget budget_;
   channel::Presence presence_;  // to its links
   std::vector<std::shared_ptr<link::Link>> links_;
-  std::vector<std::shared_ptr<progress::Source>> others_;   // the turns of links
-  std::vector<std::weak_ptr<progress::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch
+  std::vector<std::shared_ptr<wait::Source>> others_;   // the turns of links
+  std::vector<std::weak_ptr<wait::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch
   Deadline accepts_again_ = Deadline::max();                // max(): it accepts
   absl::flat_hash_map<int, Peer> peers_;
   Deadline next_look_ = Deadline::min();

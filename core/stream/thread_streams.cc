@@ -8,7 +8,7 @@ namespace skein::stream {
 namespace {
 
 // A link, as the background thread sees it.
-class AttendedLink final : public progress::Source {
+class AttendedLink final : public wait::Source {
  public:
   AttendedLink(std::shared_ptr<link::Link> link, std::shared_ptr<link::LinkRoom> room)
       : link_(std::move(link)), room_(std::move(room)) {}
@@ -19,7 +19,7 @@ class AttendedLink final : public progress::Source {
   bool finished() const override { return link_->finished(); }
   // Who has made it leaves it when it is not used any more; the other end hears of that.
   bool Retire() override { return finished(); }
-  progress::Attendance TakeAttendance() override { return room_->TakeAttendance(); }
+  wait::Attendance TakeAttendance() override { return room_->TakeAttendance(); }
 
   // A link and the streams on it keep each other until it is finished.
   void End() {
@@ -37,7 +37,7 @@ class AttendedLink final : public progress::Source {
 }  // namespace
 
 ThreadStreams::~ThreadStreams() {
-  for (const std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) {
+  for (const std::shared_ptr<wait::Source>& source : caretaker_.TakeAll()) {
     if (auto* const link = dynamic_cast<AttendedLink*>(source.get())) link->End();
   }
 }
@@ -47,12 +47,12 @@ std::unique_ptr<BlockingStream> ThreadStreams::Block(std::shared_ptr<Stream> str
   return std::make_unique<BlockingStream>(std::move(stream), std::move(room), tcp);
 }
 
-std::shared_ptr<progress::Reminders> ThreadStreams::Reminders() {
-  std::shared_ptr<progress::Reminders> made;
+std::shared_ptr<wait::Reminders> ThreadStreams::Reminders() {
+  std::shared_ptr<wait::Reminders> made;
   {
     MutexLock lock(&mu_);
     if (reminders_ != nullptr) return reminders_;
-    made = std::make_shared<progress::Reminders>();
+    made = std::make_shared<wait::Reminders>();
     if (!made->valid()) return nullptr;
     reminders_ = made;
   }
@@ -60,7 +60,7 @@ std::shared_ptr<progress::Reminders> ThreadStreams::Reminders() {
   return made;
 }
 
-void ThreadStreams::Watch(std::shared_ptr<progress::Source> source) {
+void ThreadStreams::Watch(std::shared_ptr<wait::Source> source) {
   std::shared_ptr<link::Link> link = std::dynamic_pointer_cast<link::Link>(source);
   if (link == nullptr) return caretaker_.Add(std::move(source));
   std::shared_ptr<link::LinkRoom> room = rooms_.Of(link);

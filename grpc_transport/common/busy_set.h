@@ -14,23 +14,23 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
-#include "core/progress/progress.h"
+#include "core/wait/source.h"
 
 namespace skein::grpc_transport {
 
 // One link's place in the set. The watcher of its descriptor keeps it.
 class Busy {
  public:
-  explicit Busy(std::shared_ptr<progress::Source> source) : source_(std::move(source)) {}
+  explicit Busy(std::shared_ptr<wait::Source> source) : source_(std::move(source)) {}
   virtual ~Busy() = default;
 
-  progress::Source& source() const { return *source_; }
+  wait::Source& source() const { return *source_; }
   // Somebody polls it from now on as if its descriptor had become readable, again and again until it is armed.
   virtual void Again() = 0;
 
  private:
   friend class BusySet;
-  const std::shared_ptr<progress::Source> source_;
+  const std::shared_ptr<wait::Source> source_;
   std::atomic<bool> used_{false};  // relaxed: since a spin has last ended in vain
   bool removed_ = false;           // under the set's lock
   std::atomic<bool> busy_{false};  // written under the set's lock; relaxed: a hint to the thread that adds it

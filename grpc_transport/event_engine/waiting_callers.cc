@@ -8,9 +8,9 @@
 
 #include "absl/functional/function_ref.h"
 #include "core/base/forked.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
-#include "core/progress/turn.h"
+#include "core/wait/pace.h"
+#include "core/wait/spin.h"
+#include "core/wait/turn.h"
 #include "grpc_transport/event_engine/queue_seats.h"
 #include "grpc_transport/event_engine/ready.h"
 
@@ -24,15 +24,15 @@ using Real = absl::FunctionRef<grpc_event(gpr_timespec)>;
 constexpr int kPerProcessor = 4;
 // A look into a queue costs a microsecond. A caller looks at once for what links bring (news), and so often for what
 // comes otherwise: a timer's end, another connection's bytes.
-constexpr int kLookIntoQueue = 4 * progress::kSeldom;
+constexpr int kLookIntoQueue = 4 * wait::kSeldom;
 // A spinner that has given its processor up for that long sleeps: the processor has other work.
 constexpr std::chrono::microseconds kWanted{50};
 
 struct Callers {
-  Callers(LinkPoller* poller, const progress::SpinPolicy& policy) : poller(*poller), budget(policy) {}
+  Callers(LinkPoller* poller, const wait::SpinPolicy& policy) : poller(*poller), budget(policy) {}
 
   LinkPoller& poller;
-  progress::SpinBudget budget;  // of all queues: a blocking call has one of its own, which lives no longer
+  wait::SpinBudget budget;  // of all queues: a blocking call has one of its own, which lives no longer
   std::atomic<int> waiting{0};  // threads; relaxed: a hint
   QueueSeats seats;
 };
@@ -155,9 +155,9 @@ class Waiting {
 
 // Until the queue has an event, or it is over, or spinning does not pay. Gives the event; a timeout if there is none.
 grpc_event Spin(Callers& callers, Polling& polling, absl::Duration budget, gpr_timespec deadline, Real real) {
-  progress::Spin spin(budget, progress::kYieldAfter);
+  wait::Spin spin(budget, wait::kYieldAfter);
   for (int turn = 1;; ++turn) {
-    const bool look = polling.Poll(turn % progress::kThorough == 0) || turn % kLookIntoQueue == 0;
+    const bool look = polling.Poll(turn % wait::kThorough == 0) || turn % kLookIntoQueue == 0;
     if (look) {
       const grpc_event event = real(Past(deadline));
       if (Came(event)) {
@@ -165,7 +165,7 @@ grpc_event Spin(Callers& callers, Polling& polling, absl::Duration budget, gpr_t
         return event;
       }
     }
-    if (turn % progress::kSeldom != 0) continue;
+    if (turn % wait::kSeldom != 0) continue;
     const bool wanted = budget != absl::InfiniteDuration() && spin.given() >= kWanted;
     if (wanted || Over(deadline) || callers.poller.busy_set().empty() || !spin.Pass()) {
       callers.budget.Ended(false);
@@ -180,11 +180,11 @@ grpc_event PollAndWait(Callers& callers, gpr_timespec deadline, Real real, absl:
   // waits.
   grpc_event event = real(Past(deadline));
   if (Came(event) || Over(deadline)) return event;
-  progress::LetOthersRun();
+  wait::LetOthersRun();
   const Waiting waiting(callers.waiting);  // not before: a thread that others keep from its processor looks for nothing
   {
     Polling polling(callers);
-    const absl::Duration budget = progress::BeginSpin(callers.budget, waiting.Spinners());
+    const absl::Duration budget = wait::BeginSpin(callers.budget, waiting.Spinners());
     if (budget > absl::ZeroDuration()) event = Spin(callers, polling, budget, deadline, real);
     Came(event) ? polling.End() : polling.EndInVain();
   }
@@ -207,7 +207,7 @@ grpc_event PollWithSeat(Callers& callers, const grpc_completion_queue* queue, gp
 
 }  // namespace
 
-void LetCallersPoll(LinkPoller* poller, const progress::SpinPolicy& policy) {
+void LetCallersPoll(LinkPoller* poller, const wait::SpinPolicy& policy) {
   if (policy.mode == WaitMode::kBlock) return;
   auto* const callers = new Callers(poller, policy);
   poller->OnNews([callers] { callers->seats.CallWhereEmpty(); });

@@ -6,9 +6,9 @@
 
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
-#include "core/progress/turn.h"
+#include "core/wait/pace.h"
+#include "core/wait/spin.h"
+#include "core/wait/turn.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 
 namespace skein::grpc_transport {
@@ -21,7 +21,7 @@ const grpc_event_engine_vtable& epoll1 = grpc_ev_epoll1_posix;
 
 BusySet* busy_set = nullptr;
 // Of all pollsets: a blocking call has one of its own, which lives no longer.
-progress::SpinBudget* spin_budget = nullptr;
+wait::SpinBudget* spin_budget = nullptr;
 
 // A thread that waits, spinning or not.
 class Waiting {
@@ -123,15 +123,15 @@ enum class Spun { kKicked, kInVain, kMustReturn };
 // kMustReturn: the time is up, or it is time to look at descriptors.
 Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, absl::Duration budget,
                      BusySet::Spin& polls) {
-  progress::Spin spin(budget, progress::kYieldAfter);
+  wait::Spin spin(budget, wait::kYieldAfter);
   bool wanted = false;
   for (int turn = 0;; ++turn) {
-    polls.Poll(turn % progress::kThorough == 0);
+    polls.Poll(turn % wait::kThorough == 0);
     if (FlushAndFinish() || waits.kicks.load(std::memory_order_relaxed) != kicks) {
       spin_budget->Ended(spin.Paid());
       return Spun::kKicked;
     }
-    if (turn % progress::kSeldom != 0) continue;
+    if (turn % wait::kSeldom != 0) continue;
     ExecCtx::Get()->InvalidateNow();
     if (Over(deadline)) return Spun::kMustReturn;
     if (!wanted && TimeToLook()) return Spun::kMustReturn;  // who sleeps looks, too
@@ -149,9 +149,9 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
   const uint64_t kicks = waits.kicks.load(std::memory_order_relaxed);
   ++waits.spinners;
   gpr_mu_unlock(waits.mu);
-  progress::LetOthersRun();
+  wait::LetOthersRun();
   Waiting waiting;  // not before: a thread that others keep from its processor looks for nothing
-  const absl::Duration budget = progress::BeginSpin(*spin_budget, Waiting::Spinners());
+  const absl::Duration budget = wait::BeginSpin(*spin_budget, Waiting::Spinners());
   BusySet::Spin polls(*busy_set);
   const Spun spun =
       budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : Spun::kInVain;
@@ -200,9 +200,9 @@ grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Time
 
 }  // namespace
 
-void RegisterPollingEngine(BusySet* busy, const progress::SpinPolicy& policy) {
+void RegisterPollingEngine(BusySet* busy, const wait::SpinPolicy& policy) {
   busy_set = busy;
-  spin_budget = new progress::SpinBudget(policy);
+  spin_budget = new wait::SpinBudget(policy);
   static grpc_event_engine_vtable engine = epoll1;
   engine.pollset_size = Offset() + sizeof(Waits);
   engine.pollset_init = Init;

@@ -13,7 +13,7 @@ namespace skein::grpc_transport {
 // scheduled.
 class Waiter::BusySource final : public Busy {
  public:
-  BusySource(std::shared_ptr<progress::Source> source, grpc_fd* fd) : Busy(std::move(source)), fd_(fd) {}
+  BusySource(std::shared_ptr<wait::Source> source, grpc_fd* fd) : Busy(std::move(source)), fd_(fd) {}
 
   void Again() override {
     EnsureExecCtx exec_ctx;
@@ -34,7 +34,7 @@ class Waiter::BusySource final : public Busy {
 // until it has stopped: so everything here but `stopping_` belongs to the closure's run.
 class Waiter::Watched : public grpc_core::RefCounted<Watched> {
  public:
-  Watched(Waiter* waiter, std::shared_ptr<progress::Source> source)
+  Watched(Waiter* waiter, std::shared_ptr<wait::Source> source)
       : waiter_(waiter),
         source_(std::move(source)),
         fd_(grpc_fd_create(source_->fd(), "skein", /*track_err=*/false)),
@@ -59,7 +59,7 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
     int released = -1;  // stays the source's
     grpc_fd_orphan(fd_, nullptr, &released, "skein");
   }
-  const std::shared_ptr<progress::Source>& source() const { return source_; }
+  const std::shared_ptr<wait::Source>& source() const { return source_; }
   const std::shared_ptr<BusySource>& busy() const { return busy_; }
 
  private:
@@ -80,7 +80,7 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   }
 
   Waiter* const waiter_;
-  const std::shared_ptr<progress::Source> source_;
+  const std::shared_ptr<wait::Source> source_;
   grpc_fd* const fd_;
   const std::shared_ptr<BusySource> busy_;
   grpc_closure run_;
@@ -89,22 +89,22 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   std::atomic<bool> stopping_{false};
 };
 
-Waiter::Waiter(const progress::SpinPolicy& policy) : busy_set_(policy.mode != WaitMode::kBlock) {}
+Waiter::Waiter(const wait::SpinPolicy& policy) : busy_set_(policy.mode != WaitMode::kBlock) {}
 Waiter::~Waiter() = default;
 
-void Waiter::StartLocked(std::shared_ptr<progress::Source> source) {
+void Waiter::StartLocked(std::shared_ptr<wait::Source> source) {
   watched_.push_back(grpc_core::MakeRefCounted<Watched>(this, std::move(source)));
   watched_.back()->Start();
 }
 
-void Waiter::Watch(std::shared_ptr<progress::Source> source) {
+void Waiter::Watch(std::shared_ptr<wait::Source> source) {
   EnsureExecCtx exec_ctx;
   MutexLock lock(&mu_);
   if (users_ == 0) return caretaker_.Add(std::move(source));
   StartLocked(std::move(source));
 }
 
-std::shared_ptr<Busy> Waiter::BusyOf(const progress::Source& source) {
+std::shared_ptr<Busy> Waiter::BusyOf(const wait::Source& source) {
   MutexLock lock(&mu_);
   const auto found = absl::c_find_if(watched_, [&](const auto& each) { return each->source().get() == &source; });
   return found == watched_.end() ? nullptr : (*found)->busy();
@@ -116,7 +116,7 @@ void Waiter::UserComes() {
   MutexLock lock(&mu_);
   if (++users_ > 1) return;
   for (const auto& watched : watched_) watched->GoOn();
-  for (std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) StartLocked(std::move(source));
+  for (std::shared_ptr<wait::Source>& source : caretaker_.TakeAll()) StartLocked(std::move(source));
 }
 
 void Waiter::UserGoes() {
@@ -128,7 +128,7 @@ void Waiter::UserGoes() {
 }
 
 bool Waiter::Stopped(Watched* watched) {
-  const std::shared_ptr<progress::Source> source = watched->source();  // outlives the lock, as does `watched`
+  const std::shared_ptr<wait::Source> source = watched->source();  // outlives the lock, as does `watched`
   MutexLock lock(&mu_);
   if (users_ > 0 && !source->finished()) return false;
   busy_set_.Remove(*watched->busy());

@@ -141,7 +141,7 @@ TEST_F(UnwatchedTest, ARoomWithoutADescriptorOfItsOwnForgetsNoWaitingThread) {
   std::optional<LinkRoom> room;
   {
     const DescriptorLimit none(0);
-    room.emplace(link, progress::SpinPolicy{WaitMode::kBlock, absl::ZeroDuration()});
+    room.emplace(link, wait::SpinPolicy{WaitMode::kBlock, absl::ZeroDuration()});
   }
   Ticket ticket;
   EXPECT_TRUE(Await(*room, ticket, [&] { room->Bring(ticket); }));

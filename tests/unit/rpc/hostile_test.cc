@@ -20,7 +20,7 @@ using link::HostilePeer;
 using ::testing::HasSubstr;
 using wire::ItemKind;
 
-class OneLink final : public progress::Waiter {
+class OneLink final : public wait::Waiter {
  public:
   // A link and what is on it keep each other until it is finished.
   ~OneLink() override {
@@ -28,7 +28,7 @@ class OneLink final : public progress::Waiter {
     link->Close();
     link->Poll();
   }
-  void Watch(std::shared_ptr<progress::Source> given) override {
+  void Watch(std::shared_ptr<wait::Source> given) override {
     link = std::static_pointer_cast<link::Link>(std::move(given));
   }
   std::shared_ptr<link::Link> link;

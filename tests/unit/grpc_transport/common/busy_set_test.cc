@@ -9,7 +9,7 @@ namespace skein::grpc_transport {
 namespace {
 
 // Has `messages`, and is armed when it has none.
-class FakeSource final : public progress::Source {
+class FakeSource final : public wait::Source {
  public:
   bool Poll() override {
     armed = false;

@@ -17,7 +17,7 @@
 namespace skein::grpc_transport {
 
 // Never has anything; knows who has polled it. Any thread.
-class QuietSource final : public progress::Source {
+class QuietSource final : public wait::Source {
  public:
   bool Poll() override {
     MutexLock lock(&mu_);
@@ -52,7 +52,7 @@ class QuietBusy final : public Busy {
 };
 
 // The engine is the process's, as gRPC has only one: the first policy counts.
-inline BusySet& SetOf(const progress::SpinPolicy& policy) {
+inline BusySet& SetOf(const wait::SpinPolicy& policy) {
   static auto* const set = [&] {
     auto* const made = new BusySet(/*enabled=*/true);
     RegisterPollingEngine(made, policy);
@@ -63,7 +63,7 @@ inline BusySet& SetOf(const progress::SpinPolicy& policy) {
 
 class PollsetTest : public ::testing::Test {
  protected:
-  explicit PollsetTest(const progress::SpinPolicy& policy) : set_(SetOf(policy)) {
+  explicit PollsetTest(const wait::SpinPolicy& policy) : set_(SetOf(policy)) {
     grpc_init();
     pollset_ = static_cast<grpc_pollset*>(gpr_zalloc(grpc_pollset_size()));
     grpc_pollset_init(pollset_, &mu_);

@@ -13,7 +13,7 @@ namespace skein::grpc_transport {
 namespace {
 
 // Has nothing, and is not done.
-class IdleLink final : public progress::Source {
+class IdleLink final : public wait::Source {
  public:
   bool Poll() override { return false; }
   bool Arm() override { return true; }
@@ -33,7 +33,7 @@ class WaiterTest : public testing::Test {
 
   static void Flush() { grpc_core::ExecCtx::Get()->Flush(); }
 
-  Waiter waiter_{progress::SpinPolicy{}};
+  Waiter waiter_{wait::SpinPolicy{}};
   const std::shared_ptr<IdleLink> link_ = std::make_shared<IdleLink>();
 };
 

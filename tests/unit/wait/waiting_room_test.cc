@@ -1,6 +1,6 @@
 // The waiting room's own code in every interleaving of a few threads: whatever the order, whoever waits gets what it
 // waits for, and nobody sleeps for ever. Then the same with the room broken.
-#include "core/progress/waiting_room.h"
+#include "core/wait/waiting_room.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 #include "tests/support/interleavings.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 using interleavings::Check;
@@ -179,4 +179,4 @@ TEST(WaitingRoomTest, WeakerOrdersAreCaught) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

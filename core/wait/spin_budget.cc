@@ -1,8 +1,8 @@
-#include "core/progress/spin_budget.h"
+#include "core/wait/spin_budget.h"
 
 #include "core/trace/counters.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 namespace {
 
@@ -39,4 +39,4 @@ void SpinBudget::Ended(bool came_while_spinning) {
   hits_.store(hits + (target - hits) / kWeight, std::memory_order_relaxed);
 }
 
-}  // namespace skein::progress
+}  // namespace skein::wait

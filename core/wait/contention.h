@@ -18,8 +18,8 @@
 //
 // A choice that confirms the last one holds for longer. The process sees bytes, not latency: where traffic comes at a
 // pace of its own, either way brings as much, and the process sleeps.
-#ifndef SKEIN_CORE_PROGRESS_CONTENTION_H_
-#define SKEIN_CORE_PROGRESS_CONTENTION_H_
+#ifndef SKEIN_CORE_WAIT_CONTENTION_H_
+#define SKEIN_CORE_WAIT_CONTENTION_H_
 
 #include <atomic>
 #include <chrono>
@@ -29,7 +29,7 @@
 #include "core/base/deadline.h"
 #include "core/base/mutex.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 // Any thread. Threads read the state without a lock. A thread that finds the state's time over changes the state; the
 // others go on meanwhile. Lock: mu_, never waited for; `arrived` is called with it.
@@ -89,6 +89,6 @@ class Contention {
   double spinning_ ABSL_GUARDED_BY(mu_) = 0;                // bytes a second while it spun
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_CONTENTION_H_
+#endif  // SKEIN_CORE_WAIT_CONTENTION_H_

@@ -1,12 +1,12 @@
 // Who polls what. A Source is anything that must be polled for work to arrive (a link); a Waiter is how one adapter
 // sleeps until a source has work (gRPC: a descriptor in its pollset; elsewhere: a thread in poll(2)).
-#ifndef SKEIN_CORE_PROGRESS_PROGRESS_H_
-#define SKEIN_CORE_PROGRESS_PROGRESS_H_
+#ifndef SKEIN_CORE_WAIT_SOURCE_H_
+#define SKEIN_CORE_WAIT_SOURCE_H_
 
 #include <cstdint>
 #include <memory>
 
-namespace skein::progress {
+namespace skein::wait {
 
 // Who looks after a source just now, beside a Caretaker.
 enum class Attendance : uint8_t {
@@ -64,6 +64,6 @@ class Waiter {
   virtual void Watch(std::shared_ptr<Source> source) = 0;
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_PROGRESS_H_
+#endif  // SKEIN_CORE_WAIT_SOURCE_H_

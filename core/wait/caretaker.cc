@@ -1,4 +1,4 @@
-#include "core/progress/caretaker.h"
+#include "core/wait/caretaker.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,10 +13,10 @@
 #include "core/base/detached.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
+#include "core/wait/pace.h"
+#include "core/wait/spin.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 // After so long without anybody who attends it, a source is the caretaker's.
@@ -210,4 +210,4 @@ void Caretaker::Nudge() {
   if (shared_->asleep.exchange(false, std::memory_order_relaxed)) shared_->Wake();
 }
 
-}  // namespace skein::progress
+}  // namespace skein::wait

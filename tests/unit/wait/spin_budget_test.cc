@@ -1,9 +1,9 @@
 // When a wait spins before it sleeps, case by case.
-#include "core/progress/spin_budget.h"
+#include "core/wait/spin_budget.h"
 
 #include "gtest/gtest.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 constexpr absl::Duration kSpin = absl::Microseconds(50);
@@ -51,4 +51,4 @@ TEST(SpinBudgetTest, AnHourOfSleepWakesToOneTryInThirtyTwo) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -1,5 +1,5 @@
 // Quotas, as the kernel tells of them in files that the test writes.
-#include "core/progress/processors.h"
+#include "core/wait/processors.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 class CgroupQuotaTest : public ::testing::Test {
@@ -43,7 +43,7 @@ class CgroupQuotaTest : public ::testing::Test {
     Write(absl::StrCat("cpu", group, "/cpu.cfs_period_us"), "100000\n");
   }
   double Quota() { return Found().processors; }
-  progress::Quota Found() { return CgroupQuota({(folder_ / "proc").string(), (folder_ / "alone").string()}); }
+  wait::Quota Found() { return CgroupQuota({(folder_ / "proc").string(), (folder_ / "alone").string()}); }
 
   std::filesystem::path folder_;
 };
@@ -125,4 +125,4 @@ TEST(ProcessorsTest, AreNoMoreThanAffinityLeaves) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -1,9 +1,9 @@
 // How long a thread's turn is, and which absences the process's own threads account for.
-#include "core/progress/turn.h"
+#include "core/wait/turn.h"
 
 #include "gtest/gtest.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 using std::chrono::microseconds;
@@ -60,4 +60,4 @@ TEST(TurnsTest, AnotherProgramsSliceIsNotExplainedByAFewTurns) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

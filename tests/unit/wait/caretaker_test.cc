@@ -1,4 +1,4 @@
-#include "core/progress/caretaker.h"
+#include "core/wait/caretaker.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/thread_state.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 using ::testing::ElementsAre;
@@ -301,4 +301,4 @@ TEST(CaretakerTest, WithoutADescriptorTheCaretakerLooksEveryFewMilliseconds) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

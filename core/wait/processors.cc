@@ -1,4 +1,4 @@
-#include "core/progress/processors.h"
+#include "core/wait/processors.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "absl/strings/string_view.h"
 #include "core/base/deadline.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 constexpr std::chrono::seconds kAskAgain{1};
@@ -142,4 +142,4 @@ int Processors() {
   return found;
 }
 
-}  // namespace skein::progress
+}  // namespace skein::wait

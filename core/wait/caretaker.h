@@ -2,16 +2,16 @@
 // those whose users are busy with something else, and those whose users sleep elsewhere (an event loop's). On a thread
 // of its own, asleep on their descriptors, but that it spins for the last kind; it is there only while there are
 // sources.
-#ifndef SKEIN_CORE_PROGRESS_CARETAKER_H_
-#define SKEIN_CORE_PROGRESS_CARETAKER_H_
+#ifndef SKEIN_CORE_WAIT_CARETAKER_H_
+#define SKEIN_CORE_WAIT_CARETAKER_H_
 
 #include <memory>
 #include <vector>
 
-#include "core/progress/progress.h"
-#include "core/progress/spin_budget.h"
+#include "core/wait/source.h"
+#include "core/wait/spin_budget.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 // Any thread. The caretaker polls sources under a lock: their observers may call Add and Nudge, and nothing else here.
 class Caretaker {
@@ -35,6 +35,6 @@ class Caretaker {
   const std::shared_ptr<Shared> shared_;
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_CARETAKER_H_
+#endif  // SKEIN_CORE_WAIT_CARETAKER_H_

@@ -1,10 +1,10 @@
-#include "core/progress/reminders.h"
+#include "core/wait/reminders.h"
 
 #include <sys/timerfd.h>
 
 #include <utility>
 
-namespace skein::progress {
+namespace skein::wait {
 
 Reminders::Reminders() : timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {}
 
@@ -40,4 +40,4 @@ bool Reminders::Poll() {
   return false;  // no message has come
 }
 
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -1,15 +1,15 @@
-#include "core/progress/spin.h"
+#include "core/wait/spin.h"
 
 #include <sched.h>
 
 #include <utility>
 
-#include "core/progress/contention.h"
-#include "core/progress/processors.h"
-#include "core/progress/turn.h"
 #include "core/trace/counters.h"
+#include "core/wait/contention.h"
+#include "core/wait/processors.h"
+#include "core/wait/turn.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 uint64_t BytesReceived() {
@@ -47,7 +47,7 @@ Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after)
 
 Clock::duration Spin::TellAbsence(Deadline since) {
   if (pacer_.sleepless()) return {};
-  return progress::TellAbsence(pacer_.now() - since, std::exchange(ran_, turns.ran()), pacer_.now());
+  return wait::TellAbsence(pacer_.now() - since, std::exchange(ran_, turns.ran()), pacer_.now());
 }
 
 bool Spin::Paid() {
@@ -81,4 +81,4 @@ void LetOthersRun() {
   turn.Begin(now, TellAbsence(now - before, ran_before, now));
 }
 
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -8,8 +8,8 @@
 // Beside a program that computes without end, a yield gives that program a slice. The thread takes a turn of ten times
 // the absence then: it loses a tenth of its time at most. Absences that the process's own threads account for lengthen
 // no turn.
-#ifndef SKEIN_CORE_PROGRESS_TURN_H_
-#define SKEIN_CORE_PROGRESS_TURN_H_
+#ifndef SKEIN_CORE_WAIT_TURN_H_
+#define SKEIN_CORE_WAIT_TURN_H_
 
 #include <algorithm>
 #include <atomic>
@@ -17,7 +17,7 @@
 
 #include "core/base/deadline.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 // One thread's turn: from a yield to the next one. Pure, so that a test can set its clock.
 class Turn {
@@ -59,6 +59,6 @@ class Turns {
 // By a thread that is about to wait, holds no lock that others may want, and has sent what it has to send.
 void LetOthersRun();
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_TURN_H_
+#endif  // SKEIN_CORE_WAIT_TURN_H_

@@ -1,10 +1,10 @@
 // How a spin is paced.
-#ifndef SKEIN_CORE_PROGRESS_PACE_H_
-#define SKEIN_CORE_PROGRESS_PACE_H_
+#ifndef SKEIN_CORE_WAIT_PACE_H_
+#define SKEIN_CORE_WAIT_PACE_H_
 
 #include <chrono>
 
-namespace skein::progress {
+namespace skein::wait {
 
 // How many turns of a spin pass between two looks at the clock.
 inline constexpr int kSeldom = 32;
@@ -17,6 +17,6 @@ inline constexpr std::chrono::milliseconds kLook{1};
 // How long a thread sleeps at most when the kernel has refused it a descriptor, or the watch on one.
 inline constexpr std::chrono::milliseconds kUnwatched{10};
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_PACE_H_
+#endif  // SKEIN_CORE_WAIT_PACE_H_

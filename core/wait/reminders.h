@@ -1,7 +1,7 @@
 // Work for a moment later, unless it has become needless by then. A caretaker's thread does it: the timer is one more
 // of the caretaker's sources.
-#ifndef SKEIN_CORE_PROGRESS_REMINDERS_H_
-#define SKEIN_CORE_PROGRESS_REMINDERS_H_
+#ifndef SKEIN_CORE_WAIT_REMINDERS_H_
+#define SKEIN_CORE_WAIT_REMINDERS_H_
 
 #include <chrono>
 #include <memory>
@@ -11,9 +11,9 @@
 #include "core/base/deadline.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/progress/progress.h"
+#include "core/wait/source.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 class Reminder {
  public:
@@ -49,6 +49,6 @@ class Reminders final : public Source {
   Deadline end_ ABSL_GUARDED_BY(mu_) = Deadline::max();  // of the moment; nothing waits: there is none
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_REMINDERS_H_
+#endif  // SKEIN_CORE_WAIT_REMINDERS_H_

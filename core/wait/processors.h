@@ -1,11 +1,11 @@
 // How many processors this process may keep busy.
-#ifndef SKEIN_CORE_PROGRESS_PROCESSORS_H_
-#define SKEIN_CORE_PROGRESS_PROCESSORS_H_
+#ifndef SKEIN_CORE_WAIT_PROCESSORS_H_
+#define SKEIN_CORE_WAIT_PROCESSORS_H_
 
 #include <limits>
 #include <string>
 
-namespace skein::progress {
+namespace skein::wait {
 
 // Where the kernel tells of cgroups. Tests name folders of their own.
 struct CgroupFiles {
@@ -32,6 +32,6 @@ int InAffinity();
 // change both at any time: this asks anew, at most once in a second.
 int Processors();
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_PROCESSORS_H_
+#endif  // SKEIN_CORE_WAIT_PROCESSORS_H_

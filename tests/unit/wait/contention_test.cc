@@ -1,6 +1,6 @@
 // Whether a process spins or sleeps beside others that want the processors: by a clock and a flow of bytes that the
 // test sets.
-#include "core/progress/contention.h"
+#include "core/wait/contention.h"
 
 #include <algorithm>
 #include <atomic>
@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 using std::chrono::microseconds;
@@ -205,4 +205,4 @@ TEST_F(ContentionTest, AnyNumberOfThreadsMayAskAtOnce) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

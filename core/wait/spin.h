@@ -4,17 +4,17 @@
 // costs less than a microsecond, and to sleep and be woken costs twenty: so a spin yields, and only the time in which
 // it has had a processor itself counts against its budget. Beside programs that compute without end a yield costs
 // milliseconds: Contention finds out whether sleeping does better then.
-#ifndef SKEIN_CORE_PROGRESS_SPIN_H_
-#define SKEIN_CORE_PROGRESS_SPIN_H_
+#ifndef SKEIN_CORE_WAIT_SPIN_H_
+#define SKEIN_CORE_WAIT_SPIN_H_
 
 #include <algorithm>
 #include <chrono>
 
 #include "absl/time/time.h"
 #include "core/base/deadline.h"
-#include "core/progress/spin_budget.h"
+#include "core/wait/spin_budget.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 // What a spin does next. Pure; of one thread.
 class Pacer {
@@ -101,6 +101,6 @@ class Spin {
   Clock::duration ran_;  // by all threads of the process, at the last look at the clock
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_SPIN_H_
+#endif  // SKEIN_CORE_WAIT_SPIN_H_

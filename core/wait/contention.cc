@@ -1,8 +1,8 @@
-#include "core/progress/contention.h"
+#include "core/wait/contention.h"
 
 #include <algorithm>
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 Clock::duration TrialFor(Clock::duration longest_absence) {
@@ -79,4 +79,4 @@ double Contention::Rate(Deadline now) const {
   return static_cast<double>(arrived_() - arrived_before_) / std::chrono::duration<double>(now - since_).count();
 }
 
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -10,13 +10,13 @@
 //
 // Written on a policy of atomics, as core/coalesce is (its atomics.h), so that a test can run it in every interleaving.
 // The policy also has a time limit: `Deadline`, and Park with one.
-#ifndef SKEIN_CORE_PROGRESS_WAITING_ROOM_H_
-#define SKEIN_CORE_PROGRESS_WAITING_ROOM_H_
+#ifndef SKEIN_CORE_WAIT_WAITING_ROOM_H_
+#define SKEIN_CORE_WAIT_WAITING_ROOM_H_
 
 #include <atomic>
 #include <cstdint>
 
-namespace skein::progress {
+namespace skein::wait {
 
 template <class Policy>
 class WaitingRoom;
@@ -225,6 +225,6 @@ class WaitingRoom {
   uint32_t listed_ = 0;
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_WAITING_ROOM_H_
+#endif  // SKEIN_CORE_WAIT_WAITING_ROOM_H_

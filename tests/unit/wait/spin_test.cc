@@ -1,10 +1,10 @@
 // When a spin goes on, gives its processor up, or is over: by a clock that the test sets.
-#include "core/progress/spin.h"
+#include "core/wait/spin.h"
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 using std::chrono::microseconds;
@@ -87,4 +87,4 @@ TEST_F(SpinTest, IsDisturbedByWhoTakesItsProcessorButNotByWhomItGivesIt) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -1,4 +1,4 @@
-#include "core/progress/reminders.h"
+#include "core/wait/reminders.h"
 
 #include <poll.h>
 
@@ -7,10 +7,10 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "core/progress/caretaker.h"
+#include "core/wait/caretaker.h"
 #include "gtest/gtest.h"
 
-namespace skein::progress {
+namespace skein::wait {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(20);
@@ -84,4 +84,4 @@ TEST_F(RemindersTest, ALookThatForestallsTheTimerSilencesIt) {
 }
 
 }  // namespace
-}  // namespace skein::progress
+}  // namespace skein::wait

@@ -1,6 +1,6 @@
 // Whether it pays to spin before sleeping: pure, so that a table of cases can test it.
-#ifndef SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
-#define SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
+#ifndef SKEIN_CORE_WAIT_SPIN_BUDGET_H_
+#define SKEIN_CORE_WAIT_SPIN_BUDGET_H_
 
 #include <skein/options.h>
 
@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 
-namespace skein::progress {
+namespace skein::wait {
 
 struct SpinPolicy {
   WaitMode mode = WaitMode::kHybrid;
@@ -40,6 +40,6 @@ class SpinBudget {
   std::atomic<uint32_t> skipped_ = 0;
 };
 
-}  // namespace skein::progress
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_PROGRESS_SPIN_BUDGET_H_
+#endif  // SKEIN_CORE_WAIT_SPIN_BUDGET_H_
