@@ -10,7 +10,7 @@
 
 namespace skein::bench {
 
-class SpinningWaiter final : public wait::Waiter {
+class SpinningWaiter final : public wait::Watcher {
  public:
   void Watch(std::shared_ptr<wait::Source> source) override { sources_.push_back(std::move(source)); }
   void Poll() {

@@ -107,7 +107,7 @@ class ABSL_LOCKABLE BasicSendPlace {
   typename Policy::template Atomic<uint32_t> asked_{0};
 };
 
-using SendPlace = BasicSendPlace<coalesce::SystemAtomics>;
+using SendPlace = BasicSendPlace<wait::SystemAtomics>;
 
 }  // namespace skein::link
 

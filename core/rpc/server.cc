@@ -15,13 +15,12 @@
 #include "core/base/tcp_address.h"
 #include "core/connect/negotiation.h"
 #include "core/connect/route.h"
-#include "core/link/link_room.h"
+#include "core/link/link.h"
 #include "core/rpc/options.h"
 #include "core/rpc/regions.h"
 #include "core/rpc/server_port.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
-#include "core/wait/pace.h"
 #include "core/wait/spin.h"
 
 namespace skein::rpc {
@@ -32,7 +31,7 @@ constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
 
-class Server::Impl final : public wait::Waiter {
+class Server::Impl final : public wait::Watcher {
  public:
   Impl(const Options& options, const OnFabrics& on)
       : options_(options),
@@ -87,7 +86,6 @@ class Server::Impl final : public wait::Waiter {
       if (SimulatedTime()) budget = absl::InfiniteDuration();
       if (budget > absl::ZeroDuration()) Tell(channel::Presence::kAwake);
       const bool came = SpinUntilWork(budget);
-      if (budget > absl::ZeroDuration()) budget_.Ended(came);
       // Asked again: the spin may have accepted a link that nobody can sleep for.
       if (!came && !stopped() && !SimulatedTime()) Sleep();
     }
@@ -182,21 +180,26 @@ class Server::Impl final : public wait::Waiter {
 
   // Polls once at least. False: nothing has come for `budget`.
   bool SpinUntilWork(absl::Duration budget) {
-    wait::Spin spin(budget, wait::kYieldAfter);
-    for (int turn = 1;; ++turn) {
-      const bool any = PollLinks(turn % wait::kThorough == 1);
-      if (any || turn % wait::kSeldom == 0) {
-        const bool over = !any && !spin.Pass();
-        const Deadline now = any ? Clock::now() : spin.now();
-        if (now >= next_look_) {
-          LookAtDescriptors(0);
-          next_look_ = now + wait::kLook;
-        }
-        if (over) return false;
-      }
-      if (any || stopped()) return true;
-      if (budget == absl::ZeroDuration()) return false;
+    if (budget == absl::ZeroDuration()) {
+      const bool any = PollLinks(/*thoroughly=*/true);
+      if (any) LookNowAndThen(Clock::now());
+      return any || stopped();
     }
+    wait::Spin spin(budget_, budget, wait::Manner::kPolls);
+    const auto found = [&](bool thoroughly) { return PollLinks(thoroughly) || stopped(); };
+    const wait::Spun spun = spin.Until(found, [&] {
+      LookNowAndThen(spin.now());
+      return wait::Spun::kGoesOn;
+    });
+    LookNowAndThen(spin.now());
+    return spun == wait::Spun::kFound || stopped();
+  }
+
+  // At the descriptors, however many messages come.
+  void LookNowAndThen(Deadline now) {
+    if (now < next_look_) return;
+    LookAtDescriptors(0);
+    next_look_ = now + wait::kLook;
   }
 
   void Sleep() {
@@ -207,8 +210,7 @@ class Server::Impl final : public wait::Waiter {
     for (const auto& other : others_) {
       if (!other->Arm()) return;
     }
-    Deadline first =
-        unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + wait::kUnwatched);
+    Deadline first = unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + wait::kUnwatched);
     for (const auto& [fd, peer] : peers_) first = std::min(first, peer.deadline);
     LookAtDescriptors(TimeoutOf(first));
   }
@@ -283,7 +285,7 @@ class Server::Impl final : public wait::Waiter {
   std::vector<std::shared_ptr<link::Link>> links_;
   std::vector<std::shared_ptr<wait::Source>> others_;   // the turns of links
   std::vector<std::weak_ptr<wait::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch
-  Deadline accepts_again_ = Deadline::max();                // max(): it accepts
+  Deadline accepts_again_ = Deadline::max();            // max(): it accepts
   absl::flat_hash_map<int, Peer> peers_;
   Deadline next_look_ = Deadline::min();
   Regions regions_;

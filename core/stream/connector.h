@@ -68,9 +68,9 @@ Listener::Result Decline(Fallback why);
 
 // `waiter` outlives what is returned.
 std::unique_ptr<Connector> CreateConnector(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
-                                           wait::Waiter* waiter);
+                                           wait::Watcher* waiter);
 std::unique_ptr<Listener> CreateListener(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
-                                         wait::Waiter* waiter);
+                                         wait::Watcher* waiter);
 
 }  // namespace skein::stream
 

@@ -1,5 +1,5 @@
-// Work for a moment later, unless it has become needless by then. A caretaker's thread does it: the timer is one more
-// of the caretaker's sources.
+// Work for a moment later, unless it has become needless by then. A BackgroundPoller's thread does it: the timer is one
+// more of its sources.
 #ifndef SKEIN_CORE_WAIT_REMINDERS_H_
 #define SKEIN_CORE_WAIT_REMINDERS_H_
 
@@ -18,7 +18,7 @@ namespace skein::wait {
 class Reminder {
  public:
   virtual ~Reminder() = default;
-  // By the caretaker, which is not to wait for anybody. True: again after another moment.
+  // By the background thread, which is not to wait for anybody. True: again after another moment.
   virtual bool Due() = 0;
 };
 

@@ -22,6 +22,11 @@ uint64_t BytesReceived() {
 // Of this process, whatever its threads spin for.
 constinit Contention contention(BytesReceived);
 
+// A spin's Manner.
+constexpr std::chrono::microseconds kYieldAfter{2};
+constexpr std::chrono::microseconds kWanted{50};
+constexpr int kPerProcessor = 4;
+
 constinit Turns turns;
 constinit thread_local Turn turn;
 
@@ -34,16 +39,20 @@ Clock::duration TellAbsence(Clock::duration away, Clock::duration ran_before, De
 
 }  // namespace
 
-absl::Duration BeginSpin(SpinBudget& budget, int spinners) {
+absl::Duration BeginSpin(SpinBudget& budget, const WaitingThreads* together) {
   const absl::Duration longest = budget.Begin();
   if (longest == absl::ZeroDuration() || longest == absl::InfiniteDuration()) return longest;
-  // One spinner needs no count of the processors, which may have to read files.
-  if (spinners > 1 && spinners > Processors()) return absl::ZeroDuration();
+  // The threads that one processor takes need no count of processors, which may have to read files.
+  const int threads = together == nullptr ? 1 : together->count();
+  if (threads > kPerProcessor && threads > kPerProcessor * Processors()) return absl::ZeroDuration();
   return contention.spins_freely() || contention.MaySpin(Clock::now()) ? longest : absl::ZeroDuration();
 }
 
-Spin::Spin(absl::Duration budget, std::chrono::microseconds yield_after)
-    : pacer_(budget, yield_after, Clock::now()), ran_(turns.ran()) {}
+Spin::Spin(SpinBudget& budget, absl::Duration longest, Manner manner)
+    : budget_(budget),
+      serves_(manner == Manner::kServes),
+      pacer_(longest, manner == Manner::kWatches ? std::chrono::microseconds::zero() : kYieldAfter, Clock::now()),
+      ran_(turns.ran()) {}
 
 Clock::duration Spin::TellAbsence(Deadline since) {
   if (pacer_.sleepless()) return {};
@@ -58,12 +67,14 @@ bool Spin::Paid() {
 }
 
 bool Spin::Pass() {
+  if (wanted_) return false;
   const Deadline before = pacer_.now();
   const Pacer::Then then = pacer_.Next(Clock::now());
   if (then == Pacer::Then::kYield) {
     turns.Add(turn.Ran(pacer_.now()));
     sched_yield();
     pacer_.Yielded(Clock::now());
+    wanted_ = serves_ && !pacer_.sleepless() && pacer_.given() >= kWanted;
   }
   const Clock::duration lost = TellAbsence(before);
   if (then == Pacer::Then::kYield) turn.Begin(pacer_.now(), lost);

@@ -24,7 +24,7 @@ inline wait::SpinPolicy SpinPolicyOf(const Options& options) { return {options.w
 class ProcessState {
  public:
   // `waiter` outlives it.
-  ProcessState(EnvironmentOptions environment, wait::Waiter* waiter);
+  ProcessState(EnvironmentOptions environment, wait::Watcher* waiter);
 
   // What SKEIN_* said when the process called Init().
   const EnvironmentOptions& environment() const { return environment_; }

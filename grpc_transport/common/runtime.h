@@ -7,7 +7,7 @@
 
 namespace skein::grpc_transport {
 
-// `Links` is an adapter's wait::Waiter. Made at first use, at the latest by Init(), and never destroyed: gRPC's
+// `Links` is an adapter's wait::Watcher. Made at first use, at the latest by Init(), and never destroyed: gRPC's
 // detached threads may still use it while the process ends. Any thread.
 template <typename Links>
 class RuntimeOf {

@@ -25,10 +25,10 @@
 #include "absl/functional/any_invocable.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/wait/caretaker.h"
+#include "core/wait/background_poller.h"
+#include "core/wait/busy_set.h"
 #include "core/wait/source.h"
 #include "core/wait/spin_budget.h"
-#include "grpc_transport/common/busy_set.h"
 #include "grpc_transport/event_engine/ready.h"
 
 namespace skein::grpc_transport {
@@ -38,7 +38,7 @@ namespace skein::grpc_transport {
 //
 // Lock: mu_, before the background thread's and the busy set's. Under it sources are retired, and nothing else is
 // called that could come back.
-class LinkPoller final : public wait::Waiter {
+class LinkPoller final : public wait::Watcher {
  public:
   // An endpoint or a negotiation. While one exists, sources are watched. When the last has gone, idle sources end,
   // and a background thread keeps those that have yet to tell their peer something, until a user comes.
@@ -50,8 +50,8 @@ class LinkPoller final : public wait::Waiter {
     ~User() { poller_->UserGoes(); }
 
     // A stream's link, for who is going to say of each write that it is busy. Null: it is not watched (any more).
-    std::shared_ptr<Busy> BusyOf(const wait::Source& source) { return poller_->BusyOf(source); }
-    BusySet& busy_set() { return poller_->busy_set_; }
+    std::shared_ptr<wait::Busy> BusyOf(const wait::Source& source) { return poller_->BusyOf(source); }
+    wait::BusySet& busy_set() { return poller_->busy_set_; }
 
    private:
     LinkPoller* const poller_;
@@ -63,7 +63,7 @@ class LinkPoller final : public wait::Waiter {
   // Starts a thread if there is none.
   void Watch(std::shared_ptr<wait::Source> source) override;
 
-  BusySet& busy_set() { return busy_set_; }
+  wait::BusySet& busy_set() { return busy_set_; }
 
   // A caller of the program's polls what is busy, so this object's threads need not spin.
   void CallerComes() { callers_.fetch_add(1, std::memory_order_relaxed); }
@@ -79,7 +79,7 @@ class LinkPoller final : public wait::Waiter {
  private:
   class Watched;
 
-  std::shared_ptr<Busy> BusyOf(const wait::Source& source);
+  std::shared_ptr<wait::Busy> BusyOf(const wait::Source& source);
   void UserComes();
   void UserGoes();
   void WatchLocked(std::shared_ptr<wait::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -90,7 +90,7 @@ class LinkPoller final : public wait::Waiter {
   void Run();
   // True: this thread counts as one that sleeps.
   bool BeginSleep(const Ready& ready);
-  bool SpinUntilReady(const Ready& ready, BusySet::Spin& polls);
+  bool SpinUntilReady(const Ready& ready, wait::BusySet::Poller& polls);
   void SleepAndAttend();
   void AttendWoken();
   void Attend(const wait::Source* source);
@@ -101,7 +101,7 @@ class LinkPoller final : public wait::Waiter {
   void StopIdle();
   void Forget(const std::shared_ptr<Watched>& watched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  BusySet busy_set_;
+  wait::BusySet busy_set_;
   wait::SpinBudget budget_;
   const UniqueFd epoll_;
   const UniqueFd wake_;  // something is in again_, or the last user has gone
@@ -113,7 +113,7 @@ class LinkPoller final : public wait::Waiter {
   // By address: an event that comes late for a source that has gone finds none, or polls another one in vain.
   absl::flat_hash_map<const wait::Source*, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
   std::vector<const wait::Source*> again_ ABSL_GUARDED_BY(mu_);
-  wait::Caretaker caretaker_;  // of what lingers; nothing does while there is a user
+  wait::BackgroundPoller background_;  // of what lingers; nothing does while there is a user
 
   // Threads of ours that look, or have been started to. A thread leaves by LeaveToOther, acq_rel: of two that would,
   // one sees the other gone. The threads share nothing but what is under locks, or the kernel's.

@@ -11,7 +11,7 @@
 
 namespace skein::chaos {
 
-class Process final : public wait::Waiter {
+class Process final : public wait::Watcher {
  public:
   // `sleeps`: it polls when it has been woken, as who waits for a descriptor does; else whenever it is asked.
   Process(std::shared_ptr<FaultDevice> device, bool sleeps) : device_(std::move(device)), sleeps_(sleeps) {}

@@ -12,7 +12,7 @@
 
 namespace skein::fuzz {
 
-class OneLink final : public wait::Waiter {
+class OneLink final : public wait::Watcher {
  public:
   explicit OneLink(fabric::Simulation& simulation) : simulation_(simulation) {}
   // A link and what is on it keep each other until it is finished.

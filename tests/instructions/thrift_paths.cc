@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/unique_fd.h"
-#include "core/link/link_room.h"
 #include "core/wait/reminders.h"
+#include "core/wait/wait_set.h"
 #include "tests/instructions/hot_path.h"
 #include "tests/unit/stream/two_ends.h"
 #include "thrift_transport/connection.h"
@@ -47,7 +47,7 @@ class OneSocketPair {
   }
 
   std::unique_ptr<stream::BlockingStream> Block(std::shared_ptr<stream::Stream> stream) {
-    auto room = std::make_shared<link::LinkRoom>(stream->link(), policy_);
+    auto room = std::make_shared<wait::WaitSet>(stream->link(), policy_);
     return std::make_unique<stream::BlockingStream>(std::move(stream), std::move(room), silent_.get());
   }
 

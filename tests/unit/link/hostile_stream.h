@@ -13,7 +13,7 @@
 
 namespace skein::link {
 
-class OneSource final : public wait::Waiter {
+class OneSource final : public wait::Watcher {
  public:
   void Watch(std::shared_ptr<wait::Source> given) override { source = std::move(given); }
   std::shared_ptr<wait::Source> source;

@@ -31,7 +31,7 @@ fabric::Simulation& Time() {
 }
 
 // This server accepts, and reads nothing of the link before the test calls Poll.
-class SlowServer final : public wait::Waiter {
+class SlowServer final : public wait::Watcher {
  public:
   SlowServer() : listener_(ListenTcp("127.0.0.1:0").value()) {}
   ~SlowServer() override {

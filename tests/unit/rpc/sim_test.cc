@@ -72,7 +72,7 @@ class WatchedDevice final : public fabric::ForwardingDevice {
   fabric::QueuePair* last = nullptr;
 };
 
-class OneLink final : public wait::Waiter {
+class OneLink final : public wait::Watcher {
  public:
   ~OneLink() override {
     link->Close();

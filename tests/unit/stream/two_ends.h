@@ -29,7 +29,7 @@ inline std::string RandomText(size_t size, uint32_t seed) {
 }
 
 // Polls what it was given until none of it has work.
-class ManualWaiter final : public wait::Waiter {
+class ManualWaiter final : public wait::Watcher {
  public:
   // A link and the streams that are on it keep each other until it is finished.
   ~ManualWaiter() override {

@@ -7,7 +7,7 @@
 
 #include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
-#include "core/wait/caretaker.h"
+#include "core/wait/background_poller.h"
 #include "gtest/gtest.h"
 
 namespace skein::wait {
@@ -44,9 +44,9 @@ class RemindersTest : public testing::Test {
   const std::shared_ptr<Reminders> reminders_ = std::make_shared<Reminders>();
 };
 
-TEST_F(RemindersTest, ACaretakerRemindsAsOftenAsIsAskedFor) {
-  Caretaker caretaker;
-  caretaker.Add(reminders_);
+TEST_F(RemindersTest, ABackgroundPollerRemindsAsOftenAsIsAskedFor) {
+  BackgroundPoller poller;
+  poller.Add(reminders_);
   for (const int times : {1, 3}) {
     const auto counted = std::make_shared<Counted>(times);
     reminders_->Remind(counted);
@@ -71,7 +71,8 @@ TEST_F(RemindersTest, IsQuietWhenNobodyIsToBeReminded) {
   EXPECT_TRUE(Quiet());
 }
 
-// A look may find the moment over just before the timer says so: that must not be left to wake the caretaker for ever.
+// A look may find the moment over just before the timer says so: that must not be left to wake the background thread
+// for ever.
 TEST_F(RemindersTest, ALookThatForestallsTheTimerSilencesIt) {
   for (int i = 0; i < 20; ++i) {
     const auto counted = std::make_shared<Counted>(1);

@@ -12,7 +12,7 @@
 namespace skein::doctor {
 
 // All on one thread.
-class PolledWaiter final : public wait::Waiter {
+class PolledWaiter final : public wait::Watcher {
  public:
   void Watch(std::shared_ptr<wait::Source> source) override { sources_.push_back(std::move(source)); }
 

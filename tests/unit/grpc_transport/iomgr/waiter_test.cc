@@ -58,7 +58,7 @@ TEST_F(WaiterTest, ALinkThatWasBeingStoppedIsBusyAgainForItsNextUser) {
   Flush();
   first.reset();
   Waiter::User second(&waiter_);
-  const std::shared_ptr<Busy> busy = second.BusyOf(*link_);
+  const std::shared_ptr<wait::Busy> busy = second.BusyOf(*link_);
   ASSERT_NE(busy, nullptr);
   Flush();
   EXPECT_FALSE(link_->finished());

@@ -1,4 +1,4 @@
-#include "core/wait/caretaker.h"
+#include "core/wait/background_poller.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -13,16 +13,16 @@
 #include "core/base/detached.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/wait/pace.h"
 #include "core/wait/spin.h"
+#include "core/wait/wakes.h"
 
 namespace skein::wait {
 namespace {
 
-// After so long without anybody who attends it, a source is the caretaker's.
+// After so long without a thread that attends it, a source is the background thread's.
 constexpr int kUnattendedMs = 10;
 
-// Whoever never sleeps has a processor for itself; this thread is beside those that do the work.
+// A thread that never sleeps has a processor for itself; this thread is beside those that do the work.
 SpinPolicy Sleepy(SpinPolicy policy) {
   if (policy.mode == WaitMode::kPoll) policy.mode = WaitMode::kHybrid;
   return policy;
@@ -30,7 +30,7 @@ SpinPolicy Sleepy(SpinPolicy policy) {
 
 }  // namespace
 
-struct Caretaker::Shared {
+struct BackgroundPoller::Shared {
   explicit Shared(const SpinPolicy& policy) : budget(Sleepy(policy)) {}
 
   void Start(const std::shared_ptr<Shared>& self) ABSL_EXCLUSIVE_LOCKS_REQUIRED(changed_mu);
@@ -56,28 +56,28 @@ struct Caretaker::Shared {
   };
   static void LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms);
 
-  // True before the sources are looked at for the last time before a sleep without end. Who attends a source changes
-  // that first and then reads this; the caretaker the other way round: all sequentially consistent, so one sees the
-  // other.
+  // True before the sources are looked at for the last time before a sleep without end. A thread that attends a source
+  // changes its attendance first and then reads this; the background thread the other way round: all sequentially
+  // consistent, so one sees the other.
   std::atomic<bool> asleep = false;
-  // Threads in TakeAll. While messages come, the caretaker holds `mu` nearly all the time and locks it again at once,
-  // so it lets these threads go first. Acquire and release order that wait alone: `mu` guards everything else.
+  // Threads in TakeAll. While messages come, the background thread holds `mu` nearly all the time and locks it again at
+  // once, so it lets these threads go first. Acquire and release order that wait alone: `mu` guards everything else.
   std::atomic<int> takers = 0;
   Mutex mu;
   std::vector<Cared> sources ABSL_GUARDED_BY(mu);
   SpinBudget budget;
-  // The caretaker polls nothing under this lock: Add waits for no poll, and an observer under `mu` may nudge.
+  // The background thread polls nothing under this lock: Add waits for no poll, and an observer under `mu` may nudge.
   Mutex changed_mu ABSL_ACQUIRED_AFTER(mu);
   std::vector<std::shared_ptr<Source>> newcomers ABSL_GUARDED_BY(changed_mu);
   bool running ABSL_GUARDED_BY(changed_mu) = false;
   UniqueFd changed ABSL_GUARDED_BY(changed_mu);  // wakes the thread, and is there while it is
 };
 
-void Caretaker::Shared::Start(const std::shared_ptr<Shared>& self) {
+void BackgroundPoller::Shared::Start(const std::shared_ptr<Shared>& self) {
   running = StartDetached("skein-progress", [self] { self->Run(); });  // if it fails, the next Add tries again
 }
 
-bool Caretaker::Shared::End() {
+bool BackgroundPoller::Shared::End() {
   MutexLock lock(&changed_mu);
   if (!newcomers.empty()) return false;
   changed.Reset();
@@ -85,16 +85,16 @@ bool Caretaker::Shared::End() {
   return true;
 }
 
-void Caretaker::Shared::Wake() {
+void BackgroundPoller::Shared::Wake() {
   MutexLock lock(&changed_mu);
   if (changed.valid()) eventfd_write(changed.get(), 1);
 }
 
-void Caretaker::Shared::WaitForTakers() const {
+void BackgroundPoller::Shared::WaitForTakers() const {
   for (int waiting; (waiting = takers.load(std::memory_order_acquire)) > 0;) takers.wait(waiting);
 }
 
-void Caretaker::Shared::Run() {
+void BackgroundPoller::Shared::Run() {
   std::vector<pollfd> descriptors;
   int timeout_ms = 0;
   for (Deadline look = Deadline::min();;) {
@@ -107,7 +107,7 @@ void Caretaker::Shared::Run() {
   }
 }
 
-bool Caretaker::Shared::PollDependents() {
+bool BackgroundPoller::Shared::PollDependents() {
   bool any = false;
   for (Cared& cared : sources) {
     if (!cared.depended_on) continue;
@@ -117,22 +117,19 @@ bool Caretaker::Shared::PollDependents() {
   return any;
 }
 
-bool Caretaker::Shared::SpinForDependents() {
+bool BackgroundPoller::Shared::SpinForDependents() {
+  Wakes wakes;  // made without the lock
   MutexLock lock(&mu);
   if (absl::c_none_of(sources, [](const Cared& cared) { return cared.depended_on; })) return false;
   const absl::Duration longest = BeginSpin(budget);
   if (longest == absl::ZeroDuration()) return false;
   // Others want the lock.
-  Spin spin(std::min(longest, absl::FromChrono(kLook)), kYieldAfter);
-  for (int turn = 1;; ++turn) {
-    const bool came = PollDependents();
-    if (!came && (turn % kSeldom != 0 || spin.Pass())) continue;
-    budget.Ended(came && spin.Paid());
-    return came;
-  }
+  Spin spin(budget, std::min(longest, absl::FromChrono(kLook)), Manner::kPolls);
+  return spin.Until([&](bool) ABSL_NO_THREAD_SAFETY_ANALYSIS { return PollDependents() || wakes.any(); }) ==
+         Spun::kFound;
 }
 
-pollfd Caretaker::Shared::TakeIn() {
+pollfd BackgroundPoller::Shared::TakeIn() {
   MutexLock lock(&changed_mu);
   if (!changed.valid()) changed = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   eventfd_t ignored = 0;
@@ -142,8 +139,9 @@ pollfd Caretaker::Shared::TakeIn() {
   return {changed.get(), POLLIN, 0};
 }
 
-bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) {
+bool BackgroundPoller::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) {
   std::vector<std::shared_ptr<Source>> over;  // outlive the lock
+  Wakes wakes;                                // made without the lock
   MutexLock lock(&mu);
   descriptors.assign({TakeIn()});
   asleep.store(true, std::memory_order_seq_cst);
@@ -158,10 +156,10 @@ bool Caretaker::Shared::Look(std::vector<pollfd>& descriptors, int& timeout_ms) 
   return !sources.empty() || !End();
 }
 
-void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms) {
+void BackgroundPoller::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, int& timeout_ms) {
   Source& source = *cared.source;
   const Attendance attendance = source.TakeAttendance();
-  const bool depended_on = attendance == Attendance::kCaretaker;
+  const bool depended_on = attendance == Attendance::kBackground;
   if (depended_on && !cared.depended_on) timeout_ms = 0;  // to spin first
   cared.depended_on = depended_on;
   const bool attended = attendance == Attendance::kAwake || attendance == Attendance::kAsleep;
@@ -179,17 +177,17 @@ void Caretaker::Shared::LookAt(Cared& cared, std::vector<pollfd>& descriptors, i
   }
 }
 
-Caretaker::Caretaker(const SpinPolicy& policy) : shared_(std::make_shared<Shared>(policy)) {}
-Caretaker::~Caretaker() { TakeAll(); }
+BackgroundPoller::BackgroundPoller(const SpinPolicy& policy) : shared_(std::make_shared<Shared>(policy)) {}
+BackgroundPoller::~BackgroundPoller() { TakeAll(); }
 
-void Caretaker::Add(std::shared_ptr<Source> source) {
+void BackgroundPoller::Add(std::shared_ptr<Source> source) {
   MutexLock lock(&shared_->changed_mu);
   shared_->newcomers.push_back(std::move(source));
   if (!shared_->running) return shared_->Start(shared_);
   if (shared_->changed.valid()) eventfd_write(shared_->changed.get(), 1);
 }
 
-std::vector<std::shared_ptr<Source>> Caretaker::TakeAll() {
+std::vector<std::shared_ptr<Source>> BackgroundPoller::TakeAll() {
   std::vector<std::shared_ptr<Source>> sources;
   shared_->takers.fetch_add(1, std::memory_order_acq_rel);
   {
@@ -205,7 +203,7 @@ std::vector<std::shared_ptr<Source>> Caretaker::TakeAll() {
   return sources;
 }
 
-void Caretaker::Nudge() {
+void BackgroundPoller::Nudge() {
   if (!shared_->asleep.load(std::memory_order_seq_cst)) return;
   if (shared_->asleep.exchange(false, std::memory_order_relaxed)) shared_->Wake();
 }

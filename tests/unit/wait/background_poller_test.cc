@@ -1,4 +1,4 @@
-#include "core/wait/caretaker.h"
+#include "core/wait/background_poller.h"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -70,27 +70,27 @@ size_t OpenDescriptors() {
   return static_cast<size_t>(std::distance(begin(all), end(all)));
 }
 
-TEST(CaretakerTest, WhatHasToldItsPeerAllIsDropped) {
-  Caretaker caretaker;
+TEST(BackgroundPollerTest, WhatHasToldItsPeerAllIsDropped) {
+  BackgroundPoller poller;
   const size_t descriptors = OpenDescriptors();
   absl::Notification dropped;
   auto source = std::make_shared<FakeSource>(dropped);
   source->Arrive();
-  caretaker.Add(std::move(source));
+  poller.Add(std::move(source));
   EXPECT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
-  EXPECT_TRUE(caretaker.TakeAll().empty());
+  EXPECT_TRUE(poller.TakeAll().empty());
   EXPECT_LE(OpenDescriptors(), descriptors);  // a thread of an earlier test's may have ended since
 }
 
-TEST(CaretakerTest, EachIsWaitedForAndOthersCanCome) {
-  Caretaker caretaker;
+TEST(BackgroundPollerTest, EachIsWaitedForAndOthersCanCome) {
+  BackgroundPoller poller;
   for (int round = 0; round < 50; ++round) {  // with and without a thread that is there already
     absl::Notification first_dropped;
     absl::Notification second_dropped;
     auto first = std::make_shared<FakeSource>(first_dropped);
     auto second = std::make_shared<FakeSource>(second_dropped);
-    caretaker.Add(first);
-    caretaker.Add(second);
+    poller.Add(first);
+    poller.Add(second);
     second->Arrive();
     second = nullptr;
     ASSERT_TRUE(second_dropped.WaitForNotificationWithTimeout(kSoon));
@@ -101,33 +101,34 @@ TEST(CaretakerTest, EachIsWaitedForAndOthersCanCome) {
   }
 }
 
-TEST(CaretakerTest, WhatIsTakenIsNotTouchedAnyMore) {
-  Caretaker caretaker;
+TEST(BackgroundPollerTest, WhatIsTakenIsNotTouchedAnyMore) {
+  BackgroundPoller poller;
   absl::Notification taken_dropped;
   auto taken = std::make_shared<FakeSource>(taken_dropped);
-  caretaker.Add(taken);
-  EXPECT_THAT(caretaker.TakeAll(), ElementsAre(taken));
+  poller.Add(taken);
+  EXPECT_THAT(poller.TakeAll(), ElementsAre(taken));
   const int polls = taken->polls();
   taken->Arrive();
   absl::Notification other_dropped;
   auto other = std::make_shared<FakeSource>(other_dropped);
   other->Arrive();
-  caretaker.Add(std::move(other));
+  poller.Add(std::move(other));
   ASSERT_TRUE(other_dropped.WaitForNotificationWithTimeout(kSoon));
   EXPECT_EQ(taken->polls(), polls);
   EXPECT_FALSE(taken->finished());
 }
 
-TEST(CaretakerTest, EndsWithWhatIsLeft) {
+TEST(BackgroundPollerTest, EndsWithWhatIsLeft) {
   absl::Notification dropped;
   {
-    Caretaker caretaker;
-    caretaker.Add(std::make_shared<FakeSource>(dropped));
+    BackgroundPoller poller;
+    poller.Add(std::make_shared<FakeSource>(dropped));
   }
   EXPECT_TRUE(dropped.HasBeenNotified());
 }
 
-// Nobody attends it when the caretaker asks; but while that polls, and finds work, somebody goes to sleep on it.
+// Nobody attends it when the background thread asks; but while that polls, and finds work, somebody goes to sleep on
+// it.
 class SleptOn final : public Source {
  public:
   bool Poll() override {
@@ -153,19 +154,19 @@ class SleptOn final : public Source {
   const UniqueFd event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   bool work_ = true;
   bool work_later_ = true;
-  std::atomic<Attendance> attendance_ = Attendance::kNobody;
+  std::atomic<Attendance> attendance_ = Attendance::kNone;
   std::atomic<bool> armed_ = true;
 };
 
-TEST(CaretakerTest, WhatItHasPolledItArmsForWhoSleepsOnIt) {
-  Caretaker caretaker;
+TEST(BackgroundPollerTest, WhatItHasPolledItArmsForWhoSleepsOnIt) {
+  BackgroundPoller poller;
   auto source = std::make_shared<SleptOn>();
-  caretaker.Add(source);
+  poller.Add(source);
   for (int looks = 0; looks < 2; ++looks) {  // each at all, in their order
     absl::Notification dropped;
     auto other = std::make_shared<FakeSource>(dropped);
     other->Arrive();
-    caretaker.Add(std::move(other));
+    poller.Add(std::move(other));
     ASSERT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
   }
   EXPECT_TRUE(source->armed());
@@ -201,22 +202,22 @@ class Talkative final : public Source {
   absl::Notification heard_;
 };
 
-TEST(CaretakerTest, SpinsForWhomItIsDependedOn) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
-  auto source = std::make_shared<Talkative>(1000, Attendance::kCaretaker);
-  caretaker.Add(source);
+TEST(BackgroundPollerTest, SpinsForWhomItIsDependedOn) {
+  BackgroundPoller poller({WaitMode::kHybrid, absl::Seconds(1)});
+  auto source = std::make_shared<Talkative>(1000, Attendance::kBackground);
+  poller.Add(source);
   EXPECT_TRUE(source->heard().WaitForNotificationWithTimeout(kSoon));
   EXPECT_LT(source->armed(), 1000);
 }
 
-TEST(CaretakerTest, SpinsForNobodyElse) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
-  auto source = std::make_shared<Talkative>(1000, Attendance::kNobody);
-  caretaker.Add(source);
+TEST(BackgroundPollerTest, SpinsForNobodyElse) {
+  BackgroundPoller poller({WaitMode::kHybrid, absl::Seconds(1)});
+  auto source = std::make_shared<Talkative>(1000, Attendance::kNone);
+  poller.Add(source);
   absl::Notification dropped;
   auto other = std::make_shared<FakeSource>(dropped);
   other->Arrive();
-  caretaker.Add(std::move(other));
+  poller.Add(std::move(other));
   ASSERT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
   EXPECT_FALSE(source->heard().HasBeenNotified());
 }
@@ -233,18 +234,18 @@ class Endless final : public Source {
   int fd() const override { return event_.get(); }
   bool finished() const override { return false; }
   bool Retire() override { return false; }
-  Attendance TakeAttendance() override { return Attendance::kCaretaker; }
+  Attendance TakeAttendance() override { return Attendance::kBackground; }
 
  private:
   const UniqueFd event_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   const std::function<void()> at_poll_;
 };
 
-TEST(CaretakerTest, AddWaitsForNoPoll) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
+TEST(BackgroundPollerTest, AddWaitsForNoPoll) {
+  BackgroundPoller poller({WaitMode::kHybrid, absl::Seconds(1)});
   absl::Notification polls;
   absl::Notification added;
-  caretaker.Add(std::make_shared<Endless>([&, told = false]() mutable {
+  poller.Add(std::make_shared<Endless>([&, told = false]() mutable {
     if (std::exchange(told, true)) return;
     polls.Notify();
     EXPECT_TRUE(added.WaitForNotificationWithTimeout(kSoon));
@@ -253,16 +254,16 @@ TEST(CaretakerTest, AddWaitsForNoPoll) {
   absl::Notification dropped;
   auto source = std::make_shared<FakeSource>(dropped);
   source->Arrive();
-  caretaker.Add(std::move(source));
+  poller.Add(std::move(source));
   added.Notify();
   EXPECT_TRUE(dropped.WaitForNotificationWithTimeout(kSoon));
 }
 
-// A mutex alone would go to the caretaker, which locks again long before a sleeping thread is awake.
-TEST(CaretakerTest, TakeAllWaitsForNoMoreThanTheTurnUnderWay) {
-  Caretaker caretaker({WaitMode::kHybrid, absl::Seconds(1)});
+// A mutex alone would go to the background thread, which locks again long before a sleeping thread is awake.
+TEST(BackgroundPollerTest, TakeAllWaitsForNoMoreThanTheTurnUnderWay) {
+  BackgroundPoller poller({WaitMode::kHybrid, absl::Seconds(1)});
   std::atomic<pid_t> taker = 0;
-  bool waits = false;  // the taker, for the lock. Only the caretaker's thread touches this, and the next.
+  bool waits = false;  // the taker, for the lock. Only the background thread touches this, and the next.
   int polls = 0;       // since then
   const auto endless = std::make_shared<Endless>([&] {
     if (waits) {
@@ -271,29 +272,29 @@ TEST(CaretakerTest, TakeAllWaitsForNoMoreThanTheTurnUnderWay) {
       waits = ThreadState(taker).IsFoundAsleep(After(kSoon));
     }
   });
-  caretaker.Add(endless);
+  poller.Add(endless);
   std::vector<std::shared_ptr<Source>> taken;
   std::thread takes([&] {
     taker = gettid();
-    taken = caretaker.TakeAll();
+    taken = poller.TakeAll();
   });
   takes.join();
   EXPECT_THAT(taken, ElementsAre(endless));
   EXPECT_LE(polls, 2) << "of the turn that is under way";
 }
 
-TEST(CaretakerTest, WithoutADescriptorTheCaretakerLooksEveryFewMilliseconds) {
+TEST(BackgroundPollerTest, WithoutADescriptorItLooksEveryFewMilliseconds) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP();
-  Caretaker caretaker;
+  BackgroundPoller poller;
   absl::Notification first_dropped;
   absl::Notification second_dropped;
   auto first = std::make_shared<FakeSource>(first_dropped);
   auto second = std::make_shared<FakeSource>(second_dropped);
   second->Arrive();
   const DescriptorLimit none(0);
-  caretaker.Add(first);
+  poller.Add(first);
   while (first->polls() == 0) std::this_thread::yield();  // after that, only a wake-up or a time limit helps
-  caretaker.Add(std::move(second));
+  poller.Add(std::move(second));
   EXPECT_TRUE(second_dropped.WaitForNotificationWithTimeout(kSoon));
   first->Arrive();
   first = nullptr;

@@ -1,6 +1,6 @@
-// The waiting room's own code in every interleaving of a few threads: whatever the order, whoever waits gets what it
-// waits for, and nobody sleeps for ever. Then the same with the room broken.
-#include "core/wait/waiting_room.h"
+// The poller role's own code in every interleaving of a few threads: whatever the order, whoever waits gets what it
+// waits for, and nobody sleeps for ever. Then the same with the role broken.
+#include "core/wait/poller_role.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,26 +32,26 @@ struct Timeless : interleavings::Atomics {
   }
 };
 
-// Several threads that wait, and a peer that sends each its own: what a source is to the room.
+// Several threads that wait, and a peer that sends each its own: what a source is to the role.
 template <class Policy>
 class World {
  public:
-  explicit World(size_t waiters) : waiters_(waiters) {}
+  explicit World(size_t waiters) : count_(waiters) {}
 
   void WaitOnce(size_t self) {
-    Ticket<Policy>& ticket = tickets_[self];
-    ticket.Begin();
+    BasicWaiter<Policy>& waiter = waiters_[self];
+    waiter.Begin();
     asked_[self].store(true, std::memory_order_release);
-    const bool done = room_.Wait(
-        ticket, {}, [&] { Drive(ticket); }, [] {});
+    const bool done = role_.Wait(
+        waiter, {}, [&] { Drive(waiter); }, [] {});
     Check(done, "no time limit, but given up");
     Check(brought_[self].Get() == 1, "let go before it was brought");
-    ticket.Forget();
+    waiter.Forget();
   }
 
   // Sends to all, the last one first.
   void Peer() {
-    for (size_t i = waiters_; i-- > 0;) {
+    for (size_t i = count_; i-- > 0;) {
       interleavings::Atomics::Await(asked_[i], false, std::memory_order_acquire);
       sent_[i].store(true, std::memory_order_release);
       // As a doorbell does, whether anybody is asleep or not.
@@ -60,7 +60,8 @@ class World {
     }
   }
 
-  // Somebody who polls without a wait of its own, and does not sit: what it takes must not be missed by a sleeper.
+  // Somebody who polls without a wait of its own, and does not take the role: what it takes must not be missed by a
+  // sleeper.
   void PassBy() {
     if (!polling_.exchange(true, std::memory_order_acquire)) PollOwned();
   }
@@ -68,12 +69,12 @@ class World {
  private:
   // What has been sent goes to who waits for it.
   void PollOwned() {
-    for (size_t i = 0; i < waiters_; ++i) {
+    for (size_t i = 0; i < count_; ++i) {
       if (taken_[i].Get() || !sent_[i].load(std::memory_order_acquire)) continue;
       taken_[i].Set(true);
-      Check(tickets_[i].TakeUp() == Ticket<Policy>::Claim::kBring, "nobody waits for what was asked for");
+      Check(waiters_[i].TryClaim() == BasicWaiter<Policy>::Claim::kClaimed, "nobody waits for what was asked for");
       brought_[i].Set(brought_[i].Get() + 1);
-      if (!tickets_[i].Bring()) continue;
+      if (!waiters_[i].Complete()) continue;
       bell_.exchange(100, std::memory_order_seq_cst);
       interleavings::Atomics::Unpark(&bell_);
     }
@@ -81,23 +82,23 @@ class World {
   }
 
   // Poll, arm (here: note the bell), look again, sleep.
-  void Drive(Ticket<Policy>& ticket) {
-    while (!ticket.done()) {
+  void Drive(BasicWaiter<Policy>& waiter) {
+    while (!waiter.done()) {
       const uint32_t bell = bell_.load(std::memory_order_seq_cst);
       // One polls at a time; who means to sleep does not leave before it has looked (a link's Arm sees to that).
       while (polling_.exchange(true, std::memory_order_acquire)) {
         interleavings::Atomics::Await(polling_, true, std::memory_order_relaxed);
       }
       PollOwned();
-      if (ticket.done() || !room_.BeginSleep(ticket)) return;
+      if (waiter.done() || !role_.BeginSleep(waiter)) return;
       interleavings::Atomics::Park(bell_, bell);
-      room_.EndSleep(ticket);
+      role_.EndSleep(waiter);
     }
   }
 
-  const size_t waiters_;
-  WaitingRoom<Policy> room_;
-  std::array<Ticket<Policy>, 3> tickets_;
+  const size_t count_;
+  PollerRole<Policy> role_;
+  std::array<BasicWaiter<Policy>, 3> waiters_;
   std::array<Plain<int>, 3> brought_;
   interleavings::Atomic<bool> asked_[3] = {false, false, false};
   interleavings::Atomic<bool> sent_[3] = {false, false, false};
@@ -132,20 +133,20 @@ void ExpectHolds(const Scenario& scenario, const interleavings::Options& options
   EXPECT_THAT(result.failure, IsEmpty());
 }
 
-TEST(WaitingRoomTest, NobodySleepsForEver) {
+TEST(PollerRoleTest, NobodySleepsForEver) {
   ExpectHolds({.waiters = 1}, {});
   ExpectHolds({.waiters = 2}, {.preemptions = 1});
   ExpectHolds({.waiters = 2}, {.preemptions = 2, .late_reads = false});
   ExpectHolds({.waiters = 3}, {.preemptions = 1, .late_reads = false});
 }
 
-// Whoever has the seat sleeps on the descriptor while another brings it what it waits for.
-TEST(WaitingRoomTest, WhatOthersTakeWakesTheSleeper) {
+// A thread with the role sleeps on the descriptor while another thread completes its waiter.
+TEST(PollerRoleTest, WhatOthersTakeWakesTheSleeper) {
   ExpectHolds({.waiters = 1, .passer_by = true}, {.preemptions = 2});
   ExpectHolds({.waiters = 2, .passer_by = true}, {.preemptions = 1, .late_reads = false});
 }
 
-// What is broken here the room must need.
+// What is broken here the role must need.
 struct NeverWakes : Timeless {
   static void Unpark(const void*) {}
 };
@@ -155,14 +156,14 @@ struct SleepsBlindly : Timeless {
   }
 };
 
-TEST(WaitingRoomTest, ABrokenRoomIsCaught) {
+TEST(PollerRoleTest, ABrokenRoleIsCaught) {
   EXPECT_THAT(ExploreScenario<NeverWakes>({}, {.preemptions = 1}).failure, HasSubstr("deadlock"));
   EXPECT_THAT(ExploreScenario<SleepsBlindly>({}, {.preemptions = 1}).failure, HasSubstr("deadlock"));
 }
 
 // Each memory order is as strong as it must be: the next weaker one is caught. The race that matters (a look at the
-// seat after joining the list, a look at the list after leaving the seat) is among them.
-TEST(WaitingRoomTest, WeakerOrdersAreCaught) {
+// role after joining the list, a look at the list after leaving the role) is among them.
+TEST(PollerRoleTest, WeakerOrdersAreCaught) {
   const interleavings::Options options{.preemptions = 1};
   const Result whole = ExploreScenario({}, options);
   ASSERT_THAT(whole.failure, IsEmpty());

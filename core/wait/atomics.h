@@ -1,12 +1,13 @@
-// The atomic operations and the waiting that core/coalesce is written on. A policy, so that a test can run the very
-// same code on atomics of its own, one interleaving after the other.
-#ifndef SKEIN_CORE_COALESCE_ATOMICS_H_
-#define SKEIN_CORE_COALESCE_ATOMICS_H_
+// The atomic operations, and the waits for another thread's next instructions, that hand-overs between threads are
+// written on. A policy, so that a test can run the very same code on atomics of its own, one interleaving after the
+// other.
+#ifndef SKEIN_CORE_WAIT_ATOMICS_H_
+#define SKEIN_CORE_WAIT_ATOMICS_H_
 
 #include <atomic>
 #include <cstdint>
 
-namespace skein::coalesce {
+namespace skein::wait {
 
 struct SystemAtomics {
   template <class T>
@@ -31,8 +32,8 @@ struct SystemAtomics {
 
   // Sleeps if `word` is `value`, until an Unpark of its address; or not so long: look again after it.
   static void Park(const std::atomic<uint32_t>& word, uint32_t value);
-  // Wakes who has parked at `address`. Memory there is not touched, and may be gone or serve another purpose: at worst
-  // somebody else, who sleeps at the same address by now, looks again.
+  // Wakes a thread that has parked at `address`. Memory there is not touched, and may be gone or serve another purpose:
+  // at worst another thread, which sleeps at the same address by now, looks again.
   static void Unpark(const void* address);
 
  private:
@@ -40,6 +41,6 @@ struct SystemAtomics {
   static bool Pause(int round);
 };
 
-}  // namespace skein::coalesce
+}  // namespace skein::wait
 
-#endif  // SKEIN_CORE_COALESCE_ATOMICS_H_
+#endif  // SKEIN_CORE_WAIT_ATOMICS_H_

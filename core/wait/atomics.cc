@@ -1,11 +1,11 @@
-#include "core/coalesce/atomics.h"
+#include "core/wait/atomics.h"
 
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace skein::coalesce {
+namespace skein::wait {
 namespace {
 
 // A leader's turn takes a microsecond or two; waking a sleeper takes ten times that.
@@ -41,4 +41,4 @@ void SystemAtomics::Unpark(const void* address) {
   syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
 }
 
-}  // namespace skein::coalesce
+}  // namespace skein::wait

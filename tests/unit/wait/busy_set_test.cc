@@ -1,15 +1,15 @@
 // Who arms what is busy, and when.
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/busy_set.h"
 
 #include <memory>
 
 #include "gtest/gtest.h"
 
-namespace skein::grpc_transport {
+namespace skein::wait {
 namespace {
 
 // Has `messages`, and is armed when it has none.
-class FakeSource final : public wait::Source {
+class FakeSource final : public Source {
  public:
   bool Poll() override {
     armed = false;
@@ -49,7 +49,7 @@ class BusySetTest : public ::testing::Test {
  protected:
   // One that ends asleep and is woken.
   void SpinInVain() {
-    BusySet::Spin spin(set_);
+    BusySet::Poller spin(set_);
     spin.Poll(true);
     spin.EndAsleep();
     set_.EndSleep();
@@ -72,7 +72,7 @@ TEST_F(BusySetTest, IsPolledByWhoSpinsUntilItIsSeldomUsed) {
   set_.Use(busy_);
   busy_->source->messages = 1;
   {
-    BusySet::Spin spin(set_);
+    BusySet::Poller spin(set_);
     EXPECT_TRUE(spin.Poll(false));
     EXPECT_FALSE(spin.Poll(false));
     spin.End();
@@ -91,7 +91,7 @@ TEST_F(BusySetTest, OnlyAThoroughLookSeesWhatIsNoMessage) {
   set_.Use(busy_);
   busy_->source->messages = 1;
   busy_->source->visible = false;
-  BusySet::Spin spin(set_);
+  BusySet::Poller spin(set_);
   EXPECT_FALSE(spin.Poll(false));
   EXPECT_TRUE(spin.Poll(true));
   spin.End();
@@ -99,8 +99,8 @@ TEST_F(BusySetTest, OnlyAThoroughLookSeesWhatIsNoMessage) {
 
 TEST_F(BusySetTest, IsArmedByTheLastWhoSpinsIfAnybodySleeps) {
   set_.Use(busy_);
-  BusySet::Spin first(set_);
-  BusySet::Spin second(set_);
+  BusySet::Poller first(set_);
+  BusySet::Poller second(set_);
   first.Poll(true);
   ASSERT_FALSE(busy_->source->armed);
   first.EndAsleep();
@@ -114,12 +114,12 @@ TEST_F(BusySetTest, IsArmedByTheLastWhoSpinsIfAnybodySleeps) {
 TEST_F(BusySetTest, IsDisarmedByTheFirstWhoSpins) {
   set_.Use(busy_);
   ASSERT_TRUE(busy_->source->armed);
-  BusySet::Spin first(set_);
+  BusySet::Poller first(set_);
   EXPECT_TRUE(busy_->source->armed) << "it may be of no length";
   first.Poll(false);
   EXPECT_FALSE(busy_->source->armed);
   busy_->source->armed = true;  // by a sleeper that was just woken
-  BusySet::Spin second(set_);
+  BusySet::Poller second(set_);
   second.Poll(false);
   EXPECT_TRUE(busy_->source->armed);
   second.End();
@@ -130,7 +130,7 @@ TEST_F(BusySetTest, IsDisarmedByTheFirstWhoSpins) {
 
 TEST_F(BusySetTest, IsNotArmedForNobody) {
   set_.Use(busy_);
-  BusySet::Spin spin(set_);
+  BusySet::Poller spin(set_);
   spin.Poll(true);
   spin.End();
   EXPECT_FALSE(busy_->source->armed);
@@ -140,28 +140,39 @@ TEST_F(BusySetTest, WhoAddsIsToldWhetherSomebodyPollsItFromNowOn) {
   EXPECT_FALSE(set_.Add(busy_));
   const std::shared_ptr<FakeBusy> other = NewBusy();
   other->source->messages = 1;
-  BusySet::Spin spin(set_);
+  BusySet::Poller spin(set_);
   EXPECT_TRUE(set_.Add(other));
   EXPECT_TRUE(spin.Poll(false));
   EXPECT_EQ(other->source->polled, 1);
   spin.End();
 }
 
-TEST_F(BusySetTest, WhoIsWokenInVainIsToldWhetherSomebodyPollsIt) {
-  EXPECT_FALSE(set_.IsSpunFor(*busy_));
+TEST_F(BusySetTest, WhoAttendsOneArmsItUnlessAPollerPollsIt) {
+  const auto is_armed = [&] {
+    busy_->source->armed = false;
+    EXPECT_TRUE(set_.Attend(busy_, 1));
+    return busy_->source->armed;
+  };
+  EXPECT_TRUE(is_armed());
   {
-    BusySet::Spin spin(set_);
-    EXPECT_FALSE(set_.IsSpunFor(*busy_)) << "who spins does not poll what is not busy";
+    BusySet::Poller spin(set_);
+    EXPECT_TRUE(is_armed()) << "a poller does not poll what is not busy";
     set_.Use(busy_);
-    EXPECT_TRUE(set_.IsSpunFor(*busy_));
+    EXPECT_FALSE(is_armed());
     spin.End();
   }
-  EXPECT_FALSE(set_.IsSpunFor(*busy_));
+  EXPECT_TRUE(is_armed());
+}
+
+TEST_F(BusySetTest, ASenderWithoutEndHoldsNobodyWhoAttends) {
+  busy_->source->messages = 1000;
+  EXPECT_FALSE(set_.Attend(busy_, BusySet::kTimes));
+  EXPECT_EQ(busy_->source->polled, BusySet::kTimes);
 }
 
 TEST_F(BusySetTest, OneThatIsRemovedIsArmedByWhoMayHavePolledIt) {
   set_.Use(busy_);
-  BusySet::Spin spin(set_);
+  BusySet::Poller spin(set_);
   spin.Poll(true);
   set_.Remove(*busy_);
   EXPECT_TRUE(set_.empty());
@@ -175,7 +186,7 @@ TEST_F(BusySetTest, OneThatIsRemovedIsArmedByWhoMayHavePolledIt) {
 TEST_F(BusySetTest, ASenderWithoutEndHoldsNobodyWhoArms) {
   set_.Use(busy_);
   busy_->source->messages = 1000;
-  BusySet::Spin spin(set_);
+  BusySet::Poller spin(set_);
   spin.EndAsleep();
   EXPECT_EQ(busy_->again, 1);
   EXPECT_GT(busy_->source->messages, 900);
@@ -184,7 +195,7 @@ TEST_F(BusySetTest, ASenderWithoutEndHoldsNobodyWhoArms) {
 
 TEST_F(BusySetTest, OfOneThatIsFinishedItsWatcherIsToldByWhoSpins) {
   set_.Use(busy_);
-  BusySet::Spin spin(set_);
+  BusySet::Poller spin(set_);
   spin.Poll(true);
   EXPECT_EQ(busy_->again, 0);
   busy_->source->is_finished = true;
@@ -203,4 +214,4 @@ TEST_F(BusySetTest, DisabledItStaysEmpty) {
 }
 
 }  // namespace
-}  // namespace skein::grpc_transport
+}  // namespace skein::wait

@@ -1,23 +1,26 @@
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/busy_set.h"
 
 #include <utility>
 
 #include "absl/algorithm/container.h"
 
-namespace skein::grpc_transport {
-namespace {
-
-// Polls before a thread that arms leaves the rest to others: a peer that never stops sending must not hold it.
-constexpr int kTries = 4;
-
-}  // namespace
-
+namespace skein::wait {
 void BusySet::Arm(const All& all) {
   for (const std::shared_ptr<Busy>& busy : all) {
-    int tries = 0;
-    while (!busy->source().Arm() && ++tries < kTries) busy->source().Poll();
-    if (tries == kTries) busy->Again();
+    int times = 0;
+    while (!busy->source().Arm() && ++times < kTimes) busy->source().Poll();
+    if (times == kTimes) busy->Again();
   }
+}
+
+bool BusySet::Attend(const std::shared_ptr<Busy>& busy, int times) {
+  Source& source = busy->source();
+  source.Woke();
+  for (; times > 0; --times) {
+    const bool came = source.Poll();
+    if ((came ? Add(busy) : IsSpunFor(*busy)) || source.Arm()) return true;
+  }
+  return false;
 }
 
 bool BusySet::Add(const std::shared_ptr<Busy>& busy) {
@@ -46,7 +49,7 @@ void BusySet::Remove(Busy& busy) {
   Changed();
 }
 
-// Links that have not been used since the last time are not busy any more.
+// Those that have not been used since the last time are not busy any more.
 BusySet::All BusySet::CoolDown() {
   All all = all_;
   std::erase_if(all_, [](const std::shared_ptr<Busy>& busy) {
@@ -58,14 +61,14 @@ BusySet::All BusySet::CoolDown() {
   return all;
 }
 
-BusySet::Spin::Spin(BusySet& set) : set_(set) {
+BusySet::Poller::Poller(BusySet& set) : set_(set) {
   MutexLock lock(&set_.mu_);
   disarms_ = set_.spinners_++ == 0;
   version_ = set_.version_.load(std::memory_order_relaxed);
   polled_ = set_.all_;
 }
 
-void BusySet::Spin::Refresh() {
+void BusySet::Poller::Refresh() {
   if (set_.version_.load(std::memory_order_relaxed) == version_) return;
   All before = std::move(polled_);
   {
@@ -77,7 +80,7 @@ void BusySet::Spin::Refresh() {
   set_.Arm(before);
 }
 
-bool BusySet::Spin::Poll(bool thorough) {
+bool BusySet::Poller::Poll(bool thorough) {
   Refresh();
   if (std::exchange(disarms_, false)) {
     for (const std::shared_ptr<Busy>& busy : polled_) busy->source().Disarm();
@@ -95,7 +98,7 @@ bool BusySet::Spin::Poll(bool thorough) {
   return any;
 }
 
-void BusySet::Spin::End() {
+void BusySet::Poller::End() {
   Refresh();
   All to_arm;
   {
@@ -106,7 +109,7 @@ void BusySet::Spin::End() {
   polled_.clear();  // here, whatever its end takes
 }
 
-void BusySet::Spin::EndAsleep() {
+void BusySet::Poller::EndAsleep() {
   Refresh();
   All to_arm;
   {
@@ -118,4 +121,4 @@ void BusySet::Spin::EndAsleep() {
   polled_.clear();  // here, whatever its end takes
 }
 
-}  // namespace skein::grpc_transport
+}  // namespace skein::wait
