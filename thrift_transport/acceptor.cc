@@ -176,7 +176,7 @@ void Acceptor::OnHello(int fd, Connection& connection) {
     return;
   }
   connection.socket->List(ListPath(/*client=*/false, fd, greeted.stream->path(), greeted.why));
-  std::shared_ptr<link::LinkRoom> room = Runtime::Get().WaitingAs(options_).threads.RoomOf(*greeted.stream);
+  std::shared_ptr<wait::WaitSet> room = Runtime::Get().WaitingAs(options_).threads.RoomOf(*greeted.stream);
   if (connection.socket->Adopt(std::move(greeted.stream), std::move(room))) HandOut(fd, std::move(connection.socket));
 }
 

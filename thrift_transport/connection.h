@@ -23,8 +23,7 @@ namespace skein::thrift_transport {
 class Connection {
  public:
   // `reminders`: null where none are to be had; then each write is sent at once.
-  Connection(bool client, std::unique_ptr<stream::BlockingStream> stream,
-             std::shared_ptr<progress::Reminders> reminders)
+  Connection(bool client, std::unique_ptr<stream::BlockingStream> stream, std::shared_ptr<wait::Reminders> reminders)
       : stream_(std::move(stream)),
         client_(client),
         trace_(client, stream_->path()),

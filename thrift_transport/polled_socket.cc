@@ -38,13 +38,13 @@ class PolledSocket::Told final : public stream::StreamObserver {
 
 PolledSocket::~PolledSocket() { close(); }
 
-bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<link::LinkRoom> room) {
+bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> room) {
   auto told = std::make_shared<Told>();
   if (told->readiness().fd() < 0) return false;
-  auto lifeline = std::make_shared<link::Lifeline>();
+  auto lifeline = std::make_shared<wait::LivenessConnection>();
   lifeline->fd = socket_;
-  lifeline->depends_on_caretaker = true;
-  lifeline->cut = [told] { told->PeerIsGone(); };
+  lifeline->depends_on_background = true;
+  lifeline->on_end = [told] { told->PeerIsGone(); };
   // The background thread looks after this socket, and hears of no lifeline that the kernel does not watch.
   if (!room->Add(lifeline).ok()) {
     room->Remove(lifeline);

@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/link/link_room.h"
 #include "core/stream/stream.h"
+#include "core/wait/wait_set.h"
 #include "thrift_transport/arrived.h"
 #include "thrift_transport/path_list.h"
 #include "thrift_transport/write_after_the_end.h"
@@ -26,7 +26,7 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
 
   // By who has accepted it, before the server hears of it: goes on over `stream`. False: there is no descriptor left,
   // or the kernel has no memory to watch it.
-  bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<link::LinkRoom> room);
+  bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> room);
   void List(ListedPath listed) { listed_ = std::move(listed); }
 
   // A read that would block throws "retry", which TNonblockingServer knows.
@@ -46,8 +46,8 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
   int tcp_ = -1;
   std::shared_ptr<stream::Stream> stream_;
   std::shared_ptr<Told> told_;
-  std::shared_ptr<link::LinkRoom> room_;
-  std::shared_ptr<link::Lifeline> lifeline_;
+  std::shared_ptr<wait::WaitSet> room_;
+  std::shared_ptr<wait::LivenessConnection> lifeline_;
   ListedPath listed_;
   Arrived arrived_;
   bool ended_ = false;

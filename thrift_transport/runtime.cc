@@ -14,7 +14,7 @@ Runtime::Waiting& Runtime::WaitingAs(const Options& options) {
   MutexLock lock(&mu_);
   std::unique_ptr<Waiting>& waiting = waiting_[{options.wait_mode, options.spin_time}];
   if (waiting == nullptr) {
-    waiting = std::make_unique<Waiting>(progress::SpinPolicy{options.wait_mode, options.spin_time});
+    waiting = std::make_unique<Waiting>(wait::SpinPolicy{options.wait_mode, options.spin_time});
   }
   return *waiting;
 }

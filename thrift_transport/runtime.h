@@ -22,7 +22,7 @@ class Runtime {
 
   // Sockets that wait alike share their links, if their other options are alike, too. Valid for ever.
   struct Waiting {
-    explicit Waiting(const progress::SpinPolicy& policy) : threads(policy) {}
+    explicit Waiting(const wait::SpinPolicy& policy) : threads(policy) {}
     stream::ThreadStreams threads;
     stream::HostStreams streams{&threads};
   };

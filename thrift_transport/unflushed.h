@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "core/progress/reminders.h"
 #include "core/stream/blocking_stream.h"
+#include "core/wait/reminders.h"
 #include "thrift_transport/turn.h"
 
 namespace skein::thrift_transport {
@@ -21,10 +21,10 @@ namespace skein::thrift_transport {
 // The writer has the turn while it uses any of this, and while it writes to the stream, which takes one write at a
 // time. The background thread does nothing while the writer has the turn: a writer never waits for it but for one write
 // that does not block.
-class Unflushed final : public progress::Reminder, public std::enable_shared_from_this<Unflushed> {
+class Unflushed final : public wait::Reminder, public std::enable_shared_from_this<Unflushed> {
  public:
   // Null: nothing is gathered, since nobody would send it.
-  Unflushed(stream::BlockingStream& stream, std::shared_ptr<progress::Reminders> reminders)
+  Unflushed(stream::BlockingStream& stream, std::shared_ptr<wait::Reminders> reminders)
       : reminders_(std::move(reminders)), stream_(&stream), most_(reminders_ == nullptr ? 0 : kMostGathered) {}
 
   Turn& turn() ABSL_LOCK_RETURNED(turn_) { return turn_; }
@@ -56,7 +56,7 @@ class Unflushed final : public progress::Reminder, public std::enable_shared_fro
   void Remind() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_);
   bool SendSome() ABSL_EXCLUSIVE_LOCKS_REQUIRED(turn_);
 
-  const std::shared_ptr<progress::Reminders> reminders_;
+  const std::shared_ptr<wait::Reminders> reminders_;
   Turn turn_;
   stream::BlockingStream* stream_ ABSL_GUARDED_BY(turn_);
   std::vector<std::byte> bytes_ ABSL_GUARDED_BY(turn_);

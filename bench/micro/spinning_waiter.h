@@ -6,20 +6,20 @@
 #include <utility>
 #include <vector>
 
-#include "core/progress/progress.h"
+#include "core/wait/source.h"
 
 namespace skein::bench {
 
-class SpinningWaiter final : public progress::Waiter {
+class SpinningWaiter final : public wait::Watcher {
  public:
-  void Watch(std::shared_ptr<progress::Source> source) override { sources_.push_back(std::move(source)); }
+  void Watch(std::shared_ptr<wait::Source> source) override { sources_.push_back(std::move(source)); }
   void Poll() {
-    for (const std::shared_ptr<progress::Source>& source : sources_) source->Poll();
+    for (const std::shared_ptr<wait::Source>& source : sources_) source->Poll();
   }
-  const std::vector<std::shared_ptr<progress::Source>>& sources() const { return sources_; }
+  const std::vector<std::shared_ptr<wait::Source>>& sources() const { return sources_; }
 
  private:
-  std::vector<std::shared_ptr<progress::Source>> sources_;
+  std::vector<std::shared_ptr<wait::Source>> sources_;
 };
 
 }  // namespace skein::bench

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/coalesce/atomics.h"
+#include "core/wait/atomics.h"
 
 namespace skein::coalesce {
 
@@ -17,7 +17,7 @@ class Batch;
 
 // The base of a request. It belongs to its thread, but while that is in Join, to the queue; and it may be gone as soon
 // as it is done.
-template <class Request, class Policy = SystemAtomics>
+template <class Request, class Policy = wait::SystemAtomics>
 class Entry {
  public:
   using Atomics = Policy;

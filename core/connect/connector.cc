@@ -32,7 +32,7 @@ struct Way {
 class LinkAttempt final : public Connector::Attempt {
  public:
   LinkAttempt(std::shared_ptr<LinkPool> pool, std::shared_ptr<Fabrics> fabrics, std::shared_ptr<Service> service,
-              progress::Waiter* waiter, const Route& route, std::vector<Way> ways, const wire::Offer& offer)
+              wait::Watcher* waiter, const Route& route, std::vector<Way> ways, const wire::Offer& offer)
       : pool_(std::move(pool)),
         fabrics_(std::move(fabrics)),
         service_(std::move(service)),
@@ -101,7 +101,7 @@ class LinkAttempt final : public Connector::Attempt {
   const std::shared_ptr<LinkPool> pool_;
   const std::shared_ptr<Fabrics> fabrics_;
   const std::shared_ptr<Service> service_;
-  progress::Waiter* const waiter_;
+  wait::Watcher* const waiter_;
   const Route route_;
   const std::vector<Way> ways_;  // as offered
   const bool asks_for_new_;
@@ -111,7 +111,7 @@ class LinkAttempt final : public Connector::Attempt {
 
 class PoolingConnector final : public Connector {
  public:
-  PoolingConnector(std::shared_ptr<Fabrics> fabrics, const Options& options, progress::Waiter* waiter,
+  PoolingConnector(std::shared_ptr<Fabrics> fabrics, const Options& options, wait::Watcher* waiter,
                    std::shared_ptr<Service> service)
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
 
@@ -162,7 +162,7 @@ class PoolingConnector final : public Connector {
 
   const std::shared_ptr<Fabrics> fabrics_;
   const Options options_;
-  progress::Waiter* const waiter_;
+  wait::Watcher* const waiter_;
   const std::shared_ptr<Service> service_;
   const OwnProcess process_;
   const std::shared_ptr<LinkPool> pool_ = std::make_shared<LinkPool>();
@@ -171,7 +171,7 @@ class PoolingConnector final : public Connector {
 }  // namespace
 
 std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const Options& options,
-                                           progress::Waiter* waiter, std::shared_ptr<Service> service) {
+                                           wait::Watcher* waiter, std::shared_ptr<Service> service) {
   return std::make_unique<PoolingConnector>(std::move(fabrics), options, waiter, std::move(service));
 }
 

@@ -81,7 +81,7 @@ Fallback ToldToClient(std::vector<Fallback> reasons) {
 
 class PoolingListener final : public Listener {
  public:
-  PoolingListener(std::shared_ptr<Fabrics> fabrics, const Options& options, progress::Waiter* waiter,
+  PoolingListener(std::shared_ptr<Fabrics> fabrics, const Options& options, wait::Watcher* waiter,
                   std::shared_ptr<Service> service)
       : fabrics_(std::move(fabrics)), options_(options), waiter_(waiter), service_(std::move(service)) {}
   ~PoolingListener() override { shares_->Close(); }
@@ -278,7 +278,7 @@ class PoolingListener final : public Listener {
 
   const std::shared_ptr<Fabrics> fabrics_;
   const Options options_;
-  progress::Waiter* const waiter_;
+  wait::Watcher* const waiter_;
   const std::shared_ptr<Service> service_;
   const OwnProcess process_;
   const wire::ProcessId id_ = RandomValue<wire::ProcessId>();  // by which clients know links of its again
@@ -293,7 +293,7 @@ class PoolingListener final : public Listener {
 }  // namespace
 
 std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const Options& options,
-                                         progress::Waiter* waiter, std::shared_ptr<Service> service) {
+                                         wait::Watcher* waiter, std::shared_ptr<Service> service) {
   return std::make_unique<PoolingListener>(std::move(fabrics), options, waiter, std::move(service));
 }
 

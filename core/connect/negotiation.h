@@ -16,8 +16,8 @@
 #include "core/connect/fabrics.h"
 #include "core/connect/route.h"
 #include "core/link/link.h"
-#include "core/progress/progress.h"
 #include "core/schedule/pool_size.h"
+#include "core/wait/source.h"
 #include "core/wire/negotiation.h"
 
 namespace skein::link {
@@ -117,9 +117,9 @@ inline constexpr size_t kMaxAnswerBytes = 1024;
 // `waiter` outlives what is returned. Windows are the service's. After fork() the child's copies refuse with kResources
 // rather than touch the parent's links.
 std::unique_ptr<Connector> CreateConnector(std::shared_ptr<Fabrics> fabrics, const Options& options,
-                                           progress::Waiter* waiter, std::shared_ptr<Service> service);
+                                           wait::Watcher* waiter, std::shared_ptr<Service> service);
 std::unique_ptr<Listener> CreateListener(std::shared_ptr<Fabrics> fabrics, const Options& options,
-                                         progress::Waiter* waiter, std::shared_ptr<Service> service);
+                                         wait::Watcher* waiter, std::shared_ptr<Service> service);
 
 }  // namespace skein::connect
 

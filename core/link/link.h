@@ -30,8 +30,8 @@
 #include "core/link/port.h"
 #include "core/link/pulls.h"
 #include "core/link/shares.h"
-#include "core/progress/progress.h"
 #include "core/schedule/pool_size.h"
+#include "core/wait/source.h"
 
 namespace skein::link {
 
@@ -49,7 +49,7 @@ struct LinkOptions {
 };
 inline constexpr uint16_t kMaxLanes = 16;
 
-class Link final : public progress::Source, public std::enable_shared_from_this<Link> {
+class Link final : public wait::SharedSource, public std::enable_shared_from_this<Link> {
  public:
   // Not connected yet: no memory but the channel group's.
   static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<channel::Transport> transport,
@@ -102,15 +102,15 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   bool Poll() override;
   bool Glance() override;
   // Whether a thread polls just now: a hint.
-  bool polled() const { return polling_.load(std::memory_order_relaxed) != Polling::kFree; }
+  bool polled() const override { return polling_.load(std::memory_order_relaxed) != Polling::kFree; }
   bool Arm() override;
   void Disarm() override;
   int fd() const override { return group_->fd(); }
   // See CompletionQueue::Sleep.
-  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) { return group_->Sleep(also, timeout_ms); }
+  fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) override { return group_->Sleep(also, timeout_ms); }
   // What else its sleeper is to wake for; see CompletionQueue::Watch.
-  absl::Status Watch(int fd) { return group_->Watch(fd); }
-  void Forget(int fd) { group_->Forget(fd); }
+  absl::Status Watch(int fd) override { return group_->Watch(fd); }
+  void Forget(int fd) override { group_->Forget(fd); }
   bool finished() const override { return lost_.load(std::memory_order_acquire); }
   bool Retire() override;
   // What the peer hears of this end, from the next message on; kMaySleep also at once. Before Arm by who has said
@@ -118,12 +118,13 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   void Tell(Presence presence);
   // From now on, messages need not ring a peer that is awake (attention.h): whoever polls sees to that. By one thread
   // at a time.
-  void BeginQuiet() { group_->attention().quiet.store(true, std::memory_order_relaxed); }
-  void EndQuiet();
+  void BeginQuiet() override { group_->attention().quiet.store(true, std::memory_order_relaxed); }
+  void EndQuiet() override;
+  void NeverSleeps() override { Tell(Presence::kSleepless); }
 
   // Takes all that had arrived before the call, and no more than about a ring of bytes; who sleeps still wakes for the
   // rest. False: another thread is polling, and may have hold of something.
-  bool Drain();
+  bool Drain() override;
   // No stream is left whose owner waits for anything.
   bool unused() const;
   size_t ports() const;
@@ -143,7 +144,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   using CheckPeer = std::function<absl::Status(absl::string_view queue_pair)>;
   void set_check_peer(CheckPeer check_peer) { check_peer_ = std::move(check_peer); }
   // Ends the link; the next Poll tells the ports.
-  void Close();
+  void Close() override;
   // The same, if it is unused; and no stream comes in between.
   void CloseIfUnused();
   // Of an idle link: the same, but the peer is told first where it would not notice. To be polled until it is finished.
@@ -162,7 +163,7 @@ class Link final : public progress::Source, public std::enable_shared_from_this<
   // For one-sided operations; null where the transport has none.
   const std::shared_ptr<fabric::Device>& device() const { return group_->device(); }
   // Ends a sleep on fd(), whoever sleeps.
-  void WakeSleeper() { group_->Wake(); }
+  void WakeSleeper() override { group_->Wake(); }
 
  private:
   enum class Polling : uint32_t { kFree, kOwned, kOwnedAndArmWanted };

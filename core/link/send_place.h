@@ -109,7 +109,7 @@ class ABSL_LOCKABLE BasicSendPlace {
   typename Policy::template Atomic<uint32_t> asked_{0};  // 0 or 1; a number, which fetch_or of nothing needs
 };
 
-using SendPlace = BasicSendPlace<coalesce::SystemAtomics>;
+using SendPlace = BasicSendPlace<wait::SystemAtomics>;
 
 }  // namespace skein::link
 

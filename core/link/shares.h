@@ -18,13 +18,13 @@
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/progress/progress.h"
 #include "core/schedule/receiver_scheduler.h"
+#include "core/wait/source.h"
 
 namespace skein::link {
 
 // Thread-safe. Lock: mu_, a leaf: members are called without it.
-class Shares final : public progress::Source {
+class Shares final : public wait::Source {
  public:
   using Sender = schedule::ReceiverScheduler::Sender;
   // What a peer's link does when one of its lanes may be used again. Any thread; may come late, or for nothing.

@@ -40,8 +40,8 @@ PendingCall::~PendingCall() { Forget(); }
 void PendingCall::Forget() {
   if (slot_ == nullptr) return;
   // A place that is abandoned is free again when its answer comes.
-  if (!under_way_ || !slot_->ticket.Abandon()) {
-    slot_->ticket.Forget();
+  if (!under_way_ || !slot_->waiter.Abandon()) {
+    slot_->waiter.Forget();
     port_->Release(slot_);
   }
   under_way_ = false;
@@ -72,7 +72,7 @@ absl::Status PendingCall::End(bool done) {
   return answer_.status;
 }
 
-Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<link::Lifeline> lifeline, UniqueFd tcp,
+Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> lifeline, UniqueFd tcp,
                        std::function<void()> on_end)
     : port(std::move(to)),
       memory(port->link(), port->room()),
@@ -97,7 +97,7 @@ absl::StatusOr<std::string> Connection::Call(uint32_t handler, absl::string_view
   if (!call.BeginOn(impl_->port)) return call.answer_.status;
   const Request one{call.slot_, handler, request};
   ClientPort& port = *impl_->port;
-  const bool done = port.room()->SendAndWait([&] { port.Start({&one, 1}); }, call.slot_->ticket, After(timeout));
+  const bool done = port.room()->SendAndWait([&] { port.Start({&one, 1}); }, call.slot_->waiter, After(timeout));
   if (absl::Status status = call.End(done); !status.ok()) return status;
   return call.TakeReply();
 }
@@ -118,7 +118,7 @@ void Connection::Start(absl::Span<const CallRequest> requests) {
 
 absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
   if (!call.under_way_) return call.answer_.status;
-  return call.End(call.slot_->ticket.done() || impl_->port->room()->Wait(call.slot_->ticket, After(timeout)));
+  return call.End(call.slot_->waiter.done() || impl_->port->room()->Wait(call.slot_->waiter, After(timeout)));
 }
 
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
@@ -162,7 +162,7 @@ absl::string_view Connection::path() const { return impl_->port->link().fabric_n
 absl::Status Connection::error() const { return impl_->port->error(); }
 
 // Keeps the links until their peers know that they are left.
-class Client::Impl final : public progress::Waiter, public std::enable_shared_from_this<Client::Impl> {
+class Client::Impl final : public wait::Watcher, public std::enable_shared_from_this<Client::Impl> {
  public:
   Impl(const Options& options, const OnFabrics& on)
       : options_(options),
@@ -170,7 +170,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
         connector_(connect::CreateConnector(fabrics_, ConnectOptionsOf(options), this,
                                             std::make_shared<ClientService>(options))) {}
 
-  void Watch(std::shared_ptr<progress::Source> source) override {
+  void Watch(std::shared_ptr<wait::Source> source) override {
     MutexLock lock(&mu_);
     links_.push_back(std::static_pointer_cast<link::Link>(std::move(source)));
   }
@@ -181,7 +181,7 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
     const connect::Route route = connect::RouteOf(tcp->get());
     absl::StatusOr<std::shared_ptr<ClientPort>> port = Negotiate(tcp->get(), route, deadline);
     if (!port.ok()) return absl::Status(port.status().code(), absl::StrCat(address, ": ", port.status().message()));
-    std::shared_ptr<link::Lifeline> lifeline = LifelineOf(*port, tcp->get());
+    std::shared_ptr<wait::LivenessConnection> lifeline = LifelineOf(*port, tcp->get());
     return std::make_unique<Connection>(std::make_unique<Connection::Impl>(
         *std::move(port), std::move(lifeline), *std::move(tcp), [self = shared_from_this()] { self->LetGo(); }));
   }
@@ -214,29 +214,29 @@ class Client::Impl final : public progress::Waiter, public std::enable_shared_fr
   static absl::Status Reach(ClientPort& port, Deadline deadline) {
     if (port.room()->reached()) return absl::OkStatus();
     struct Reached {
-      link::Ticket ticket;
+      wait::Waiter waiter;
       absl::Status status;
     };
     const auto reached = std::make_shared<Reached>();
-    reached->ticket.Begin();
+    reached->waiter.Begin();
     // This call keeps the room while it waits.
     port.link().WhenFlushed([reached, room = std::weak_ptr(port.room())](const absl::Status& status) {
-      if (reached->ticket.TakeUp() != link::Ticket::Claim::kBring) return;
+      if (reached->waiter.TryClaim() != wait::Waiter::Claim::kClaimed) return;
       reached->status = status;
-      const std::shared_ptr<link::LinkRoom> of = room.lock();
-      if (reached->ticket.Bring() && of != nullptr) of->WakeSleeper();
+      const std::shared_ptr<wait::WaitSet> of = room.lock();
+      if (reached->waiter.Complete() && of != nullptr) of->WakeSleeper();
     });
-    if (!port.room()->Wait(reached->ticket, deadline) && reached->ticket.Cancel()) {
+    if (!port.room()->Wait(reached->waiter, deadline) && reached->waiter.Cancel()) {
       return absl::UnavailableError("both ends agree, but nothing arrives");
     }
     if (reached->status.ok()) port.room()->set_reached();
     return reached->status;
   }
 
-  static std::shared_ptr<link::Lifeline> LifelineOf(const std::shared_ptr<ClientPort>& port, int tcp) {
-    auto lifeline = std::make_shared<link::Lifeline>();
+  static std::shared_ptr<wait::LivenessConnection> LifelineOf(const std::shared_ptr<ClientPort>& port, int tcp) {
+    auto lifeline = std::make_shared<wait::LivenessConnection>();
     lifeline->fd = tcp;
-    lifeline->cut = [port = std::weak_ptr<ClientPort>(port)] {
+    lifeline->on_end = [port = std::weak_ptr<ClientPort>(port)] {
       if (const std::shared_ptr<ClientPort> of = port.lock()) of->Close(absl::UnavailableError("the server is gone"));
     };
     return lifeline;

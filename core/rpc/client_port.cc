@@ -8,9 +8,8 @@
 #include "core/base/printable.h"
 
 namespace skein::rpc {
-namespace {}  // namespace
 
-ClientPort::ClientPort(connect::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce)
+ClientPort::ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> room, uint32_t max_calls, bool coalesce)
     : Port(place.stream),
       link_(std::move(place.link)),
       room_(std::move(room)),
@@ -54,7 +53,7 @@ absl::Status ClientPort::Check(absl::Span<const Request> requests) const {
 }
 
 void ClientPort::Start(absl::Span<const Request> requests) {
-  for (const Request& request : requests) request.slot->ticket.Begin();
+  for (const Request& request : requests) request.slot->waiter.Begin();
   // After they have begun: whoever fails all calls later finds these among them.
   absl::Status status = error();
   if (status.ok()) status = Check(requests);
@@ -64,16 +63,16 @@ void ClientPort::Start(absl::Span<const Request> requests) {
 }
 
 void ClientPort::Refuse(Slot& slot, const absl::Status& why) {
-  switch (slot.ticket.TakeUp()) {
-    case link::Ticket::Claim::kNobody:
+  switch (slot.waiter.TryClaim()) {
+    case wait::Waiter::Claim::kAbandoned:
       return Release(&slot);
-    case link::Ticket::Claim::kWrong:  // FailAll has answered it
+    case wait::Waiter::Claim::kWrong:  // FailAll has answered it
       return;
-    case link::Ticket::Claim::kBring:
+    case wait::Waiter::Claim::kClaimed:
       break;
   }
   slot.answer->status = why;
-  if (slot.ticket.Bring()) room_->WakeSleeper();
+  if (slot.waiter.Complete()) room_->WakeSleeper();
 }
 
 absl::Status ClientPort::Send(absl::Span<const Request> requests) {
@@ -102,14 +101,14 @@ absl::Status ClientPort::OnData(absl::Span<const std::byte> payload) {
   if (header.kind == MessageKind::kRequest) return absl::DataLossError("a request from the answering end");
   if (header.call >= max_calls_) return absl::DataLossError("an answer to a call of no such number");
   Slot& slot = slots_[header.call];
-  switch (slot.ticket.TakeUp()) {
-    case link::Ticket::Claim::kNobody:
+  switch (slot.waiter.TryClaim()) {
+    case wait::Waiter::Claim::kAbandoned:
       Release(&slot);
       return absl::OkStatus();
-    case link::Ticket::Claim::kWrong:
+    case wait::Waiter::Claim::kWrong:
       // After the end, all calls have been answered from here.
       return error().ok() ? absl::DataLossError("an answer to no call") : absl::OkStatus();
-    case link::Ticket::Claim::kBring:
+    case wait::Waiter::Claim::kClaimed:
       break;
   }
   if (header.kind == MessageKind::kReply) {
@@ -118,7 +117,7 @@ absl::Status ClientPort::OnData(absl::Span<const std::byte> payload) {
   } else {
     slot.answer->status = ErrorFrom(header.subject, message->body);
   }
-  if (slot.ticket.Bring()) room_->WakeSleeper();
+  if (slot.waiter.Complete()) room_->WakeSleeper();
   return absl::OkStatus();
 }
 
@@ -133,9 +132,9 @@ void ClientPort::FailAll(const absl::Status& why) {
   bool sleeps = false;
   for (Slot* slot = slots_.get(); slot != slots_.get() + used; ++slot) {
     // Of those that were abandoned nothing is to be said, and no place is needed any more.
-    if (slot->ticket.TakeUp() != link::Ticket::Claim::kBring) continue;
+    if (slot->waiter.TryClaim() != wait::Waiter::Claim::kClaimed) continue;
     slot->answer->status = why;
-    sleeps |= slot->ticket.Bring();
+    sleeps |= slot->waiter.Complete();
   }
   if (sleeps) room_->WakeSleeper();
 }

@@ -24,15 +24,15 @@
 #include "core/base/mutex.h"
 #include "core/connect/negotiation.h"
 #include "core/link/link.h"
-#include "core/link/link_room.h"
 #include "core/rpc/backlog.h"
 #include "core/rpc/message.h"
+#include "core/wait/wait_set.h"
 
 namespace skein::rpc {
 
 // A place in the table.
 struct alignas(64) Slot {
-  link::Ticket ticket;
+  wait::Waiter waiter;
   Answer* answer = nullptr;  // by one thread at a time: its owner's, or while the call is under way the poller's
   uint32_t number = 0;
 };
@@ -45,7 +45,7 @@ struct Request {
 
 class ClientPort final : public link::Port {
  public:
-  ClientPort(connect::Place place, std::shared_ptr<link::LinkRoom> room, uint32_t max_calls, bool coalesce);
+  ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> room, uint32_t max_calls, bool coalesce);
 
   // A place for one call after the other. RESOURCE_EXHAUSTED: as many are taken as the peer allows.
   absl::StatusOr<Slot*> Take() ABSL_LOCKS_EXCLUDED(mu_);
@@ -54,7 +54,7 @@ class ClientPort final : public link::Port {
   // All of them are sent together. What goes wrong with that is each one's answer: RESOURCE_EXHAUSTED when one is too
   // large, or larger than the memory that the kernel gives, UNAVAILABLE when the link is lost.
   void Start(absl::Span<const Request> requests);
-  const std::shared_ptr<link::LinkRoom>& room() const { return room_; }
+  const std::shared_ptr<wait::WaitSet>& room() const { return room_; }
   link::Link& link() { return *link_; }
   // Why no call can be made any more; OK if one can.
   absl::Status error() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -78,7 +78,7 @@ class ClientPort final : public link::Port {
   void FailAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<link::Link> link_;
-  const std::shared_ptr<link::LinkRoom> room_;
+  const std::shared_ptr<wait::WaitSet> room_;
   const std::function<void()> on_end_;
   const uint32_t max_calls_;
   const size_t largest_request_;

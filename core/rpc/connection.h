@@ -8,16 +8,16 @@
 #include <memory>
 
 #include "core/base/unique_fd.h"
-#include "core/link/link_room.h"
 #include "core/rpc/client_port.h"
 #include "core/rpc/remote_memory.h"
+#include "core/wait/wait_set.h"
 
 namespace skein::rpc {
 
 class Connection::Impl {
  public:
   // `lifeline`, whose descriptor `tcp` is, may be null; `on_end` is called when all is over.
-  Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<link::Lifeline> lifeline, UniqueFd tcp,
+  Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> lifeline, UniqueFd tcp,
        std::function<void()> on_end);
   ~Impl();
 
@@ -25,7 +25,7 @@ class Connection::Impl {
   RemoteMemory memory;
 
  private:
-  const std::shared_ptr<link::Lifeline> lifeline_;
+  const std::shared_ptr<wait::LivenessConnection> lifeline_;
   const UniqueFd tcp_;
   const std::function<void()> on_end_;
 };

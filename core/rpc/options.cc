@@ -17,6 +17,6 @@ std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options, const OnFabr
   return on.fabrics != nullptr ? on.fabrics : connect::CreateHostFabrics(options.shm, options.rdma);
 }
 
-progress::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
+wait::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
 
 }  // namespace skein::rpc

@@ -8,7 +8,7 @@
 
 #include "core/connect/fabrics.h"
 #include "core/connect/negotiation.h"
-#include "core/progress/spin_budget.h"
+#include "core/wait/spin_budget.h"
 
 namespace skein::rpc {
 
@@ -21,7 +21,7 @@ connect::Options ConnectOptionsOf(const Options& options);
 // A client and a server call this before their first link. It marks the process for children that it forks
 // (core/base/forked.h).
 std::shared_ptr<connect::Fabrics> FabricsOf(const Options& options, const OnFabrics& on);
-progress::SpinPolicy SpinPolicyOf(const Options& options);
+wait::SpinPolicy SpinPolicyOf(const Options& options);
 
 }  // namespace skein::rpc
 

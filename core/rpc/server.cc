@@ -15,14 +15,13 @@
 #include "core/base/tcp_address.h"
 #include "core/connect/negotiation.h"
 #include "core/connect/route.h"
-#include "core/link/link_room.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
+#include "core/link/link.h"
 #include "core/rpc/options.h"
 #include "core/rpc/regions.h"
 #include "core/rpc/server_port.h"
 #include "core/rpc/server_service.h"
 #include "core/rpc/tcp.h"
+#include "core/wait/spin.h"
 
 namespace skein::rpc {
 namespace {
@@ -32,7 +31,7 @@ constexpr std::chrono::milliseconds kAcceptRetryDelay{100};
 
 }  // namespace
 
-class Server::Impl final : public progress::Waiter {
+class Server::Impl final : public wait::Watcher {
  public:
   Impl(const Options& options, const OnFabrics& on)
       : options_(options),
@@ -83,11 +82,10 @@ class Server::Impl final : public progress::Waiter {
   absl::Status Serve() {
     if (!listener_.valid()) return absl::FailedPreconditionError("Listen comes before Serve");
     while (!stopped()) {
-      absl::Duration budget = progress::BeginSpin(budget_);
+      absl::Duration budget = wait::BeginSpin(budget_);
       if (SimulatedTime()) budget = absl::InfiniteDuration();
       if (budget > absl::ZeroDuration()) Tell(channel::Presence::kAwake);
       const bool came = SpinUntilWork(budget);
-      if (budget > absl::ZeroDuration()) budget_.Ended(came);
       // Asked again: the spin may have accepted a link that nobody can sleep for.
       if (!came && !stopped() && !SimulatedTime()) Sleep();
     }
@@ -101,7 +99,7 @@ class Server::Impl final : public progress::Waiter {
   }
 
   // By the negotiation, which runs in Serve.
-  void Watch(std::shared_ptr<progress::Source> source) override {
+  void Watch(std::shared_ptr<wait::Source> source) override {
     if (!WatchFd(source->fd()).ok()) unwatched_.push_back(source);
     std::shared_ptr<link::Link> link = std::dynamic_pointer_cast<link::Link>(source);
     if (link == nullptr) return others_.push_back(std::move(source));
@@ -185,21 +183,26 @@ class Server::Impl final : public progress::Waiter {
 
   // Polls once at least. False: nothing has come for `budget`.
   bool SpinUntilWork(absl::Duration budget) {
-    progress::Spin spin(budget, progress::kYieldAfter);
-    for (int turn = 1;; ++turn) {
-      const bool any = PollLinks(turn % progress::kThorough == 1);
-      if (any || turn % progress::kSeldom == 0) {
-        const bool over = !any && !spin.Pass();
-        const Deadline now = any ? Clock::now() : spin.now();
-        if (now >= next_look_) {
-          LookAtDescriptors(0);
-          next_look_ = now + progress::kLook;
-        }
-        if (over) return false;
-      }
-      if (any || stopped()) return true;
-      if (budget == absl::ZeroDuration()) return false;
+    if (budget == absl::ZeroDuration()) {
+      const bool any = PollLinks(/*thoroughly=*/true);
+      if (any) LookNowAndThen(Clock::now());
+      return any || stopped();
     }
+    wait::Spin spin(budget_, budget, wait::Manner::kPolls);
+    const auto found = [&](bool thoroughly) { return PollLinks(thoroughly) || stopped(); };
+    const wait::Spun spun = spin.Until(found, [&] {
+      LookNowAndThen(spin.now());
+      return wait::Spun::kGoesOn;
+    });
+    LookNowAndThen(spin.now());
+    return spun == wait::Spun::kFound || stopped();
+  }
+
+  // At the descriptors, however many messages come.
+  void LookNowAndThen(Deadline now) {
+    if (now < next_look_) return;
+    LookAtDescriptors(0);
+    next_look_ = now + wait::kLook;
   }
 
   void Sleep() {
@@ -210,16 +213,15 @@ class Server::Impl final : public progress::Waiter {
     for (const auto& other : others_) {
       if (!other->Arm()) return;
     }
-    Deadline first =
-        unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + progress::kUnwatched);
+    Deadline first = unwatched_.empty() ? accepts_again_ : std::min(accepts_again_, Clock::now() + wait::kUnwatched);
     for (const auto& [fd, peer] : peers_) first = std::min(first, peer.deadline);
     LookAtDescriptors(TimeoutOf(first));
   }
 
   // Asks the kernel again to watch what it has refused: nothing tells when it would agree.
   void WatchAgain(Deadline now) {
-    std::erase_if(unwatched_, [this](const std::weak_ptr<progress::Source>& each) {
-      const std::shared_ptr<progress::Source> source = each.lock();
+    std::erase_if(unwatched_, [this](const std::weak_ptr<wait::Source>& each) {
+      const std::shared_ptr<wait::Source> source = each.lock();
       return source == nullptr || source->finished() || WatchFd(source->fd()).ok();
     });
     if (accepts_again_ <= now)
@@ -281,12 +283,12 @@ class Server::Impl final : public progress::Waiter {
   UniqueFd listener_;
   std::atomic<bool> stopped_ = false;  // release by Stop, acquire by Serve
   // Serve's.
-  progress::SpinBudget budget_;
+  wait::SpinBudget budget_;
   channel::Presence presence_;  // to its links
   std::vector<std::shared_ptr<link::Link>> links_;
-  std::vector<std::shared_ptr<progress::Source>> others_;   // the turns of links
-  std::vector<std::weak_ptr<progress::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch
-  Deadline accepts_again_ = Deadline::max();                // max(): it accepts
+  std::vector<std::shared_ptr<wait::Source>> others_;   // the turns of links
+  std::vector<std::weak_ptr<wait::Source>> unwatched_;  // of these, the ones that the kernel refuses to watch
+  Deadline accepts_again_ = Deadline::max();            // max(): it accepts
   absl::flat_hash_map<int, Peer> peers_;
   Deadline next_look_ = Deadline::min();
   Regions regions_;

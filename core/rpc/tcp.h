@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "core/base/deadline.h"
 #include "core/base/unique_fd.h"
-#include "core/link/link_room.h"
 
 namespace skein::rpc {
 

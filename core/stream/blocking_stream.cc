@@ -7,6 +7,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
+#include "core/link/link.h"
 #include "core/stream/readiness.h"
 
 namespace skein::stream {
@@ -19,30 +20,30 @@ using Attempt = absl::FunctionRef<std::optional<absl::Status>()>;
 // What threads wait for, and how it ends. Lives as long as somebody may still bring it: the stream's link, a lifeline.
 class BlockingStream::Waits final : public StreamObserver {
  public:
-  explicit Waits(std::shared_ptr<link::LinkRoom> room) : room_(std::move(room)) {}
+  explicit Waits(std::shared_ptr<wait::WaitSet> room) : room_(std::move(room)) {}
   ~Waits() override { delete readiness_.load(std::memory_order_relaxed); }
 
   void OnReadable() override {
-    room_->Bring(readable_);
+    room_->Complete(readable_);
     if (Readiness* const readiness = this->readiness()) readiness->SetReadable(true);
   }
-  void OnWritable() override { room_->Bring(writable_); }
+  void OnWritable() override { room_->Complete(writable_); }
 
-  // `attempt` gives nothing as long as it has to be repeated when `ticket` is brought. As poll() looks once more when
+  // `attempt` gives nothing as long as it has to be repeated when `waiter` is brought. As poll() looks once more when
   // its time is over, so does this: what came while the whole process stood still is in time.
-  absl::Status Await(link::Ticket& ticket, Deadline deadline, Attempt attempt) {
+  absl::Status Await(wait::Waiter& waiter, Deadline deadline, Attempt attempt) {
     for (bool last = false;;) {
-      ticket.Begin();
+      waiter.Begin();
       const std::optional<absl::Status> status = attempt();
-      const bool brought = !status.has_value() && !last && room_->Wait(ticket, deadline);
-      if (brought || !ticket.Cancel()) ticket.Forget();
+      const bool brought = !status.has_value() && !last && room_->Wait(waiter, deadline);
+      if (brought || !waiter.Cancel()) waiter.Forget();
       if (status.has_value()) return *status;
       if (last) return absl::DeadlineExceededError("nothing in time");
       last = !brought && deadline != Deadline::max() && Clock::now() >= deadline;
     }
   }
-  link::Ticket& readable() { return readable_; }
-  link::Ticket& writable() { return writable_; }
+  wait::Waiter& readable() { return readable_; }
+  wait::Waiter& writable() { return writable_; }
 
   void Interrupt() {
     Happen(kInterrupted);
@@ -54,17 +55,17 @@ class BlockingStream::Waits final : public StreamObserver {
   void PeerIsGone() {
     Happen(kGone);
     OnReadable();
-    room_->Bring(writable_);
+    room_->Complete(writable_);
   }
   bool peer_is_gone() { return Happened(kGone); }
 
-  // Something else has happened that is waited for; then the ticket is brought.
+  // Something else has happened that is waited for; then the waiter is brought.
   void Happen(uint32_t what) { happened_.fetch_or(what, std::memory_order_acq_rel); }
-  // Asked after the ticket has begun. Each of the two changes the same word, so that one comes after the other: either
-  // this sees what has happened, or who brings the ticket sees that it is waited for.
+  // Asked after the waiter has begun. Each of the two changes the same word, so that one comes after the other: either
+  // this sees what has happened, or who brings the waiter sees that it is waited for.
   bool Happened(uint32_t what) { return (happened_.fetch_or(0, std::memory_order_acq_rel) & what) != 0; }
 
-  link::LinkRoom& room() { return *room_; }
+  wait::WaitSet& room() { return *room_; }
 
   Readiness* readiness() const { return readiness_.load(std::memory_order_acquire); }
   // By the reader, once.
@@ -74,9 +75,9 @@ class BlockingStream::Waits final : public StreamObserver {
   static constexpr uint32_t kGone = 2;
 
  private:
-  const std::shared_ptr<link::LinkRoom> room_;
-  link::Ticket readable_;
-  link::Ticket writable_;
+  const std::shared_ptr<wait::WaitSet> room_;
+  wait::Waiter readable_;
+  wait::Waiter writable_;
   std::atomic<uint32_t> happened_ = 0;
   // Owned; null until the reader asks for a descriptor. The reader stores it, then asks for what has arrived; whoever
   // brings something has put it where the reader asks, under a lock of the stream's (or in happened_), before it loads
@@ -84,13 +85,13 @@ class BlockingStream::Waits final : public StreamObserver {
   std::atomic<Readiness*> readiness_ = nullptr;
 };
 
-BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<link::LinkRoom> room, int tcp)
+BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<wait::WaitSet> room, int tcp)
     : stream_(std::move(stream)),
       waits_(std::make_shared<Waits>(std::move(room))),
-      lifeline_(std::make_shared<link::Lifeline>()) {
+      lifeline_(std::make_shared<wait::LivenessConnection>()) {
   stream_->SetObserver(waits_);
   lifeline_->fd = tcp;
-  lifeline_->cut = [waits = waits_] { waits->PeerIsGone(); };
+  lifeline_->on_end = [waits = waits_] { waits->PeerIsGone(); };
   waits_->room().Add(lifeline_).IgnoreError();  // if the kernel does not watch it, waiting threads look at it
 }
 
@@ -116,7 +117,7 @@ Readiness* BlockingStream::ShowReadiness() {
   auto readiness = std::make_unique<Readiness>();
   if (readiness->fd() < 0) return nullptr;
   waits_->Show(std::move(readiness));
-  waits_->room().DependOnCaretaker(lifeline_);
+  waits_->room().DependOnBackground(lifeline_);
   return waits_->readiness();
 }
 
@@ -156,7 +157,7 @@ void BlockingStream::LookForAClose() {
 }
 
 absl::Status BlockingStream::AwaitReached(Deadline deadline) {
-  link::LinkRoom& room = waits_->room();
+  wait::WaitSet& room = waits_->room();
   if (room.reached()) return absl::OkStatus();
   absl::Status status = AwaitFlushed(deadline);
   if (status.ok()) room.set_reached();

@@ -13,8 +13,8 @@
 #include "core/connect/fabrics.h"
 #include "core/connect/negotiation.h"
 #include "core/connect/route.h"
-#include "core/progress/progress.h"
 #include "core/stream/stream.h"
+#include "core/wait/source.h"
 
 namespace skein::stream {
 
@@ -67,9 +67,9 @@ Listener::Result Decline(Fallback why);
 
 // `waiter` outlives what is returned.
 std::unique_ptr<Connector> CreateConnector(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
-                                           progress::Waiter* waiter);
+                                           wait::Watcher* waiter);
 std::unique_ptr<Listener> CreateListener(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
-                                         progress::Waiter* waiter);
+                                         wait::Watcher* waiter);
 
 }  // namespace skein::stream
 

@@ -26,12 +26,12 @@ struct Streams {
 // Any thread. `waiter` outlives it.
 class HostStreams {
  public:
-  explicit HostStreams(progress::Waiter* waiter) : waiter_(waiter) {}
+  explicit HostStreams(wait::Watcher* waiter) : waiter_(waiter) {}
   // Valid as long as this. Connections whose options make no difference here share one, and so their links.
   const Streams& For(const Options& options);
 
  private:
-  progress::Waiter* const waiter_;
+  wait::Watcher* const waiter_;
   Mutex mu_;
   // A process has a handful.
   std::vector<std::pair<Options, std::unique_ptr<const Streams>>> streams_ ABSL_GUARDED_BY(mu_);

@@ -90,13 +90,13 @@ Listener::Result Decline(Fallback why) {
 }
 
 std::unique_ptr<Connector> CreateConnector(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
-                                           progress::Waiter* waiter) {
+                                           wait::Watcher* waiter) {
   return std::make_unique<StreamConnector>(
       connect::CreateConnector(std::move(fabrics), options.link, waiter, std::make_shared<StreamService>(options)));
 }
 
 std::unique_ptr<Listener> CreateListener(std::shared_ptr<connect::Fabrics> fabrics, const StreamOptions& options,
-                                         progress::Waiter* waiter) {
+                                         wait::Watcher* waiter) {
   return std::make_unique<StreamListener>(
       connect::CreateListener(std::move(fabrics), options.link, waiter, std::make_shared<StreamService>(options)));
 }

@@ -5,66 +5,36 @@
 #include "core/link/link.h"
 
 namespace skein::stream {
-namespace {
-
-// A link, as the background thread sees it.
-class AttendedLink final : public progress::Source {
- public:
-  AttendedLink(std::shared_ptr<link::Link> link, std::shared_ptr<link::LinkRoom> room)
-      : link_(std::move(link)), room_(std::move(room)) {}
-
-  bool Poll() override { return link_->Poll(); }
-  bool Arm() override { return link_->Arm() && !room_->LookAtLifelines(); }
-  int fd() const override { return room_->fd(); }
-  bool finished() const override { return link_->finished(); }
-  // Who has made it leaves it when it is not used any more; the other end hears of that.
-  bool Retire() override { return finished(); }
-  progress::Attendance TakeAttendance() override { return room_->TakeAttendance(); }
-
-  // A link and the streams on it keep each other until it is finished.
-  void End() {
-    link_->Close();
-    link_->Arm();
-    while (link_->Poll()) {
-    }
-  }
-
- private:
-  const std::shared_ptr<link::Link> link_;
-  const std::shared_ptr<link::LinkRoom> room_;
-};
-
-}  // namespace
 
 ThreadStreams::~ThreadStreams() {
-  for (const std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) {
-    if (auto* const link = dynamic_cast<AttendedLink*>(source.get())) link->End();
+  for (const std::shared_ptr<wait::Source>& source : background_.TakeAll()) {
+    if (auto* const set = dynamic_cast<wait::WaitSet*>(source.get())) set->End();
   }
 }
 
 std::unique_ptr<BlockingStream> ThreadStreams::Block(std::shared_ptr<Stream> stream, int tcp) {
-  std::shared_ptr<link::LinkRoom> room = rooms_.Of(stream->link());
+  std::shared_ptr<wait::WaitSet> room = RoomOf(*stream);
   return std::make_unique<BlockingStream>(std::move(stream), std::move(room), tcp);
 }
 
-std::shared_ptr<progress::Reminders> ThreadStreams::Reminders() {
-  std::shared_ptr<progress::Reminders> made;
+std::shared_ptr<wait::WaitSet> ThreadStreams::RoomOf(const Stream& stream) { return rooms_.Of(stream.link()); }
+
+std::shared_ptr<wait::Reminders> ThreadStreams::Reminders() {
+  std::shared_ptr<wait::Reminders> made;
   {
     MutexLock lock(&mu_);
     if (reminders_ != nullptr) return reminders_;
-    made = std::make_shared<progress::Reminders>();
+    made = std::make_shared<wait::Reminders>();
     if (!made->valid()) return nullptr;
     reminders_ = made;
   }
-  caretaker_.Add(made);
+  background_.Add(made);
   return made;
 }
 
-void ThreadStreams::Watch(std::shared_ptr<progress::Source> source) {
-  std::shared_ptr<link::Link> link = std::dynamic_pointer_cast<link::Link>(source);
-  if (link == nullptr) return caretaker_.Add(std::move(source));
-  std::shared_ptr<link::LinkRoom> room = rooms_.Of(link);
-  caretaker_.Add(std::make_shared<AttendedLink>(std::move(link), std::move(room)));
+void ThreadStreams::Watch(std::shared_ptr<wait::Source> source) {
+  const auto shared = std::dynamic_pointer_cast<wait::SharedSource>(source);
+  background_.Add(shared == nullptr ? std::move(source) : rooms_.Of(shared));
 }
 
 }  // namespace skein::stream

@@ -6,37 +6,37 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
-#include "core/link/link_rooms.h"
-#include "core/progress/caretaker.h"
-#include "core/progress/reminders.h"
 #include "core/stream/blocking_stream.h"
 #include "core/stream/stream.h"
+#include "core/wait/background_poller.h"
+#include "core/wait/reminders.h"
+#include "core/wait/wait_set.h"
 
 namespace skein::stream {
 
 // The waiter of connectors and listeners. Links are polled by whoever waits for something of theirs, and by the
 // background thread when nobody does. Any thread.
-class ThreadStreams final : public progress::Waiter {
+class ThreadStreams final : public wait::Watcher {
  public:
-  explicit ThreadStreams(const progress::SpinPolicy& policy) : caretaker_(policy), rooms_(policy, &caretaker_) {}
+  explicit ThreadStreams(const wait::SpinPolicy& policy) : background_(policy), rooms_(policy, &background_) {}
   ~ThreadStreams() override;  // ends all links
 
   // `stream` was made with this waiter; `tcp`: see BlockingStream. Does not outlive this.
   std::unique_ptr<BlockingStream> Block(std::shared_ptr<Stream> stream, int tcp);
 
   // For who does not block: the background thread polls for it, and looks at what it adds there.
-  std::shared_ptr<link::LinkRoom> RoomOf(const Stream& stream) { return rooms_.Of(stream.link()); }
+  std::shared_ptr<wait::WaitSet> RoomOf(const Stream& stream);
 
   // Of whoever uses a stream: the background thread reminds. Made at the first call; null: there is no timer to be had.
-  std::shared_ptr<progress::Reminders> Reminders() ABSL_LOCKS_EXCLUDED(mu_);
+  std::shared_ptr<wait::Reminders> Reminders() ABSL_LOCKS_EXCLUDED(mu_);
 
-  void Watch(std::shared_ptr<progress::Source> source) override;
+  void Watch(std::shared_ptr<wait::Source> source) override;
 
  private:
-  progress::Caretaker caretaker_;
-  link::LinkRooms rooms_;
+  wait::BackgroundPoller background_;
+  wait::WaitSets rooms_;
   Mutex mu_;
-  std::shared_ptr<progress::Reminders> reminders_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<wait::Reminders> reminders_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace skein::stream

@@ -23,7 +23,7 @@ EnvironmentOptions ReadEnvironment() {
   return OptionsFromEnvironment({}, "SKEIN_GRPC", used == nullptr ? environ : used);
 }
 
-ProcessState::ProcessState(EnvironmentOptions environment, progress::Waiter* waiter)
+ProcessState::ProcessState(EnvironmentOptions environment, wait::Watcher* waiter)
     : environment_(std::move(environment)), streams_(waiter) {}
 
 void ProcessState::WarnOnce() {

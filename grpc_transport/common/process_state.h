@@ -6,9 +6,9 @@
 
 #include "core/base/options.h"
 #include "core/connect/peer_cache.h"
-#include "core/progress/progress.h"
-#include "core/progress/spin_budget.h"
 #include "core/stream/host_streams.h"
+#include "core/wait/source.h"
+#include "core/wait/spin_budget.h"
 
 namespace skein::grpc_transport {
 
@@ -18,13 +18,13 @@ void UseEnvironment(const char* const* environment);
 EnvironmentOptions ReadEnvironment();
 
 // Of the process: its threads wait for all of its channels.
-inline progress::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
+inline wait::SpinPolicy SpinPolicyOf(const Options& options) { return {options.wait_mode, options.spin_time}; }
 
 // Any thread.
 class ProcessState {
  public:
   // `waiter` outlives it.
-  ProcessState(EnvironmentOptions environment, progress::Waiter* waiter);
+  ProcessState(EnvironmentOptions environment, wait::Watcher* waiter);
 
   // What SKEIN_* said when the process called Init().
   const EnvironmentOptions& environment() const { return environment_; }

@@ -2,12 +2,12 @@
 #ifndef SKEIN_GRPC_TRANSPORT_COMMON_RUNTIME_H_
 #define SKEIN_GRPC_TRANSPORT_COMMON_RUNTIME_H_
 
-#include "core/progress/spin_budget.h"
+#include "core/wait/spin_budget.h"
 #include "grpc_transport/common/process_state.h"
 
 namespace skein::grpc_transport {
 
-// `Links` is an adapter's progress::Waiter. Made at first use, at the latest by Init(), and never destroyed: gRPC's
+// `Links` is an adapter's wait::Watcher. Made at first use, at the latest by Init(), and never destroyed: gRPC's
 // detached threads may still use it while the process ends. Any thread.
 template <typename Links>
 class RuntimeOf {
@@ -27,7 +27,7 @@ class RuntimeOf {
     LetGrpcPoll(links_, SpinPolicyOf(environment.options));
   }
   // Threads that wait inside gRPC poll the busy links from now on. Each adapter has its own way.
-  static void LetGrpcPoll(Links& links, const progress::SpinPolicy& policy);
+  static void LetGrpcPoll(Links& links, const wait::SpinPolicy& policy);
 
   Links links_;
   ProcessState state_;

@@ -21,7 +21,7 @@
 #include "absl/types/span.h"
 #include "core/base/mutex.h"
 #include "core/stream/stream.h"
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/busy_set.h"
 #include "grpc_transport/common/path_list.h"
 #include "grpc_transport/common/unsent_bytes.h"
 
@@ -37,8 +37,8 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
  public:
   struct Parts {
     std::shared_ptr<stream::Stream> stream;
-    BusySet* busy_set;           // outlives the connection
-    std::shared_ptr<Busy> busy;  // the stream's link; null: it is not watched
+    wait::BusySet* busy_set;           // outlives the connection
+    std::shared_ptr<wait::Busy> busy;  // the stream's link; null: it is not watched
     ListedPath path;
     // Called at most once, under mu_, when the stream's link fails although the connection is well. May be empty.
     std::function<void()> on_lost;
@@ -158,10 +158,10 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   // True: the endpoint was shut down before the fork, so nobody else ends the connection.
   bool FailInChild();
 
-  BusySet& busy_set_;
+  wait::BusySet& busy_set_;
   // Until End:
   std::shared_ptr<stream::Stream> stream_ ABSL_GUARDED_BY(mu_);
-  std::shared_ptr<Busy> busy_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<wait::Busy> busy_ ABSL_GUARDED_BY(mu_);
   ListedPath path_ ABSL_GUARDED_BY(mu_);
 
   std::function<void()> on_lost_ ABSL_GUARDED_BY(mu_);

@@ -17,7 +17,7 @@ namespace skein::grpc_transport {
 namespace {
 
 StreamConnection::Parts PartsOf(EndpointParts& parts) {
-  std::shared_ptr<Busy> busy = parts.user->BusyOf(*parts.stream->link());
+  std::shared_ptr<wait::Busy> busy = parts.user->BusyOf(*parts.stream->link());
   return {std::move(parts.stream), &parts.user->busy_set(), std::move(busy), std::move(parts.path),
           std::move(parts.on_lost)};
 }

@@ -9,19 +9,14 @@
 #include "core/base/deadline.h"
 #include "core/base/detached.h"
 #include "core/base/forked.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
-#include "core/progress/turn.h"
+#include "core/wait/spin.h"
+#include "core/wait/turn.h"
 
 namespace skein::grpc_transport {
 namespace {
 
 constexpr int kThreads = 2;
 constexpr int kEvents = 16;  // that one thread takes at once
-// Polls of a source before its turn is over: a peer that never stops sending must not hold the thread.
-constexpr int kTries = 4;
-// A spinner that has given its processor up for that long sleeps: the processor has other work.
-constexpr std::chrono::microseconds kWanted{50};
 
 // Edge-triggered: a thread that is woken polls until it can arm, or has a thread come again.
 bool AddTo(int epoll, int fd, const void* key) {
@@ -34,19 +29,19 @@ bool AddTo(int epoll, int fd, const void* key) {
 }  // namespace
 
 // One source, and its place in the busy set.
-class LinkPoller::Watched final : public Busy {
+class LinkPoller::Watched final : public wait::Busy {
  public:
-  Watched(LinkPoller* poller, std::shared_ptr<progress::Source> source)
-      : Busy(source), poller_(poller), shared_(std::move(source)) {}
+  Watched(LinkPoller* poller, std::shared_ptr<wait::Source> source)
+      : wait::Busy(source), poller_(poller), shared_(std::move(source)) {}
   void Again() override { poller_->Again(&source()); }
-  const std::shared_ptr<progress::Source>& shared_source() const { return shared_; }
+  const std::shared_ptr<wait::Source>& shared_source() const { return shared_; }
 
  private:
   LinkPoller* const poller_;
-  const std::shared_ptr<progress::Source> shared_;
+  const std::shared_ptr<wait::Source> shared_;
 };
 
-LinkPoller::LinkPoller(const progress::SpinPolicy& policy)
+LinkPoller::LinkPoller(const wait::SpinPolicy& policy)
     : busy_set_(policy.mode != WaitMode::kBlock),
       budget_(policy),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
@@ -56,28 +51,28 @@ LinkPoller::LinkPoller(const progress::SpinPolicy& policy)
 
 // Users and sources.
 
-void LinkPoller::WatchLocked(std::shared_ptr<progress::Source> source) {
-  const progress::Source* const key = source.get();
+void LinkPoller::WatchLocked(std::shared_ptr<wait::Source> source) {
+  const wait::Source* const key = source.get();
   // A child made by fork() has a copy of each descriptor, so the kernel would not forget one that is only closed here.
   // Where the kernel refuses to watch it, a background thread does, which asks for less.
-  if (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)) return caretaker_.Add(std::move(source));
+  if (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)) return background_.Add(std::move(source));
   watched_[key] = std::make_shared<Watched>(this, std::move(source));
   again_.push_back(key);
 }
 
-void LinkPoller::Watch(std::shared_ptr<progress::Source> source) {
+void LinkPoller::Watch(std::shared_ptr<wait::Source> source) {
   if (InForkedChild()) return;
   BeginUse();
   {
     MutexLock lock(&mu_);
-    if (users_ == 0) return caretaker_.Add(std::move(source));
+    if (users_ == 0) return background_.Add(std::move(source));
     WatchLocked(std::move(source));
     if (threads_ == 0) StartThreadLocked();
   }
   eventfd_write(wake_.get(), 1);
 }
 
-void LinkPoller::Again(const progress::Source* source) {
+void LinkPoller::Again(const wait::Source* source) {
   {
     MutexLock lock(&mu_);
     again_.push_back(source);
@@ -85,7 +80,7 @@ void LinkPoller::Again(const progress::Source* source) {
   eventfd_write(wake_.get(), 1);
 }
 
-std::shared_ptr<Busy> LinkPoller::BusyOf(const progress::Source& source) {
+std::shared_ptr<wait::Busy> LinkPoller::BusyOf(const wait::Source& source) {
   if (InForkedChild()) return nullptr;
   MutexLock lock(&mu_);
   const auto found = watched_.find(&source);
@@ -98,9 +93,9 @@ void LinkPoller::UserComes() {
   {
     MutexLock lock(&mu_);
     if (++users_ > 1) return;
-    std::vector<std::shared_ptr<progress::Source>> left = caretaker_.TakeAll();
+    std::vector<std::shared_ptr<wait::Source>> left = background_.TakeAll();
     if (left.empty()) return;
-    for (std::shared_ptr<progress::Source>& source : left) WatchLocked(std::move(source));
+    for (std::shared_ptr<wait::Source>& source : left) WatchLocked(std::move(source));
     if (threads_ == 0) StartThreadLocked();
   }
   eventfd_write(wake_.get(), 1);
@@ -124,12 +119,12 @@ void LinkPoller::StopIdle() {
   for (const std::shared_ptr<Watched>& watched : stopped) {
     Forget(watched);
     // Nobody comes meanwhile: so no new stream meets a link that is being retired.
-    if (!watched->source().finished() && !watched->source().Retire()) caretaker_.Add(watched->shared_source());
+    if (!watched->source().finished() && !watched->source().Retire()) background_.Add(watched->shared_source());
   }
 }
 
 void LinkPoller::Forget(const std::shared_ptr<Watched>& watched) {
-  const progress::Source& source = watched->source();
+  const wait::Source& source = watched->source();
   busy_set_.Remove(*watched);
   if (source.fd() >= 0) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, source.fd(), nullptr);
   watched_.erase(&source);
@@ -149,7 +144,7 @@ bool LinkPoller::StartThreadLocked() {
 void LinkPoller::Run() {
   Ready ready(Ready::Thread::kPoller);
   for (;;) {
-    progress::LetOthersRun();
+    wait::LetOthersRun();
     if (BeginSleep(ready)) SleepAndAttend();
     RunReady(ready);
   }
@@ -157,7 +152,7 @@ void LinkPoller::Run() {
 
 bool LinkPoller::BeginSleep(const Ready& ready) {
   if (busy_set_.SleepUnlessBusy()) return true;
-  BusySet::Spin polls(busy_set_);
+  wait::BusySet::Poller polls(busy_set_);
   if (SpinUntilReady(ready, polls)) {
     polls.End();
     return false;
@@ -168,24 +163,24 @@ bool LinkPoller::BeginSleep(const Ready& ready) {
   return false;
 }
 
-bool LinkPoller::SpinUntilReady(const Ready& ready, BusySet::Spin& polls) {
+bool LinkPoller::SpinUntilReady(const Ready& ready, wait::BusySet::Poller& polls) {
   const auto callers_poll = [this] { return callers_.load(std::memory_order_relaxed) > 0; };
   if (callers_poll() || spins_.exchange(true, std::memory_order_relaxed)) return false;
-  const absl::Duration budget = progress::BeginSpin(budget_);
+  const absl::Duration budget = wait::BeginSpin(budget_);
   bool found = false;
   if (budget > absl::ZeroDuration()) {
-    progress::Spin spin(budget, progress::kYieldAfter);
-    for (int turn = 0;; ++turn) {
-      polls.Poll(turn % progress::kThorough == 0);
-      found = !ready.empty();
-      if (found) break;
-      if (turn % progress::kSeldom != 0) continue;
-      if (callers_poll() || busy_set_.empty() || !spin.Pass()) break;
-      // In mode poll it is the other thread that waits for descriptors.
-      if (budget == absl::InfiniteDuration() && looking_.load(std::memory_order_relaxed) < kThreads) break;
-      if (budget != absl::InfiniteDuration() && spin.given() >= kWanted) break;
-    }
-    budget_.Ended(found && spin.Paid());
+    wait::Spin spin(budget_, budget, wait::Manner::kServes);
+    const auto look = [&](bool thorough) {
+      polls.Poll(thorough);
+      return !ready.empty();
+    };
+    // In mode poll it is the other thread that waits for descriptors.
+    const auto alone = [&] {
+      return budget == absl::InfiniteDuration() && looking_.load(std::memory_order_relaxed) < kThreads;
+    };
+    found = spin.Until(look, [&] {
+      return callers_poll() || busy_set_.empty() || alone() ? wait::Spun::kInVain : wait::Spun::kGoesOn;
+    }) == wait::Spun::kFound;
   }
   spins_.store(false, std::memory_order_relaxed);
   return found;
@@ -197,25 +192,25 @@ void LinkPoller::SleepAndAttend() {
   busy_set_.EndSleep();
   for (int i = 0; i < came; ++i) {
     const void* const key = events[i].data.ptr;
-    key == nullptr ? AttendWoken() : Attend(static_cast<const progress::Source*>(key));
+    key == nullptr ? AttendWoken() : Attend(static_cast<const wait::Source*>(key));
   }
 }
 
 void LinkPoller::AttendWoken() {
   eventfd_t ignored = 0;
   eventfd_read(wake_.get(), &ignored);
-  std::vector<const progress::Source*> again;
+  std::vector<const wait::Source*> again;
   {
     MutexLock lock(&mu_);
     again.swap(again_);
   }
-  for (const progress::Source* source : again) Attend(source);
+  for (const wait::Source* source : again) Attend(source);
   StopIdle();
 }
 
 // Both threads may attend one source at once, and others may poll it: then it is armed more often than it need be.
 // Each thread that polls it arms it, or leaves that to the spinners, of which the last one does.
-void LinkPoller::Attend(const progress::Source* key) {
+void LinkPoller::Attend(const wait::Source* key) {
   std::shared_ptr<Watched> watched;
   {
     MutexLock lock(&mu_);
@@ -223,19 +218,11 @@ void LinkPoller::Attend(const progress::Source* key) {
     if (found == watched_.end()) return;
     watched = found->second;
   }
-  progress::Source& source = watched->source();
-  source.Woke();
-  int tries = 0;
-  while (tries < kTries) {
-    const bool came = source.Poll();
-    if (came ? busy_set_.Add(watched) : busy_set_.IsSpunFor(*watched)) break;
-    if (source.Arm()) break;
-    ++tries;
-  }
-  if (source.finished()) {
+  const bool done = busy_set_.Attend(watched, wait::BusySet::kTimes);
+  if (watched->source().finished()) {
     MutexLock lock(&mu_);
     if (watched_.contains(key)) Forget(watched);
-  } else if (tries == kTries) {
+  } else if (!done) {
     watched->Again();  // by turns with what has become ready
   }
 }

@@ -25,10 +25,10 @@
 #include "absl/functional/any_invocable.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/progress/caretaker.h"
-#include "core/progress/progress.h"
-#include "core/progress/spin_budget.h"
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/background_poller.h"
+#include "core/wait/busy_set.h"
+#include "core/wait/source.h"
+#include "core/wait/spin_budget.h"
 #include "grpc_transport/event_engine/ready.h"
 
 namespace skein::grpc_transport {
@@ -38,7 +38,7 @@ namespace skein::grpc_transport {
 //
 // Lock: mu_, before the background thread's and the busy set's. Under it sources are retired, and nothing else is
 // called that could come back.
-class LinkPoller final : public progress::Waiter {
+class LinkPoller final : public wait::Watcher {
  public:
   // An endpoint or a negotiation. While one exists, sources are watched. When the last has gone, idle sources end,
   // and a background thread keeps those that have yet to tell their peer something, until a user comes.
@@ -50,20 +50,20 @@ class LinkPoller final : public progress::Waiter {
     ~User() { poller_->UserGoes(); }
 
     // A stream's link, for who is going to say of each write that it is busy. Null: it is not watched (any more).
-    std::shared_ptr<Busy> BusyOf(const progress::Source& source) { return poller_->BusyOf(source); }
-    BusySet& busy_set() { return poller_->busy_set_; }
+    std::shared_ptr<wait::Busy> BusyOf(const wait::Source& source) { return poller_->BusyOf(source); }
+    wait::BusySet& busy_set() { return poller_->busy_set_; }
 
    private:
     LinkPoller* const poller_;
   };
 
   // Starts no thread yet: it may be made before main.
-  explicit LinkPoller(const progress::SpinPolicy& policy);
+  explicit LinkPoller(const wait::SpinPolicy& policy);
 
   // Starts a thread if there is none.
-  void Watch(std::shared_ptr<progress::Source> source) override;
+  void Watch(std::shared_ptr<wait::Source> source) override;
 
-  BusySet& busy_set() { return busy_set_; }
+  wait::BusySet& busy_set() { return busy_set_; }
 
   // A caller of the program's polls what is busy, so this object's threads need not spin.
   void CallerComes() { callers_.fetch_add(1, std::memory_order_relaxed); }
@@ -79,21 +79,21 @@ class LinkPoller final : public progress::Waiter {
  private:
   class Watched;
 
-  std::shared_ptr<Busy> BusyOf(const progress::Source& source);
+  std::shared_ptr<wait::Busy> BusyOf(const wait::Source& source);
   void UserComes();
   void UserGoes();
-  void WatchLocked(std::shared_ptr<progress::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void WatchLocked(std::shared_ptr<wait::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Some thread polls it as if its descriptor had become readable.
-  void Again(const progress::Source* source);
+  void Again(const wait::Source* source);
 
   bool StartThreadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Run();
   // True: this thread counts as one that sleeps.
   bool BeginSleep(const Ready& ready);
-  bool SpinUntilReady(const Ready& ready, BusySet::Spin& polls);
+  bool SpinUntilReady(const Ready& ready, wait::BusySet::Poller& polls);
   void SleepAndAttend();
   void AttendWoken();
-  void Attend(const progress::Source* source);
+  void Attend(const wait::Source* source);
   void RunReady(Ready& ready);
   // False: no other thread looks.
   bool LeaveToOther();
@@ -101,8 +101,8 @@ class LinkPoller final : public progress::Waiter {
   void StopIdle();
   void Forget(const std::shared_ptr<Watched>& watched) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  BusySet busy_set_;
-  progress::SpinBudget budget_;
+  wait::BusySet busy_set_;
+  wait::SpinBudget budget_;
   const UniqueFd epoll_;
   const UniqueFd wake_;  // something is in again_, or the last user has gone
   absl::AnyInvocable<void()> on_news_;
@@ -111,9 +111,9 @@ class LinkPoller final : public progress::Waiter {
   int users_ ABSL_GUARDED_BY(mu_) = 0;
   int threads_ ABSL_GUARDED_BY(mu_) = 0;
   // By address: an event that comes late for a source that has gone finds none, or polls another one in vain.
-  absl::flat_hash_map<const progress::Source*, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
-  std::vector<const progress::Source*> again_ ABSL_GUARDED_BY(mu_);
-  progress::Caretaker caretaker_;  // of what lingers; nothing does while there is a user
+  absl::flat_hash_map<const wait::Source*, std::shared_ptr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
+  std::vector<const wait::Source*> again_ ABSL_GUARDED_BY(mu_);
+  wait::BackgroundPoller background_;  // of what lingers; nothing does while there is a user
 
   // Threads of ours that look, or have been started to. A thread leaves by LeaveToOther, acq_rel: of two that would,
   // one sees the other gone. The threads share nothing but what is under locks, or the kernel's.

@@ -5,7 +5,7 @@
 namespace skein::grpc_transport {
 
 template <>
-void Runtime::LetGrpcPoll(LinkPoller& poller, const progress::SpinPolicy& policy) {
+void Runtime::LetGrpcPoll(LinkPoller& poller, const wait::SpinPolicy& policy) {
   LetCallersPoll(&poller, policy);
 }
 

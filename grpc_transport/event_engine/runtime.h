@@ -9,7 +9,7 @@ namespace skein::grpc_transport {
 
 using Runtime = RuntimeOf<LinkPoller>;
 template <>
-void Runtime::LetGrpcPoll(LinkPoller& poller, const progress::SpinPolicy& policy);
+void Runtime::LetGrpcPoll(LinkPoller& poller, const wait::SpinPolicy& policy);
 
 }  // namespace skein::grpc_transport
 

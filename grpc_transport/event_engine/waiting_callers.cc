@@ -8,9 +8,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "core/base/forked.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
-#include "core/progress/turn.h"
+#include "core/wait/spin.h"
+#include "core/wait/turn.h"
 #include "grpc_transport/event_engine/queue_seats.h"
 #include "grpc_transport/event_engine/ready.h"
 
@@ -20,20 +19,16 @@ namespace {
 // The real function, with the queue and all but the deadline.
 using Real = absl::FunctionRef<grpc_event(gpr_timespec)>;
 
-// So many threads for each processor spin, and yield: of more threads than these most would look in vain.
-constexpr int kPerProcessor = 4;
 // A look into a queue costs a microsecond. A caller looks at once for what links bring (news), and so often for what
 // comes otherwise: a timer's end, another connection's bytes.
-constexpr int kLookIntoQueue = 4 * progress::kSeldom;
-// A spinner that has given its processor up for that long sleeps: the processor has other work.
-constexpr std::chrono::microseconds kWanted{50};
+constexpr int kLookIntoQueue = 4 * wait::Spin::kSeldom;
 
 struct Callers {
-  Callers(LinkPoller* poller, const progress::SpinPolicy& policy) : poller(*poller), budget(policy) {}
+  Callers(LinkPoller* poller, const wait::SpinPolicy& policy) : poller(*poller), budget(policy) {}
 
   LinkPoller& poller;
-  progress::SpinBudget budget;  // of all queues: a blocking call has one of its own, which lives no longer
-  std::atomic<int> waiting{0};  // threads; relaxed: a hint
+  wait::SpinBudget budget;  // of all queues: a blocking call has one of its own, which lives no longer
+  wait::WaitingThreads waiting;
   QueueSeats seats;
 };
 
@@ -134,44 +129,27 @@ class Polling {
 
   Callers& callers_;
   Ready ready_;
-  std::optional<BusySet::Spin> polls_;  // none while it is interrupted, or has ended
+  std::optional<wait::BusySet::Poller> polls_;  // none while it is interrupted, or has ended
   uint32_t seen_ = 0;
 };
 thread_local Polling* Polling::current = nullptr;
 
-// A thread that waits, polling or not.
-class Waiting {
- public:
-  explicit Waiting(std::atomic<int>& threads) : threads_(threads) { threads_.fetch_add(1, std::memory_order_relaxed); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  ~Waiting() { threads_.fetch_sub(1, std::memory_order_relaxed); }
-  // For BeginSpin.
-  int Spinners() const { return (threads_.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor; }
-
- private:
-  std::atomic<int>& threads_;
-};
-
 // Until the queue has an event, or it is over, or spinning does not pay. Gives the event; a timeout if there is none.
 grpc_event Spin(Callers& callers, Polling& polling, absl::Duration budget, gpr_timespec deadline, Real real) {
-  progress::Spin spin(budget, progress::kYieldAfter);
-  for (int turn = 1;; ++turn) {
-    const bool look = polling.Poll(turn % progress::kThorough == 0) || turn % kLookIntoQueue == 0;
-    if (look) {
-      const grpc_event event = real(Past(deadline));
-      if (Came(event)) {
-        callers.budget.Ended(spin.Paid());
-        return event;
-      }
-    }
-    if (turn % progress::kSeldom != 0) continue;
-    const bool wanted = budget != absl::InfiniteDuration() && spin.given() >= kWanted;
-    if (wanted || Over(deadline) || callers.poller.busy_set().empty() || !spin.Pass()) {
-      callers.budget.Ended(false);
-      return real(Past(deadline));
-    }
-  }
+  wait::Spin spin(callers.budget, budget, wait::Manner::kServes);
+  int turn = 0;
+  grpc_event event{};
+  // The first look need not be thorough: the thread has just looked into the queue.
+  const auto found = [&](bool thorough) {
+    const bool first = turn++ == 0;
+    if (!polling.Poll(thorough && !first) && turn % kLookIntoQueue != 0) return false;
+    event = real(Past(deadline));
+    return Came(event);
+  };
+  const auto seldom = [&] {
+    return Over(deadline) || callers.poller.busy_set().empty() ? wait::Spun::kInVain : wait::Spun::kGoesOn;
+  };
+  return spin.Until(found, seldom) == wait::Spun::kFound ? event : real(Past(deadline));
 }
 
 // With the seat, where there is one. `fall_asleep` is called before the sleep.
@@ -180,11 +158,12 @@ grpc_event PollAndWait(Callers& callers, gpr_timespec deadline, Real real, absl:
   // waits.
   grpc_event event = real(Past(deadline));
   if (Came(event) || Over(deadline)) return event;
-  progress::LetOthersRun();
-  const Waiting waiting(callers.waiting);  // not before: a thread that others keep from its processor looks for nothing
+  wait::LetOthersRun();
+  // Not before: a thread that others keep from its processor looks for nothing.
+  const wait::WaitingThreads::One waiting(callers.waiting);
   {
     Polling polling(callers);
-    const absl::Duration budget = progress::BeginSpin(callers.budget, waiting.Spinners());
+    const absl::Duration budget = wait::BeginSpin(callers.budget, &callers.waiting);
     if (budget > absl::ZeroDuration()) event = Spin(callers, polling, budget, deadline, real);
     Came(event) ? polling.End() : polling.EndInVain();
   }
@@ -207,7 +186,7 @@ grpc_event PollWithSeat(Callers& callers, const grpc_completion_queue* queue, gp
 
 }  // namespace
 
-void LetCallersPoll(LinkPoller* poller, const progress::SpinPolicy& policy) {
+void LetCallersPoll(LinkPoller* poller, const wait::SpinPolicy& policy) {
   if (policy.mode == WaitMode::kBlock) return;
   auto* const callers = new Callers(poller, policy);
   poller->OnNews([callers] { callers->seats.CallWhereEmpty(); });

@@ -9,14 +9,14 @@
 
 #include <grpc/grpc.h>
 
-#include "core/progress/spin_budget.h"
+#include "core/wait/spin_budget.h"
 #include "grpc_transport/event_engine/link_poller.h"
 
 namespace skein::grpc_transport {
 
 // From now on callers poll what `poller`, which lives forever, has busy. Once, before the first Watch; in mode block it
 // changes nothing.
-void LetCallersPoll(LinkPoller* poller, const progress::SpinPolicy& policy);
+void LetCallersPoll(LinkPoller* poller, const wait::SpinPolicy& policy);
 
 // What grpc_completion_queue_pluck and _next promise, by the real functions. Any thread: a callback of gRPC's, too,
 // that runs on a thread which polls.

@@ -6,9 +6,8 @@
 
 #include "core/base/deadline.h"
 #include "core/base/forked.h"
-#include "core/progress/pace.h"
-#include "core/progress/spin.h"
-#include "core/progress/turn.h"
+#include "core/wait/spin.h"
+#include "core/wait/turn.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 
 namespace skein::grpc_transport {
@@ -19,29 +18,12 @@ using grpc_core::Timestamp;
 
 const grpc_event_engine_vtable& epoll1 = grpc_ev_epoll1_posix;
 
-BusySet* busy_set = nullptr;
+wait::BusySet* busy_set = nullptr;
 // Of all pollsets: a blocking call has one of its own, which lives no longer.
-progress::SpinBudget* spin_budget = nullptr;
+wait::SpinBudget* spin_budget = nullptr;
 
-// A thread that waits, spinning or not.
-class Waiting {
- public:
-  Waiting() { threads_.fetch_add(1, std::memory_order_relaxed); }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-  ~Waiting() { threads_.fetch_sub(1, std::memory_order_relaxed); }
-
-  // The number of spinners, for BeginSpin: so many threads for each processor spin, and yield. They wait for one
-  // connection; of more threads than these most would look in vain.
-  static int Spinners() { return (threads_.load(std::memory_order_relaxed) + kPerProcessor - 1) / kPerProcessor; }
-
- private:
-  static constexpr int kPerProcessor = 4;
-  static inline std::atomic<int> threads_{0};  // relaxed: a hint
-};
-
-// Who has given its processor up for that long looks once more, and sleeps: there is other work for it.
-constexpr std::chrono::microseconds kWanted{50};
+// Of all pollsets, too: they wait for one connection.
+wait::WaitingThreads waiting_threads;
 
 // While nobody sleeps in epoll1, somebody looks there so often, and so many times: it handles one event each time.
 // Relaxed: two may look at once.
@@ -118,29 +100,18 @@ bool FlushAndFinish() {
   return ExecCtx::Get()->IsReadyToFinish();
 }
 
-enum class Spun { kKicked, kInVain, kMustReturn };
-
-// kMustReturn: the time is up, or it is time to look at descriptors.
-Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, absl::Duration budget,
-                     BusySet::Spin& polls) {
-  progress::Spin spin(budget, progress::kYieldAfter);
-  bool wanted = false;
-  for (int turn = 0;; ++turn) {
-    polls.Poll(turn % progress::kThorough == 0);
-    if (FlushAndFinish() || waits.kicks.load(std::memory_order_relaxed) != kicks) {
-      spin_budget->Ended(spin.Paid());
-      return Spun::kKicked;
-    }
-    if (turn % progress::kSeldom != 0) continue;
+// kCalledAway: the time is up, or it is time to look at descriptors.
+wait::Spun SpinUntilKicked(const Waits& waits, uint64_t kicks, Timestamp deadline, absl::Duration budget,
+                           wait::BusySet::Poller& polls) {
+  wait::Spin spin(*spin_budget, budget, wait::Manner::kServes);
+  const auto found = [&](bool thorough) {
+    polls.Poll(thorough);
+    return FlushAndFinish() || waits.kicks.load(std::memory_order_relaxed) != kicks;
+  };
+  return spin.Until(found, [&] {
     ExecCtx::Get()->InvalidateNow();
-    if (Over(deadline)) return Spun::kMustReturn;
-    if (!wanted && TimeToLook()) return Spun::kMustReturn;  // who sleeps looks, too
-    if (wanted || !spin.Pass()) {
-      spin_budget->Ended(false);
-      return Spun::kInVain;
-    }
-    wanted = budget != absl::InfiniteDuration() && spin.given() >= kWanted;
-  }
+    return Over(deadline) || TimeToLook() ? wait::Spun::kCalledAway : wait::Spun::kGoesOn;
+  });
 }
 
 // With the pollset's lock, which is let go of meanwhile. True: it is for the caller to look at what it waits for.
@@ -149,13 +120,14 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
   const uint64_t kicks = waits.kicks.load(std::memory_order_relaxed);
   ++waits.spinners;
   gpr_mu_unlock(waits.mu);
-  progress::LetOthersRun();
-  Waiting waiting;  // not before: a thread that others keep from its processor looks for nothing
-  const absl::Duration budget = progress::BeginSpin(*spin_budget, Waiting::Spinners());
-  BusySet::Spin polls(*busy_set);
-  const Spun spun =
-      budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : Spun::kInVain;
-  const bool returns = spun != Spun::kInVain;
+  wait::LetOthersRun();
+  // Not before: a thread that others keep from its processor looks for nothing.
+  const wait::WaitingThreads::One waiting(waiting_threads);
+  const absl::Duration budget = wait::BeginSpin(*spin_budget, &waiting_threads);
+  wait::BusySet::Poller polls(*busy_set);
+  const wait::Spun spun =
+      budget > absl::ZeroDuration() ? SpinUntilKicked(waits, kicks, deadline, budget, polls) : wait::Spun::kInVain;
+  const bool returns = spun != wait::Spun::kInVain;
   returns ? polls.End() : polls.EndAsleep();
   const bool finish = FlushAndFinish();  // arming may have found something
   ExecCtx::Get()->InvalidateNow();
@@ -170,7 +142,7 @@ bool Spin(grpc_pollset* pollset, Waits& waits, Timestamp deadline) {
 }
 
 grpc_error_handle WorkInEpoll1(grpc_pollset* pollset, Waits& waits, grpc_pollset_worker** worker, Timestamp deadline) {
-  Waiting waiting;
+  const wait::WaitingThreads::One waiting(waiting_threads);
   ++waits.sleepers;
   grpc_error_handle error = epoll1.pollset_work(pollset, worker, deadline);
   --waits.sleepers;
@@ -200,9 +172,9 @@ grpc_error_handle Work(grpc_pollset* pollset, grpc_pollset_worker** worker, Time
 
 }  // namespace
 
-void RegisterPollingEngine(BusySet* busy, const progress::SpinPolicy& policy) {
+void RegisterPollingEngine(wait::BusySet* busy, const wait::SpinPolicy& policy) {
   busy_set = busy;
-  spin_budget = new progress::SpinBudget(policy);
+  spin_budget = new wait::SpinBudget(policy);
   static grpc_event_engine_vtable engine = epoll1;
   engine.pollset_size = Offset() + sizeof(Waits);
   engine.pollset_init = Init;

@@ -7,14 +7,14 @@
 #ifndef SKEIN_GRPC_TRANSPORT_IOMGR_POLLING_ENGINE_H_
 #define SKEIN_GRPC_TRANSPORT_IOMGR_POLLING_ENGINE_H_
 
-#include "core/progress/spin_budget.h"
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/busy_set.h"
+#include "core/wait/spin_budget.h"
 
 namespace skein::grpc_transport {
 
 // Once, before the first grpc_init: after it, gRPC keeps the engine that it has, and its threads wait for descriptors
 // alone. `busy` lives for ever.
-void RegisterPollingEngine(BusySet* busy, const progress::SpinPolicy& policy);
+void RegisterPollingEngine(wait::BusySet* busy, const wait::SpinPolicy& policy);
 
 }  // namespace skein::grpc_transport
 

@@ -5,7 +5,7 @@
 namespace skein::grpc_transport {
 
 template <>
-void Runtime::LetGrpcPoll(Waiter& waiter, const progress::SpinPolicy& policy) {
+void Runtime::LetGrpcPoll(Waiter& waiter, const wait::SpinPolicy& policy) {
   RegisterPollingEngine(&waiter.busy_set(), policy);
 }
 

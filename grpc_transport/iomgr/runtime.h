@@ -9,7 +9,7 @@ namespace skein::grpc_transport {
 
 using Runtime = RuntimeOf<Waiter>;
 template <>
-void Runtime::LetGrpcPoll(Waiter& waiter, const progress::SpinPolicy& policy);
+void Runtime::LetGrpcPoll(Waiter& waiter, const wait::SpinPolicy& policy);
 
 }  // namespace skein::grpc_transport
 

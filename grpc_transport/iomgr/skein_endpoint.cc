@@ -215,7 +215,7 @@ grpc_endpoint* NewSkeinEndpoint(std::shared_ptr<stream::Stream> stream, grpc_end
                                 grpc_core::RefCountedPtr<TcpReader> reader, std::unique_ptr<Waiter::User> user,
                                 ListedPath path, grpc_core::RefCountedPtr<ConnectionTrace> trace, Quota quota,
                                 std::function<void()> on_lost) {
-  std::shared_ptr<Busy> busy = user->BusyOf(*stream->link());
+  std::shared_ptr<wait::Busy> busy = user->BusyOf(*stream->link());
   StreamConnection::Parts parts{std::move(stream), &user->busy_set(), std::move(busy), std::move(path),
                                 std::move(on_lost)};
   return std::make_shared<SkeinEndpoint>(std::move(parts), tcp, std::move(reader), std::move(user), std::move(trace),

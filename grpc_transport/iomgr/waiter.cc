@@ -11,9 +11,9 @@ namespace skein::grpc_transport {
 
 // A source that is busy, and its descriptor as long as that is the engine's. Lock: mu_, under which closures are
 // scheduled.
-class Waiter::BusySource final : public Busy {
+class Waiter::BusySource final : public wait::Busy {
  public:
-  BusySource(std::shared_ptr<progress::Source> source, grpc_fd* fd) : Busy(std::move(source)), fd_(fd) {}
+  BusySource(std::shared_ptr<wait::Source> source, grpc_fd* fd) : wait::Busy(std::move(source)), fd_(fd) {}
 
   void Again() override {
     EnsureExecCtx exec_ctx;
@@ -34,7 +34,7 @@ class Waiter::BusySource final : public Busy {
 // until it has stopped: so everything here but `stopping_` belongs to the closure's run.
 class Waiter::Watched : public grpc_core::RefCounted<Watched> {
  public:
-  Watched(Waiter* waiter, std::shared_ptr<progress::Source> source)
+  Watched(Waiter* waiter, std::shared_ptr<wait::Source> source)
       : waiter_(waiter),
         source_(std::move(source)),
         fd_(grpc_fd_create(source_->fd(), "skein", /*track_err=*/false)),
@@ -52,14 +52,14 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
     stopping_.store(true, std::memory_order_release);
     grpc_fd_set_readable(fd_);
   }
-  // A user has come meanwhile. An endpoint of that user may have this Busy already, so another one would not do.
+  // A user has come meanwhile. An endpoint of that user may have this wait::Busy already, so another one would not do.
   void GoOn() { stopping_.store(false, std::memory_order_relaxed); }
   void ReleaseFd() {
     busy_->LetGo();
     int released = -1;  // stays the source's
     grpc_fd_orphan(fd_, nullptr, &released, "skein");
   }
-  const std::shared_ptr<progress::Source>& source() const { return source_; }
+  const std::shared_ptr<wait::Source>& source() const { return source_; }
   const std::shared_ptr<BusySource>& busy() const { return busy_; }
 
  private:
@@ -68,11 +68,8 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   void RunOnce() {
     if (InForkedChild()) return;
     if (!stopping_.load(std::memory_order_acquire) && !source_->finished()) {
-      source_->Woke();  // or the first time: nothing is lost by that
-      const bool came = source_->Poll();
-      const bool others_poll = came && waiter_->busy_set_.Add(busy_);
-      // By turns with the callbacks that the Poll has made ready.
-      if (!others_poll && !source_->Arm()) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
+      // Woken, or the first time. Once: by turns with the callbacks that the poll has made ready.
+      if (!waiter_->busy_set_.Attend(busy_, 1)) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
       if (!source_->finished()) return grpc_fd_notify_on_read(fd_, &run_);
     }
     if (!waiter_->Stopped(this)) return grpc_core::ExecCtx::Run(DEBUG_LOCATION, &run_, absl::OkStatus());
@@ -80,7 +77,7 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   }
 
   Waiter* const waiter_;
-  const std::shared_ptr<progress::Source> source_;
+  const std::shared_ptr<wait::Source> source_;
   grpc_fd* const fd_;
   const std::shared_ptr<BusySource> busy_;
   grpc_closure run_;
@@ -89,22 +86,22 @@ class Waiter::Watched : public grpc_core::RefCounted<Watched> {
   std::atomic<bool> stopping_{false};
 };
 
-Waiter::Waiter(const progress::SpinPolicy& policy) : busy_set_(policy.mode != WaitMode::kBlock) {}
+Waiter::Waiter(const wait::SpinPolicy& policy) : busy_set_(policy.mode != WaitMode::kBlock) {}
 Waiter::~Waiter() = default;
 
-void Waiter::StartLocked(std::shared_ptr<progress::Source> source) {
+void Waiter::StartLocked(std::shared_ptr<wait::Source> source) {
   watched_.push_back(grpc_core::MakeRefCounted<Watched>(this, std::move(source)));
   watched_.back()->Start();
 }
 
-void Waiter::Watch(std::shared_ptr<progress::Source> source) {
+void Waiter::Watch(std::shared_ptr<wait::Source> source) {
   EnsureExecCtx exec_ctx;
   MutexLock lock(&mu_);
-  if (users_ == 0) return caretaker_.Add(std::move(source));
+  if (users_ == 0) return background_.Add(std::move(source));
   StartLocked(std::move(source));
 }
 
-std::shared_ptr<Busy> Waiter::BusyOf(const progress::Source& source) {
+std::shared_ptr<wait::Busy> Waiter::BusyOf(const wait::Source& source) {
   MutexLock lock(&mu_);
   const auto found = absl::c_find_if(watched_, [&](const auto& each) { return each->source().get() == &source; });
   return found == watched_.end() ? nullptr : (*found)->busy();
@@ -116,7 +113,7 @@ void Waiter::UserComes() {
   MutexLock lock(&mu_);
   if (++users_ > 1) return;
   for (const auto& watched : watched_) watched->GoOn();
-  for (std::shared_ptr<progress::Source>& source : caretaker_.TakeAll()) StartLocked(std::move(source));
+  for (std::shared_ptr<wait::Source>& source : background_.TakeAll()) StartLocked(std::move(source));
 }
 
 void Waiter::UserGoes() {
@@ -128,14 +125,14 @@ void Waiter::UserGoes() {
 }
 
 bool Waiter::Stopped(Watched* watched) {
-  const std::shared_ptr<progress::Source> source = watched->source();  // outlives the lock, as does `watched`
+  const std::shared_ptr<wait::Source> source = watched->source();  // outlives the lock, as does `watched`
   MutexLock lock(&mu_);
   if (users_ > 0 && !source->finished()) return false;
   busy_set_.Remove(*watched->busy());
   std::erase_if(watched_, [watched](const auto& other) { return other.get() == watched; });
   watched->ReleaseFd();
   // Nobody comes meanwhile: so no new stream meets a link that is being retired.
-  if (!source->finished() && !source->Retire()) caretaker_.Add(source);
+  if (!source->finished() && !source->Retire()) background_.Add(source);
   return true;
 }
 

@@ -12,15 +12,15 @@
 
 #include "absl/base/thread_annotations.h"
 #include "core/base/mutex.h"
-#include "core/progress/caretaker.h"
-#include "core/progress/progress.h"
-#include "core/progress/spin_budget.h"
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/background_poller.h"
+#include "core/wait/busy_set.h"
+#include "core/wait/source.h"
+#include "core/wait/spin_budget.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 
 namespace skein::grpc_transport {
 
-class Waiter final : public progress::Waiter {
+class Waiter final : public wait::Watcher {
  public:
   // While one exists, sources are watched.
   class User {
@@ -31,35 +31,35 @@ class Waiter final : public progress::Waiter {
     ~User() { waiter_->UserGoes(); }
 
     // A stream's link, for who is going to say of each write that it is busy. Null: it is not watched (any more).
-    std::shared_ptr<Busy> BusyOf(const progress::Source& source) { return waiter_->BusyOf(source); }
-    BusySet& busy_set() { return waiter_->busy_set_; }
+    std::shared_ptr<wait::Busy> BusyOf(const wait::Source& source) { return waiter_->BusyOf(source); }
+    wait::BusySet& busy_set() { return waiter_->busy_set_; }
 
    private:
     Waiter* const waiter_;
   };
 
-  explicit Waiter(const progress::SpinPolicy& policy);
+  explicit Waiter(const wait::SpinPolicy& policy);
   ~Waiter() override;
 
-  BusySet& busy_set() { return busy_set_; }
-  void Watch(std::shared_ptr<progress::Source> source) override;
+  wait::BusySet& busy_set() { return busy_set_; }
+  void Watch(std::shared_ptr<wait::Source> source) override;
 
  private:
   class BusySource;
   class Watched;
 
-  std::shared_ptr<Busy> BusyOf(const progress::Source& source);
+  std::shared_ptr<wait::Busy> BusyOf(const wait::Source& source);
   void UserComes();
   void UserGoes();
   // The watched source gives its descriptor back. False: it goes on, since there are users again.
   bool Stopped(Watched* watched);
-  void StartLocked(std::shared_ptr<progress::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void StartLocked(std::shared_ptr<wait::Source> source) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Mutex mu_;
   int users_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<grpc_core::RefCountedPtr<Watched>> watched_ ABSL_GUARDED_BY(mu_);
-  BusySet busy_set_;
-  progress::Caretaker caretaker_;  // of what lingers; nothing does while there is a user
+  wait::BusySet busy_set_;
+  wait::BackgroundPoller background_;  // of what lingers; nothing does while there is a user
 };
 
 }  // namespace skein::grpc_transport

@@ -23,9 +23,9 @@ class Peers {
    public:
     virtual ~Kind() = default;
     virtual std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<connect::Fabrics> fabrics,
-                                             const stream::StreamOptions& options, progress::Waiter* waiter) = 0;
+                                             const stream::StreamOptions& options, wait::Watcher* waiter) = 0;
     virtual std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
-                                                   const stream::StreamOptions& options, progress::Waiter* waiter) = 0;
+                                                   const stream::StreamOptions& options, wait::Watcher* waiter) = 0;
   };
 
   // `kind` outlives it.

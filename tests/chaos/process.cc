@@ -10,7 +10,7 @@ Process::~Process() {
   }
 }
 
-void Process::Watch(std::shared_ptr<progress::Source> source) {
+void Process::Watch(std::shared_ptr<wait::Source> source) {
   sources_.push_back(std::move(source));
   asleep_ = false;
 }

@@ -6,19 +6,19 @@
 #include <vector>
 
 #include "core/link/link.h"
-#include "core/progress/progress.h"
+#include "core/wait/source.h"
 #include "tests/chaos/fault_device.h"
 
 namespace skein::chaos {
 
-class Process final : public progress::Waiter {
+class Process final : public wait::Watcher {
  public:
   // `sleeps`: it polls when it has been woken, as who waits for a descriptor does; else whenever it is asked.
   Process(std::shared_ptr<FaultDevice> device, bool sleeps) : device_(std::move(device)), sleeps_(sleeps) {}
   // What is left on links that nobody ends keeps them, and they it.
   ~Process() override;
 
-  void Watch(std::shared_ptr<progress::Source> source) override;
+  void Watch(std::shared_ptr<wait::Source> source) override;
   // One turn of its loop.
   void Poll();
   // Links that it has now; for who ends one.
@@ -32,7 +32,7 @@ class Process final : public progress::Waiter {
   const std::shared_ptr<FaultDevice> device_;
   const bool sleeps_;
   bool asleep_ = false;
-  std::vector<std::shared_ptr<progress::Source>> sources_;
+  std::vector<std::shared_ptr<wait::Source>> sources_;
 };
 
 }  // namespace skein::chaos

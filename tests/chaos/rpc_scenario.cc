@@ -34,13 +34,13 @@ RpcScenario::~RpcScenario() {
 }
 
 std::unique_ptr<Asker> RpcScenario::MakeAsker(size_t /*process*/, std::shared_ptr<connect::Fabrics> fabrics,
-                                              const stream::StreamOptions& options, progress::Waiter* waiter) {
+                                              const stream::StreamOptions& options, wait::Watcher* waiter) {
   return chaos::MakeAsker(connect::CreateConnector(std::move(fabrics), options.link, waiter,
                                                    std::make_shared<rpc::ClientService>(options_)));
 }
 
 std::unique_ptr<Answerer> RpcScenario::MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
-                                                    const stream::StreamOptions& options, progress::Waiter* waiter) {
+                                                    const stream::StreamOptions& options, wait::Watcher* waiter) {
   auto service = std::make_shared<rpc::ServerService>(options_);
   service->handlers()[1] = [this](absl::string_view request, rpc::Reply reply) { Handle(request, std::move(reply)); };
   return chaos::MakeAnswerer(connect::CreateListener(std::move(fabrics), options.link, waiter, std::move(service)));

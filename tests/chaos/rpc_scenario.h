@@ -33,9 +33,9 @@ class RpcScenario final : public Scenario, public Peers::Kind {
 
  private:
   std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<connect::Fabrics> fabrics,
-                                   const stream::StreamOptions& options, progress::Waiter* waiter) override;
+                                   const stream::StreamOptions& options, wait::Watcher* waiter) override;
   std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
-                                         const stream::StreamOptions& options, progress::Waiter* waiter) override;
+                                         const stream::StreamOptions& options, wait::Watcher* waiter) override;
   void Begin(size_t client);
   void Handle(absl::string_view request, rpc::Reply reply);
   void AnswerLater();

@@ -12,12 +12,12 @@ constexpr size_t kMostTalks = 8;
 }  // namespace
 
 std::unique_ptr<Asker> StreamKind::MakeAsker(size_t /*process*/, std::shared_ptr<connect::Fabrics> fabrics,
-                                             const stream::StreamOptions& options, progress::Waiter* waiter) {
+                                             const stream::StreamOptions& options, wait::Watcher* waiter) {
   return chaos::MakeAsker(stream::CreateConnector(std::move(fabrics), options, waiter));
 }
 
 std::unique_ptr<Answerer> StreamKind::MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
-                                                   const stream::StreamOptions& options, progress::Waiter* waiter) {
+                                                   const stream::StreamOptions& options, wait::Watcher* waiter) {
   return chaos::MakeAnswerer(stream::CreateListener(std::move(fabrics), options, waiter));
 }
 

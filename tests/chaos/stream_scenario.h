@@ -15,9 +15,9 @@ namespace skein::chaos {
 class StreamKind final : public Peers::Kind {
  public:
   std::unique_ptr<Asker> MakeAsker(size_t process, std::shared_ptr<connect::Fabrics> fabrics,
-                                   const stream::StreamOptions& options, progress::Waiter* waiter) override;
+                                   const stream::StreamOptions& options, wait::Watcher* waiter) override;
   std::unique_ptr<Answerer> MakeAnswerer(std::shared_ptr<connect::Fabrics> fabrics,
-                                         const stream::StreamOptions& options, progress::Waiter* waiter) override;
+                                         const stream::StreamOptions& options, wait::Watcher* waiter) override;
 };
 
 class StreamScenario final : public Scenario {

@@ -16,7 +16,7 @@ build() { build_preset "$@" || die "the build failed"; }
 
 # What lies on gRPC, on Abseil or on the compiler, and what whole processes do.
 units=(tests/conformance
-  tests/unit/{base,channel_shm,link,progress,stream,wire,tools,grpc_transport})
+  tests/unit/{base,channel_shm,link,stream,wait,wire,tools,grpc_transport})
 processes='^process\.(test_(breakdown|death|stop|lifecycle|churn|descriptors|identity|mixed|settings|preload|skein_run|paths)|refusal|durable_kills|static_grpc)|^examples\.embedded'
 
 # Calls between programs of this gRPC and of the 1.51 that the machine's own build has, and stock ones of both.

@@ -12,7 +12,7 @@
 
 namespace skein::fuzz {
 
-class OneLink final : public progress::Waiter {
+class OneLink final : public wait::Watcher {
  public:
   explicit OneLink(fabric::Simulation& simulation) : simulation_(simulation) {}
   // A link and what is on it keep each other until it is finished.
@@ -22,7 +22,7 @@ class OneLink final : public progress::Waiter {
     Poll();
     Require(link_->finished(), "a closed link ends");
   }
-  void Watch(std::shared_ptr<progress::Source> given) override {
+  void Watch(std::shared_ptr<wait::Source> given) override {
     link_ = std::static_pointer_cast<link::Link>(std::move(given));
   }
   void Poll() {

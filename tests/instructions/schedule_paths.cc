@@ -11,7 +11,7 @@ namespace {
 
 // Several requesters on one thread: where one would spin until it is told, the next one comes, and at last the leader
 // does its work.
-struct NestedAtomics : coalesce::SystemAtomics {
+struct NestedAtomics : wait::SystemAtomics {
   template <class T>
   static T Spin(const std::atomic<T>& atom, T, std::memory_order order) {
     (*meanwhile)();

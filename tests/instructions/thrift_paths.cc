@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/base/unique_fd.h"
-#include "core/link/link_room.h"
-#include "core/progress/reminders.h"
+#include "core/wait/reminders.h"
+#include "core/wait/wait_set.h"
 #include "tests/instructions/hot_path.h"
 #include "tests/unit/stream/two_ends.h"
 #include "thrift_transport/connection.h"
@@ -47,17 +47,17 @@ class OneSocketPair {
   }
 
   std::unique_ptr<stream::BlockingStream> Block(std::shared_ptr<stream::Stream> stream) {
-    auto room = std::make_shared<link::LinkRoom>(stream->link(), policy_);
+    auto room = std::make_shared<wait::WaitSet>(stream->link(), policy_);
     return std::make_unique<stream::BlockingStream>(std::move(stream), std::move(room), silent_.get());
   }
 
   static constexpr uint32_t kField = 8;
   std::array<uint8_t, 64> bytes_{};
-  const progress::SpinPolicy policy_;
+  const wait::SpinPolicy policy_;
   const UniqueFd silent_{eventfd(0, EFD_CLOEXEC)};  // in place of the TCP connection
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm};
   stream::TwoEnds::Pair pair_ = ends_.Connect();
-  const std::shared_ptr<progress::Reminders> reminders_ = std::make_shared<progress::Reminders>();  // nobody reminds
+  const std::shared_ptr<wait::Reminders> reminders_ = std::make_shared<wait::Reminders>();  // nobody reminds
   Connection client_{true, Block(pair_.client), reminders_};
   Connection server_{false, Block(pair_.server), reminders_};
 };

@@ -7,7 +7,7 @@ import re
 LAYERS = [
     "grpc_transport", "thrift_transport",
     "core/rpc", "core/durable", "core/stream", "core/connect", "core/link", "core/channel", "core/schedule", "core/coalesce",
-    "core/progress", "core/fabric", "core/wire", "core/inspect", "core/trace", "core/base",
+    "core/wait", "core/fabric", "core/wire", "core/inspect", "core/trace", "core/base",
 ]  # fmt: skip
 ADAPTERS = ("grpc_transport", "thrift_transport")
 # Headers that are installed, below include/, belong to the layer that keeps what they promise; those that name none are below

@@ -70,7 +70,7 @@ def here_document(script):
 
 
 # These layers still have names of their own for the same things; their pages and messages follow when the names go.
-OWN_NAMES = r"core/(channel|coalesce|link|progress|rpc|stream)/"
+OWN_NAMES = r"core/(channel|coalesce|link|rpc|stream)/"
 # What a user or a newcomer reads: pages, the comments of installed headers, the help of the skein command and of ./run,
 # errors and log lines.
 TEXTS = [

@@ -118,16 +118,16 @@ TEST_F(FollowersTest, HelpThemselvesOrAreHelped) {
   Serve(batch);
 }
 
-struct CountingAtomics : SystemAtomics {
+struct CountingAtomics : wait::SystemAtomics {
   static inline std::atomic<int> sleeps{0};
   static inline std::atomic<int> wakes{0};
   static void Park(const std::atomic<uint32_t>& word, uint32_t value) {
     ++sleeps;
-    SystemAtomics::Park(word, value);
+    wait::SystemAtomics::Park(word, value);
   }
   static void Unpark(const void* address) {
     ++wakes;
-    SystemAtomics::Unpark(address);
+    wait::SystemAtomics::Unpark(address);
   }
 };
 struct CountedRequest : Entry<CountedRequest, CountingAtomics> {};

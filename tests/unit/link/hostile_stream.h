@@ -13,10 +13,10 @@
 
 namespace skein::link {
 
-class OneSource final : public progress::Waiter {
+class OneSource final : public wait::Watcher {
  public:
-  void Watch(std::shared_ptr<progress::Source> given) override { source = std::move(given); }
-  std::shared_ptr<progress::Source> source;
+  void Watch(std::shared_ptr<wait::Source> given) override { source = std::move(given); }
+  std::shared_ptr<wait::Source> source;
 };
 
 class HostileStream : public testing::Test {

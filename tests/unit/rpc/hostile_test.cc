@@ -20,7 +20,7 @@ using link::HostilePeer;
 using ::testing::HasSubstr;
 using wire::ItemKind;
 
-class OneLink final : public progress::Waiter {
+class OneLink final : public wait::Watcher {
  public:
   // A link and what is on it keep each other until it is finished.
   ~OneLink() override {
@@ -28,7 +28,7 @@ class OneLink final : public progress::Waiter {
     link->Close();
     link->Poll();
   }
-  void Watch(std::shared_ptr<progress::Source> given) override {
+  void Watch(std::shared_ptr<wait::Source> given) override {
     link = std::static_pointer_cast<link::Link>(std::move(given));
   }
   std::shared_ptr<link::Link> link;
@@ -164,7 +164,7 @@ class HostileServerTest : public testing::Test {
   void ExpectLost() {
     Poll();
     EXPECT_TRUE(peer_.cut_off());
-    ASSERT_TRUE(slot_->ticket.done());
+    ASSERT_TRUE(slot_->waiter.done());
     EXPECT_TRUE(absl::IsUnavailable(answer_.status)) << answer_.status;
   }
 
@@ -181,7 +181,7 @@ class HostileServerTest : public testing::Test {
 TEST_F(HostileServerTest, MayAnswer) {
   Item(ItemKind::kData, Text(ReplyHeader(0), "answer"));
   Poll();
-  ASSERT_TRUE(slot_->ticket.done());
+  ASSERT_TRUE(slot_->waiter.done());
   EXPECT_EQ(answer_.bytes, "answer");
 }
 
@@ -216,12 +216,12 @@ TEST_F(HostileServerTest, DoesNotOpen) {
 TEST_F(HostileServerTest, EndsWithPrintableWords) {
   Item(ItemKind::kAbort, "\x1b[31mred");
   Poll();
-  ASSERT_TRUE(slot_->ticket.done());
+  ASSERT_TRUE(slot_->waiter.done());
   EXPECT_THAT(answer_.status.message(), HasSubstr("?[31mred"));
 }
 
 TEST_F(HostileServerTest, LateAnswersGoNowhere) {
-  ASSERT_TRUE(slot_->ticket.Abandon());
+  ASSERT_TRUE(slot_->waiter.Abandon());
   Item(ItemKind::kData, Text(ReplyHeader(0), "late"));
   Poll();
   EXPECT_FALSE(peer_.cut_off());

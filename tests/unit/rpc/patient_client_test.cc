@@ -31,7 +31,7 @@ fabric::Simulation& Time() {
 }
 
 // This server accepts, and reads nothing of the link before the test calls Poll.
-class SlowServer final : public progress::Waiter {
+class SlowServer final : public wait::Watcher {
  public:
   SlowServer() : listener_(ListenTcp("127.0.0.1:0").value()) {}
   ~SlowServer() override {
@@ -39,7 +39,7 @@ class SlowServer final : public progress::Waiter {
     link_->Close();
     link_->Poll();
   }
-  void Watch(std::shared_ptr<progress::Source> source) override {
+  void Watch(std::shared_ptr<wait::Source> source) override {
     link_ = std::static_pointer_cast<link::Link>(std::move(source));
   }
   std::string address() const { return AddressOf(listener_.get()).value(); }

@@ -72,13 +72,13 @@ class WatchedDevice final : public fabric::ForwardingDevice {
   fabric::QueuePair* last = nullptr;
 };
 
-class OneLink final : public progress::Waiter {
+class OneLink final : public wait::Watcher {
  public:
   ~OneLink() override {
     link->Close();
     link->Poll();
   }
-  void Watch(std::shared_ptr<progress::Source> given) override {
+  void Watch(std::shared_ptr<wait::Source> given) override {
     link = std::static_pointer_cast<link::Link>(std::move(given));
   }
   std::shared_ptr<link::Link> link;

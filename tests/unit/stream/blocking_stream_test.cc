@@ -167,8 +167,8 @@ TEST_P(BlockingStreamTest, WhoLosesItsTcpConnectionHasGone) {
   reader.join();
 }
 
-// As over TCP the first write behind a close may be lost, and so is another one while the caretaker, in the midst of a
-// poll, has no processor. The TCP connection stays open here.
+// As over TCP the first write behind a close may be lost, and so is another one while the background thread, in the
+// midst of a poll, has no processor. The TCP connection stays open here.
 TEST_P(BlockingStreamTest, WritesFailSoonAfterThePeersClose) {
   Pair pair = Connect();
   ASSERT_TRUE(pair.client.Write("call").ok());

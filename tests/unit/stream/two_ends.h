@@ -29,7 +29,7 @@ inline std::string RandomText(size_t size, uint32_t seed) {
 }
 
 // Polls what it was given until none of it has work.
-class ManualWaiter final : public progress::Waiter {
+class ManualWaiter final : public wait::Watcher {
  public:
   // A link and the streams that are on it keep each other until it is finished.
   ~ManualWaiter() override {
@@ -38,11 +38,11 @@ class ManualWaiter final : public progress::Waiter {
     }
     PollAll();
   }
-  void Watch(std::shared_ptr<progress::Source> source) override { sources_.push_back(std::move(source)); }
+  void Watch(std::shared_ptr<wait::Source> source) override { sources_.push_back(std::move(source)); }
   bool PollAll() {
     bool any = false;
     for (size_t i = 0; i < sources_.size(); ++i) {
-      const std::shared_ptr<progress::Source> source = sources_[i];
+      const std::shared_ptr<wait::Source> source = sources_[i];
       // Arm, then Poll, as before a sleep; the Arm also makes shared memory look at its sockets.
       if (!source->Arm()) any = true;
       while (source->Poll()) any = true;
@@ -53,7 +53,7 @@ class ManualWaiter final : public progress::Waiter {
   size_t watched() const { return sources_.size(); }
 
  private:
-  std::vector<std::shared_ptr<progress::Source>> sources_;
+  std::vector<std::shared_ptr<wait::Source>> sources_;
 };
 
 class CountingObserver final : public StreamObserver {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "core/progress/processors.h"
+#include "core/wait/processors.h"
 #include "tools/skein/doctor/checks.h"
 #include "tools/skein/doctor/processors_finding.h"
 #include "tools/skein/doctor/text_file.h"
@@ -43,7 +43,7 @@ void CheckLockedMemory(Report& report) {
 }
 
 void CheckProcessors(Report& report) {
-  const ProcessorsFinding finding = FindProcessors(progress::InAffinity(), progress::CgroupQuota());
+  const ProcessorsFinding finding = FindProcessors(wait::InAffinity(), wait::CgroupQuota());
   finding.warns ? report.Warn(finding.fact, finding.advice) : report.Ok(finding.fact, finding.advice);
 }
 

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/progress/progress.h"
+#include "core/wait/source.h"
 
 namespace skein::doctor {
 
 // All on one thread.
-class PolledWaiter final : public progress::Waiter {
+class PolledWaiter final : public wait::Watcher {
  public:
-  void Watch(std::shared_ptr<progress::Source> source) override { sources_.push_back(std::move(source)); }
+  void Watch(std::shared_ptr<wait::Source> source) override { sources_.push_back(std::move(source)); }
 
   // Polls until `done` or the deadline; sleeps in between. Returns whether it was done. `other_fd`, when readable, ends
   // a sleep, too: it must make `done` true.
@@ -27,7 +27,7 @@ class PolledWaiter final : public progress::Waiter {
   bool Arm() const;
   void Sleep(absl::Time deadline, int other_fd) const;
 
-  std::vector<std::shared_ptr<progress::Source>> sources_;
+  std::vector<std::shared_ptr<wait::Source>> sources_;
 };
 
 }  // namespace skein::doctor

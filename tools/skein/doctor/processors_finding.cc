@@ -12,7 +12,7 @@ constexpr char kShortQuota[] =
 
 }  // namespace
 
-ProcessorsFinding FindProcessors(int in_affinity, const progress::Quota& quota) {
+ProcessorsFinding FindProcessors(int in_affinity, const wait::Quota& quota) {
   if (quota.processors >= in_affinity) {
     const bool one = in_affinity == 1;
     return {one, absl::StrCat("processors: ", in_affinity), one ? kOneProcessor : ""};

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/progress/processors.h"
+#include "core/wait/processors.h"
 
 namespace skein::doctor {
 
@@ -15,7 +15,7 @@ struct ProcessorsFinding {
 };
 
 // `in_affinity`: how many the process may run on. The quota is that of its cgroups.
-ProcessorsFinding FindProcessors(int in_affinity, const progress::Quota& quota);
+ProcessorsFinding FindProcessors(int in_affinity, const wait::Quota& quota);
 
 }  // namespace skein::doctor
 

@@ -213,7 +213,7 @@ class StreamConnectionTest : public testing::Test {
   stream::TwoEnds ends_{stream::FabricKindUnderTest::kShm, {.link = {.ring_bytes = kWindow}, .window_bytes = kWindow}};
   stream::TwoEnds::Pair streams_;
   std::weak_ptr<ContendedStream> stream_;  // the connection's
-  BusySet busy_set_{/*enabled=*/true};
+  wait::BusySet busy_set_{/*enabled=*/true};
   std::function<void()> on_lost_ = [] {};
   std::shared_ptr<FakeStreamConnection> connection_;
 };

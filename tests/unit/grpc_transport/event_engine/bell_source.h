@@ -12,12 +12,12 @@
 
 #include "absl/synchronization/notification.h"
 #include "core/base/unique_fd.h"
-#include "core/progress/progress.h"
+#include "core/wait/source.h"
 
 namespace skein::grpc_transport {
 
 // Any thread.
-class BellSource final : public progress::Source {
+class BellSource final : public wait::Source {
  public:
   enum class Bell { kRings, kSilent };
 

@@ -26,7 +26,7 @@ constexpr absl::Duration kPatience = absl::Seconds(20);
 // it has found by polling.
 LinkPoller& Poller() {
   static auto* const poller = [] {
-    const progress::SpinPolicy policy{WaitMode::kPoll, absl::ZeroDuration()};
+    const wait::SpinPolicy policy{WaitMode::kPoll, absl::ZeroDuration()};
     auto* const made = new LinkPoller(policy);
     LetCallersPoll(made, policy);
     return made;

@@ -192,7 +192,7 @@ class SkeinEndpointTest : public testing::Test {
       grpc_core::MakeRefCounted<grpc_core::ResourceQuota>("test");
   FakeTcp tcp_;
   std::function<void()> on_lost_ = [] {};
-  Waiter waiter_{progress::SpinPolicy{}};
+  Waiter waiter_{wait::SpinPolicy{}};
   grpc_endpoint* endpoint_ = nullptr;
 };
 

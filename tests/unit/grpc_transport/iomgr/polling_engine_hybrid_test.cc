@@ -6,7 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "core/progress/processors.h"
+#include "core/wait/processors.h"
 #include "tests/unit/grpc_transport/iomgr/pollset_test.h"
 
 namespace skein::grpc_transport {
@@ -32,7 +32,7 @@ class PollingEngineHybridTest : public PollsetTest {
   // machine the others rightly do not spin, and nothing is learnt.
   OneMore WaitWithTheOthers() {
     constexpr int kMostMs = 500;
-    const size_t others = kPerProcessor * progress::Processors();
+    const size_t others = kPerProcessor * wait::Processors();
     source_->Forget();
     const absl::Time end = absl::Now() + absl::Milliseconds(kMostMs);
     std::vector<std::thread> waiters;

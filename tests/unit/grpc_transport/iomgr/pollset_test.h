@@ -9,7 +9,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/notification.h"
 #include "core/base/mutex.h"
-#include "grpc_transport/common/busy_set.h"
+#include "core/wait/busy_set.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 #include "grpc_transport/iomgr/polling_engine.h"
 #include "gtest/gtest.h"
@@ -17,7 +17,7 @@
 namespace skein::grpc_transport {
 
 // Never has anything; knows who has polled it. Any thread.
-class QuietSource final : public progress::Source {
+class QuietSource final : public wait::Source {
  public:
   bool Poll() override {
     MutexLock lock(&mu_);
@@ -45,16 +45,16 @@ class QuietSource final : public progress::Source {
   std::set<std::thread::id> pollers_ ABSL_GUARDED_BY(mu_);
 };
 
-class QuietBusy final : public Busy {
+class QuietBusy final : public wait::Busy {
  public:
-  using Busy::Busy;
+  using wait::Busy::Busy;
   void Again() override {}
 };
 
 // The engine is the process's, as gRPC has only one: the first policy counts.
-inline BusySet& SetOf(const progress::SpinPolicy& policy) {
+inline wait::BusySet& SetOf(const wait::SpinPolicy& policy) {
   static auto* const set = [&] {
-    auto* const made = new BusySet(/*enabled=*/true);
+    auto* const made = new wait::BusySet(/*enabled=*/true);
     RegisterPollingEngine(made, policy);
     return made;
   }();
@@ -63,7 +63,7 @@ inline BusySet& SetOf(const progress::SpinPolicy& policy) {
 
 class PollsetTest : public ::testing::Test {
  protected:
-  explicit PollsetTest(const progress::SpinPolicy& policy) : set_(SetOf(policy)) {
+  explicit PollsetTest(const wait::SpinPolicy& policy) : set_(SetOf(policy)) {
     grpc_init();
     pollset_ = static_cast<grpc_pollset*>(gpr_zalloc(grpc_pollset_size()));
     grpc_pollset_init(pollset_, &mu_);
@@ -101,7 +101,7 @@ class PollsetTest : public ::testing::Test {
     gpr_mu_unlock(mu_);
   }
 
-  BusySet& set_;
+  wait::BusySet& set_;
   grpc_pollset* pollset_ = nullptr;
   gpr_mu* mu_ = nullptr;
   bool shut_down_ = false;

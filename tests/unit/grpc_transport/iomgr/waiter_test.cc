@@ -13,7 +13,7 @@ namespace skein::grpc_transport {
 namespace {
 
 // Has nothing, and is not done.
-class IdleLink final : public progress::Source {
+class IdleLink final : public wait::Source {
  public:
   bool Poll() override { return false; }
   bool Arm() override { return true; }
@@ -33,7 +33,7 @@ class WaiterTest : public testing::Test {
 
   static void Flush() { grpc_core::ExecCtx::Get()->Flush(); }
 
-  Waiter waiter_{progress::SpinPolicy{}};
+  Waiter waiter_{wait::SpinPolicy{}};
   const std::shared_ptr<IdleLink> link_ = std::make_shared<IdleLink>();
 };
 
@@ -58,7 +58,7 @@ TEST_F(WaiterTest, ALinkThatWasBeingStoppedIsBusyAgainForItsNextUser) {
   Flush();
   first.reset();
   Waiter::User second(&waiter_);
-  const std::shared_ptr<Busy> busy = second.BusyOf(*link_);
+  const std::shared_ptr<wait::Busy> busy = second.BusyOf(*link_);
   ASSERT_NE(busy, nullptr);
   Flush();
   EXPECT_FALSE(link_->finished());
