@@ -4,6 +4,8 @@
 # what it uses nevertheless: clang-tidy reads it without. One for code that can go into shared libraries, which is compiled
 # in another way than code of programs; one for programs; one for tests.
 add_library(skein_precompiled OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
+# As libskein_core is compiled: GCC keeps the visibility of types in what it has parsed.
+set_target_properties(skein_precompiled PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN ON)
 add_executable(skein_precompiled_program ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
 set(skein_precompiled skein_precompiled skein_precompiled_program)
 if(BUILD_TESTING)
@@ -36,6 +38,8 @@ function(skein_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_precompile_headers(${name} REUSE_FROM skein_precompiled)
+  # A program that has it keeps it to itself, and a library of the program's finds libskein_core's.
+  target_link_options(${name} INTERFACE -Wl,--exclude-libs,lib${name}.a)
 endfunction()
 
 # What `ctest --label-exclude process` runs; the rest of the build is for tests of whole processes, and for people. It has

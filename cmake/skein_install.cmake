@@ -3,19 +3,26 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(skein_package ${CMAKE_INSTALL_LIBDIR}/cmake/Skein)
+# For a library that lies beside those of another build, whose core is another's: libskein_grpc-N.so.1.
+option(SKEIN_CORE_INSIDE "Give each installed library a core of its own, in the place of libskein_core")
+if(NOT SKEIN_CORE_INSIDE)
+  set(skein_core skein_core)
+endif()
 if(PROJECT_IS_TOP_LEVEL)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/skein DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
 # skein_public_library(TARGET COMPONENT name STANDARD n EXPORTS file REQUIRES "package ..." DESCRIPTION text): a shared
 # library that is installed, as Skein::name and libskein_name.so.1, for programs in C++ of that standard or a later one.
+# TARGET links ${skein_core} ahead of the layers' static libraries, of which the linker takes nothing then.
 # EXPORTS tells the linker what is public: the code that is linked in statically, and the standard library's templates,
 # are not. REQUIRES is for pkg-config; SkeinConfig.cmake.in has the same for CMake.
 function(skein_public_library target)
   cmake_parse_arguments(ARG "" "COMPONENT;STANDARD;EXPORTS;REQUIRES;DESCRIPTION" "" ${ARGN})
   cmake_path(ABSOLUTE_PATH ARG_EXPORTS)
   set_target_properties(${target} PROPERTIES
-    OUTPUT_NAME skein_${ARG_COMPONENT} EXPORT_NAME ${ARG_COMPONENT} SOVERSION 1 LINK_DEPENDS ${ARG_EXPORTS})
+    OUTPUT_NAME skein_${ARG_COMPONENT} EXPORT_NAME ${ARG_COMPONENT} SOVERSION 1 LINK_DEPENDS ${ARG_EXPORTS}
+    BUILD_RPATH $ORIGIN INSTALL_RPATH $ORIGIN) # of libskein_core: what a program searches is not searched for its libraries
   target_compile_features(${target} INTERFACE cxx_std_${ARG_STANDARD})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>

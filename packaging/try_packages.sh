@@ -39,6 +39,13 @@ as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-re
 stub=$(dpkg -L skein-preload | grep '/libskein_grpc_preload\.so$')
 libraries=$(objdump -p "$stub" | awk '$1 == "NEEDED" { print $2 }')
 [[ $libraries == libc.so.6 ]] || die "$stub needs: ${libraries//$'\n'/ }"
+# Each library needs one other of Skein's, the core that the packages have.
+core=$(dpkg -L libskein-core1 | grep '/libskein_core\.so\.1$')
+for library in grpc grpc_durable thrift rpc; do
+  path=$(dirname "$core")/libskein_$library.so.1
+  needed=$(ldd "$path" | awk '/libskein/ { print $3 }')
+  [[ $(realpath "$needed") == "$(realpath "$core")" ]] || die "$path needs of Skein: ${needed//$'\n'/ }"
+done
 # Chroots may leave man pages out.
 for page in skein skein-run skein-bars; do
   dpkg -L skein-tools | grep "/man1/$page\.1\.gz$" >/dev/null || die "no man page of $page"

@@ -32,6 +32,7 @@ __attribute__((constructor(101))) void SetUp() {
 
 }  // namespace
 
+constinit std::atomic<bool> used_by_this_process_or_parent{false};
 constinit std::atomic<bool>* used_by_this_process = &cleared_by_handler;
 
 }  // namespace skein

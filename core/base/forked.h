@@ -24,12 +24,12 @@
 namespace skein {
 
 // Stored with release order after used_by_this_process. A thread that reads this mark with acquire order sees the other
-// one, too: no thread of this process sees this mark alone. Both marks have one visibility, hidden: a second copy of
-// this library in the process has marks of its own.
-[[gnu::visibility("hidden")]] inline std::atomic<bool> used_by_this_process_or_parent{false};
+// one, too: no thread of this process sees this mark alone. Each copy of this library in a process has a pair of its
+// own, and both marks of a pair are that copy's.
+extern std::atomic<bool> used_by_this_process_or_parent;
 
 // In memory that a child finds cleared. Set up before main, or when the library is loaded.
-[[gnu::visibility("hidden")]] extern std::atomic<bool>* used_by_this_process;
+extern std::atomic<bool>* used_by_this_process;
 
 // A caller is about to use Skein in a way that a child must not find half done. Costs a load; any thread.
 inline void BeginUse() {

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
@@ -123,6 +124,25 @@ class HostFabrics final : public Fabrics {
 
 std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma) {
   return std::make_shared<HostFabrics>(shm, rdma);
+}
+
+std::shared_ptr<Fabrics> HostFabricsOfProcess(const SharedMemoryOptions& shm, const RdmaOptions& rdma) {
+  struct Known {
+    SharedMemoryOptions shm;
+    RdmaOptions rdma;
+    std::weak_ptr<Fabrics> fabrics;
+  };
+  static auto* const mu = new Mutex;
+  static auto* const all = new std::vector<Known>;  // under `mu`; a process has a handful
+  MutexLock lock(mu);
+  std::erase_if(*all, [](const Known& known) { return known.fabrics.expired(); });
+  for (const Known& known : *all) {
+    if (known.shm != shm || known.rdma != rdma) continue;
+    if (std::shared_ptr<Fabrics> fabrics = known.fabrics.lock(); fabrics != nullptr) return fabrics;
+  }
+  std::shared_ptr<Fabrics> made = CreateHostFabrics(shm, rdma);
+  all->push_back({shm, rdma, made});
+  return made;
 }
 
 }  // namespace skein::connect

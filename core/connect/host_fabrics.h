@@ -15,6 +15,10 @@ namespace skein::connect {
 // a failure, RDMA to that peer address is left alone for RdmaOptions::retry_delay.
 std::shared_ptr<Fabrics> CreateHostFabrics(const SharedMemoryOptions& shm, const RdmaOptions& rdma);
 
+// The same, one for all in this process that have these options at the same time: they share the socket where peers
+// meet this process, devices, and what has failed lately. Any thread.
+std::shared_ptr<Fabrics> HostFabricsOfProcess(const SharedMemoryOptions& shm, const RdmaOptions& rdma);
+
 }  // namespace skein::connect
 
 #endif  // SKEIN_CORE_CONNECT_HOST_FABRICS_H_

@@ -27,7 +27,7 @@ namespace skein::inspect {
 inline constexpr size_t kMaxQuestionBytes = 256;
 inline constexpr absl::string_view kProtocol = "skein";
 
-// A process may have several libraries with Skein in them, for gRPC and for Thrift: each answers for itself. And the
+// A process may have several libraries with a core of Skein's inside: each answers for itself. And the
 // containers of a pod, which have one network namespace, may all have a process 1. So there are several names for a
 // number, and each library takes the first that is free.
 inline constexpr int kControlNames = 32;

@@ -18,7 +18,7 @@ struct Arrival {
 };
 
 // Of what this thread has sent last by Link::Send, while tracing was on.
-inline thread_local Departure last_departure;
+extern constinit thread_local Departure last_departure;
 
 }  // namespace skein::link
 

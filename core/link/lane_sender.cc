@@ -188,6 +188,8 @@ void Lane::FlushControl() {
   }
 }
 
+constinit thread_local Departure last_departure;
+
 absl::StatusOr<size_t> Lane::Send(Submission submission) {
   while (submission.left() > 0 && !submission.stopped()) {
     Lane* const lane = submission.port().lane_.load(std::memory_order_acquire);

@@ -42,7 +42,7 @@ const Streams& HostStreams::For(const Options& options) {
   const auto found = absl::c_find_if(streams_, [&](const auto& entry) { return entry.first == key; });
   if (found != streams_.end()) return *found->second;
   auto made = std::make_unique<Streams>();
-  made->fabrics = connect::CreateHostFabrics(key.shm, key.rdma);
+  made->fabrics = connect::HostFabricsOfProcess(key.shm, key.rdma);
   made->connector = CreateConnector(made->fabrics, StreamOptionsOf(key), waiter_);
   made->listener = CreateListener(made->fabrics, StreamOptionsOf(key), waiter_);
   return *streams_.emplace_back(std::move(key), std::move(made)).second;

@@ -119,7 +119,8 @@ inline constexpr size_t kShards = 8;
 extern std::array<CounterShard, kShards> shards;
 
 CounterShard* ChooseShard();
-inline constinit thread_local CounterShard* shard = nullptr;
+// Hidden: a library that counts reaches the one array through a pointer of its own.
+[[gnu::visibility("hidden")]] inline constinit thread_local CounterShard* shard = nullptr;
 
 inline void AddTo(size_t slot, uint64_t by) {
   if (shard == nullptr) [[unlikely]]

@@ -193,11 +193,12 @@ std::string MetricsMarkdown() {
       "more than 73 minutes counts as 73 minutes. The label `method` is the method's name, with bytes that\n"
       "are not printable ASCII as escapes (`\\xff`). A name that then takes more than 256 bytes is cut: its\n"
       "beginning, `\\~` and a number.\n\n"
-      "`skein metrics PID` prints the metrics of a process; with `--json`, as JSON. A process with two\n"
-      "libraries, for gRPC and for Thrift, has each metric twice: the label `library` (0 or 1), which is\n"
-      "always there, distinguishes the two. `skein exporter` serves the metrics of a host's processes to\n"
-      "Prometheus ([tracing.md](tracing.md#for-prometheus)). It adds the labels `process`, the number, and\n"
-      "`program`, the name, and a gauge `skein_up`: 1 if the process has answered, 0 if it has not.\n\n"
+      "`skein metrics PID` prints the metrics of a process; with `--json`, as JSON. A process may\n"
+      "have several cores, if libraries were built with a core inside (`-DSKEIN_CORE_INSIDE=ON`). The\n"
+      "label `library` (0, 1, ...), which is always there, distinguishes them. `skein exporter` serves the\n"
+      "metrics of a host's processes to Prometheus ([tracing.md](tracing.md#for-prometheus)). It adds the\n"
+      "labels `process`, the number, and `program`, the name, and a gauge `skein_up`: 1 if the process has\n"
+      "answered, 0 if it has not.\n\n"
       "| metric | type | labels | meaning |\n|---|---|---|---|\n";
   for (const CounterSpec& spec : kCounterTable) {
     AppendRow(page, spec.name, TypeName(spec.type), LabelName(spec.label), spec.help);

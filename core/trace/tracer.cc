@@ -33,6 +33,9 @@ constinit std::atomic<Tracer*> left_alone = nullptr;
 // Relaxed: the one that sees false first registers.
 constinit std::atomic<bool> forks_noticed = false;
 
+// How many this thread lets pass before the next it traces, and that one.
+constinit thread_local uint32_t sample_in = 0;
+
 constinit thread_local RecordRing* ring = nullptr;
 constinit thread_local bool ended = false;  // a thread's own destructors may still push
 
@@ -82,6 +85,8 @@ uint32_t NextDistance(uint32_t every) {
 }  // namespace
 
 namespace internal {
+
+constinit std::atomic<uint32_t> sample_every{0};
 
 bool TakeSample(uint32_t every) {
   if (every == 1) return true;

@@ -22,9 +22,7 @@ namespace skein::trace {
 namespace internal {
 
 // 0: off. Relaxed: who sees a change late traces one more, or one less.
-inline constinit std::atomic<uint32_t> sample_every{0};
-// How many this thread lets pass before the next it traces, and that one.
-inline constinit thread_local uint32_t sample_in = 0;
+extern std::atomic<uint32_t> sample_every;
 bool TakeSample(uint32_t every);
 
 }  // namespace internal

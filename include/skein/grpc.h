@@ -41,7 +41,8 @@ namespace grpc_transport {
 SKEIN_EXPORT absl::Status Init();
 
 // From now on Skein calls `on_call` with one unary call of `every` of this process, at either end, over the connections
-// that Paths() has; with none if `every` is 0 or `on_call` is empty. At any time; the last setting counts.
+// that Paths() has; with none if `every` is 0 or `on_call` is empty. At any time; the last setting counts,
+// and if that was Thrift's (<skein/thrift/tracing.h>), it hears of gRPC's calls as well, as this one hears of Thrift's.
 // docs/tracing.md has the cost. RESOURCE_EXHAUSTED: no thread is to be had. With gRPC 1.73 and later, also
 // UNIMPLEMENTED: the process has gRPC without its C++ library; FAILED_PRECONDITION: the program has a global client
 // interceptor of its own, and gRPC takes no second one. Any thread, one at a time.

@@ -101,12 +101,12 @@ void Caller::Start() {
 
 void Caller::TakeAnswers() {
   for (auto call = calls_.begin(); call != calls_.end();) {
-    if (!call->slot->ticket.done()) {
+    if (!call->slot->waiter.done()) {
       ++call;
       continue;
     }
     Judge(*call);
-    call->slot->ticket.Forget();
+    call->slot->waiter.Forget();
     port_->Release(call->slot);
     call = calls_.erase(call);
   }
@@ -115,8 +115,8 @@ void Caller::TakeAnswers() {
 // One caller has lost patience.
 void Caller::Forget() {
   Call& call = calls_.front();
-  if (!call.slot->ticket.Abandon()) {
-    call.slot->ticket.Forget();
+  if (!call.slot->waiter.Abandon()) {
+    call.slot->waiter.Forget();
     port_->Release(call.slot);
   }
   calls_.pop_front();

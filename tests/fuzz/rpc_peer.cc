@@ -101,7 +101,7 @@ class Client final : public Victim {
   }
   ~Client() override {
     port_->Close(absl::CancelledError("over"));
-    for (const Call& call : calls_) Require(call.slot->ticket.done(), "every call is answered in the end");
+    for (const Call& call : calls_) Require(call.slot->waiter.done(), "every call is answered in the end");
   }
 
   void Do(VictimStep step, Script& script) override {
@@ -129,7 +129,7 @@ class Client final : public Victim {
   void Forget() {
     const Call call = std::move(calls_.front());
     calls_.pop_front();
-    if (!call.slot->ticket.Abandon()) port_->Release(call.slot);
+    if (!call.slot->waiter.Abandon()) port_->Release(call.slot);
   }
 
   std::unique_ptr<connect::Connector> connector_;

@@ -207,12 +207,16 @@ def preload_library(folder=None):
     return (folder or _build / "grpc_transport") / "libskein_grpc_preload.so"
 
 
+def core_library():
+    return _build / "core/libskein_core.so.1"
+
+
 def copy_for_everyone(folder):
     """Copies the programs and libraries to `folder`, readable by every user of the machine."""
     folder.chmod(0o755)
     for name in ("probe_client", "probe_server", "probe_client_skein", "probe_server_skein"):
         shutil.copy(binary(name), folder / name)
-    for library in (_build / "grpc_transport").glob("libskein_grpc*.so*"):
+    for library in (*(_build / "grpc_transport").glob("libskein_grpc*.so*"), core_library()):
         shutil.copy(library, folder / library.name)
     for file in folder.iterdir():
         file.chmod(0o755)

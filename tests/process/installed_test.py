@@ -25,6 +25,7 @@ GRPC = "skein::grpc_transport::"
 THRIFT = r"(vtable for |typeinfo (name )?for |(non-)?virtual thunk to )?skein::thrift_transport::"
 # What may be seen of each library, by its SONAME.
 EXPORTS = {
+    "libskein_core.so.1": r".*\bskein::",
     "libskein_grpc.so.1": rf"skein::Paths\(|{GRPC}(Init|TraceCalls)\(|skein_grpc_serve_1$",
     "libskein_grpc_durable.so.1": rf"{GRPC}(CreateDurableChannel\(|Durable(Mark|Service)::(?!Impl))",
     "libskein_rpc.so.1": r"skein::(PeerUsers|rpc::(Client|Connection|PendingCall|Reply|Server))::(?!Impl)",

@@ -244,8 +244,12 @@ class Page(PodTest):
         for program in (*self.PROGRAMS.values(), "container_filter"):
             shutil.copy(harness.binary(program), self.images)
         self.libraries = self.directory()
-        for name in ("libskein_grpc_preload.so", "libskein_grpc.so.1"):
-            shutil.copy(harness.preload_library().with_name(name), self.libraries)
+        for library in (
+            harness.preload_library(),
+            harness.preload_library().with_name("libskein_grpc.so.1"),
+            harness.core_library(),
+        ):
+            shutil.copy(library, self.libraries)
 
     def directory(self, mode=0o755):
         path = self.scratch()

@@ -234,6 +234,18 @@ TEST_F(HostFabricsTest, NorDoesWhoHasSwitchedBothOff) {
   EXPECT_EQ(CreateHostFabrics(Off(), rdma)->For(route_).size(), 1U);
 }
 
+TEST_F(HostFabricsTest, AProcessHasOneForEachSetOfOptions) {
+  std::shared_ptr<Fabrics> first = HostFabricsOfProcess(Off(), {});
+  EXPECT_EQ(HostFabricsOfProcess(Off(), {}), first);
+  EXPECT_NE(HostFabricsOfProcess({}, {}), first);
+  EXPECT_NE(HostFabricsOfProcess(Off(), NoRdma(absl::Hours(1))), first);
+  first->Failed(route_, "rdma");
+  EXPECT_EQ(HostFabricsOfProcess(Off(), {})->For(route_)[1].why_not.code, FallbackCode::kSettling);
+  first.reset();
+  EXPECT_NE(HostFabricsOfProcess(Off(), {})->For(route_)[1].why_not.code, FallbackCode::kSettling)
+      << "with the last user goes what was known";
+}
+
 // Two pods of one host have addresses of their own: the directory that both have mounted decides.
 TEST_F(HostFabricsTest, WhoHasARendezvousOffersSharedMemoryToOtherAddresses) {
   const Route elsewhere{Ip("10.9.0.1"), Ip("10.9.0.2")};
