@@ -12,13 +12,13 @@
 
 namespace skein {
 
-// The smallest piece. A stream's messages bring one each, or share it. So the pool keeps one for each *home*: a small
-// piece that is given back waits at its home for the next request from there.
+// The smallest piece. Each message of a stream takes one, or shares the last. So the pool keeps one for each *home*: a
+// small piece that is given back waits at its home for the next request from there.
 inline constexpr size_t kSmallPiece = 256;
 inline constexpr uint32_t kHomes = 64;
-// Large pieces are of one size. Requests between the two sizes and above are malloc's. So is every request under
-// AddressSanitizer, which would not see who reads what has been given back, and so is every large piece in a child made
-// by fork().
+// Large pieces are of one size. A request of kLeastPooled to kPooledBytes bytes gets one; malloc serves the others
+// above kSmallPiece. So does malloc every request under AddressSanitizer, which would not see who reads what has been
+// given back, and so is every large piece in a child made by fork().
 inline constexpr size_t kPooledBytes = size_t{32} << 10;
 inline constexpr size_t kLeastPooled = size_t{8} << 10;
 // What the process keeps at most while nobody uses it.
@@ -30,7 +30,7 @@ struct ReleaseReceivedBytes {
 };
 using ReceivedBytes = std::unique_ptr<std::byte[], ReleaseReceivedBytes>;
 
-// At least `size`, not cleared. `home`: any number; users who pass different ones do not take each other's pieces.
+// At least `size`, not cleared. `home`: any number; users of the same number modulo kHomes share a home.
 ReceivedBytes NewReceivedBytes(size_t size, uint32_t home = 0);
 // How many there are.
 size_t CapacityOf(const ReceivedBytes& bytes);

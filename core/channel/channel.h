@@ -82,7 +82,8 @@ class Channel {
   // Bytes of items (wire::ItemBytes) that one message could carry now; 0: no message can be sent. Once it has said too
   // little, MoreRoom tells when to ask again.
   virtual size_t Room(Use use) = 0;
-  // Whether so many bytes certainly fit, found out with less work than Room takes. False says nothing: ask Room.
+  // Whether Lay is expected to take so many bytes, found out with less work than Room takes. False says nothing: ask
+  // Room. Lay may refuse them all the same, where the kernel takes memory back.
   virtual bool Fits(size_t /*bytes*/, Use /*use*/) { return false; }
   // Payload of the largest item that goes alone, given room enough. 0 before met(), then constant.
   virtual size_t LargestItem() const = 0;
@@ -156,7 +157,8 @@ class Channel {
 
   // Any thread -----------------------------------------------------------------------------------------------------
   // Whether the peer's memory is mapped here, so that its operations are executed at once and not posted. An
-  // operation without kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such operation.
+  // operation without kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such
+  // operation.
   virtual bool executes() const { return false; }
   virtual absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& /*operation*/) {
     return absl::FailedPreconditionError("this channel posts operations, and executes none");

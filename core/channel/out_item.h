@@ -12,7 +12,7 @@ namespace skein::channel {
 
 struct OutItem {
   wire::ItemHeader header;
-  // header.size bytes of these, from `offset` on, are the payload.
+  // header.size bytes of these, from `offset` on, are the payload; they have so many.
   absl::Span<const absl::Span<const std::byte>> buffers;
   size_t offset = 0;
   // The payload's owner copies it by itself, after the message was laid and before it is published, to `destination`,

@@ -101,7 +101,8 @@ absl::Status Lane::Write(channel::Use use, Batch* batch, size_t degree) {
 }
 
 // One message: control that waits, then as much of each submission as there is room for. RESOURCE_EXHAUSTED when there
-// is none for anything. `wanted`: what the batch would take; most messages fit, and need not know how much more would.
+// is none for anything. `wanted`: what the batch would take. Most messages fit; the leader then need not ask how much
+// more would.
 absl::Status Lane::SendOne(Batch* batch, size_t wanted) {
   const channel::Use use = batch == nullptr ? channel::Use::kControl : channel::Use::kData;
   const bool fits = control_.empty() && channel_->Fits(wanted, use);

@@ -39,7 +39,7 @@ class Submission : public SendPlace::Request {
   size_t offset() const { return offset_; }
   size_t left() const { return left_; }  // bytes
   size_t sent() const { return sent_; }  // bytes, or items
-  // What is left takes no more than so many bytes of a message.
+  // The rest takes at most so many bytes of a message.
   size_t MessageBytes() const {
     constexpr size_t kBesidePayload = wire::ItemBytes(1);  // a header, and more than padding can be
     return left_ + kBesidePayload * (whole_ ? items_.size() : 1);

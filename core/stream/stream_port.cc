@@ -24,6 +24,8 @@ Parts Behind(absl::Span<const ConstBytes> buffers, size_t size) {
   return behind;
 }
 
+std::atomic<uint32_t> next_home = 0;
+
 }  // namespace
 
 StreamPort::StreamPort(connect::Place place, size_t receive_window, size_t large_payload)
@@ -34,6 +36,7 @@ StreamPort::StreamPort(connect::Place place, size_t receive_window, size_t large
       on_end_(std::move(place.on_end)),
       on_abandoned_(std::move(place.on_abandoned)),
       window_(place.send_window),
+      home_(next_home.fetch_add(1, std::memory_order_relaxed)),
       may_arrive_(receive_window),
       opened_(place.opened) {}
 
@@ -240,7 +243,7 @@ void StreamPort::Append(absl::Span<const std::byte> payload, Chunks& to) {
     payload.remove_prefix(fits);
     if (payload.empty()) return;
   }
-  to.push_back({NewReceivedBytes(payload.size(), stream()), payload.size()});
+  to.push_back({NewReceivedBytes(payload.size(), home_), payload.size()});
   std::memcpy(to.back().data.get(), payload.data(), payload.size());
 }
 

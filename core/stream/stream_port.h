@@ -104,6 +104,7 @@ class StreamPort final : public link::Port {
   std::atomic<bool> traced_ = false;           // relaxed: whether last_arrival_ says anything
   std::atomic<bool> peer_has_closed_ = false;  // relaxed: a fact, once; says nothing of what has arrived before it
   SendWindow window_;
+  const uint32_t home_;  // of its small pieces: the next one's of the process, so that streams of several links differ
   // Written under mu_. Relaxed: the poller, who asks without, has had mu_ since it brought what is to be read.
   std::atomic<bool> wants_to_read_ = false;
   mutable Mutex mu_;

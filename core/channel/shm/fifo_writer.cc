@@ -124,7 +124,6 @@ absl::Status FifoWriter::Lay(absl::Span<OutItem> items, size_t reserve) {
   laid_ = {};
   Place place = Place::kHere;
   if (!FitsHere(footprint, reserve)) [[unlikely]] {
-    // Refused at once: sizes that would not fit the header's field, too.
     place = footprint > fifo_.size() / 4 ? Place::kNone : FindOrGrow(footprint, reserve);
   }
   if (place == Place::kNone) return absl::ResourceExhaustedError("the peer's queue is full");

@@ -33,7 +33,7 @@ class FifoWriter {
 
   // Bytes of items that one message could carry now, and still leave a piece of `reserve` bytes.
   size_t Room(size_t reserve);
-  // Whether a message of so many fits, without a look at what the peer has consumed. False says nothing.
+  // Whether a message of so many bytes of items fits, without a look at what the peer has consumed. False says nothing.
   bool Fits(size_t bytes, size_t reserve) const { return FitsHere(Footprint(bytes), reserve); }
   // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is. Constant, any thread.
   size_t LargestItem() const { return LargestItemIn(fifo_.size()); }
@@ -68,7 +68,7 @@ class FifoWriter {
     if (two_laps()) return {std::min(head(), end) - std::min(offset_, end), 0};
     return {end - std::min(offset_, end), std::min(head(), end)};
   }
-  // With the reserve behind it, in this lap. Most messages do: the lap is long.
+  // With the reserve behind it, in this lap. Most messages fit so.
   bool FitsHere(size_t footprint, size_t reserve) const {
     return footprint <= fifo_.size() / 4 && offset_ + footprint + reserve + kUnit <= limit_ && !two_laps() && !broken_;
   }

@@ -300,6 +300,7 @@ absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
   if (!connected()) return why_ended();
   absl::Status status = writer_->Lay(items, ReserveOf(use));
   if (status.ok()) return status;
+  if (writer_->broken()) Consumed();  // ends the channel: no peer tells of room any more
   if (writer_->refused()) {
     // Perhaps just now, and Room had counted on it: there is less room now, and no peer will tell.
     WakeAt(writer_->consumed());

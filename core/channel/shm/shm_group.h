@@ -24,7 +24,7 @@ class ShmGroup final : public ChannelGroup {
   absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) override;
   const std::shared_ptr<fabric::Device>& device() const override { return no_device_; }
 
-  // What became of a peer is seen by its channel, in its memory.
+  // Takes nothing: each channel sees in its memory what became of its peer.
   bool Look() override { return false; }
 
   absl::Status Arm() override ABSL_LOCKS_EXCLUDED(mu_);

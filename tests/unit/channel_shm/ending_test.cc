@@ -124,6 +124,17 @@ TEST(ShmEnding, ConsumingWhatWasNotPublishedIsABreach) {
   EXPECT_FALSE(active.Send("two").ok());
 }
 
+// A sender whose messages all fit does not ask how much room there is.
+TEST(ShmEnding, ASenderThatFindsRoomHearsOfThatBreachToo) {
+  ShmEnd active;
+  RawPeer peer(active);
+  ASSERT_TRUE(active.Send("one").ok());
+  peer.own().consumed = 1024 * kUnit;
+  for (int i = 0; i < 200 && active.channel->connected(); ++i) active.Send("more").IgnoreError();
+  EXPECT_TRUE(active.channel->breached());
+  EXPECT_THAT(WhyEnded(active), HasSubstr("the peer consumed what was not published"));
+}
+
 // A wish to be woken and a flag that one sleeps: of no value can more come than a ring.
 TEST(ShmEnding, WishesOfNoKindHarmNobody) {
   ShmEnd active;
