@@ -152,7 +152,8 @@ class Channel {
 
   // Any thread -----------------------------------------------------------------------------------------------------
   // Whether the peer's memory is mapped here, so that its operations are executed at once and not posted. An
-  // operation without kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such operation.
+  // operation without kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such
+  // operation.
   virtual bool executes() const { return false; }
   virtual absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& /*operation*/) {
     return absl::FailedPreconditionError("this channel posts operations, and executes none");
