@@ -1,6 +1,6 @@
 // both_adapters: a process with libskein_grpc and libskein_thrift, which calls itself by both. Says "ready" when both
 // connections are there and have carried something, and ends with its standard input.
-#include <grpcpp/generic/callback_generic_service.h>
+#include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
 #include <skein/grpc.h>
 #include <skein/thrift/server_socket.h>
