@@ -38,8 +38,6 @@ function(skein_library name)
   target_link_libraries(${name} PUBLIC ${ARG_DEPS})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
   target_precompile_headers(${name} REUSE_FROM skein_precompiled)
-  # A program that has it keeps it to itself, and a library of the program's finds libskein_core's.
-  target_link_options(${name} INTERFACE -Wl,--exclude-libs,lib${name}.a)
 endfunction()
 
 # What `ctest --label-exclude process` runs; the rest of the build is for tests of whole processes, and for people. It has

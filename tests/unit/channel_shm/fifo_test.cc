@@ -99,7 +99,7 @@ TEST(Fifo, KeepsEveryMessageAtRandom) {
 }
 
 // In the FIFO that has grown and in the one that has been given back, beside laps that end, and when it is full.
-TEST(Fifo, FitsIsNeverWrongAndOftenSure) {
+TEST(Fifo, FitsIsNeverWrongAndOftenYes) {
   std::mt19937 random(20261129);
   for (const size_t reserve : {0, 4096}) {
     FifoEnds ends;
