@@ -43,8 +43,8 @@ libraries=$(objdump -p "$stub" | awk '$1 == "NEEDED" { print $2 }')
 core=$(dpkg -L libskein-core1 | grep '/libskein_core\.so\.1$')
 for library in grpc grpc_durable thrift rpc; do
   path=$(dirname "$core")/libskein_$library.so.1
-  needed=$(ldd "$path" | awk '/libskein/ { print $3 }')
-  [[ $(realpath "$needed") == "$(realpath "$core")" ]] || die "$path needs of Skein: ${needed//$'\n'/ }"
+  cores=$(ldd "$path" | awk '/libskein/ { print $3 }')
+  [[ $(realpath "$cores") == "$(realpath "$core")" ]] || die "$path needs of Skein: ${cores//$'\n'/ }"
 done
 # Chroots may leave man pages out.
 for page in skein skein-run skein-bars; do

@@ -84,7 +84,7 @@ TEST(ShmRefusedInTheMidst, PassedMemoryEndsTheChannelAtBothEndsAndTheTransportIs
       read.opcode = fabric::Opcode::kRead;
       read.remote = region->remote();
       read.local = {&local, 1};
-      EXPECT_NE(refused.channel->Execute(read).value(), fabric::CompletionStatus::kSuccess);
+      EXPECT_EQ(refused.channel->Execute(read).value(), fabric::CompletionStatus::kFlushed);
     });
     EXPECT_TRUE(CameOfErrno(refused.channel->why_ended())) << refused.channel->why_ended();
     EXPECT_EQ(refused.transport->Usable(), refused.channel->why_ended());

@@ -93,7 +93,7 @@ TEST_F(TrialTest, KeepsTheKernelsReason) {
   to_memory_->refuses = ErrnoStatus(ENOMEM, "allocate");
   const absl::Status status = Try().status();
   EXPECT_TRUE(CameOfErrno(status)) << status;
-  EXPECT_THAT(status.ToString(), HasSubstr("memory: allocate"));
+  EXPECT_THAT(status.ToString(), HasSubstr("memory: cannot allocate"));
 }
 
 }  // namespace
