@@ -7,9 +7,17 @@
 
 #include <functional>
 
+#include "absl/synchronization/mutex.h"
 #include "gtest/gtest.h"
 
 namespace skein {
+
+// Where Abseil is compiled with assertions, its Mutex looks for deadlocks under a spin lock of the process's. In a child
+// the thread that had the spin lock at the fork is missing, and the child would wait for it for ever.
+inline const bool kLooksForNoDeadlocks = [] {
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
+  return true;
+}();
 
 // Waits for the child to end. Its exit status; -1: a signal ended it.
 inline int StatusOf(pid_t child) {
