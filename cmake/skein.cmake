@@ -4,19 +4,20 @@
 # what it uses nevertheless: clang-tidy reads it without. One for code that can go into shared libraries, which is compiled
 # in another way than code of programs; one for programs; one for tests.
 add_library(skein_precompiled OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
-# As libskein_core is compiled: GCC keeps the visibility of types in what it has parsed.
-set_target_properties(skein_precompiled PROPERTIES CXX_VISIBILITY_PRESET default VISIBILITY_INLINES_HIDDEN ON)
 add_executable(skein_precompiled_program ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
 set(skein_precompiled skein_precompiled skein_precompiled_program)
 if(BUILD_TESTING)
   add_executable(skein_precompiled_test ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
   list(APPEND skein_precompiled skein_precompiled_test)
 endif()
-foreach(target ${skein_precompiled})
+function(skein_precompile target)
   target_link_libraries(${target} PRIVATE
     absl::algorithm_container absl::any_invocable absl::flat_hash_map absl::function_ref absl::span absl::statusor
     absl::strings absl::synchronization absl::time)
-  target_precompile_headers(${target} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled.h)
+  target_precompile_headers(${target} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/precompiled.h)
+endfunction()
+foreach(target ${skein_precompiled})
+  skein_precompile(${target})
 endforeach()
 if(BUILD_TESTING)
   target_link_libraries(skein_precompiled_test PRIVATE GTest::gmock GTest::gtest_main)
