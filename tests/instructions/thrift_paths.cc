@@ -1,5 +1,5 @@
 // A message of Thrift's there and back: what TSkeinSocket does once it runs over a stream, whose link each end polls
-// for itself. Without the caretaker, whose thread would take a part of the work now and then.
+// for itself. Without the background thread, whose thread would take a part of the work now and then.
 #include <sys/eventfd.h>
 
 #include <array>

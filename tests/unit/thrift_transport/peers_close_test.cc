@@ -47,8 +47,8 @@ TEST_F(PeersCloseTest, AClientThatOnlyWritesHearsOfItSoon) {
   Send(*client, "x");
   closed.get_future().wait();
   EXPECT_EQ(Thrown([&] {
-              // The first is lost, as over TCP. So may be some more while the caretaker, in the midst of a poll, has no
-              // processor.
+              // The first is lost, as over TCP. So may be some more while the background thread, in the midst of a
+              // poll, has no processor.
               const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
               while (std::chrono::steady_clock::now() < end) Send(*client, "told");
             }).getType(),
@@ -153,7 +153,7 @@ TEST_F(PolledPeersCloseTest, AClientIsToldWhenTheServerClosesAPolledConnection) 
             TTransportException::NOT_OPEN);
 }
 
-// A close that is the server's first word of all: the caretaker takes part in making that possible.
+// A close that is the server's first word of all: the background thread takes part in making that possible.
 TEST_F(PolledPeersCloseTest, AClientIsToldThoughTheServerHasNeverWritten) {
   const auto client = Open(server_.getListenPort());
   Accept()->close();

@@ -139,7 +139,7 @@ TEST_F(PolledSocketTest, ADeadPeerIsTheEnd) {
   EXPECT_EQ(socket->read(&byte, 1), 0);
 }
 
-// The caretaker, which polls for it, sleeps whatever the mode.
+// The background thread, which polls for it, sleeps whatever the mode.
 TEST_F(PolledSocketTest, IsReadableInModePoll) {
   const TSkeinOptions options = TSkeinOptions().set("mode", "require").set("wait_mode", "poll");
   TSkeinNonblockingServerSocket server(0, options);

@@ -396,7 +396,7 @@ TEST_F(TSkeinSocketTest, AClientThatEntersASandboxLateGoesOnOverTcpAndSaysWhy) {
     ASSERT_TRUE(Refuse({SYS_fstatfs}, EPERM));
     for (int i = 0; i < 2; ++i) {
       const std::unique_ptr<TSkeinSocket> client = Open(server, options);
-      // The caretaker's thread is refused nothing: where it comes first, shared memory is had all the same.
+      // The background thread is refused nothing: where it comes first, shared memory is had all the same.
       if (client->getSkeinPath() != "shm") {
         EXPECT_THAT(client->getSkeinReason(), HasSubstr("fstatfs"));
       }

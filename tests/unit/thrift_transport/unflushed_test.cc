@@ -77,7 +77,7 @@ TEST_F(UnflushedTest, AServersReplyIsSentThoughTheHandlerSleeps) {
   over.set_value();
 }
 
-// The caretaker takes all that fits, again and again, while the writer adds to it.
+// The background thread takes all that fits, again and again, while the writer adds to it.
 TEST_F(UnflushedTest, WithAndWithoutFlushesAllComesInOrder) {
   constexpr int kNumbers = 200'000;
   std::promise<int> wrong;
@@ -95,7 +95,7 @@ TEST_F(UnflushedTest, WithAndWithoutFlushesAllComesInOrder) {
   for (int number = 0; number < kNumbers; ++number) {
     const auto* const bytes = reinterpret_cast<const uint8_t*>(&number);
     const uint32_t dice = random() % 20'000;
-    if (dice == 0) std::this_thread::sleep_for(std::chrono::milliseconds(7));  // long enough for the caretaker
+    if (dice == 0) std::this_thread::sleep_for(std::chrono::milliseconds(7));  // long enough for the background thread
     uint32_t sent = 0;
     while (dice % 7 == 0 && sent == 0) sent = client->write_partial(bytes, sizeof(number));
     client->write(bytes + sent, sizeof(number) - sent);
