@@ -80,7 +80,7 @@ class Pulls {
     std::deque<wire::Block> blocks;
   };
 
-  Pulls(std::unique_ptr<fabric::MemoryRegion> landing);
+  explicit Pulls(std::unique_ptr<fabric::MemoryRegion> landing);
   std::unique_ptr<Pull> NewPull(const Line& line) const;
   void DropFirst();
 
