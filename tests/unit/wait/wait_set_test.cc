@@ -139,9 +139,9 @@ TEST(WaitSetTest, APollWakesNobodyBeforeItsEnd) {
     still_asleep = std::count_if(others.begin(), others.end(), [](const auto& each) { return each->sleeps(); });
   });
   for (const auto& each : others) EXPECT_TRUE(each->Came());
-  EXPECT_EQ(still_asleep, std::ssize(others));
   source->Arrive([&] { poller.Complete(); });
   EXPECT_TRUE(poller.Came());
+  EXPECT_EQ(still_asleep, std::ssize(others));
 }
 
 // The thread that polls leaves the role, and one that sleeps takes it.
