@@ -1,6 +1,7 @@
 // Memory that one end passes to the other: what it is used for, and what is refused.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -228,21 +229,29 @@ TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
   }
 }
 
-// Mappings of regions, in /proc/self/maps.
-size_t MappedRegions() {
+// Of the region of that inode alone: what other tests have left may be closed at any time.
+ino_t InodeOf(const Region& region) {
+  struct stat status = {};
+  EXPECT_EQ(fstat(region.memfd(), &status), 0);
+  return status.st_ino;
+}
+size_t Mappings(ino_t inode) {
   size_t count = 0;
   std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) count += line.find("memfd:skein-region") != std::string::npos;
+  for (std::string line; std::getline(maps, line);) {
+    const bool region = line.find("/memfd:skein-region") != std::string::npos;
+    count += region && line.find(absl::StrCat(" ", inode, " ")) != std::string::npos;
+  }
   return count;
 }
-
-// Descriptors of regions.
-size_t OpenRegions() {
+size_t Descriptors(ino_t inode) {
   size_t count = 0;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
     std::error_code closed_meanwhile;
     const std::string file = std::filesystem::read_symlink(each, closed_meanwhile).string();
-    count += file.find("memfd:skein-region") != std::string::npos;
+    struct stat status = {};
+    const bool region = file.starts_with("/memfd:skein-region");
+    count += region && stat(each.path().c_str(), &status) == 0 && status.st_ino == inode;
   }
   return count;
 }
@@ -253,16 +262,17 @@ TEST(PassedMemory, CostsThePeerAMappingAndNoDescriptorAndGoesWithTheChannel) {
   ASSERT_EQ(Connect(user, owner), absl::OkStatus());
   user.channel->ExpectMemory();
   std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  const ino_t inode = InodeOf(*region);
   ASSERT_EQ(owner.channel->Pass(*region), absl::OkStatus());
   uint64_t word = 0;
   ASSERT_EQ(Perform(user, Opcode::kRead, At(*region, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
-  EXPECT_EQ(OpenRegions(), 1) << "the owner's";
-  EXPECT_EQ(MappedRegions(), 2);
+  EXPECT_EQ(Descriptors(inode), 1) << "the owner's";
+  EXPECT_EQ(Mappings(inode), 2);
   region = nullptr;
-  EXPECT_EQ(OpenRegions(), 0);
-  EXPECT_EQ(MappedRegions(), 1);
+  EXPECT_EQ(Descriptors(inode), 0);
+  EXPECT_EQ(Mappings(inode), 1);
   user.channel = nullptr;
-  EXPECT_EQ(MappedRegions(), 0);
+  EXPECT_EQ(Mappings(inode), 0);
 }
 
 TEST(PassedMemory, BeyondThePeersLimitsIsRefusedHereAndTheChannelGoesOn) {
