@@ -12,8 +12,8 @@
 
 namespace skein {
 
-// Where Abseil is compiled with assertions, its Mutex looks for deadlocks under a spin lock of the process's. In a child
-// the thread that had the spin lock at the fork is missing, and the child would wait for it for ever.
+// Where Abseil is compiled with assertions, its Mutex looks for deadlocks under a spin lock of the process's. In a
+// child the thread that had the spin lock at the fork is missing, and the child would wait for it for ever.
 inline const bool kLooksForNoDeadlocks = [] {
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   return true;
