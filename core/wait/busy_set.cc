@@ -5,6 +5,7 @@
 #include "absl/algorithm/container.h"
 
 namespace skein::wait {
+
 void BusySet::Arm(const All& all) {
   for (const std::shared_ptr<Busy>& busy : all) {
     int times = 0;

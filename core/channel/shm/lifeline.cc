@@ -120,7 +120,7 @@ std::optional<Ending> Lifeline::Heed(Message& message) {
   const bool bell = whole && parsed.kind == SideMessageKind::kRingHere;
   if (bell && std::exchange(bell_came_, true)) return Broken("what the peer sent is not its one doorbell");
   if (bell && !message.truncated && !other_user_.has_value()) return TakeBell(message);
-  // Whatever it is, it is this end's to close: a flood of them would be, too.
+  // No honest peer sends one. This end would have to close each descriptor of a flood.
   if (whole && parsed.kind == SideMessageKind::kDoorbell && (message.fd.valid() || message.lost_descriptor)) {
     return Broken("a descriptor with a message that only rings");
   }

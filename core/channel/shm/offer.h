@@ -3,7 +3,7 @@
 //   u8 version | meeting point (16) | token (16)
 //
 // A change of what two ends share makes a new version. Version 3 offered a queue pair, emulated in shared memory: an
-// end that knows that one alone answers an offer of version 4 with kVersion, and is answered so.
+// end of version 3 answers an offer of version 4 with kVersion, and is answered so.
 //
 // It tells nothing of the host and the user: that both ends reach one socket, and what the kernel says of who is at its
 // other end, is the proof.

@@ -16,14 +16,15 @@ namespace skein::channel::shm {
 // Any thread. A peer that was passed it keeps the pages until its channel goes, even when the region goes before.
 class Region final : public fabric::MemoryRegion {
  public:
-  // Zeroed. What peers may not write, the kernel keeps them from writing. INVALID_ARGUMENT: of no bytes.
+  // Zeroed. The kernel keeps peers from writing memory that they may not write (memory.h). INVALID_ARGUMENT: of no
+  // bytes.
   static absl::StatusOr<std::unique_ptr<Region>> Allocate(size_t bytes, uint32_t access);
 
   absl::Span<std::byte> bytes() const override { return memory_.mapping.bytes(); }
   uint32_t lkey() const override { return 0; }
   fabric::RemoteAddress remote() const override { return remote_; }
 
-  // What a peer is told that is passed memfd(). -1: no peer may use it, and none is passed anything.
+  // The message that goes with memfd() to a peer. -1: no peer may use the region, and none is passed anything.
   SideMessage Grant() const;
   int memfd() const { return memory_.memfd.get(); }
 

@@ -10,9 +10,9 @@
 namespace skein::channel {
 
 // Costs nothing until the first Offer. It is not Usable() any more once the kernel has refused this process something
-// in the midst of a connection with a process of its own user. What it was refused with a peer of another user counts
-// for that user: see ShmOptions::settle_time. Its channels' refusals are FallbackError()s that say which boundary lies
-// between the processes.
+// in the midst of a connection with a process of its own user. A refusal with a peer of another user counts for that
+// user alone: see ShmOptions::settle_time. The refusals of the transport's channels are FallbackError()s that say which
+// boundary lies between the processes.
 std::shared_ptr<Transport> OpenShm(const ShmOptions& options = {});
 
 }  // namespace skein::channel
