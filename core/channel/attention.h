@@ -29,8 +29,8 @@ enum class Presence : uint16_t {
   kSleepless = wire::kSleepless,  // for ever
 };
 
-// This end's, for all lanes of a link. Each is changed first, and then each lane's sender's place is entered; senders
-// look at them in that place. So relaxed: a message that was posted before the change is seen by the thread that
+// This end's, of a link. Each is changed first, and then the sender's place is entered; senders look at them in that
+// place. So relaxed: a message that was posted before the change is seen by the thread that
 // changed it, and the sender of a later one sees the change.
 struct Attention {
   std::atomic<Presence> presence = Presence::kMaySleep;

@@ -16,14 +16,13 @@ inline constexpr size_t kMaxAbortTextBytes = 256;
 
 enum MessageFlags : uint16_t {
   kWrap = 1u << 0,
-  kGrant = 1u << 1,       // yes to the renewal that this lane's writer has asked for
+  kGrant = 1u << 1,       // yes to the renewal that this ring's reader has asked for
   kDecline = 1u << 2,     // no
-  kActivate = 1u << 3,    // without having been asked: this lane may be used again
-  kHeadWanted = 1u << 4,  // please tell how much you have consumed
+  kActivate = 1u << 3,    // without having been asked: the peer may send again
   kAwake = 1u << 5,       // the writer of this message polls, and says before it stops: it need not be rung
   kSleepless = 1u << 6,   // it never sleeps
   kPresence = kAwake | kSleepless,
-  kAllFlags = (1u << 7) - 1,
+  kAllFlags = kWrap | kGrant | kDecline | kActivate | kPresence,
 };
 
 struct MessageHeader {
@@ -52,13 +51,10 @@ enum class ItemKind : uint8_t {
   kAbort,
   kHead,
   kBye,
-  kOpenLane,
-  kLane,
-  kNoLane,
+  kOpenLane = 9,  // an earlier Skein's; it gets a no
+  kNoLane = 11,
   kBlock,
   kPulled,
-  kCloseLane,
-  kLaneClosed,
 };
 
 struct ItemHeader {

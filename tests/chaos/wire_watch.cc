@@ -26,7 +26,6 @@ bool TakesReceive(const fabric::SendRequest& request) {
 void WireWatch::Add(uint64_t queue_pair, const fabric::QueuePair* inner, std::shared_ptr<Receives> receives,
                     std::shared_ptr<LinkEnd> end) {
   Wire& wire = wires_[queue_pair];
-  wire.first = end->CountQueuePair();
   wire.end = std::move(end);
   wire.inner = inner;
   wire.receives = std::move(receives);
@@ -46,9 +45,6 @@ void WireWatch::Remove(uint64_t queue_pair) {
 
 void WireWatch::Offer(uint64_t queue_pair, absl::string_view offer) {
   offers_[std::string(offer)] = queue_pair;
-  // All lanes but the first are for the accepting end to activate; its own sending needs nobody's word.
-  Wire& wire = wires_[queue_pair];
-  wire.credits = CreditModel(/*active=*/wire.first);
 }
 
 void WireWatch::Accept(uint64_t queue_pair, absl::string_view offer) {

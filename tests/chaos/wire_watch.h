@@ -63,7 +63,6 @@ class WireWatch {
     const fabric::QueuePair* inner = nullptr;
     std::shared_ptr<Receives> receives;
     std::shared_ptr<LinkEnd> end;
-    bool first = false;      // of its link
     uint64_t tail = 0;       // written by this end
     uint64_t read_head = 0;  // what this end has said to have read
     CreditModel credits;     // of this end

@@ -14,7 +14,6 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
-#include "core/wire/lane_messages.h"
 #include "core/wire/ring_descriptor.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
@@ -24,19 +23,17 @@
 namespace skein::fuzz {
 
 enum class PeerStep : uint8_t {
-  kItem,      // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
-  kMessage,   // u16 flags | u8 items | piece: with the right canaries
-  kRaw,       // u16 offset | piece: anywhere in the ring
-  kBell,      // u32 immediate
-  kBlock,     // u8 stream | u8 number | u16 size: of this peer's memory, announced
-  kPad,       // u16 units: a message without items
-  kWrap,      //
-  kHello,     //
-  kGrant,     // a message without items that grants
-  kOpenLane,  // with a true queue pair
-  kGiveLane,  // the same, as an answer
+  kItem,     // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
+  kMessage,  // u16 flags | u8 items | piece: with the right canaries
+  kRaw,      // u16 offset | piece: anywhere in the ring
+  kBell,     // u32 immediate
+  kBlock,    // u8 stream | u8 number | u16 size: of this peer's memory, announced
+  kPad,      // u16 units: a message without items
+  kWrap,     //
+  kHello,    //
+  kGrant,    // a message without items that grants
 };
-constexpr size_t kPeerSteps = 11;
+constexpr size_t kPeerSteps = 9;
 
 class RingPeer {
  public:
@@ -107,10 +104,6 @@ class RingPeer {
         return Item(wire::ItemKind::kHello, 0, wire::EncodeRingDescriptor(ring()), 0);
       case PeerStep::kGrant:
         return Message({.flags = wire::kGrant}, {});
-      case PeerStep::kOpenLane:
-        return Item(wire::ItemKind::kOpenLane, 0, wire::Encode(wire::OpenLane{1, Another().Offer().value()}), 0);
-      case PeerStep::kGiveLane:
-        return GiveLane();
     }
   }
 
@@ -144,18 +137,6 @@ class RingPeer {
     fabric::Post(*end_.queue_pair, bell).IgnoreError();
     Settle();
   }
-  // A link of its own, for a true offer or answer.
-  link::Link& Another() {
-    others_.push_back(link::Link::Create(simulation_.CreateDevice("more"), {.ring_bytes = wire::kRingGranule}).value());
-    return *others_.back();
-  }
-  void GiveLane() {
-    const absl::StatusOr<wire::OpenLane> asked = wire::DecodeOpenLane(LastReceived(wire::ItemKind::kOpenLane));
-    if (!asked.ok()) return;
-    const absl::StatusOr<link::Link::Answer> accepted = Another().Accept(asked->queue_pair);
-    if (!accepted.ok()) return;
-    Item(wire::ItemKind::kLane, 0, wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->connection}), 0);
-  }
   void Post(fabric::Opcode opcode, uint64_t offset, absl::string_view bytes) {
     end_.Put(0, bytes);
     // In vain once the victim has cut it off.
@@ -177,7 +158,6 @@ class RingPeer {
   uint64_t number_ = 0;
   uint64_t written_ = 0;
   std::map<uint32_t, uint32_t> sequences_;
-  std::vector<std::shared_ptr<link::Link>> others_;
 };
 
 }  // namespace skein::fuzz

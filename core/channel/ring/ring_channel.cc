@@ -25,15 +25,12 @@ Reserve ReserveOf(Use use) { return use == Use::kData ? Reserve::kData : Reserve
 RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair, const ChannelOptions& options)
     : group_(group),
       options_(options),
-      queue_pair_(std::move(queue_pair)),
-      credits_(schedule::kDefaultCredits, options.may_send),
-      peer_may_send_(options.peer_may_send) {
-  group_.Add(this);
+      queue_pair_(std::move(queue_pair)) {
+  group_.SetChannel(this);
 }
 
 RingChannel::~RingChannel() {
-  group_.Remove(this);
-  if (reader_ != nullptr) group_.TakeBackReceives();
+  group_.SetChannel(nullptr);
   // First: nothing may arrive in memory that is gone, nor be read out of it.
   queue_pair_.reset();
 }
@@ -85,7 +82,6 @@ absl::Status RingChannel::Meet(const wire::RingDescriptor& peer_ring) {
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   met_.store(true, std::memory_order_release);
-  active_changed_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
@@ -112,7 +108,7 @@ void RingChannel::OnImmediate(uint32_t immediate) {
   const absl::StatusOr<std::optional<uint16_t>> renewal = wire::DecodeImmediate(immediate);
   if (!renewal.ok()) return Breach(renewal.status().message());
   if (!renewal->has_value()) return;
-  if (renewal_.exchange(**renewal, std::memory_order_release) >= 0) Breach("credits asked for twice");
+  if (renewal_.exchange(true, std::memory_order_release)) Breach("credits asked for twice");
 }
 
 void RingChannel::Breach(absl::string_view what) {
@@ -204,11 +200,6 @@ bool RingChannel::Readable() const {
   return !next.ok() || next->has_value();
 }
 
-std::optional<uint16_t> RingChannel::TakeRenewal() {
-  const int32_t degree = renewal_waits() ? renewal_.exchange(-1, std::memory_order_acquire) : -1;
-  return degree < 0 ? std::nullopt : std::make_optional(static_cast<uint16_t>(degree));
-}
-
 // Sending ---------------------------------------------------------------------------------------------------------
 
 absl::Status RingChannel::Heed() {
@@ -241,14 +232,9 @@ absl::Status RingChannel::HeedWord(uint16_t word) {
     case wire::kGrant:
       return credits_.OnAnswer(true);
     case wire::kDecline:
-      active_changed_.store(true, std::memory_order_release);
       return credits_.OnAnswer(false);
     case wire::kActivate:
-      active_changed_.store(true, std::memory_order_release);
       return credits_.OnActivated();
-    case wire::kHeadWanted:
-      head_wanted_ = true;
-      return absl::OkStatus();
     default:
       return absl::DataLossError(absl::StrCat("a message with flags ", word));
   }
@@ -257,9 +243,7 @@ absl::Status RingChannel::HeedWord(uint16_t word) {
 absl::Status RingChannel::Tend() {
   if (!met()) return absl::OkStatus();
   if (absl::Status status = TellWords(); !status.ok()) return status;
-  const uint64_t untold = head_ - told_head_;
-  if (untold == 0) head_wanted_ = false;
-  if (untold < options_.ring_bytes / 4 && !head_wanted_) return absl::OkStatus();
+  if (head_ - told_head_ < options_.ring_bytes / 4) return absl::OkStatus();
   // Refused only when the peer has not read even the last reserve; it will be told by the next message.
   if (!credits_.CanSend(Credits::Use::kControl)) return absl::OkStatus();
   const absl::Status status = PostHead(Reserve::kHead, {});
@@ -307,7 +291,6 @@ absl::Status RingChannel::Post(const Manner& manner) {
   if (posting.rings || !manner.silent) {
     unrung_ = posting.rings ? 0 : writer_->tail();
     told_head_ = envelope_.head;
-    head_wanted_ = false;
   }
   if (asks) credits_.OnAsked();
   if (!words_.empty()) words_.pop_front();
@@ -383,15 +366,6 @@ void RingChannel::Activate() {
   if (std::exchange(peer_may_send_, true)) return;
   words_.push_back(wire::kActivate);
   if (met()) EndIfBroken(TellWords());
-}
-
-// The peer tells its head now and then; a stream that leaves waits for it. One question at a time: the answer may be to
-// less than has been sent meanwhile, and is asked for again.
-void RingChannel::AskConsumed() {
-  if (writer_->peer_head() < head_asked_ || writer_->peer_head() == writer_->tail()) return;
-  words_.push_back(wire::kHeadWanted);
-  head_asked_ = writer_->tail();
-  EndIfBroken(TellWords());
 }
 
 // Most requests complete silently: one more, which does not, tells of all before it.

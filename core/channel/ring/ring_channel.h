@@ -15,7 +15,6 @@
 // | failed_ | by whoever looks at the completion queue, or ends it, release | acquire in connected() |
 // | renewal_ | the same | acquire in TakeRenewal |
 // | reached_ | the same, relaxed | none: a count that is compared, and compared again when it moves |
-// | active_changed_ | by the sender, release, after the change | acquire in TakeActiveChanged |
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 
@@ -56,9 +55,7 @@ class RingChannel final : public Channel {
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;
   uint64_t written() const override { return !met() ? 0 : writer_->tail(); }
-  uint64_t consumed() override { return !met() ? 0 : writer_->peer_head(); }
   uint64_t messages_written() const override { return !met() ? 0 : writer_->posted(); }
-  void AskConsumed() override;
   absl::StatusOr<bool> Reached() override;
   absl::Status Heed() override;
   absl::Status Tend() override;
@@ -76,10 +73,8 @@ class RingChannel final : public Channel {
   uint64_t capacity() const override { return options_.ring_bytes; }
   bool Ended() override;
 
-  bool active() const override { return credits_.active(); }
-  bool TakeActiveChanged() override { return active_changed_.exchange(false, std::memory_order_acquire); }
-  std::optional<uint16_t> TakeRenewal() override;
-  bool renewal_waits() const override { return renewal_.load(std::memory_order_acquire) >= 0; }
+  bool TakeRenewal() override { return renewal_waits() && renewal_.exchange(false, std::memory_order_acquire); }
+  bool renewal_waits() const override { return renewal_.load(std::memory_order_acquire); }
   absl::Status AnswerRenewal(bool granted) override;
   void Activate() override;
 
@@ -141,16 +136,13 @@ class RingChannel final : public Channel {
   std::atomic<uint64_t> bytes_read_ = 0;
   std::atomic<bool> failed_ = false;
   std::atomic<bool> met_ = false;
-  std::atomic<int32_t> renewal_ = -1;  // -1: none; else the degree that the peer's renewal reports
-  std::atomic<bool> active_changed_ = false;
+  std::atomic<bool> renewal_ = false;  // the peer asks for more credits
 
   // The sender's, but for writer_, which connecting sets, once, before met_.
   std::unique_ptr<RingWriter> writer_;  // none before it knows where to write
-  schedule::Credits credits_;
-  bool peer_may_send_;                       // data, by what it was told last
+  schedule::Credits credits_{schedule::kDefaultCredits, /*active=*/true};
+  bool peer_may_send_ = true;                // data, by what it was told last
   std::deque<uint16_t> words_;               // on the peer's credits, as flags: one goes with each message
-  bool head_wanted_ = false;                 // by the peer
-  uint64_t head_asked_ = 0;                  // the tail when this end has asked for the peer's head
   uint64_t head_ = 0;                        // of this end: consumed up to the last Heed
   uint64_t told_head_ = 0;                   // the same, by the last message
   Presence told_ = Presence::kMaySleep;      // of this end, by the last message

@@ -118,7 +118,7 @@ TEST(ShmEnding, ConsumingWhatWasNotPublishedIsABreach) {
   RawPeer peer(active);
   ASSERT_TRUE(active.Send("one").ok());
   peer.own().consumed = 64 * kUnit;
-  EXPECT_EQ(active.channel->consumed(), 0u);
+  EXPECT_EQ(active.channel->Room(Use::kData), 0u);
   EXPECT_TRUE(active.channel->breached());
   EXPECT_THAT(WhyEnded(active), HasSubstr("the peer consumed what was not published"));
   EXPECT_FALSE(active.Send("two").ok());

@@ -23,8 +23,8 @@ class HostileItemsTest : public testing::Test {
     second_ = AddPort();
   }
   std::shared_ptr<RecordingPort> AddPort() {
-    auto port = std::make_shared<RecordingPort>(link_->NewStreamNumber());
-    EXPECT_TRUE(link_->AddPort(port).ok());
+    auto port = std::make_shared<RecordingPort>(link_->ports().NewNumber());
+    EXPECT_TRUE(link_->ports().Add(port).ok());
     return port;
   }
   void Greet() { peer_.WriteItem(peer_.Hello()); }
@@ -41,8 +41,8 @@ class HostileItemsTest : public testing::Test {
       EXPECT_TRUE(absl::IsUnavailable(port->lost)) << port->lost;
       EXPECT_NE(port->lost.message().find(std::string(why)), std::string::npos) << port->lost;
     }
-    EXPECT_TRUE(absl::IsUnavailable(link_->AddPort(std::make_shared<RecordingPort>(9))));
-    EXPECT_EQ(link_->NewStreamNumber(), 0u);
+    EXPECT_TRUE(absl::IsUnavailable(link_->ports().Add(std::make_shared<RecordingPort>(9))));
+    EXPECT_EQ(link_->ports().NewNumber(), 0u);
     simulation_.RunUntilIdle();
     EXPECT_TRUE(peer_.cut_off());
   }
@@ -96,6 +96,32 @@ TEST_F(HostileItemsTest, ASecondHello) {
 TEST_F(HostileItemsTest, TwoHellosInOneMessage) {
   peer_.Write(2, peer_.Hello() + peer_.Hello());
   ExpectLost("unexpected hello");
+}
+
+// An earlier Skein asks for a second queue pair when its senders contend, and goes on with one when it hears no.
+TEST_F(HostileItemsTest, ASecondLaneIsRefusedAndTheLinkGoesOn) {
+  Greet();
+  peer_.WriteItem(ItemKind::kOpenLane, 0, 0, "what it offers is not looked at");
+  ExpectAlive();
+  EXPECT_EQ(peer_.Received(ItemKind::kNoLane).size(), 1u);
+  peer_.WriteItem(ItemKind::kData, 1, 0, "abc");
+  ExpectAlive();
+  EXPECT_EQ(first_->data, "abc");
+}
+
+TEST_F(HostileItemsTest, ALaneThatWasRefusedIsAskedForAgain) {
+  Greet();
+  peer_.WriteItem(ItemKind::kOpenLane, 0, 0);
+  ExpectAlive();
+  peer_.WriteItem(ItemKind::kOpenLane, 0, 0);
+  ExpectLost("unexpected request for a lane");
+  EXPECT_EQ(peer_.Received(ItemKind::kNoLane).size(), 1u);
+}
+
+TEST_F(HostileItemsTest, ARefusalOfALaneThatNobodyHasAskedFor) {
+  Greet();
+  peer_.WriteItem(ItemKind::kNoLane, 0, 0);
+  ExpectLost("an item for stream 0");
 }
 
 TEST_F(HostileItemsTest, AHelloWithAnImpossibleRing) {
@@ -225,7 +251,7 @@ TEST_F(HostileItemsTest, AMessageHeaderOutsideTheFormat) {
 TEST_F(HostileItemsTest, ItemsForAnEndedStreamAreDropped) {
   Greet();
   Poll();
-  link_->RemovePort(2);
+  link_->ports().Remove(2);
   peer_.WriteItem(ItemKind::kData, 2, 7, "late");
   ExpectAlive();
 }
@@ -234,7 +260,7 @@ TEST_F(HostileItemsTest, ItemsForAnEndedStreamAreDropped) {
 TEST_F(HostileItemsTest, MoreOpensForEndedStreamsThanThereWereStreams) {
   Greet();
   Poll();
-  link_->RemovePort(2);
+  link_->ports().Remove(2);
   peer_.WriteItem(ItemKind::kOpen, 2, 0, NumberPayload(1));
   peer_.WriteItem(ItemKind::kOpen, 2, 0, NumberPayload(1));
   ExpectAlive();
@@ -254,7 +280,7 @@ TEST(HostilePassiveSideTest, AHelloToTheActiveSide) {
   peer.Attach({});
   ASSERT_TRUE(link->Complete({answer, peer.ring()}).ok());
   const auto port = std::make_shared<RecordingPort>(1);
-  ASSERT_TRUE(link->AddPort(port).ok());
+  ASSERT_TRUE(link->ports().Add(port).ok());
   Link* const links[] = {link.get()};
   PollAll(simulation, links);
   const wire::RingDescriptor victims = peer.ReceivedHello();

@@ -39,19 +39,17 @@ uint32_t MessagesReadToRetire(int heads) {
   HostilePeer peer(simulation);
   const Link::Answer accepted = victim->Accept(peer.Offer()).value();
   peer.Attach(accepted.ring, accepted.connection);
-  const auto port = std::make_shared<EndlessPort>(victim->NewStreamNumber(), peer);
-  EXPECT_TRUE(victim->AddPort(port).ok());
-  victim->Abandoned(*port);
+  const auto port = std::make_shared<EndlessPort>(victim->ports().NewNumber(), peer);
+  EXPECT_TRUE(victim->ports().Add(port).ok());
+  victim->ports().Abandoned(*port);
   peer.WriteItem(peer.Hello());
   for (int i = 0; i < heads; ++i) {
     PollAll(simulation, {victim.get()});
-    wire::MessageHeader header;
-    header.flags = wire::kHeadWanted;
-    peer.Write(header, "");
+    victim->ReturnWindow(port, 1);
   }
   PollAll(simulation, {victim.get()});
-  EXPECT_TRUE(victim->met());
-  victim->idle();  // asks for what tells
+  EXPECT_TRUE(victim->channel().met());
+  victim->flushing().Flushed();  // asks for what tells
   PollAll(simulation, {victim.get()});
   port->Send();
   victim->Retire();

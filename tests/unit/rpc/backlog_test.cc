@@ -27,10 +27,10 @@ class BacklogTest : public testing::TestWithParam<bool> {
     client_ = link::Link::Create(simulation_.CreateDevice("client"), {.ring_bytes = wire::kRingGranule}).value();
     const link::Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
     EXPECT_TRUE(client_->Complete(accepted).ok());
-    from_ = std::make_shared<link::RecordingPort>(server_->NewStreamNumber());
+    from_ = std::make_shared<link::RecordingPort>(server_->ports().NewNumber());
     to_ = std::make_shared<link::RecordingPort>(from_->stream());
-    EXPECT_TRUE(server_->AddPort(from_).ok());
-    EXPECT_TRUE(client_->AddPort(to_).ok());
+    EXPECT_TRUE(server_->ports().Add(from_).ok());
+    EXPECT_TRUE(client_->ports().Add(to_).ok());
     Pump();
   }
 

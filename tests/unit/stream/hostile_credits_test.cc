@@ -132,7 +132,7 @@ class StingyPeerTest : public testing::Test {
     for (auto& stream : streams_) stream = nullptr;
     ends_.Pump();
     EXPECT_FALSE(link_->finished());
-    EXPECT_EQ(link_->unused(), true);
+    EXPECT_EQ(link_->ports().unused(), true);
     link_->CloseIfUnused();
     ends_.Pump();
     EXPECT_TRUE(link_->finished());

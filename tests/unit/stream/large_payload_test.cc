@@ -259,7 +259,7 @@ TEST_F(LargePayloadOnSimTest, WhoFindsNoMemoryWaitsForIt) {
   fabric::SimConfig config;
   config.max_allocated_bytes = (256 << 10) + kSlab;
   TwoEnds ends(kSim,
-               {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}, .window_bytes = 2 * kSlab, .large_payload = kLarge},
+               {.link = {.ring_bytes = 64 << 10}, .window_bytes = 2 * kSlab, .large_payload = kLarge},
                config);
   auto first = ends.Connect();
   auto second = ends.Connect();
@@ -279,7 +279,7 @@ TEST_F(LargePayloadOnSimTest, WhoFindsNoMemoryWaitsForIt) {
 TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
   fabric::SimConfig config;
   config.max_allocated_bytes = 512 << 10;
-  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}, .large_payload = kLarge}, config);
+  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}, .large_payload = kLarge}, config);
   auto pair = ends.Connect();
   ASSERT_NE(pair.client, nullptr);
   const std::string text = RandomText(1'000'000, 11);
@@ -290,7 +290,7 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
 TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   fabric::SimConfig config;
   config.max_allocated_bytes = (128 << 10) + link::Blocks::kBlockBytes;  // the ring, and the mirror of the peer's
-  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}}, config);
+  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}}, config);
   EXPECT_EQ(ends.Connect().client, nullptr);
 }
 
@@ -308,7 +308,7 @@ class WithoutMirrors final : public fabric::ForwardingDevice {
 // It said yes, and lost the link as soon as the client had told its ring: a connection that failed each time, where TCP
 // would have done.
 TEST_F(LargePayloadOnSimTest, AServerWithoutMemoryToWriteFromSaysNo) {
-  const StreamOptions options = {.link = {.ring_bytes = WithoutMirrors::kRing, .queue_pairs = 1}};
+  const StreamOptions options = {.link = {.ring_bytes = WithoutMirrors::kRing}};
   TwoEnds ends(kSim, options);
   const auto device = std::make_shared<WithoutMirrors>(ends.server_device);
   ends.listener = CreateListener(std::make_shared<connect::OneFabric>(device), options, &ends.server_waiter);
