@@ -45,7 +45,7 @@ namespace skein::link {
 struct Control {
   std::shared_ptr<Port> port;  // null: the link's own, or of a stream that has ended
   uint32_t stream = 0;
-  wire::ItemKind kind = wire::ItemKind::kHead;
+  wire::ItemKind kind = wire::ItemKind::kData;
   std::string payload;
   ConstBytes bytes = {};  // the payload, while a message is put together
 };
@@ -66,7 +66,7 @@ class Lane {
   ~Lane() { Release(); }
   // A new channel, not connected yet. By the owner of the polling, as are the next ones.
   absl::Status Open();
-  // It is closed: all that it had is given back. Nothing may be under way but heads; what else there is, is lost.
+  // It is closed: all that it had is given back. No message may be under way: it would be lost.
   void Release();
   uint16_t number() const { return options_.number; }
 
@@ -121,8 +121,8 @@ class Lane {
   static constexpr uint32_t kMessagesPerThought = 256;
 
   // To be closed (shrinking.cc). Streams are to leave, and none is to come. Then: whether all have left, and the peer
-  // has read all that was said here; from then on there are but heads, and if they fail that is nobody's loss. Asks the
-  // peer for its head, if need be.
+  // has read all that was said here; from then on there are no messages, and if the connection fails nobody loses any.
+  // Asks the peer what it has read, if need be.
   void Vacate();
   bool IsVacant();
 

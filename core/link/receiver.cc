@@ -168,7 +168,7 @@ bool Link::PollOwned() {
   const bool over =
       ends && (messages == 0 || absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->spent(); }));
   const bool lost = !status.ok() || over;
-  bool flush_wanted = looked && !lost && FlushWanted();
+  bool flush_wanted = (looked || messages > 0) && !lost && FlushWanted();
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else {
@@ -317,8 +317,6 @@ absl::Status Link::ReceiveOwn(Lane& lane, const wire::Item& item) {
       return ReceiveHello(lane, item.payload);
     case wire::ItemKind::kBye:
       if (end_.ok()) end_ = absl::AbortedError("the peer has left it");
-      return absl::OkStatus();
-    case wire::ItemKind::kHead:
       return absl::OkStatus();
     case wire::ItemKind::kPulled:
       return OnPulled(item.payload);

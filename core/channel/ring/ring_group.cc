@@ -66,12 +66,12 @@ void RingGroup::TakeBackReceives() {
   ++provided_;
 }
 
-void RingGroup::Add(RingChannel* channel) {
+void RingGroup::Add(RingConnection* channel) {
   MutexLock lock(&mu_);
   channels_.push_back(channel);
 }
 
-void RingGroup::Remove(RingChannel* channel) {
+void RingGroup::Remove(RingConnection* channel) {
   MutexLock lock(&mu_);
   channels_.erase(absl::c_find(channels_, channel));
 }
@@ -81,7 +81,7 @@ bool RingGroup::Look() {
   for (size_t count; (count = completions_->Poll(absl::MakeSpan(polled_))) > 0;) {
     for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) {
       const auto channel =
-          absl::c_find_if(channels_, [&](const RingChannel* c) { return c->queue_pair() == completion.queue_pair; });
+          absl::c_find_if(channels_, [&](const RingConnection* c) { return c->queue_pair() == completion.queue_pair; });
       const bool receive =
           completion.opcode == fabric::Opcode::kReceiveWithImmediate || completion.opcode == fabric::Opcode::kReceive;
       if (receive) ++receives_to_post_;
@@ -92,7 +92,7 @@ bool RingGroup::Look() {
   if (receives_to_post_ >= kSpare) {
     const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
     if (!receives_->PostReceive(batch).ok()) {
-      for (RingChannel* each : channels_) each->Disconnect();
+      for (RingConnection* each : channels_) each->Disconnect();
     }
   }
   return true;  // polling may also have executed the peer's WRITEs, which complete nothing here

@@ -60,17 +60,10 @@ class HostileShrinkingTest : public testing::Test {
         continue;
       }
       Poll();
-      WriteWord(peer_, wire::kGrant, 0);
+      peer_.Grant();
       Poll();
     }
     Poll();
-  }
-  static void WriteWord(HostilePeer& peer, uint16_t flags, uint64_t head) {
-    wire::MessageHeader header;
-    header.items = 1;
-    header.flags = flags;
-    header.head = head;
-    peer.Write(header, wire::RawItem(wire::ItemKind::kHead, 0, 0, ""));
   }
 
   schedule::PoolWish wish_ = schedule::PoolWish::kMore;
