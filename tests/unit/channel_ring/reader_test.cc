@@ -202,7 +202,7 @@ TEST_F(RingReaderTest, AHeaderChangedAfterTheLookChangesNothing) {
   PutWord(8, UINT64_MAX);
   EXPECT_EQ(message.header.items, 1u);
   reader_.Pop();
-  EXPECT_EQ(reader_.head(), 128u);
+  EXPECT_EQ(reader_.head(), 64u);
 }
 
 }  // namespace

@@ -128,7 +128,9 @@ TEST_F(HostileShrinkingTest, WhoNeverAnswersKeepsTheOtherLanes) {
   peer_.WriteItem(wire::ItemKind::kLane, 0, 0, wire::Encode(wire::GivenLane{1, second->ring(), answer}));
   Poll();
   second->Attach(second->ReceivedHello());
-  WriteWord(*second, 0, wire::MessageBytes(wire::ItemBytes(wire::kRingDescriptorBytes)));
+  second->says.open = false;  // its peer has not been activated there
+  second->says.consumed = wire::MessageBytes(wire::ItemBytes(wire::kRingDescriptorBytes));
+  second->Say();
   wish_ = schedule::PoolWish::kFewer;
   Talk(port, Lane::kMessagesPerThought);
   EXPECT_EQ(peer_.Received(kCloseLane).size(), 1u);
