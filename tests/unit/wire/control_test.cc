@@ -9,7 +9,7 @@
 namespace skein::wire {
 namespace {
 
-constexpr uint64_t kSecret = 0x5ec3e7;
+constexpr uint64_t kLineSecret = 0x5ec3e7;
 
 Control Any(std::mt19937_64& random) {
   Control control;
@@ -35,32 +35,32 @@ TEST(ControlTest, ZerosAreNoLine) {
 }
 
 TEST(ControlTest, NobodyWritesOneWithoutTheSecret) {
-  EXPECT_FALSE(DecodeControl(EncodeControl({.consumed = 64}, kSecret + 1), kSecret)->has_value());
+  EXPECT_FALSE(DecodeControl(EncodeControl({.consumed = 64}, kLineSecret + 1), kLineSecret)->has_value());
 }
 
 // While one lands over another, in whatever pieces: the new one is seen when it is all there, and no third one ever.
 TEST(ControlTest, TwoOfWhichPartsAreThereAreNone) {
   ForEachSeed([](std::mt19937_64& random) {
-    const ControlLine before = EncodeControl(Any(random), kSecret);
-    const ControlLine after = EncodeControl(Any(random), kSecret);
+    const ControlLine before = EncodeControl(Any(random), kLineSecret);
+    const ControlLine after = EncodeControl(Any(random), kLineSecret);
     ControlLine line = before;
     auto* const bytes = reinterpret_cast<std::byte*>(line.data());
     const auto* const landing = reinterpret_cast<const std::byte*>(after.data());
     for (size_t cut = 1; cut < sizeof(line); ++cut) {
       line = before;
       std::copy_n(landing, cut, bytes);
-      const bool decodes = DecodeControl(line, kSecret)->has_value();
+      const bool decodes = DecodeControl(line, kLineSecret)->has_value();
       EXPECT_EQ(decodes, line == before || line == after) << cut;
     }
   });
 }
 
 TEST(ControlTest, WordsOutsideTheFormat) {
-  const ControlLine honest = EncodeControl({.open = true}, kSecret);
+  const ControlLine honest = EncodeControl({.open = true}, kLineSecret);
   const auto code = [&](uint64_t set) {
     ControlLine line = honest;
     line[2] |= set;
-    return DecodeControl(RawControl(line, kSecret), kSecret).status().code();
+    return DecodeControl(RawControl(line, kLineSecret), kLineSecret).status().code();
   };
   EXPECT_EQ(code(0), absl::StatusCode::kOk);
   for (int bit = 33; bit < 64; ++bit) {
