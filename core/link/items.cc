@@ -70,12 +70,8 @@ absl::Status Receiver::ReceiveOwn(const wire::Item& item) {
     case wire::ItemKind::kBye:
       if (end_.ok()) end_ = absl::AbortedError("the peer has left it");
       return absl::OkStatus();
-    case wire::ItemKind::kHead:
-      return absl::OkStatus();
     case wire::ItemKind::kPulled:
       return bulk_.OnPulled(item.payload);
-    case wire::ItemKind::kOpenLane:
-      return RefuseLane();
     default:
       return absl::DataLossError("an item for stream 0");
   }
@@ -84,13 +80,6 @@ absl::Status Receiver::ReceiveOwn(const wire::Item& item) {
 absl::Status Receiver::ReceiveHello(absl::Span<const std::byte> payload) {
   if (!passive_ || std::exchange(greeted_, true)) return absl::DataLossError("an unexpected hello");
   return queue_.OnGreeting(wire::CopyOf(payload));
-}
-
-// An earlier Skein asks for a second queue pair when its senders contend; and never again once it was refused.
-absl::Status Receiver::RefuseLane() {
-  if (!passive_ || std::exchange(refused_lane_, true)) return absl::DataLossError("an unexpected request for a lane");
-  queue_.SendOwn(wire::ItemKind::kNoLane, {});
-  return absl::OkStatus();
 }
 
 absl::Status Receiver::ReceiveForStream(const wire::Item& item) {

@@ -76,7 +76,6 @@ class Receiver {
   absl::Status Receive(const channel::InMessage& message);
   absl::Status ReceiveOwn(const wire::Item& item);
   absl::Status ReceiveHello(absl::Span<const std::byte> payload);
-  absl::Status RefuseLane();
   absl::Status ReceiveForStream(const wire::Item& item);
   absl::Status ReceiveForNobody(const wire::ItemHeader& header, uint32_t highest);
 
@@ -101,7 +100,6 @@ class Receiver {
   std::optional<uint64_t> last_byte_;  // once the connection has ended: a peer that goes on writing is read up to there
   int unlooked_ = 0;                   // turns since the completion queue was looked at
   bool greeted_ = false;               // the peer's hello has come
-  bool refused_lane_ = false;          // which an earlier Skein asks for once
   uint32_t refused_opens_ = 0;         // for streams that had ended; a stream is opened once
 };
 

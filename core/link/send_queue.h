@@ -41,7 +41,7 @@ namespace skein::link {
 struct Control {
   std::shared_ptr<Port> port;  // null: the link's own, or of a stream that has ended
   uint32_t stream = 0;
-  wire::ItemKind kind = wire::ItemKind::kHead;
+  wire::ItemKind kind = wire::ItemKind::kData;
   std::string payload;
   ConstBytes bytes = {};  // the payload, while a message is put together
 };

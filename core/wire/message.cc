@@ -6,7 +6,7 @@
 
 namespace skein::wire {
 
-uint64_t Canaries::Mix(uint64_t x) {
+uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);

@@ -233,10 +233,9 @@ std::vector<std::string> Seeds() {
           ItemStep(ItemKind::kCloseWrite, 1) + ItemStep(ItemKind::kAbort, 2, "why") + poll,
       passive + hello + Say(PeerStep::kBlock, uint8_t{1}, uint8_t{3}, uint16_t{1000}) + poll +
           Say(VictimStep::kBlocks, uint8_t{0}, uint16_t{4000}) + ItemStep(ItemKind::kPulled, 0, Number(0)) + poll,
-      passive + hello + poll + ItemStep(ItemKind::kOpenLane, 0, "an offer") + poll + ItemStep(ItemKind::kNoLane, 0) + poll,
       passive + hello + Say(PeerStep::kPad, uint16_t{500}) + poll + Say(PeerStep::kPad, uint16_t{500}) + poll +
           Say(PeerStep::kWrap) + data + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll,
-      passive + hello + ItemStep(ItemKind::kOpenLane, 0) + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll +
+      passive + hello + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll +
           Say(VictimStep::kClock, uint8_t{20}) + Say(PeerStep::kBell, uint32_t{1u << 16 | 7}) + poll +
           Say(VictimStep::kArm) + data + Say(VictimStep::kDrain) + Say(VictimStep::kLeave) + poll,
       active + data + poll + Say(VictimStep::kTalk, uint8_t{255}) + Say(VictimStep::kTalk, uint8_t{255}) +
@@ -244,7 +243,7 @@ std::vector<std::string> Seeds() {
       active + Say(VictimStep::kLater, uint16_t{64}, Piece(std::string(128, '\xff'))) +
           Say(PeerStep::kMessage, uint16_t{0}, uint8_t{2}, Piece(two)) + poll + Say(VictimStep::kFlush) + poll,
       active + Say(VictimStep::kSend, uint8_t{0}, Piece("bytes")) + Say(VictimStep::kControl, uint8_t{1}, uint8_t{1}) +
-          ItemStep(ItemKind::kHead, 0) + poll + Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
+          ItemStep(ItemKind::kBye, 0) + poll + Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
   };
 }
 

@@ -14,6 +14,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
+#include "core/wire/control.h"
 #include "core/wire/ring_descriptor.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
@@ -23,22 +24,22 @@
 namespace skein::fuzz {
 
 enum class PeerStep : uint8_t {
-  kItem,     // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
-  kMessage,  // u16 flags | u8 items | piece: with the right canaries
-  kRaw,      // u16 offset | piece: anywhere in the ring
-  kBell,     // u32 immediate
-  kBlock,    // u8 stream | u8 number | u16 size: of this peer's memory, announced
-  kPad,      // u16 units: a message without items
-  kWrap,     //
-  kHello,    //
-  kGrant,    // a message without items that grants
+  kItem,      // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
+  kMessage,   // u16 flags | u8 items | piece: with the right canaries
+  kRaw,       // u16 offset | piece: anywhere in the ring
+  kBell,      // u32 immediate
+  kBlock,     // u8 stream | u8 number | u16 size: of this peer's memory, announced
+  kPad,       // u16 units: a message without items
+  kWrap,      //
+  kHello,     //
+  kSay,       // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open and presence: a line that checks
 };
 constexpr size_t kPeerSteps = 9;
 
 class RingPeer {
  public:
   explicit RingPeer(fabric::Simulation& simulation)
-      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule) {}
+      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule + wire::kControlBytes) {}
 
   std::string Offer() { return end_.queue_pair->Offer().value(); }
   std::string Accept(absl::string_view offer) {
@@ -59,7 +60,7 @@ class RingPeer {
   }
   // The payload of the last item of that kind that the victim has sent, out of the first ring full.
   std::string LastReceived(wire::ItemKind kind) const {
-    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
+    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule, wire::kRingGranule), kOwnSecret);
     std::string payload;
     for (; reader.Next().value().has_value(); reader.Pop()) {
       for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
@@ -102,15 +103,21 @@ class RingPeer {
         return Message({.flags = wire::kWrap}, {});
       case PeerStep::kHello:
         return Item(wire::ItemKind::kHello, 0, wire::EncodeRingDescriptor(ring()), 0);
-      case PeerStep::kGrant:
-        return Message({.flags = wire::kGrant}, {});
+      case PeerStep::kSay: {
+        says_.consumed += script.Take<uint8_t>() * wire::kMessageUnit;
+        says_.wanted += script.Take<uint8_t>() * wire::kMessageUnit;
+        says_.answers += script.Take<uint8_t>();
+        says_.refills += script.Take<uint8_t>();
+        return Say(script.Take<uint8_t>());
+      }
     }
   }
 
   // Bytes as they are, which nothing tells of; while the victim looks, too.
   void WriteAt(uint64_t offset, absl::string_view bytes) {
-    if (offset >= victims_.size) return;
-    Post(fabric::Opcode::kWrite, offset, bytes.substr(0, victims_.size - offset));
+    const uint64_t end = victims_.size + wire::kControlBytes;
+    if (offset >= victims_.size) offset = end - 1 - offset % wire::kControlBytes;
+    if (victims_.size > 0) Post(fabric::Opcode::kWrite, offset, bytes.substr(0, end - offset));
   }
 
  private:
@@ -129,6 +136,13 @@ class RingPeer {
     ++number_;
     const bool wrap = header.flags == wire::kWrap;
     written_ += wrap ? victims_.size - written_ % victims_.size : message.size();
+  }
+  void Say(uint8_t open_and_presence) {
+    wire::ControlLine line = wire::EncodeControl(says_, victims_.secret);
+    line[2] |= uint64_t{open_and_presence & 3U} << 32 | uint64_t{open_and_presence >> 2U} << 40;
+    line = wire::RawControl(line, victims_.secret);
+    if (victims_.size == 0) return;
+    Post(fabric::Opcode::kWriteWithImmediate, victims_.size, {reinterpret_cast<const char*>(line.data()), sizeof(line)});
   }
   void Bell(uint32_t immediate) {
     fabric::SendRequest bell =
@@ -157,6 +171,7 @@ class RingPeer {
   wire::RingDescriptor victims_{};
   uint64_t number_ = 0;
   uint64_t written_ = 0;
+  wire::Control says_;
   std::map<uint32_t, uint32_t> sequences_;
 };
 

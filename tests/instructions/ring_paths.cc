@@ -25,7 +25,7 @@ class OneRing {
   void Pass(size_t items) {
     std::array<channel::OutItem, 8> out;
     for (size_t i = 0; i < items; ++i) out[i].Carry({&payload_, 1});
-    Require(writer_->Write(absl::MakeSpan(out).first(items), {}, channel::Reserve::kData).ok(), "a write");
+    Require(writer_->Write(absl::MakeSpan(out).first(items), channel::Reserve::kData).ok(), "a write");
     while (!Read()) {
     }
     Require(writer_->SetPeerHead(reader_.head()).ok(), "a head");

@@ -55,7 +55,7 @@ absl::Status RingGroup::PostReceives() {
   return receives_->PostReceive(std::vector<fabric::ReceiveRequest>(kReceives));
 }
 
-void RingGroup::SetChannel(RingChannel* channel) {
+void RingGroup::SetChannel(RingConnection* channel) {
   MutexLock lock(&mu_);
   channel_ = channel;
 }

@@ -12,12 +12,13 @@
 #include "absl/status/statusor.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
+#include "core/channel/ring/ring_writer.h"
 #include "core/fabric/fabric.h"
 #include "core/schedule/credits.h"
 
 namespace skein::channel {
 
-class RingChannel;
+class RingConnection;
 
 // Lock: mu_, the last of a link's; the channel's OnCompletion is called under it.
 class RingGroup final : public ChannelGroup {
@@ -43,10 +44,10 @@ class RingGroup final : public ChannelGroup {
     return completions_->Sleep(also, timeout_ms);
   }
 
-  // Requests that the channel may have outstanding.
-  static constexpr uint32_t kSends = 128;
-  // What the peer's credits allow on the way, and words on credits, which cost none.
-  static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 8;
+  // What the peer's credits allow on the way, and bells of control lines, which cost none. At most two of these can be
+  // due in a turn of this end's poller, which has to heed one of the peer's lines and to tell of it: an answer on
+  // credits, and one on what is consumed. It looks at the completion queue at least every eighth turn.
+  static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 16;
   // So many are posted besides, and again together when they are used up: of those above none is missing meanwhile.
   static constexpr uint32_t kSpare = kNeeded / 3;
   static constexpr uint32_t kReceives = kNeeded + kSpare;
@@ -54,7 +55,7 @@ class RingGroup final : public ChannelGroup {
   // For CreateQueuePair.
   fabric::QueuePairOptions queue_pair_options() const;
   // Who is told of completions; null: nobody.
-  void SetChannel(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  void SetChannel(RingConnection* channel) ABSL_LOCKS_EXCLUDED(mu_);
   absl::Status PostReceives();
 
  private:
@@ -68,7 +69,7 @@ class RingGroup final : public ChannelGroup {
   Mutex mu_;
   // Room for one look: to clear it costs more than the look.
   std::array<fabric::Completion, 32> polled_ ABSL_GUARDED_BY(mu_);
-  RingChannel* channel_ ABSL_GUARDED_BY(mu_) = nullptr;
+  RingConnection* channel_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;
   size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;
 };

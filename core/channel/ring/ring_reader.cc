@@ -36,11 +36,8 @@ absl::StatusOr<std::optional<Message>> RingReader::Look() const {
   std::memcpy(&message.header, at, sizeof(message.header));
   message.area = {at + sizeof(message.header), before_canary - sizeof(message.header)};
   const bool wrap = message.header.flags == wire::kWrap;
-  const bool known = (message.header.flags & ~wire::kAllFlags) == 0 && message.header.reserved == 0;
-  // What the other flags say is the channel's to judge.
-  const bool bare = !(message.header.flags & wire::kWrap) ||
-                    (wrap && message.header.items == 0 && message.bytes == wire::kMessageUnit);
-  if (!known || !bare) {
+  const bool bare = message.header.items == 0 && message.bytes == wire::kMessageUnit;
+  if (wrap ? !bare : message.header.flags != 0) {
     return absl::DataLossError("a message with a malformed header");
   }
   return message;

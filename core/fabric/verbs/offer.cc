@@ -11,7 +11,7 @@
 namespace skein::fabric::verbs {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
 constexpr uint32_t k24Bits = (1u << 24) - 1;
 constexpr uint16_t kFirstMulticastLid = 0xc000;
 constexpr uint8_t kMtu4096 = 5;

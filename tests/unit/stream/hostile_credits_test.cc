@@ -70,10 +70,7 @@ class StingyPeerTest : public testing::Test {
   }
   void Open(size_t stream, uint64_t window) { Say(stream, ItemKind::kOpen, link::NumberPayload(window)); }
   void Grant() {
-    wire::MessageHeader header;
-    header.items = 1;
-    header.flags = wire::kGrant;
-    peer_.Write(header, wire::RawItem(ItemKind::kHead, 0, 0));
+    peer_.Grant();
     ends_.Pump();
   }
   // How much is taken, in pieces, until nothing is. With credits whenever they are needed, or without.
