@@ -17,7 +17,7 @@ class HostileControlTest : public testing::Test {
   HostileControlTest() {
     const Link::Answer accepted = link_->Accept(peer_.Offer()).value();
     peer_.Attach(accepted.ring, accepted.connection);
-    EXPECT_TRUE(link_->AddPort(port_).ok());
+    EXPECT_TRUE(link_->ports().Add(port_).ok());
   }
   void Greet() {
     peer_.WriteItem(peer_.Hello());
@@ -61,7 +61,7 @@ class HostileControlTest : public testing::Test {
   fabric::Simulation simulation_{20261128};
   const std::shared_ptr<Link> link_ = Link::Create(simulation_.CreateDevice("victim"), {wire::kRingGranule}).value();
   HostilePeer peer_{simulation_};
-  const std::shared_ptr<RecordingPort> port_ = std::make_shared<RecordingPort>(link_->NewStreamNumber());
+  const std::shared_ptr<RecordingPort> port_ = std::make_shared<RecordingPort>(link_->ports().NewNumber());
 };
 
 // Every other test here would pass if nothing ever worked.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/channel/ring/ring_writer.h"
 #include "core/link/blocks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -299,7 +300,7 @@ class WithoutMirrors final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
-    const bool mirror = access == fabric::kLocalOnly && bytes == kRing;
+    const bool mirror = access == fabric::kLocalOnly && bytes == channel::MirrorBytes(kRing);
     return mirror ? absl::ResourceExhaustedError("no mirrors") : ForwardingDevice::Allocate(bytes, access);
   }
   static constexpr size_t kRing = 64 << 10;
