@@ -99,7 +99,6 @@ class SendQueue {
   // Somebody waits for room or for a flush.
   bool awaited();
   Events& events() { return events_; }
-  const Events& events() const { return events_; }
   // As in Channel.
   absl::Status AnswerRenewal(bool granted);
   void Activate();

@@ -14,7 +14,7 @@ constexpr int64_t kReserve = 8;
 
 }  // namespace
 
-CreditModel::CreditModel(bool active) : active_(active) { least_ = most_ = kReserve + (active ? kCredits : 0); }
+CreditModel::CreditModel() : active_(true), least_(kReserve + kCredits), most_(least_) {}
 
 // At which half is gone.
 int64_t CreditModel::threshold() const { return active_ ? kReserve + kCredits / 2 : kReserve / 2; }

@@ -1,4 +1,4 @@
-// What the sender of a lane must think of its credits, by nothing but what both ends have posted: what messages
+// What the sender on a queue pair must think of its credits, by nothing but what both ends have posted: what messages
 // cost, how many are granted, and at which message half of them is gone and more are asked for.
 //
 // Some of that cannot be seen: whether a mere head cost a credit that carried a word on credits as well, and whether a
@@ -27,7 +27,7 @@ class CreditModel {
     uint64_t head = 0;    // what its sender had read of the peer's ring
   };
 
-  explicit CreditModel(bool active = true);
+  CreditModel();
 
   // The peer has posted a word, in a message that begins at `begin` in its ring.
   void OnWord(Word word, uint64_t begin) { words_.push_back({word, begin}); }
