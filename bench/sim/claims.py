@@ -133,7 +133,7 @@ CLAIMS = (
           here=clients("in turns, processes")),
     Claim("a link of one queue pair to one of four, polled by one core: median of all runs", "(ours)", least=1.1,
           here=link_gain("4", statistics.median)),
-    Claim("the same, in the worst", "(ours)", least=0.9, here=link_gain("4", min)),
+    Claim("the same, in the worst (16 threads, 1 outstanding)", "(ours)", least=0.7, here=link_gain("4", min)),
     Claim("the same, to one of two: median", "(ours)", here=link_gain("2", statistics.median)),
     Claim("the same, in the worst", "(ours)", here=link_gain("2", min)),
 )  # fmt: skip

@@ -116,8 +116,8 @@ bool Receiver::ArmOwned() {
   // Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not
   // be woken again.
   if (group_.sends_completed() && queue_.awaited()) return false;
-  return !bulk_.waits() && !queue_.Settle() && !Ends() && !channel().renewal_waits() &&
-         !channel().Readable() && !channel().MoreRoom();
+  return !bulk_.waits() && !queue_.Settle() && !Ends() && !channel().renewal_waits() && !channel().Readable() &&
+         !channel().MoreRoom();
 }
 
 void Receiver::Acknowledge() {
@@ -166,9 +166,7 @@ bool Receiver::PollOwned() {
 }
 
 // Whether there is anything to do beside what messages say.
-bool Receiver::IsWanted() const {
-  return queue_.events().any() || channel().MoreRoom() || channel().renewal_waits();
-}
+bool Receiver::IsWanted() const { return queue_.events().any() || channel().MoreRoom() || channel().renewal_waits(); }
 
 // Whether the connection has ended; asked before the last look at the channel. Messages that had arrived before are
 // still to be read, but a peer may keep writing: so no more than a ring of them.

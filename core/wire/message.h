@@ -16,11 +16,11 @@ inline constexpr size_t kMaxAbortTextBytes = 256;
 
 enum MessageFlags : uint16_t {
   kWrap = 1u << 0,
-  kGrant = 1u << 1,       // yes to the renewal that this ring's reader has asked for
-  kDecline = 1u << 2,     // no
-  kActivate = 1u << 3,    // without having been asked: the peer may send again
-  kAwake = 1u << 5,       // the writer of this message polls, and says before it stops: it need not be rung
-  kSleepless = 1u << 6,   // it never sleeps
+  kGrant = 1u << 1,      // yes to the renewal that this ring's reader has asked for
+  kDecline = 1u << 2,    // no
+  kActivate = 1u << 3,   // without having been asked: the peer may send again
+  kAwake = 1u << 5,      // the writer of this message polls, and says before it stops: it need not be rung
+  kSleepless = 1u << 6,  // it never sleeps
   kPresence = kAwake | kSleepless,
   kAllFlags = kWrap | kGrant | kDecline | kActivate | kPresence,
 };

@@ -233,7 +233,8 @@ std::vector<std::string> Seeds() {
           ItemStep(ItemKind::kCloseWrite, 1) + ItemStep(ItemKind::kAbort, 2, "why") + poll,
       passive + hello + Say(PeerStep::kBlock, uint8_t{1}, uint8_t{3}, uint16_t{1000}) + poll +
           Say(VictimStep::kBlocks, uint8_t{0}, uint16_t{4000}) + ItemStep(ItemKind::kPulled, 0, Number(0)) + poll,
-      passive + hello + poll + ItemStep(ItemKind::kOpenLane, 0, "an offer") + poll + ItemStep(ItemKind::kNoLane, 0) + poll,
+      passive + hello + poll + ItemStep(ItemKind::kOpenLane, 0, "an offer") + poll + ItemStep(ItemKind::kNoLane, 0) +
+          poll,
       passive + hello + Say(PeerStep::kPad, uint16_t{500}) + poll + Say(PeerStep::kPad, uint16_t{500}) + poll +
           Say(PeerStep::kWrap) + data + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll,
       passive + hello + ItemStep(ItemKind::kOpenLane, 0) + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll +

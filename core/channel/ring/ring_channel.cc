@@ -23,9 +23,7 @@ Reserve ReserveOf(Use use) { return use == Use::kData ? Reserve::kData : Reserve
 }  // namespace
 
 RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair, const ChannelOptions& options)
-    : group_(group),
-      options_(options),
-      queue_pair_(std::move(queue_pair)) {
+    : group_(group), options_(options), queue_pair_(std::move(queue_pair)) {
   group_.SetChannel(this);
 }
 
