@@ -1,10 +1,9 @@
-// Who sends on a link's channel: streams' data, combined, and control that waits.
+// The sending half of a link: streams' data, combined, and control that waits, on the link's channel.
 //
-//             Open                  met (OnGreeting; the active side: Complete)
-//    closed --------> connecting ------------------------------------------------> open
-//                          \______________________________________________________/ |
-//                                        FailHere (a sender), Fail (the poller)     |
-//    failed <-----------------------------------------------------------------------/
+//             Open                OnGreeting, or the channel's Complete
+//   closed ----------> connecting --------------------------------------> open
+//                          |                                               |
+//                          \____ FailHere (a sender), Fail (the poller) ___/_____> failed
 //
 // *Connecting*: control waits here, data with their callers. *Failed*: error_ says why; nothing is sent any more, and
 // what waited is forgotten. FailHere leaves it to the poller to tell the ports.
