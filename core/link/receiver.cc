@@ -105,7 +105,7 @@ void Receiver::Disarm() {
 bool Receiver::ArmOwned() {
   if (finished()) return true;
   if (!group_.Arm().ok()) {
-    // Who cannot sleep must not poll for ever: the link is lost by the next poll.
+    // A thread that cannot sleep must not poll for ever: the link is lost by the next poll.
     channel().Close();
     channel().Disconnect();
     return false;
@@ -113,8 +113,8 @@ bool Receiver::ArmOwned() {
   armed_ = true;
   group_.Look();
   if (!end_.ok() || woken_.load(std::memory_order_acquire)) return false;
-  // Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not
-  // be woken again.
+  // Completions that another thread, or the look after arming, has taken out of the queue: nothing wakes again the
+  // thread that waits for them.
   if (group_.sends_completed() && queue_.awaited()) return false;
   return !bulk_.waits() && !queue_.Settle() && !Ends() && !channel().renewal_waits() && !channel().Readable() &&
          !channel().MoreRoom();
@@ -245,7 +245,7 @@ void Receiver::Lose(const absl::Status& why) {
     port->OnLost(lost);
     ports_.Touch(port);
   }
-  group_.Wake();  // who sleeps on it must find out that there is no more to wait for
+  group_.Wake();  // a sleeper must find out that there is no more to wait for
 }
 
 }  // namespace skein::link

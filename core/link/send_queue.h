@@ -79,7 +79,7 @@ class SendQueue {
   void RingForUnseen();
 
   // Whether all that was sent has reached the peer's memory. If not, asks that a completion will tell. `tells`: if so,
-  // the caller tells all who have heard no. Who merely asks, and hears yes, leaves that to be done.
+  // the caller tells all who have heard no. A caller that merely asks, and hears yes, leaves that.
   bool Flush(bool tells);
   // Nothing is sent or received any more; what waits is forgotten. The channel is closed.
   void Fail(const absl::Status& why);
