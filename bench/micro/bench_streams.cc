@@ -216,8 +216,8 @@ absl::StatusOr<std::string> Measure(absl::string_view address) {
   if (absl::Status status = control->SendText("heard all"); !status.ok()) return status;
   const absl::StatusOr<std::string> server = control->ReceiveText();
   if (!server.ok()) return server.status();
-  return absl::StrFormat(R"({"streams": %d, "links": %d, "open_per_s": %.0f, %s, %s})", streams,
-                         end.links(), streams / seconds, after.Since(before, "client"), *server);
+  return absl::StrFormat(R"({"streams": %d, "links": %d, "open_per_s": %.0f, %s, %s})", streams, end.links(),
+                         streams / seconds, after.Since(before, "client"), *server);
 }
 
 // Each end needs a descriptor for each stream's connection, and some more.

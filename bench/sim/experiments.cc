@@ -111,7 +111,7 @@ void LinkPools(bool quick, Points& points) {
   const std::vector<size_t> few = {8, 32};
   const auto add = [&](const std::string& experiment, size_t x, Scenario scenario) {
     scenario.one_poller = true;
-    for (const size_t pool : {1, 2, 4, 16}) {
+    for (const size_t pool : quick ? std::vector<size_t>{1, 4} : std::vector<size_t>{1, 2, 4, 16}) {
       scenario.pool = pool;
       points.push_back({experiment, absl::StrCat(pool), x, scenario});
     }

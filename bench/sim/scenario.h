@@ -29,7 +29,7 @@ struct Scenario {
   size_t threads_per_queue_pair = 0;
   size_t pool = 0;          // 0: one queue pair for each thread
   bool one_poller = false;  // one core of the server polls all rings of a process, as one thread polls a link of Skein
-  bool coalescing = true;         // kCombining: of requests and of responses
+  bool coalescing = true;   // kCombining: of requests and of responses
   bool thread_scheduling = true;  // else threads take the active queue pairs in turn, whatever they send
 
   size_t bytes = 64;  // of requests and responses

@@ -10,8 +10,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "bench/sim/cluster.h"
-#include "core/schedule/credits.h"
 #include "bench/sim/queue_pair_shares.h"
+#include "core/schedule/credits.h"
 #include "core/schedule/turns.h"
 
 namespace skein::bench {

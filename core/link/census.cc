@@ -72,7 +72,8 @@ void Census::AddTo(trace::CounterSnapshot& counters) {
       }
     }
   }
-  // Without the lock: a visitor of the sender's place may have to send what others have left, and to drop the link's last user.
+  // Without the lock: a visitor of the sender's place may have to send what others have left, and to drop the link's
+  // last user.
   for (const std::shared_ptr<const Link>& link : links) add_link(*link);
   const auto add = [&](Counter counter, size_t label, uint64_t value) {
     counters.values[trace::SlotOf(counter) + label] += value;

@@ -3,15 +3,19 @@
 //   a sender, Tell (release)  --->  told_  ---the poller, one exchange (acquire)--->  due_, until the poller sees to it
 //
 // A poller that has been in the sender's place, or has acquired a later event, sees all that were told there before.
+// Tested in all interleavings by tests/unit/link/events_test.cc.
 #ifndef SKEIN_CORE_LINK_EVENTS_H_
 #define SKEIN_CORE_LINK_EVENTS_H_
 
 #include <atomic>
 #include <cstdint>
 
+#include "core/wait/atomics.h"
+
 namespace skein::link {
 
-class Events {
+template <class Policy>
+class BasicEvents {
  public:
   enum Event : uint32_t {
     kWaits = 1,  // something waits to be sent, or for that: upkeep may help at once
@@ -36,9 +40,11 @@ class Events {
   bool any() const { return (due_ | told_.load(std::memory_order_relaxed)) != 0; }
 
  private:
-  std::atomic<uint32_t> told_ = 0;
+  typename Policy::template Atomic<uint32_t> told_{0};
   uint32_t due_ = 0;  // the poller's
 };
+
+using Events = BasicEvents<wait::SystemAtomics>;
 
 }  // namespace skein::link
 

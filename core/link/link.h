@@ -1,14 +1,16 @@
 // The connection between two processes that all their streams share: FLOCK's connection handle, on one channel to the
 // peer (README.md says why one).
 //
-//                Create           Accept (passive)                  Close, Leave; the peer's end or breach
-//     made --------------> offering ------------------> connected ----------------------------------------> ending
-//                                 Complete (active)                                                            |
-//     finished <--- Receiver::Lose, by the poller, once what had arrived is read: the ports hear OnLost -------/
+//          Create           Accept (passive)               Close, Leave; the peer's end or breach
+//            |             Complete (active)
+//            v                                                                            Receiver::Lose
+//         offering ----------------------------> connected ----------------------> ending ----------------> finished
+//
+// *Ending*: what had arrived is still read. *Finished*: the ports have heard OnLost. The poller makes that step.
 //
 // Parts, each with a contract of its own: Ports, SendQueue, Receiver, Bulk, Flushing, Operations. Threads. Sending: any
-// thread. Receiving: whoever Polls, one at a time (receiver.h). Locks: the ports' or the flushing's, then the sender's
-// place, then the channel group's; none is held during a call to a port's Notify.
+// thread. Receiving: a thread that Polls, one at a time (receiver.h). Locks: the ports' or the flushing's, then the
+// sender's place, then the channel group's; none is held during a call to a port's Notify.
 #ifndef SKEIN_CORE_LINK_LINK_H_
 #define SKEIN_CORE_LINK_LINK_H_
 

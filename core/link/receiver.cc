@@ -105,7 +105,7 @@ void Receiver::Disarm() {
 bool Receiver::ArmOwned() {
   if (finished()) return true;
   if (!group_.Arm().ok()) {
-    // Who cannot sleep must not poll for ever: the link is lost by the next poll.
+    // A thread that cannot sleep must not poll for ever: the link is lost by the next poll.
     channel().Close();
     channel().Disconnect();
     return false;
@@ -113,11 +113,11 @@ bool Receiver::ArmOwned() {
   armed_ = true;
   group_.Look();
   if (!end_.ok() || woken_.load(std::memory_order_acquire)) return false;
-  // Completions that another thread, or the look after arming, has taken out of the queue: who waits for them would not
-  // be woken again.
+  // Completions that another thread, or the look after arming, has taken out of the queue: nothing wakes again the
+  // thread that waits for them.
   if (group_.sends_completed() && queue_.awaited()) return false;
-  return !bulk_.waits() && !queue_.Settle() && !Ends() && !channel().renewal_waits() &&
-         !channel().Readable() && !channel().MoreRoom();
+  return !bulk_.waits() && !queue_.Settle() && !Ends() && !channel().renewal_waits() && !channel().Readable() &&
+         !channel().MoreRoom();
 }
 
 void Receiver::Acknowledge() {
@@ -166,9 +166,7 @@ bool Receiver::PollOwned() {
 }
 
 // Whether there is anything to do beside what messages say.
-bool Receiver::IsWanted() const {
-  return queue_.events().any() || channel().MoreRoom() || channel().renewal_waits();
-}
+bool Receiver::IsWanted() const { return queue_.events().any() || channel().MoreRoom() || channel().renewal_waits(); }
 
 // Whether the connection has ended; asked before the last look at the channel. Messages that had arrived before are
 // still to be read, but a peer may keep writing: so no more than a ring of them.
@@ -247,7 +245,7 @@ void Receiver::Lose(const absl::Status& why) {
     port->OnLost(lost);
     ports_.Touch(port);
   }
-  group_.Wake();  // who sleeps on it must find out that there is no more to wait for
+  group_.Wake();  // a sleeper must find out that there is no more to wait for
 }
 
 }  // namespace skein::link

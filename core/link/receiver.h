@@ -1,5 +1,5 @@
-// The receiving half of a link: whoever polls it reads the channel's messages, and hands their items to the ports. One
-// thread at a time *owns the polling*:
+// The receiving half of a link: a thread that polls reads the channel's messages, and hands their items to the ports.
+// One thread at a time *owns the polling*:
 //
 //     free  ---TakePolling--->  owned  ---Arm, by another thread--->  owned, arm wanted
 //       ^                         |  ^______ the owner, who then arms ______/

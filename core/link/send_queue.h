@@ -1,10 +1,9 @@
-// Who sends on a link's channel: streams' data, combined, and control that waits.
+// The sending half of a link: streams' data, combined, and control that waits, on the link's channel.
 //
-//             Open                  met (OnGreeting; the active side: Complete)
-//    closed --------> connecting ------------------------------------------------> open
-//                          \______________________________________________________/ |
-//                                        FailHere (a sender), Fail (the poller)     |
-//    failed <-----------------------------------------------------------------------/
+//             Open                OnGreeting, or the channel's Complete
+//   closed ----------> connecting --------------------------------------> open
+//                          |                                               |
+//                          \____ FailHere (a sender), Fail (the poller) ___/_____> failed
 //
 // *Connecting*: control waits here, data with their callers. *Failed*: error_ says why; nothing is sent any more, and
 // what waited is forgotten. FailHere leaves it to the poller to tell the ports.
@@ -80,7 +79,7 @@ class SendQueue {
   void RingForUnseen();
 
   // Whether all that was sent has reached the peer's memory. If not, asks that a completion will tell. `tells`: if so,
-  // the caller tells all who have heard no. Who merely asks, and hears yes, leaves that to be done.
+  // the caller tells all who have heard no. A caller that merely asks, and hears yes, leaves that.
   bool Flush(bool tells);
   // Nothing is sent or received any more; what waits is forgotten. The channel is closed.
   void Fail(const absl::Status& why);
@@ -99,7 +98,6 @@ class SendQueue {
   // Somebody waits for room or for a flush.
   bool awaited();
   Events& events() { return events_; }
-  const Events& events() const { return events_; }
   // As in Channel.
   absl::Status AnswerRenewal(bool granted);
   void Activate();

@@ -269,8 +269,8 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
     links.clear();
     MutexLock lock(&mu_);
     // A negotiation that is about to use one holds it, too.
-    std::erase_if(links_,
-                  [](const auto& link) { return link->finished() || (link->ports().unused() && link.use_count() == 1); });
+    std::erase_if(
+        links_, [](const auto& link) { return link->finished() || (link->ports().unused() && link.use_count() == 1); });
   }
 
   const Options options_;

@@ -22,6 +22,7 @@ Turns::Answer Turns::OnRenewal(Sender sender) {
   if (found == senders_.end()) return {};
   State& state = found->second;
   const bool had_place = state.has_place;
+  if (had_place && waiting_.empty() && state.since == interval_) return {true, std::nullopt};  // as it is
   if (had_place) LosePlace(sender, state);
   if (waiting_.empty() && MakePlace()) {
     TakePlace(sender, state);

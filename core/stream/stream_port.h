@@ -4,9 +4,9 @@
 //   open  --------------->  half  ------------------->  closed
 //     \______ Abort, peer's abort, link lost ___________^
 //
-// Lock: mu_, taken before the link's sender's place. The observer is called by Notify, with mu_ released. A writer takes
-// no lock for what the window lets go (send_window.h), and so nothing that the poller needs. While a writer gives bytes
-// to the link, the port stays there, and CloseWrite leaves it to that writer to tell the peer.
+// Lock: mu_, taken before the link's sender's place. The observer is called by Notify, with mu_ released. A writer
+// takes no lock for what the window lets go (send_window.h), and so nothing that the poller needs. While a writer gives
+// bytes to the link, the port stays there, and CloseWrite leaves it to that writer to tell the peer.
 #ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
 #define SKEIN_CORE_STREAM_STREAM_PORT_H_
 

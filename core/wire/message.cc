@@ -18,8 +18,7 @@ absl::StatusOr<Item> ItemWalk::Next() {
   std::memcpy(&item.header, area_.data(), sizeof(item.header));
   area_.remove_prefix(sizeof(item.header));
   const ItemHeader& header = item.header;
-  if (header.kind < ItemKind::kHello || header.kind > ItemKind::kPulled || header.flags != 0 ||
-      header.reserved != 0) {
+  if (header.kind < ItemKind::kHello || header.kind > ItemKind::kPulled || header.flags != 0 || header.reserved != 0) {
     return absl::DataLossError(absl::StrCat("an item of unknown kind ", static_cast<int>(header.kind)));
   }
   if (header.size > area_.size() || PaddedPayload(header.size) > area_.size()) {

@@ -15,8 +15,7 @@ constexpr int64_t kReserve = 8;
 
 }  // namespace
 
-CreditModel::CreditModel(bool active)
-    : lines_{{.open = active}}, states_{{.balance = kReserve + (active ? kCredits : 0), .active = active}} {}
+CreditModel::CreditModel() : lines_{{.open = true}}, states_{{.balance = kReserve + kCredits, .active = true}} {}
 
 void CreditModel::OnLine(const Line& line) {
   if (line == lines_.back()) return;

@@ -1,4 +1,4 @@
-// What the sender of a lane must think of its credits, by nothing but what both ends have posted: what messages
+// What the sender on a queue pair must think of its credits, by nothing but what both ends have posted: what messages
 // cost, how many are granted, and at which message half of them is gone and more are asked for.
 //
 // It cannot be seen when a sender has looked at its peer's control line, which lands at any time. So the sender may be
@@ -31,7 +31,7 @@ class CreditModel {
     bool renews = false;  // asks for more
   };
 
-  explicit CreditModel(bool active = true);
+  CreditModel();
 
   // The peer has posted one.
   void OnLine(const Line& line);

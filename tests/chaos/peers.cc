@@ -41,8 +41,8 @@ stream::StreamOptions Peers::OptionsOf(size_t process) {
   if (process == 0) {
     // Few places, so that links wait for their turn.
     const auto places = static_cast<uint32_t>(dice.OneIn(2) ? dice.Between(1, 3) : schedule::kMaxActiveQueuePairs);
-    options.link.shares = std::make_shared<link::Shares>(
-        places, /*turn=*/absl::Microseconds(20), [this] { return world_.steady_clock(); });
+    options.link.shares = std::make_shared<link::Shares>(places, /*turn=*/absl::Microseconds(20),
+                                                         [this] { return world_.steady_clock(); });
   }
   return options;
 }

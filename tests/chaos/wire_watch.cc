@@ -43,9 +43,7 @@ void WireWatch::Remove(uint64_t queue_pair) {
   wires_.erase(wire);
 }
 
-void WireWatch::Offer(uint64_t queue_pair, absl::string_view offer) {
-  offers_[std::string(offer)] = queue_pair;
-}
+void WireWatch::Offer(uint64_t queue_pair, absl::string_view offer) { offers_[std::string(offer)] = queue_pair; }
 
 void WireWatch::Accept(uint64_t queue_pair, absl::string_view offer) {
   const auto offered = offers_.find(offer);

@@ -11,8 +11,7 @@ absl::StatusOr<std::unique_ptr<RingGroup>> RingGroup::Create(std::shared_ptr<fab
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
       device->CreateCompletionQueue(kSends + kReceives);
   if (!completions.ok()) return completions.status();
-  absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> receives =
-      device->CreateSharedReceiveQueue(kReceives);
+  absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> receives = device->CreateSharedReceiveQueue(kReceives);
   if (!receives.ok()) return receives.status();
   return std::unique_ptr<RingGroup>(new RingGroup(std::move(device), *std::move(completions), *std::move(receives)));
 }

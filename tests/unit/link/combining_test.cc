@@ -30,8 +30,7 @@ struct Setup {
 class CombiningTest : public testing::TestWithParam<Setup> {
  protected:
   CombiningTest() {
-    const LinkOptions options = {.ring_bytes = wire::kRingGranule,
-                                 .combines = GetParam().combines};
+    const LinkOptions options = {.ring_bytes = wire::kRingGranule, .combines = GetParam().combines};
     server_ = NewLink("server", options);
     client_ = NewLink("client", options);
     const Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
@@ -129,7 +128,8 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
 INSTANTIATE_TEST_SUITE_P(Fabrics, CombiningTest,
                          testing::Values(Setup{false}, Setup{true}, Setup{false, false}, Setup{true, false}),
                          [](const auto& info) {
-                           return absl::StrCat(info.param.shm ? "shm" : "sim", info.param.combines ? "" : "_one_by_one");
+                           return absl::StrCat(info.param.shm ? "shm" : "sim",
+                                               info.param.combines ? "" : "_one_by_one");
                          });
 
 }  // namespace

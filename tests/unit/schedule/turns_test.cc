@@ -1,10 +1,11 @@
 // Turns: more senders than may be active.
+#include "core/schedule/turns.h"
+
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "core/schedule/turns.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/seeds.h"

@@ -155,7 +155,7 @@ TEST_F(StingyPeerTest, WhoNeverGrantsCreditsIsSentNoMoreThanItHasGranted) {
   Open(1, kMuch);
   EXPECT_EQ(WriteAll(0, "x", /*grants=*/0), schedule::kDefaultCredits);
   ExpectNothingMoves();
-  EXPECT_EQ(WriteAll(1, "x", /*grants=*/0), 0U) << "they are of the lane";
+  EXPECT_EQ(WriteAll(1, "x", /*grants=*/0), 0U) << "they are of the link";
   ExpectTheHonestOneIsServed();
   ExpectItEnds();
 }

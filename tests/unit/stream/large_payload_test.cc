@@ -259,9 +259,7 @@ TEST_F(LargePayloadOnSimTest, APeerThatDiesInTheMiddleIsNoEnd) {
 TEST_F(LargePayloadOnSimTest, WhoFindsNoMemoryWaitsForIt) {
   fabric::SimConfig config;
   config.max_allocated_bytes = (256 << 10) + kSlab;
-  TwoEnds ends(kSim,
-               {.link = {.ring_bytes = 64 << 10}, .window_bytes = 2 * kSlab, .large_payload = kLarge},
-               config);
+  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}, .window_bytes = 2 * kSlab, .large_payload = kLarge}, config);
   auto first = ends.Connect();
   auto second = ends.Connect();
   const std::string text = RandomText(kSlab + kSlab / 2, 8);
