@@ -33,7 +33,7 @@ enum class PeerStep : uint8_t {
   kPad,       // u16 units: a message without items
   kWrap,      //
   kHello,     //
-  kSay,       // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open and presence: a line that checks
+  kSay,       // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open, presence: a control line
   kOpenLane,  // with a true queue pair
   kGiveLane,  // the same, as an answer
 };
@@ -120,6 +120,12 @@ class RingPeer {
     }
   }
 
+  // An answer to the victim's request for credits.
+  void Grant() {
+    ++says_.answers;
+    ++says_.refills;
+    Say(/*open_and_presence=*/1);
+  }
   // Bytes as they are, which nothing tells of; while the victim looks, too.
   void WriteAt(uint64_t offset, absl::string_view bytes) {
     const uint64_t end = victims_.size + wire::kControlBytes;
@@ -146,7 +152,7 @@ class RingPeer {
   }
   void Say(uint8_t open_and_presence) {
     wire::ControlLine line = wire::EncodeControl(says_, victims_.secret);
-    line[2] |= uint64_t{open_and_presence & 3U} << 32 | uint64_t{open_and_presence >> 2U} << 40;
+    line[2] |= static_cast<uint64_t>(open_and_presence & 3) << 32 | static_cast<uint64_t>(open_and_presence >> 2) << 40;
     line = wire::RawControl(line, victims_.secret);
     if (victims_.size == 0) return;
     Post(fabric::Opcode::kWriteWithImmediate, victims_.size, {reinterpret_cast<const char*>(line.data()), sizeof(line)});

@@ -5,7 +5,7 @@
 //
 // Who owns what. The *sender's place* (whoever holds it: see channel.h) owns the writer, the credits, what this end
 // says of itself and what the peer has said. The *poller* (the owner of the link's polling) owns the reader. Two atomics
-// lie between them: how much is consumed (consumption.h), and whether the peer's line is news (peer_control.h).
+// lie between them: how much is consumed, and whether the peer's line is news (handover.h).
 //
 // When the line is written (Say), and when it rings a peer that may sleep:
 //
@@ -33,7 +33,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/channel/ring/consumption.h"
+#include "core/channel/ring/handover.h"
 #include "core/channel/ring/ring_connection.h"
 #include "core/schedule/credits.h"
 
