@@ -131,8 +131,8 @@ class Channel {
   virtual bool Readable() const = 0;
   // Once after a number of Pops. Wakes a peer that waits for room. True: Heed and Tend are due.
   virtual bool AfterReading() = 0;
-  // Whether the peer may have made room, or credits may have come, since Room said too little; or the peer waits to hear
-  // what was read. A hint that is never missing, and stays true until Heed and Tend.
+  // Whether the peer may have made room, or credits may have come, since Room said too little; or the peer waits to
+  // hear what was read. A hint that is never missing, and stays true until Heed and Tend.
   virtual bool MoreRoom() { return false; }
   // Messages and bytes of this end's queue that were consumed since the start; and how many bytes it holds at most. The
   // first two: any thread.

@@ -18,9 +18,8 @@ absl::StatusOr<Item> ItemWalk::Next() {
   std::memcpy(&item.header, area_.data(), sizeof(item.header));
   area_.remove_prefix(sizeof(item.header));
   const ItemHeader& header = item.header;
-  const bool known =
-      (header.kind >= ItemKind::kHello && header.kind <= ItemKind::kAbort) ||
-      (header.kind >= ItemKind::kBye && header.kind <= ItemKind::kLaneClosed);
+  const bool known = (header.kind >= ItemKind::kHello && header.kind <= ItemKind::kAbort) ||
+                     (header.kind >= ItemKind::kBye && header.kind <= ItemKind::kLaneClosed);
   if (!known || header.flags != 0 || header.reserved != 0) {
     return absl::DataLossError(absl::StrCat("an item of unknown kind ", static_cast<int>(header.kind)));
   }

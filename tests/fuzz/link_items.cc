@@ -249,7 +249,8 @@ std::vector<std::string> Seeds() {
           Say(PeerStep::kMessage, uint16_t{0}, uint8_t{2}, Piece(two)) + poll + Say(VictimStep::kFlush) + poll,
       active + Say(VictimStep::kSend, uint8_t{0}, Piece("bytes")) + Say(VictimStep::kControl, uint8_t{1}, uint8_t{1}) +
           Say(PeerStep::kSay, uint8_t{1}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{5}) + poll +
-          Say(PeerStep::kSay, uint8_t{0}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{1}) + poll + Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
+          Say(PeerStep::kSay, uint8_t{0}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{1}) + poll +
+          Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
   };
 }
 

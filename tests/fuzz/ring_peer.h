@@ -42,7 +42,8 @@ constexpr size_t kPeerSteps = 11;
 class RingPeer {
  public:
   explicit RingPeer(fabric::Simulation& simulation)
-      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule + wire::kControlBytes) {}
+      : simulation_(simulation),
+        end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule + wire::kControlBytes) {}
 
   std::string Offer() { return end_.queue_pair->Offer().value(); }
   std::string Accept(absl::string_view offer) {
@@ -155,7 +156,8 @@ class RingPeer {
     line[2] |= static_cast<uint64_t>(open_and_presence & 3) << 32 | static_cast<uint64_t>(open_and_presence >> 2) << 40;
     line = wire::RawControl(line, victims_.secret);
     if (victims_.size == 0) return;
-    Post(fabric::Opcode::kWriteWithImmediate, victims_.size, {reinterpret_cast<const char*>(line.data()), sizeof(line)});
+    Post(fabric::Opcode::kWriteWithImmediate, victims_.size,
+         {reinterpret_cast<const char*>(line.data()), sizeof(line)});
   }
   void Bell(uint32_t immediate) {
     fabric::SendRequest bell =

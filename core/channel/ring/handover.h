@@ -3,21 +3,21 @@
 //
 // *How much is consumed.* The poller consumes, the place tells the peer. The poller looks at the mark tell_at_ whenever
 // it has read, and before it sleeps: so it needs no word of the thread that moves the mark. The mark goes down only
-// where the place heeds that the peer wants to be told sooner. The poller has asked for that. Either it heeds by itself,
-// or it hears by an event that somebody did (link/lane.h), and looks again.
+// where the place heeds that the peer wants to be told sooner. The poller has asked for that. Either it heeds by
+// itself, or it hears by an event that somebody did (link/lane.h), and looks again.
 //
-// *What the peer says.* A WRITE's last word becomes visible no earlier than the others (core/fabric). The last word is a
-// check of the others: while a line lands over another one, the check is of other words, and there is nothing to be
+// *What the peer says.* A WRITE's last word becomes visible no earlier than the others (core/fabric). The last word is
+// a check of the others: while a line lands over another one, the check is of other words, and there is nothing to be
 // seen yet. So no line is taken for halves of two, whatever pieces a NIC or a kernel lands them in. A look that comes
 // too early is followed by another check, which is news again.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | consumed_ | by the poller, release, after it has copied what it read | acquire in consumed(), before the peer hears of it and writes there again |
-// | tell_at_ | in the sender's place, relaxed | the poller, relaxed: see above |
-// | the line's check | by the device, the peer's WRITE, release | acquire in Look: the words before it are there |
-// | the line's other words | the same | relaxed in Look, after the check: they are its own, or newer |
-// | heeded_ | in the sender's place, relaxed | the poller, relaxed: a poller that finds an old value asks in vain |
+// | consumed_ | by the poller, release, after it has copied what it read | acquire in consumed(), before the peer hears
+// of it and writes there again | | tell_at_ | in the sender's place, relaxed | the poller, relaxed: see above | | the
+// line's check | by the device, the peer's WRITE, release | acquire in Look: the words before it are there | | the
+// line's other words | the same | relaxed in Look, after the check: they are its own, or newer | | heeded_ | in the
+// sender's place, relaxed | the poller, relaxed: a poller that finds an old value asks in vain |
 //
 // Templates, so that tests run these very functions in every order (tests/unit/channel_ring/handover_test.cc).
 #ifndef SKEIN_CORE_CHANNEL_RING_HANDOVER_H_

@@ -90,8 +90,8 @@ absl::Status RingChannel::LookAtPeer(bool heeds) {
 
 // What this end says of itself ------------------------------------------------------------------------------------
 
-// The poller is to ask for Tend when so much is consumed. What the send queue has no room for waits for completions
-// (tending), and nobody polls for that.
+// The poller is to ask for Tend when so much is consumed. A line that the send queue has no room for waits for
+// completions (tending), and nobody polls for that.
 void RingChannel::SetTellAt() {
   uint64_t at = told_.consumed + options().ring_bytes / 4;
   if (peer_.wanted > answered_) at = std::min(at, peer_.wanted);
@@ -137,7 +137,7 @@ void RingChannel::OnPosted(const Posting& posting, bool with_line) {
 }
 
 // The peer is to tell when it has consumed a quarter of its ring more, or all that is there. One question at a time:
-// who needs more asks again. False: there is nothing to ask.
+// a sender that needs more asks again. False: there is nothing to ask.
 bool RingChannel::Want() {
   const uint64_t head = writer().peer_head();
   if (own_.wanted > head || head == writer().tail()) return false;
@@ -155,7 +155,7 @@ absl::Status RingChannel::Tend() {
 
 void RingChannel::TellPresence() {
   if (told_.presence == group().attention().presence.load(std::memory_order_relaxed) || !met()) return;
-  // Nobody needs to wake for it: who is quiet polls, and who is not rings.
+  // Nobody needs to wake for it: a quiet writer polls, and another one rings.
   EndIfBroken(Say());
 }
 

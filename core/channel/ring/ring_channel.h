@@ -4,12 +4,12 @@
 // writes behind the peer's ring: that takes no room, no credit and, unless it rings, no receive.
 //
 // Who owns what. The *sender's place* (whoever holds it: see channel.h) owns the writer, the credits, what this end
-// says of itself and what the peer has said. The *poller* (the owner of the link's polling) owns the reader. Two atomics
-// lie between them: how much is consumed, and whether the peer's line is news (handover.h).
+// says of itself and what the peer has said. The *poller* (the owner of the link's polling) owns the reader. Two
+// atomics lie between them: how much is consumed, and whether the peer's line is news (handover.h).
 //
 // When the line is written (Say), and when it rings a peer that may sleep:
 //
-//   consumed a quarter of the ring    no bell: who waits for that says `wanted`
+//   consumed a quarter of the ring    no bell: a peer that waits for that says `wanted`
 //   consumed what the peer wanted     rings
 //   lacks room, or a stream drains    rings: `wanted`, once until that is consumed
 //   an answer to a renewal, or an activation   rings

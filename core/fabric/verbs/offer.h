@@ -4,8 +4,8 @@
 //   | gid (16) | u64 token | u32 crc32 of all before
 //
 // The answer repeats the offer's token: it is good for that one offer. The version is also that of what the queue pair
-// carries. 2: rings with control lines (core/wire/FORMAT.md). An end of version 1 answers version 2 with kVersion, and is
-// answered so.
+// carries. 2: rings with control lines (core/wire/FORMAT.md). An end of version 1 answers version 2 with kVersion, and
+// is answered so.
 #ifndef SKEIN_CORE_FABRIC_VERBS_OFFER_H_
 #define SKEIN_CORE_FABRIC_VERBS_OFFER_H_
 

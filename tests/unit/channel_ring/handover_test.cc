@@ -33,8 +33,8 @@ using interleavings::Weakening;
 using interleavings::Where;
 
 constexpr uint64_t kSecret = 0x5ec3e7;
-constexpr uint64_t kRead = 64;           // the one message that is read
-constexpr uint64_t kFarAway = 1 << 20;   // the quarter of a ring
+constexpr uint64_t kRead = 64;          // the one message that is read
+constexpr uint64_t kFarAway = 1 << 20;  // the quarter of a ring
 // Of this file's own operations, which are not weakened.
 constexpr Where kOwn = {"handover_test.cc", 1};
 

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kPayload = 15'000;  // no more than four of these fit into the ring
 
 struct Habits {
-  bool trusts = false;  // the reader has said that it is awake, and the sender is quiet: nothing rings at first
+  bool trusts = false;       // the reader has said that it is awake, and the sender is quiet: nothing rings at first
   bool sender_rings = true;  // when it ceases to be quiet
 };
 
@@ -100,9 +100,8 @@ class Encounter {
     wire::ItemWalk items = (*message)->walk();
     const wire::Item item = items.Next().value();
     if (item.header.kind == wire::ItemKind::kHello) {
-      EXPECT_TRUE(reader_.channel
-                      ->OnGreeting({reinterpret_cast<const char*>(item.payload.data()), item.payload.size()})
-                      .ok());
+      EXPECT_TRUE(
+          reader_.channel->OnGreeting({reinterpret_cast<const char*>(item.payload.data()), item.payload.size()}).ok());
     }
     reader_.channel->Pop();
   }
