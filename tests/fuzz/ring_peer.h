@@ -26,7 +26,7 @@ namespace skein::fuzz {
 
 enum class PeerStep : uint8_t {
   kItem,      // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
-  kMessage,   // u16 flags | u8 items | piece: with the right canaries
+  kMessage,   // u16 seen | u8 items | piece: with the right canaries
   kRaw,       // u16 offset | piece: anywhere in the ring
   kBell,      // u32 immediate
   kBlock,     // u8 stream | u8 number | u16 size: of this peer's memory, announced
@@ -85,7 +85,7 @@ class RingPeer {
       }
       case PeerStep::kMessage: {
         wire::MessageHeader header;
-        header.flags = script.Take<uint16_t>();
+        header.seen = script.Take<uint16_t>();
         header.items = script.Take<uint8_t>();
         return Message(header, script.Piece());
       }
@@ -104,7 +104,7 @@ class RingPeer {
       case PeerStep::kPad:
         return Message({}, std::string(script.Take<uint16_t>() % 512 * wire::kMessageUnit, '\0'));
       case PeerStep::kWrap:
-        return Message({.flags = wire::kWrap}, {});
+        return Message({.items = wire::kWrap}, {});
       case PeerStep::kHello:
         return Item(wire::ItemKind::kHello, 0, wire::EncodeRingDescriptor(ring()), 0);
       case PeerStep::kSay: {
@@ -148,7 +148,7 @@ class RingPeer {
     if (victims_.size == 0 || message.size() > victims_.size - written_ % victims_.size) return;
     Post(fabric::Opcode::kWriteWithImmediate, written_ % victims_.size, message);
     ++number_;
-    const bool wrap = header.flags == wire::kWrap;
+    const bool wrap = header.items == wire::kWrap;
     written_ += wrap ? victims_.size - written_ % victims_.size : message.size();
   }
   void Say(uint8_t open_and_presence) {

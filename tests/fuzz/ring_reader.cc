@@ -30,8 +30,7 @@ class RingContent {
   }
   RingContent& Wrap() {
     wire::MessageHeader header;
-    header.flags = wire::kWrap;
-    return Add(0, "", header);
+    return Add(wire::kWrap, "", header);
   }
   std::string bytes() const { return content_; }
 

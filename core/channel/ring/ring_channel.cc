@@ -38,7 +38,8 @@ absl::StatusOr<std::optional<InMessage>> RingChannel::Next() {
     if (!found.ok()) return found.status();
     if (!found->has_value()) break;
     const Message& message = **found;
-    if (message.header.flags != wire::kWrap) {
+    if (!message.wraps()) {
+      peer_seen_.store(message.header.seen, std::memory_order_relaxed);
       return InMessage{message.header.items, message.header.stage_time, message.area};
     }
     Pop();
@@ -199,7 +200,9 @@ size_t RingChannel::Room(Use use) {
   return room();
 }
 
-absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) { return writer().Lay(items, ReserveOf(use)); }
+absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) {
+  return writer().Lay(items, ReserveOf(use), consumption_.consumed());
+}
 
 absl::Status RingChannel::Publish(const Publication& publication) {
   if (publication.stage_time != 0) [[unlikely]]
@@ -224,11 +227,21 @@ bool RingChannel::MustRing() const {
   return channel::MustRing(peer_.presence, group().attention().quiet.load(std::memory_order_relaxed));
 }
 
+// Messages tell what their sender had seen, more often than lines do: without that each reply would be followed by a
+// bell for its request. It is compared as a distance, and an old one, or a lie, only costs a bell, or the liar its own.
+bool RingChannel::IsUnseen() const {
+  if (unrung_ == kUnseen) return true;
+  const uint64_t head = writer().peer_head();
+  const auto unit = static_cast<uint32_t>(head / wire::kMessageUnit);
+  const uint64_t beyond = (peer_seen_.load(std::memory_order_relaxed) - unit) * uint64_t{wire::kMessageUnit};
+  return unrung_ > head && (beyond > writer().tail() - head || unrung_ > head + beyond);
+}
+
 // No more bells than messages and lines without: the receives that those did not take are left for them. Without room
 // in the send queue it is tried again when completions come (tending), or the next message rings.
 absl::Status RingChannel::RingIfUnseen() {
   if (unrung_ == 0 || !met()) return absl::OkStatus();
-  if (unrung_ > writer().peer_head()) {
+  if (IsUnseen()) {
     absl::Status status = WithRoom([this] { return writer().Ring(); });
     if (absl::IsResourceExhausted(status)) return absl::OkStatus();
     if (!status.ok()) return status;

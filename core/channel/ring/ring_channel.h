@@ -24,6 +24,7 @@
 // | atomic | written | pairs with |
 // |---|---|---|
 // | messages_read_ | by the poller, relaxed | none: a number for statistics |
+// | peer_seen_ | by the poller, relaxed | none: a count that is compared; an old one costs a bell |
 // | active_changed_ | by the sender, release, after the change | acquire in TakeActiveChanged |
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
@@ -87,9 +88,11 @@ class RingChannel final : public RingConnection {
   void OnPosted(const Posting& posting, bool with_line);
   void SetTellAt();
   bool MustRing() const;
+  bool IsUnseen() const;
   absl::Status RingIfUnseen();
 
   std::atomic<uint64_t> messages_read_ = 0;
+  std::atomic<uint32_t> peer_seen_ = 0;  // wire::MessageHeader::seen of the peer's last message
   std::atomic<bool> active_changed_ = false;
   Consumption consumption_;
 

@@ -81,12 +81,13 @@ void RingWriter::AppendItem(OutItem& item) {
   Append(kZeros, wire::PaddedPayload(size) - size);
 }
 
-void RingWriter::Encode(absl::Span<OutItem> items) {
+void RingWriter::Encode(absl::Span<OutItem> items, uint64_t seen) {
   static constexpr std::byte kZeros[wire::kMessageUnit] = {};
   const uint64_t number = number_ + (position_ != tail_ ? 1 : 0);
   wire::MessageHeader header;
   header.length_and_canary = canaries_.HeadWord(number, bytes_);
   header.items = static_cast<uint32_t>(items.size());
+  header.seen = static_cast<uint32_t>(seen / wire::kMessageUnit);
   Append(&header, sizeof(header));
   size_t used = sizeof(header);
   for (OutItem& item : items) {
@@ -101,7 +102,7 @@ void RingWriter::Encode(absl::Span<OutItem> items) {
 void RingWriter::LayWrap() {
   wire::MessageHeader marker;
   marker.length_and_canary = canaries_.HeadWord(number_, wire::kMessageUnit);
-  marker.flags = wire::kWrap;
+  marker.items = wire::kWrap;
   const uint64_t tail = canaries_.Tail(number_);
   wrap_ = {InMirror(tail_), wire::kMessageUnit, mirror_->lkey()};
   std::memset(wrap_.data, 0, wrap_.size);
@@ -109,7 +110,7 @@ void RingWriter::LayWrap() {
   std::memcpy(wrap_.data + wrap_.size - sizeof(tail), &tail, sizeof(tail));
 }
 
-absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve) {
+absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve, uint64_t seen) {
   size_t item_bytes = 0;
   for (const OutItem& item : items) item_bytes += wire::ItemBytes(item.header.size);
   bytes_ = wire::MessageBytes(item_bytes);
@@ -120,7 +121,7 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve) {
   if (position_ != tail_) LayWrap();
   at_ = InMirror(position_);
   message_ = {at_, bytes_, mirror_->lkey()};
-  Encode(items);
+  Encode(items, seen);
   return absl::OkStatus();
 }
 

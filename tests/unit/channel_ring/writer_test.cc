@@ -40,7 +40,7 @@ class RingWriterTest : public testing::Test {
         text.append(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
       }
       reader_.Pop();
-      if (message.header.flags != wire::kWrap) return text;
+      if (message.header.items != wire::kWrap) return text;
     }
   }
   absl::Status TellHead() { return writer_->SetPeerHead(reader_.head()); }
