@@ -168,7 +168,7 @@ bool Link::PollOwned() {
   const bool over =
       ends && (messages == 0 || absl::c_all_of(all_lanes(), [](const auto& lane) { return lane->spent(); }));
   const bool lost = !status.ok() || over;
-  bool flush_wanted = (looked || messages > 0) && !lost && FlushWanted();
+  bool flush_wanted = !lost && (looked ? FlushWanted() : messages > 0 && blocks_.flush_wanted());
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else {
