@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/channel/ring/ring_writer.h"
 #include "core/link/blocks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -289,7 +290,9 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
 // Without memory to pull into, there is no link: not one that fails at the first large message.
 TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   fabric::SimConfig config;
-  config.max_allocated_bytes = (128 << 10) + link::Blocks::kBlockBytes;  // the ring, and the mirror of the peer's
+  // The ring with its control line, and the mirror of the peer's.
+  const uint64_t rings = (64 << 10) + wire::kControlBytes + channel::MirrorBytes(64 << 10);
+  config.max_allocated_bytes = rings + link::Blocks::kBlockBytes;
   TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}}, config);
   EXPECT_EQ(ends.Connect().client, nullptr);
 }
@@ -299,7 +302,7 @@ class WithoutMirrors final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
-    const bool mirror = access == fabric::kLocalOnly && bytes == kRing;
+    const bool mirror = access == fabric::kLocalOnly && bytes == channel::MirrorBytes(kRing);
     return mirror ? absl::ResourceExhaustedError("no mirrors") : ForwardingDevice::Allocate(bytes, access);
   }
   static constexpr size_t kRing = 64 << 10;
