@@ -89,7 +89,9 @@ class RingWriter {
   void Encode(absl::Span<OutItem> items, uint64_t seen);
   void AppendItem(OutItem& item);
   void Append(const void* data, size_t size);
-  fabric::SendRequest Request(bool rings, uint64_t offset, const fabric::Segment& segment, uint64_t id) const;
+  void Fill(fabric::SendRequest& request, bool rings, uint64_t offset, const fabric::Segment& segment,
+            uint64_t id) const;
+  absl::Status PostBehind(const fabric::SendRequest& message, const Posting& posting, const wire::Control* says);
   fabric::Segment Stage(const wire::Control& control);
   absl::Status Submit(absl::Span<fabric::SendRequest> batch, const Posting& posting);
 
