@@ -20,7 +20,7 @@ inline constexpr uint32_t kWrap =
 struct MessageHeader {
   uint64_t length_and_canary = 0;
   uint32_t items = 0;
-  uint32_t seen = 0;  // units of its own ring that the writer has consumed, modulo 2^32: those need no bell
+  uint32_t seen = 0;  // units of its own ring that the writer has consumed, modulo 2^32: these need no notification
   uint64_t stage_time = 0;
 };
 static_assert(sizeof(MessageHeader) == 24);

@@ -173,7 +173,7 @@ class Encounter {
 };
 
 // Runs every order of the first kChosen steps, then lets all come to rest. Gives how many left the sender asleep.
-constexpr int kChosen = 9;
+constexpr int kChosen = 8;
 int Losses(const Habits& habits, int& runs) {
   int losses = 0;
   int total = 1;
