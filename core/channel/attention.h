@@ -5,14 +5,15 @@
 // WRITE: less for both NICs and for the reader's processor, but seen only by who looks at the ring. Two rules make sure
 // that none of them lies there unseen:
 //
-//   1. A reader says in its control line whether it is awake: that it is, before its next message; and before it sleeps,
+//   1. A reader says in its control line whether it is awake: that it is, before its next message; and before it
+//   sleeps,
 //      that it is no longer.
 //   2. Only a writer who is *quiet* leaves out the bell: it polls, runs nobody else's code meanwhile, and so hears soon
 //      that the reader has gone to sleep; then it rings for what that has not read. When it stops being quiet it rings,
 //      too, whatever it has heard.
 //
-// What it says and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep from
-// costing the writer's patience. Who never sleeps says so, and need never be rung.
+// What it says and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep
+// from costing the writer's patience. Who never sleeps says so, and need never be rung.
 #ifndef SKEIN_CORE_CHANNEL_ATTENTION_H_
 #define SKEIN_CORE_CHANNEL_ATTENTION_H_
 

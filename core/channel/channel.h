@@ -101,9 +101,9 @@ class Channel {
   virtual uint64_t messages_written() const = 0;
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
-  // Upkeep, after the poller has read messages (AfterReading), and whenever something that waited may go. Heed comes
-  // first: it takes note of what those messages said of the channel itself, so that more may be sent. Tend comes last:
-  // it sends by itself what no message has carried meanwhile. Errors end the channel; DATA_LOSS: the peer said what
+  // Upkeep, where the poller has found it due (AfterReading, MoreRoom), and whenever something that waited may go. Heed
+  // comes first: it takes note of what the peer says of itself, so that more may be sent. Tend comes last: it tells the
+  // peer what no message has taken along meanwhile. Errors end the channel; DATA_LOSS: the peer said what
   // cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
@@ -126,11 +126,10 @@ class Channel {
   virtual void Pop() = 0;
   // Whether Next would give something, or an error.
   virtual bool Readable() const = 0;
-  // Once after a number of Pops. Wakes a peer that waits for room, and hands over to Heed, which another thread may
-  // call, what those messages said of the channel. True: Heed and Tend are due.
+  // Once after a number of Pops. Wakes a peer that waits for room. True: Heed and Tend are due.
   virtual bool AfterReading() = 0;
-  // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
-  // missing, and stays true until Heed. Where that comes with messages alone, it is false.
+  // Whether the peer may have made room, or credits may have come, since Room said too little; or the peer waits to
+  // hear what was read. A hint that is never missing, and stays true until Heed and Tend.
   virtual bool MoreRoom() { return false; }
   // Messages and bytes of this end's queue that were consumed since the start; and how many bytes it holds at most. The
   // first two: any thread.

@@ -154,7 +154,7 @@ bool Receiver::PollOwned() {
   if (status.ok() && bulk_.active()) status = bulk_.Pull(messages);
   // What the peer wrote before the end is still delivered.
   const bool lost = !status.ok() || (ends && (messages == 0 || spent()));
-  const bool flush_wanted = (looked || messages > 0) && !lost && flushing_.wanted();
+  const bool flush_wanted = !lost && (looked ? flushing_.wanted() : messages > 0 && bulk_.blocks().flush_wanted());
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else if (queue_.events().any()) {

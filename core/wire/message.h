@@ -14,14 +14,13 @@ namespace skein::wire {
 inline constexpr size_t kMessageUnit = 64;  // alignment and granularity of messages, bytes
 inline constexpr size_t kMaxAbortTextBytes = 256;
 
-enum MessageFlags : uint32_t {
-  kWrap = 1,  // the next message is at the ring's start
-};
+inline constexpr uint32_t kWrap =
+    UINT32_MAX;  // as a number of items: none, and the next message is at the ring's start
 
 struct MessageHeader {
   uint64_t length_and_canary = 0;
   uint32_t items = 0;
-  uint32_t flags = 0;
+  uint32_t seen = 0;  // units of its own ring that the writer has consumed, modulo 2^32: these need no notification
   uint64_t stage_time = 0;
 };
 static_assert(sizeof(MessageHeader) == 24);

@@ -20,7 +20,8 @@ CreditModel::CreditModel() : lines_{{.open = true}}, states_{{.balance = kReserv
 void CreditModel::OnLine(const Line& line) {
   if (line == lines_.back()) return;
   // No sender is in a state before the first of these.
-  const size_t before = absl::c_min_element(states_, [](const State& a, const State& b) { return a.line < b.line; })->line;
+  const size_t before =
+      absl::c_min_element(states_, [](const State& a, const State& b) { return a.line < b.line; })->line;
   lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(before));
   for (State& state : states_) state.line -= before;
   lines_.push_back(line);

@@ -92,7 +92,7 @@ void WireWatch::OnMessage(Wire& wire, const Ring& ring, uint64_t offset, absl::S
                  peer.says.consumed, ", in a ring of ", ring.size);
   wire::MessageHeader header;
   std::memcpy(&header, message.data(), sizeof(header));
-  if (header.flags == wire::kWrap) return;
+  if (header.items == wire::kWrap) return;
   OnCredits(wire, {.message = true, .data = LookForData(wire, message), .renews = renews});
   journal_.Count(Sight::kMessage);
 }

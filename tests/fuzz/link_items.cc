@@ -138,7 +138,7 @@ class Victim {
       case VictimStep::kTalk: {
         for (int messages = script.Take<uint8_t>(); messages > 0; --messages) {
           Send(*ports_[0], "word");
-          if (messages % 16 == 0) peer_.Do(PeerStep::kGrant, script);
+          if (messages % 16 == 0) peer_.Grant();
         }
         return Poll();
       }
@@ -243,7 +243,9 @@ std::vector<std::string> Seeds() {
       active + Say(VictimStep::kLater, uint16_t{64}, Piece(std::string(128, '\xff'))) +
           Say(PeerStep::kMessage, uint16_t{0}, uint8_t{2}, Piece(two)) + poll + Say(VictimStep::kFlush) + poll,
       active + Say(VictimStep::kSend, uint8_t{0}, Piece("bytes")) + Say(VictimStep::kControl, uint8_t{1}, uint8_t{1}) +
-          ItemStep(ItemKind::kBye, 0) + poll + Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
+          Say(PeerStep::kSay, uint8_t{1}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{5}) + poll +
+          Say(PeerStep::kSay, uint8_t{0}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{1}) + poll +
+          Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
   };
 }
 

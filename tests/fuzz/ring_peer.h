@@ -25,21 +25,22 @@ namespace skein::fuzz {
 
 enum class PeerStep : uint8_t {
   kItem,      // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
-  kMessage,   // u16 flags | u8 items | piece: with the right canaries
+  kMessage,   // u16 seen | u8 items | piece: with the right canaries
   kRaw,       // u16 offset | piece: anywhere in the ring
   kBell,      // u32 immediate
   kBlock,     // u8 stream | u8 number | u16 size: of this peer's memory, announced
   kPad,       // u16 units: a message without items
   kWrap,      //
   kHello,     //
-  kSay,       // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open and presence: a line that checks
+  kSay,       // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open, presence: a control line
 };
 constexpr size_t kPeerSteps = 9;
 
 class RingPeer {
  public:
   explicit RingPeer(fabric::Simulation& simulation)
-      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule + wire::kControlBytes) {}
+      : simulation_(simulation),
+        end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule + wire::kControlBytes) {}
 
   std::string Offer() { return end_.queue_pair->Offer().value(); }
   std::string Accept(absl::string_view offer) {
@@ -81,7 +82,7 @@ class RingPeer {
       }
       case PeerStep::kMessage: {
         wire::MessageHeader header;
-        header.flags = script.Take<uint16_t>();
+        header.seen = script.Take<uint16_t>();
         header.items = script.Take<uint8_t>();
         return Message(header, script.Piece());
       }
@@ -100,7 +101,7 @@ class RingPeer {
       case PeerStep::kPad:
         return Message({}, std::string(script.Take<uint16_t>() % 512 * wire::kMessageUnit, '\0'));
       case PeerStep::kWrap:
-        return Message({.flags = wire::kWrap}, {});
+        return Message({.items = wire::kWrap}, {});
       case PeerStep::kHello:
         return Item(wire::ItemKind::kHello, 0, wire::EncodeRingDescriptor(ring()), 0);
       case PeerStep::kSay: {
@@ -113,6 +114,12 @@ class RingPeer {
     }
   }
 
+  // An answer to the victim's request for credits.
+  void Grant() {
+    ++says_.answers;
+    ++says_.refills;
+    Say(/*open_and_presence=*/1);
+  }
   // Bytes as they are, which nothing tells of; while the victim looks, too.
   void WriteAt(uint64_t offset, absl::string_view bytes) {
     const uint64_t end = victims_.size + wire::kControlBytes;
@@ -134,15 +141,16 @@ class RingPeer {
     if (victims_.size == 0 || message.size() > victims_.size - written_ % victims_.size) return;
     Post(fabric::Opcode::kWriteWithImmediate, written_ % victims_.size, message);
     ++number_;
-    const bool wrap = header.flags == wire::kWrap;
+    const bool wrap = header.items == wire::kWrap;
     written_ += wrap ? victims_.size - written_ % victims_.size : message.size();
   }
   void Say(uint8_t open_and_presence) {
     wire::ControlLine line = wire::EncodeControl(says_, victims_.secret);
-    line[2] |= uint64_t{open_and_presence & 3U} << 32 | uint64_t{open_and_presence >> 2U} << 40;
+    line[2] |= static_cast<uint64_t>(open_and_presence & 3) << 32 | static_cast<uint64_t>(open_and_presence >> 2) << 40;
     line = wire::RawControl(line, victims_.secret);
     if (victims_.size == 0) return;
-    Post(fabric::Opcode::kWriteWithImmediate, victims_.size, {reinterpret_cast<const char*>(line.data()), sizeof(line)});
+    Post(fabric::Opcode::kWriteWithImmediate, victims_.size,
+         {reinterpret_cast<const char*>(line.data()), sizeof(line)});
   }
   void Bell(uint32_t immediate) {
     fabric::SendRequest bell =

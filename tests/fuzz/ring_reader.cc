@@ -28,11 +28,7 @@ class RingContent {
     content_ += wire::RawMessage(kSecret, number_++, header, bytes);
     return *this;
   }
-  RingContent& Wrap() {
-    wire::MessageHeader header;
-    header.flags = wire::kWrap;
-    return Add(0, "", header);
-  }
+  RingContent& Wrap() { return Add(wire::kWrap, ""); }
   std::string bytes() const { return content_; }
 
  private:

@@ -38,7 +38,7 @@ class OneRing {
     const absl::StatusOr<std::optional<channel::Message>> next = reader_.Next();
     Require(next.ok() && next->has_value(), "a message");
     for (wire::ItemWalk items = (*next)->items(); !items.done();) Require(items.Next().ok(), "an item");
-    const bool whole = (*next)->header.flags != wire::kWrap;
+    const bool whole = (*next)->header.items != wire::kWrap;
     reader_.Pop();
     return whole;
   }

@@ -34,7 +34,8 @@ absl::StatusOr<std::optional<InMessage>> RingChannel::Next() {
     if (!found.ok()) return found.status();
     if (!found->has_value()) break;
     const Message& message = **found;
-    if (message.header.flags != wire::kWrap) {
+    if (!message.wraps()) {
+      peer_seen_.store(message.header.seen, std::memory_order_relaxed);
       return InMessage{message.header.items, message.header.stage_time, message.area};
     }
     Pop();
@@ -84,8 +85,8 @@ absl::Status RingChannel::LookAtPeer(bool heeds) {
 
 // What this end says of itself ------------------------------------------------------------------------------------
 
-// The poller is to ask for Tend when so much is consumed. What the send queue has no room for waits for completions
-// (tending), and nobody polls for that.
+// The poller is to ask for Tend when so much is consumed. A line that the send queue has no room for waits for
+// completions (tending), and nobody polls for that.
 void RingChannel::SetTellAt() {
   uint64_t at = told_.consumed + options().ring_bytes / 4;
   if (peer_.wanted > answered_) at = std::min(at, peer_.wanted);
@@ -131,7 +132,7 @@ void RingChannel::OnPosted(const Posting& posting, bool with_line) {
 }
 
 // The peer is to tell when it has consumed a quarter of its ring more, or all that is there. One question at a time:
-// who needs more asks again. False: there is nothing to ask.
+// a sender that needs more asks again. False: there is nothing to ask.
 bool RingChannel::Want() {
   const uint64_t head = writer().peer_head();
   if (own_.wanted > head || head == writer().tail()) return false;
@@ -149,7 +150,7 @@ absl::Status RingChannel::Tend() {
 
 void RingChannel::TellPresence() {
   if (told_.presence == group().attention().presence.load(std::memory_order_relaxed) || !met()) return;
-  // Nobody needs to wake for it: who is quiet polls, and who is not rings.
+  // Nobody needs to wake for it: a quiet writer polls, and another one rings.
   EndIfBroken(Say());
 }
 
@@ -189,7 +190,9 @@ size_t RingChannel::Room(Use use) {
   return room();
 }
 
-absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) { return writer().Lay(items, ReserveOf(use)); }
+absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) {
+  return writer().Lay(items, ReserveOf(use), consumption_.consumed());
+}
 
 absl::Status RingChannel::Publish(const Publication& publication) {
   if (publication.stage_time != 0) [[unlikely]]
@@ -214,11 +217,21 @@ bool RingChannel::MustRing() const {
   return channel::MustRing(peer_.presence, group().attention().quiet.load(std::memory_order_relaxed));
 }
 
+// Messages tell what their sender had seen, more often than lines do: without that each reply would be followed by a
+// bell for its request. It is compared as a distance, and an old one, or a lie, only costs a bell, or the liar its own.
+bool RingChannel::IsUnseen() const {
+  if (unrung_ == kUnseen) return true;
+  const uint64_t head = writer().peer_head();
+  const auto unit = static_cast<uint32_t>(head / wire::kMessageUnit);
+  const uint64_t beyond = (peer_seen_.load(std::memory_order_relaxed) - unit) * uint64_t{wire::kMessageUnit};
+  return unrung_ > head && (beyond > writer().tail() - head || unrung_ > head + beyond);
+}
+
 // No more bells than messages and lines without: the receives that those did not take are left for them. Without room
 // in the send queue it is tried again when completions come (tending), or the next message rings.
 absl::Status RingChannel::RingIfUnseen() {
   if (unrung_ == 0 || !met()) return absl::OkStatus();
-  if (unrung_ > writer().peer_head()) {
+  if (IsUnseen()) {
     absl::Status status = WithRoom([this] { return writer().Ring(); });
     if (absl::IsResourceExhausted(status)) return absl::OkStatus();
     if (!status.ok()) return status;

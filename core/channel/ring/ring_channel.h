@@ -4,12 +4,12 @@
 // writes behind the peer's ring: that takes no room, no credit and, unless it rings, no receive.
 //
 // Who owns what. The *sender's place* (whoever holds it: see channel.h) owns the writer, the credits, what this end
-// says of itself and what the peer has said. The *poller* (the owner of the link's polling) owns the reader. Two atomics
-// lie between them: how much is consumed (consumption.h), and whether the peer's line is news (peer_control.h).
+// says of itself and what the peer has said. The *poller* (the owner of the link's polling) owns the reader. Two
+// atomics lie between them: how much is consumed, and whether the peer's line is news (handover.h).
 //
 // When the line is written (Say), and when it rings a peer that may sleep:
 //
-//   consumed a quarter of the ring    no bell: who waits for that says `wanted`
+//   consumed a quarter of the ring    no bell: a peer that waits for that says `wanted`
 //   consumed what the peer wanted     rings
 //   lacks room                        rings: `wanted`, once until that is consumed
 //   an answer to a renewal, or an activation   rings
@@ -24,6 +24,7 @@
 // | atomic | written | pairs with |
 // |---|---|---|
 // | messages_read_ | by the poller, relaxed | none: a number for statistics |
+// | peer_seen_ | by the poller, relaxed | none: a count that is compared; an old one costs a bell |
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 
@@ -32,7 +33,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/channel/ring/consumption.h"
+#include "core/channel/ring/handover.h"
 #include "core/channel/ring/ring_connection.h"
 #include "core/schedule/credits.h"
 
@@ -80,9 +81,11 @@ class RingChannel final : public RingConnection {
   void OnPosted(const Posting& posting, bool with_line);
   void SetTellAt();
   bool MustRing() const;
+  bool IsUnseen() const;
   absl::Status RingIfUnseen();
 
   std::atomic<uint64_t> messages_read_ = 0;
+  std::atomic<uint32_t> peer_seen_ = 0;  // wire::MessageHeader::seen of the peer's last message
   Consumption consumption_;
 
   // The sender's place.

@@ -28,7 +28,8 @@ absl::Status RingConnection::AllocateRing() {
   ring_secret_ = RandomValue<uint64_t>();
   if (absl::Status status = group_.PostReceives(); !status.ok()) return status;
   const absl::Span<std::byte> bytes = ring_->bytes();
-  peer_control_ = std::make_unique<PeerControl>(bytes.data() + options_.ring_bytes, ring_secret_);
+  peer_control_ =
+      std::make_unique<PeerControl>(reinterpret_cast<uint64_t*>(bytes.data() + options_.ring_bytes), ring_secret_);
   reader_ = std::make_unique<RingReader>(bytes.first(options_.ring_bytes), ring_secret_);
   return absl::OkStatus();
 }

@@ -20,7 +20,7 @@
 #include "absl/functional/function_ref.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
-#include "core/channel/ring/peer_control.h"
+#include "core/channel/ring/handover.h"
 #include "core/channel/ring/ring_group.h"
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"

@@ -81,12 +81,13 @@ void RingWriter::AppendItem(OutItem& item) {
   Append(kZeros, wire::PaddedPayload(size) - size);
 }
 
-void RingWriter::Encode(absl::Span<OutItem> items) {
+void RingWriter::Encode(absl::Span<OutItem> items, uint64_t seen) {
   static constexpr std::byte kZeros[wire::kMessageUnit] = {};
   const uint64_t number = number_ + (position_ != tail_ ? 1 : 0);
   wire::MessageHeader header;
   header.length_and_canary = canaries_.HeadWord(number, bytes_);
   header.items = static_cast<uint32_t>(items.size());
+  header.seen = static_cast<uint32_t>(seen / wire::kMessageUnit);
   Append(&header, sizeof(header));
   size_t used = sizeof(header);
   for (OutItem& item : items) {
@@ -101,7 +102,7 @@ void RingWriter::Encode(absl::Span<OutItem> items) {
 void RingWriter::LayWrap() {
   wire::MessageHeader marker;
   marker.length_and_canary = canaries_.HeadWord(number_, wire::kMessageUnit);
-  marker.flags = wire::kWrap;
+  marker.items = wire::kWrap;
   const uint64_t tail = canaries_.Tail(number_);
   wrap_ = {InMirror(tail_), wire::kMessageUnit, mirror_->lkey()};
   std::memset(wrap_.data, 0, wrap_.size);
@@ -109,7 +110,7 @@ void RingWriter::LayWrap() {
   std::memcpy(wrap_.data + wrap_.size - sizeof(tail), &tail, sizeof(tail));
 }
 
-absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve) {
+absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve, uint64_t seen) {
   size_t item_bytes = 0;
   for (const OutItem& item : items) item_bytes += wire::ItemBytes(item.header.size);
   bytes_ = wire::MessageBytes(item_bytes);
@@ -120,7 +121,7 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve) {
   if (position_ != tail_) LayWrap();
   at_ = InMirror(position_);
   message_ = {at_, bytes_, mirror_->lkey()};
-  Encode(items);
+  Encode(items, seen);
   return absl::OkStatus();
 }
 
@@ -128,20 +129,18 @@ void RingWriter::Stamp(uint64_t stage_time) {
   std::memcpy(message_.data + offsetof(wire::MessageHeader, stage_time), &stage_time, sizeof(stage_time));
 }
 
-fabric::SendRequest RingWriter::Request(bool rings, uint64_t offset, const fabric::Segment& segment,
-                                        uint64_t id) const {
-  fabric::SendRequest request;
+void RingWriter::Fill(fabric::SendRequest& request, bool rings, uint64_t offset, const fabric::Segment& segment,
+                      uint64_t id) const {
   request.opcode = rings ? fabric::Opcode::kWriteWithImmediate : fabric::Opcode::kWrite;
   request.remote = {ring_.address + offset, ring_.rkey};
   request.local = {&segment, 1};
+  request.signaled = false;
   request.id = id;
-  return request;
 }
 
 // The last of the batch rings, and completes for those before it.
 absl::Status RingWriter::Submit(absl::Span<fabric::SendRequest> batch, const Posting& posting) {
   const auto count = static_cast<uint32_t>(batch.size());
-  for (fabric::SendRequest& request : batch) request.signaled = false;
   fabric::SendRequest& last = batch.back();
   last.immediate = posting.immediate;
   last.signaled = posting.signaled || unsignaled_ + count >= kSignalEvery;
@@ -159,33 +158,46 @@ fabric::Segment RingWriter::Stage(const wire::Control& control) {
 }
 
 absl::Status RingWriter::Post(const Posting& posting, const wire::Control* says) {
-  fabric::SendRequest batch[3];
-  size_t count = 0;
-  uint64_t number = number_;
-  fabric::Segment line;
-  if (says != nullptr) {
-    line = Stage(*says);
-    batch[count++] = Request(/*rings=*/false, ring_.size, line, number);
-  }
-  if (position_ != tail_) batch[count++] = Request(/*rings=*/false, tail_ % ring_.size, wrap_, ++number);
-  batch[count++] = Request(posting.rings, position_ % ring_.size, message_, ++number);
-  if (absl::Status posted = Submit(absl::MakeSpan(batch).first(count), posting); !posted.ok()) return posted;
-  said_ += says != nullptr ? 1 : 0;
+  const bool wraps = position_ != tail_;
+  const uint64_t number = number_ + (wraps ? 2 : 1);
+  fabric::SendRequest request;
+  Fill(request, posting.rings, position_ % ring_.size, message_, number);
+  absl::Status posted = wraps || says != nullptr ? PostBehind(request, posting, says) : Submit({&request, 1}, posting);
+  if (!posted.ok()) return posted;
   tail_ = position_ + bytes_;
   number_ = number;
   return absl::OkStatus();
 }
 
+// With a line, and with what sends the reader to the ring's start, if need be.
+absl::Status RingWriter::PostBehind(const fabric::SendRequest& message, const Posting& posting,
+                                    const wire::Control* says) {
+  fabric::SendRequest batch[3];
+  size_t count = 0;
+  fabric::Segment line;
+  if (says != nullptr) {
+    line = Stage(*says);
+    Fill(batch[count++], /*rings=*/false, ring_.size, line, number_);
+  }
+  if (position_ != tail_) Fill(batch[count++], /*rings=*/false, tail_ % ring_.size, wrap_, number_ + 1);
+  batch[count++] = message;
+  if (absl::Status posted = Submit(absl::MakeSpan(batch).first(count), posting); !posted.ok()) return posted;
+  said_ += says != nullptr ? 1 : 0;
+  return absl::OkStatus();
+}
+
 absl::Status RingWriter::Say(const wire::Control& control, const Posting& posting) {
   const fabric::Segment line = Stage(control);
-  fabric::SendRequest request = Request(posting.rings, ring_.size, line, number_);
+  fabric::SendRequest request;
+  Fill(request, posting.rings, ring_.size, line, number_);
   if (absl::Status posted = Submit({&request, 1}, posting); !posted.ok()) return posted;
   ++said_;
   return absl::OkStatus();
 }
 
 absl::Status RingWriter::Ring() {
-  fabric::SendRequest bell = Request(/*rings=*/true, /*offset=*/0, {}, number_);
+  fabric::SendRequest bell;
+  Fill(bell, /*rings=*/true, /*offset=*/0, {}, number_);
   bell.local = {};
   return Submit({&bell, 1}, {.immediate = wire::kBell});
 }

@@ -53,9 +53,10 @@ class RingWriter {
   }
   // What Room never needs to exceed.
   size_t MostRoom() const { return wire::ItemBytes(LargestItem()); }
-  // Puts a message together. RESOURCE_EXHAUSTED when it does not fit (see Room). The payloads stay until Post. Until
-  // that has succeeded, nothing has happened: another message may be laid.
-  absl::Status Lay(absl::Span<OutItem> items, Reserve reserve);
+  // Puts a message together. `seen`: bytes of its own ring that this end has consumed. RESOURCE_EXHAUSTED when it does
+  // not fit (see Room). The payloads stay until Post. Until that has succeeded, nothing has happened: another message
+  // may be laid.
+  absl::Status Lay(absl::Span<OutItem> items, Reserve reserve, uint64_t seen = 0);
   // Of what was laid: when it is posted.
   void Stamp(uint64_t stage_time);
   // Posts what was laid; before it, with the same doorbell, what this end says of itself. RESOURCE_EXHAUSTED when the
@@ -85,10 +86,12 @@ class RingWriter {
   size_t ToEnd() const { return ring_.size - tail_ % ring_.size; }
   std::byte* InMirror(uint64_t position) const { return mirror_->bytes().data() + position % ring_.size; }
   void LayWrap();
-  void Encode(absl::Span<OutItem> items);
+  void Encode(absl::Span<OutItem> items, uint64_t seen);
   void AppendItem(OutItem& item);
   void Append(const void* data, size_t size);
-  fabric::SendRequest Request(bool rings, uint64_t offset, const fabric::Segment& segment, uint64_t id) const;
+  void Fill(fabric::SendRequest& request, bool rings, uint64_t offset, const fabric::Segment& segment,
+            uint64_t id) const;
+  absl::Status PostBehind(const fabric::SendRequest& message, const Posting& posting, const wire::Control* says);
   fabric::Segment Stage(const wire::Control& control);
   absl::Status Submit(absl::Span<fabric::SendRequest> batch, const Posting& posting);
 

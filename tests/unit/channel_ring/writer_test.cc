@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "core/channel/ring/peer_control.h"
+#include "core/channel/ring/handover.h"
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
 #include "gtest/gtest.h"
@@ -40,7 +40,7 @@ class RingWriterTest : public testing::Test {
         text.append(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
       }
       reader_.Pop();
-      if (message.header.flags != wire::kWrap) return text;
+      if (message.header.items != wire::kWrap) return text;
     }
   }
   absl::Status TellHead() { return writer_->SetPeerHead(reader_.head()); }
@@ -199,7 +199,7 @@ TEST_F(RingWriterTest, IdsCountMessagesAndSomeComplete) {
 
 // Behind the ring, and in front of the message that goes with it.
 TEST_F(RingWriterTest, WhatAnEndSaysOfItselfLandsBehindTheRing) {
-  PeerControl peer(memory_.bytes().data() + kRing, kSecret);
+  PeerControl peer(reinterpret_cast<uint64_t*>(memory_.bytes().data() + kRing), kSecret);
   EXPECT_FALSE(peer.news());
   wire::Control control{.consumed = 64, .wanted = 128, .answers = 3, .refills = 2, .open = true};
   ASSERT_TRUE(writer_->Say(control, {.rings = false}).ok());

@@ -68,7 +68,12 @@ class HostileControlTest : public testing::Test {
 TEST_F(HostileControlTest, WhatIsTrueIsHeeded) {
   Greet();
   MakeItAsk();
-  Say({.consumed = 20 * 64, .wanted = 64, .answers = 1, .refills = 1, .open = true, .presence = wire::Presence::kAwake});
+  Say({.consumed = 20 * 64,
+       .wanted = 64,
+       .answers = 1,
+       .refills = 1,
+       .open = true,
+       .presence = wire::Presence::kAwake});
   ExpectAlive();
   EXPECT_GE(peer_.heard().consumed, 64u) << "which was wanted";
   for (int i = 0; i < 20; ++i) Send();

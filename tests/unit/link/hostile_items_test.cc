@@ -161,7 +161,7 @@ TEST_F(HostileItemsTest, AnUnknownKind) {
 
 TEST_F(HostileItemsTest, MoreItemsToldThanThere) {
   Greet();
-  peer_.Write(UINT32_MAX, wire::RawItem(ItemKind::kData, 1, 0, "x"));
+  peer_.Write(UINT32_MAX - 1, wire::RawItem(ItemKind::kData, 1, 0, "x"));
   ExpectLost("");
   EXPECT_EQ(first_->data, "x");
 }
@@ -179,8 +179,8 @@ TEST_F(HostileItemsTest, AnItemLongerThanItsMessage) {
 TEST_F(HostileItemsTest, AMessageHeaderOutsideTheFormat) {
   Greet();
   wire::MessageHeader header;
-  header.flags = 2;
-  peer_.Write(header, "");
+  header.items = wire::kWrap;
+  peer_.Write(header, std::string(64, '\0'));
   ExpectLost("malformed header");
 }
 

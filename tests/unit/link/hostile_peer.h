@@ -86,9 +86,7 @@ class HostilePeer {
 
   // What it says of itself.
   wire::Control says = {.open = true};
-  void Say() {
-    SayWords(wire::EncodeControl(says, victims_.secret));
-  }
+  void Say() { SayWords(wire::EncodeControl(says, victims_.secret)); }
   void SayWords(const wire::ControlLine& line) {
     end_.Put(0, {reinterpret_cast<const char*>(line.data()), sizeof(line)});
     ASSERT_TRUE(fabric::Post(*end_.queue_pair, fabric::Opcode::kWriteWithImmediate, end_.Local(0, sizeof(line)),

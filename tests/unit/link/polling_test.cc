@@ -93,7 +93,7 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerDoesNot) {
 
 // It asks again when it is about to be answered: what comes then is found by the look after arming.
 TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
-  constexpr int kEndless = 500;  // answers, which it has room for without telling its head
+  constexpr int kEndless = 500;  // answers
   HostilePeer peer(simulation_);
   int asked = 0;
   const auto ask = [&] {

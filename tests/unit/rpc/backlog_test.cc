@@ -21,9 +21,9 @@ class BacklogTest : public testing::TestWithParam<bool> {
  protected:
   BacklogTest() {
     fabric::Hooks hooks;
-    hooks.posting = [this](absl::Span<const fabric::SendRequest> requests) {
-      const bool answers = requests.back().local.back().size > kBytes;  // not what the link says of itself
-      if (answers) due_at_posts_.push_back(due_);
+    hooks.posting = [this](absl::Span<const fabric::SendRequest> batch) {
+      const bool answer = !batch.back().local.empty() && batch.back().local[0].size > kBytes;
+      if (answer) due_at_posts_.push_back(due_);
     };
     const auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("server"), std::move(hooks));
     server_ = link::Link::Create(device, {.ring_bytes = wire::kRingGranule}).value();

@@ -162,7 +162,8 @@ TEST(CreditsTest, ToldOfSeveralAtOnce) {
         Told told{0, 0, was_active};
         bool honest = true;
         for (const char event : events) {
-          honest = honest && (event == kActivate ? one_by_one.OnActivated() : one_by_one.OnAnswer(event == kGrant)).ok();
+          honest =
+              honest && (event == kActivate ? one_by_one.OnActivated() : one_by_one.OnAnswer(event == kGrant)).ok();
           told.answers += event == kActivate ? 0 : 1;
           told.refills += event == kDecline ? 0 : 1;
           told.active = event != kDecline;

@@ -288,7 +288,9 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
 // Without memory to pull into, there is no link: not one that fails at the first large message.
 TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   fabric::SimConfig config;
-  config.max_allocated_bytes = (128 << 10) + link::Blocks::kBlockBytes;  // the ring, and the mirror of the peer's
+  // The ring with its control line, and the mirror of the peer's.
+  const uint64_t rings = (64 << 10) + wire::kControlBytes + channel::MirrorBytes(64 << 10);
+  config.max_allocated_bytes = rings + link::Blocks::kBlockBytes;
   TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}}, config);
   EXPECT_EQ(ends.Connect().client, nullptr);
 }

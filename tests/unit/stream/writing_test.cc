@@ -32,7 +32,7 @@ class WritingTest : public testing::Test {
  protected:
   WritingTest() {
     fabric::Hooks hooks;
-    hooks.posting = [this](auto) {
+    hooks.posting = [this](absl::Span<const fabric::SendRequest>) {
       if (!blocks_.exchange(false)) return;
       blocked_.Notify();
       go_on_.WaitForNotificationWithTimeout(2 * kSoon);

@@ -1,7 +1,7 @@
 // A ring that a peer describes is one that could be, or an error.
-#include "core/wire/control.h"
 #include "core/wire/ring_descriptor.h"
 
+#include "core/wire/control.h"
 #include "gtest/gtest.h"
 #include "tests/support/exact_bytes.h"
 #include "tests/support/wire_samples.h"
