@@ -38,14 +38,14 @@ struct End {
     return channel->Publish({.stage_time = 0, .degree = 1});
   }
   void Upkeep() const {
-    const bool renews = channel->TakeRenewal().has_value();
+    const bool renews = channel->TakeRenewal();
     EXPECT_TRUE(!renews || channel->AnswerRenewal(true).ok());
     EXPECT_TRUE(channel->Heed().ok());
     EXPECT_TRUE(channel->Tend().ok());
   }
 
   const std::shared_ptr<fabric::WatchedDevice> device;
-  const std::unique_ptr<RingGroup> group = RingGroup::Create(device, 1).value();
+  const std::unique_ptr<RingGroup> group = RingGroup::Create(device).value();
   const std::unique_ptr<Channel> channel = group->Open({wire::kRingGranule}).value();
   int step = 0;
   bool asleep = false;
