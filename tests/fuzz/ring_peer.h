@@ -24,15 +24,15 @@
 namespace skein::fuzz {
 
 enum class PeerStep : uint8_t {
-  kItem,      // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
-  kMessage,   // u16 seen | u8 items | piece: with the right canaries
-  kRaw,       // u16 offset | piece: anywhere in the ring
-  kBell,      // u32 immediate
-  kBlock,     // u8 stream | u8 number | u16 size: of this peer's memory, announced
-  kPad,       // u16 units: a message without items
-  kWrap,      //
-  kHello,     //
-  kSay,       // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open, presence: a control line
+  kItem,     // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
+  kMessage,  // u16 seen | u8 items | piece: with the right canaries
+  kRaw,      // u16 offset | piece: anywhere in the ring
+  kBell,     // u32 immediate
+  kBlock,    // u8 stream | u8 number | u16 size: of this peer's memory, announced
+  kPad,      // u16 units: a message without items
+  kWrap,     //
+  kHello,    //
+  kSay,      // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open, presence: a control line
 };
 constexpr size_t kPeerSteps = 9;
 

@@ -21,8 +21,7 @@ constexpr uint64_t kUnseen = UINT64_MAX;
 }  // namespace
 
 RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair, const ChannelOptions& options)
-    : RingConnection(group, std::move(queue_pair), options),
-      consumption_(options.ring_bytes / 4) {}
+    : RingConnection(group, std::move(queue_pair), options), consumption_(options.ring_bytes / 4) {}
 
 // Receiving -------------------------------------------------------------------------------------------------------
 

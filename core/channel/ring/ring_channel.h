@@ -92,7 +92,7 @@ class RingChannel final : public RingConnection {
   schedule::Credits credits_{schedule::kDefaultCredits, /*active=*/true};
   wire::Control own_{.open = true};   // what this end says of itself; the peer has heard told_
   wire::Control told_{.open = true};  // the last line posted
-  wire::Control peer_;  // the last line looked at
+  wire::Control peer_;                // the last line looked at
   Owes owes_ = Owes::kNothing;
   uint64_t answered_ = 0;    // up to which the peer's `wanted` were told to it
   uint64_t unrung_ = 0;      // the tail behind what went without a bell last; kUnseen: a line did; 0: nothing
