@@ -79,6 +79,8 @@ absl::Status RingChannel::LookAtPeer(bool heeds) {
   if (absl::Status status = credits_.OnTold(answers, refills, now.open); !status.ok()) return status;
   peer_ = now;
   SetTellAt();
+  // The line's bell has taken a receive. Senders that go on by such lines while the poller is away give receives back.
+  if (!heeds) group().Look();
   return absl::OkStatus();
 }
 

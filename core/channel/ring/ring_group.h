@@ -46,7 +46,8 @@ class RingGroup final : public ChannelGroup {
 
   // What the peer's credits allow on the way, and bells of control lines, which cost none. At most two of these can be
   // due in a turn of this end's poller, which has to heed one of the peer's lines and to tell of it: an answer on
-  // credits, and one on what is consumed. It looks at the completion queue at least every eighth turn.
+  // credits, and one on what is consumed. It looks at the completion queue at least every eighth turn. A sender that
+  // heeds a line in the poller's stead looks there at once.
   static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 16;
   // So many are posted besides, and again together when they are used up: of those above none is missing meanwhile.
   static constexpr uint32_t kSpare = kNeeded / 3;
