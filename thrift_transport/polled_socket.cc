@@ -132,7 +132,7 @@ void PolledSocket::close() {
   });
   // The TCP connection's end says that the peer has gone: not before its last words have arrived. It is shut down, too:
   // a child that fork() made may hold a copy of the descriptor.
-  const bool arrive_at_once = room_->reached() && stream_->link()->traits().announces_close;
+  const bool arrive_at_once = room_->reached() && stream_->link()->transport().traits().announces_close;
   if (!arrive_at_once) {
     stream_->WhenReached([tcp, room = room_](const absl::Status& status) {
       if (status.ok()) room->set_reached();

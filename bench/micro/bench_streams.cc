@@ -85,11 +85,6 @@ class End {
   }
 
   size_t links() const { return waiter_.sources().size(); }
-  size_t queue_pairs() const {
-    size_t sum = 0;
-    for (const auto& source : waiter_.sources()) sum += static_cast<const link::Link&>(*source).lanes();
-    return sum;
-  }
 
  private:
   class Readiness final : public stream::StreamObserver {
@@ -221,8 +216,8 @@ absl::StatusOr<std::string> Measure(absl::string_view address) {
   if (absl::Status status = control->SendText("heard all"); !status.ok()) return status;
   const absl::StatusOr<std::string> server = control->ReceiveText();
   if (!server.ok()) return server.status();
-  return absl::StrFormat(R"({"streams": %d, "links": %d, "queue_pairs": %d, "open_per_s": %.0f, %s, %s})", streams,
-                         end.links(), end.queue_pairs(), streams / seconds, after.Since(before, "client"), *server);
+  return absl::StrFormat(R"({"streams": %d, "links": %d, "open_per_s": %.0f, %s, %s})", streams, end.links(),
+                         streams / seconds, after.Since(before, "client"), *server);
 }
 
 // Each end needs a descriptor for each stream's connection, and some more.

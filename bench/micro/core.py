@@ -46,7 +46,7 @@ def run(options, program, flags):
     if done.returncode != 0:
         sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
     figures = json.loads(done.stdout)
-    return {key: value for key, value in figures.items() if key.endswith(("_us", "_per_s", "_bytes", "queue_pairs"))}
+    return {key: value for key, value in figures.items() if key.endswith(("_us", "_per_s", "_bytes", "links"))}
 
 
 def main():

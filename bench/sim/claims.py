@@ -1,6 +1,7 @@
 """What FLOCK's thesis says, beside what the model does. Each claim is a row of the table, and with bounds a test."""
 
 import dataclasses
+import statistics
 import typing
 
 
@@ -12,6 +13,9 @@ class Results:
 
     def get(self, experiment, series, x, figure="mrps"):
         return self._runs[experiment, series, x][figure]
+
+    def runs(self):
+        return list(self._runs)
 
     def series(self, experiment):
         """{series: [(x, run), ...]} in the order they were run."""
@@ -65,6 +69,22 @@ def clients(series):
     return lambda r: r.get("clients", series, 10005) / r.get("clients", series, 391)
 
 
+def link_gains(results, other):
+    """What one queue pair makes of the rate of `other`, in each run where one core polls all that a process has."""
+    runs = [run for run in results.runs() if run[0].startswith("link, ") and run[1] == "1"]
+    return sorted(results.ratio(experiment, "1", other, x) for experiment, _, x in runs)
+
+
+def link_gain(other, choose):
+    def figure(results):
+        gains = link_gains(results, other)
+        if not gains:
+            raise KeyError(other)
+        return choose(gains)
+
+    return figure
+
+
 CLAIMS = (
     Claim("READ, 176 to 704 queue pairs: lowest of the peak", "the peak", least=0.8,
           here=lambda r: r.get("reads", "READ", 176) / r.get("reads", "READ", 704)),
@@ -111,6 +131,11 @@ CLAIMS = (
     Claim("the same: one queue pair each", "collapses (ours)", most=0.6, here=clients("one each")),
     Claim("the same: processes of one thread, in turns", "flat (ours)", least=0.9, most=1.1,
           here=clients("in turns, processes")),
+    Claim("a link of one queue pair to one of four, polled by one core: median of all runs", "(ours)", least=1.1,
+          here=link_gain("4", statistics.median)),
+    Claim("the same, in the worst (16 threads, 1 outstanding)", "(ours)", least=0.7, here=link_gain("4", min)),
+    Claim("the same, to one of two: median", "(ours)", here=link_gain("2", statistics.median)),
+    Claim("the same, in the worst", "(ours)", here=link_gain("2", min)),
 )  # fmt: skip
 
 

@@ -124,11 +124,11 @@ void Client::Reassign() {
   }
   if (active.empty()) return;
   if (!cluster_.scenario.thread_scheduling) return ReassignByTurn(active);
-  std::vector<schedule::ThreadLoad> loads;
+  std::vector<ThreadLoad> loads;
   for (const Thread& thread : threads_) {
     loads.push_back({thread.target, thread.stats.MedianBytes(), thread.stats.requests(), thread.stats.bytes()});
   }
-  const std::vector<uint16_t> assigned = schedule::AssignThreads(loads, active);
+  const std::vector<uint16_t> assigned = AssignThreads(loads, active);
   for (size_t i = 0; i < threads_.size(); ++i) {
     threads_[i].target = assigned[i];
     Work(i);

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/sim/cluster.h"
+#include "bench/sim/migration.h"
 #include "bench/sim/send_queue.h"
-#include "core/schedule/migration.h"
-#include "core/schedule/thread_scheduler.h"
+#include "bench/sim/thread_scheduler.h"
 
 namespace skein::bench {
 
@@ -32,8 +32,8 @@ class Client final : public Port, private SendQueue::Owner {
     size_t outstanding = 0;
     bool busy = false;  // between two requests, or with one in a send queue
     uint16_t target;
-    schedule::Migration migration;
-    schedule::RequestStats stats;
+    Migration migration;
+    RequestStats stats;
   };
 
   void OnTaken(SendQueue& queue, const std::vector<Request>& batch) override;

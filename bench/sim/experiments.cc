@@ -103,6 +103,37 @@ void Processes(bool quick, Points& points) {
   }
 }
 
+// How many queue pairs two processes need in Skein, where one thread at a time polls all that they have: one for good,
+// or as many as a link grows to when its threads contend. Every tenth thread sends 512 bytes, where threads are placed
+// by size to most effect. 92 processes with 16 queue pairs each have more than the NIC's cache holds.
+void LinkPools(bool quick, Points& points) {
+  const std::vector<size_t> all = {2, 8, 16, 32, 48};
+  const std::vector<size_t> few = {8, 32};
+  const auto add = [&](const std::string& experiment, size_t x, Scenario scenario) {
+    scenario.one_poller = true;
+    for (const size_t pool : quick ? std::vector<size_t>{1, 4} : std::vector<size_t>{1, 2, 4, 16}) {
+      scenario.pool = pool;
+      points.push_back({experiment, absl::StrCat(pool), x, scenario});
+    }
+  };
+  for (const size_t threads : quick ? few : all) {
+    for (const size_t hosts : {1, 4, 23}) {
+      for (const size_t outstanding : {1, 8}) {
+        Scenario scenario = Combining(threads, outstanding);
+        scenario.hosts = hosts;
+        add(absl::StrCat("link, ", hosts, " clients, ", outstanding, " outstanding"), threads, scenario);
+      }
+    }
+    Scenario mixed = Combining(threads);
+    mixed.large_percent = threads < 10 ? 50 : 10;
+    mixed.large_bytes = 512;
+    add("link, 23 clients, sizes mixed", threads, mixed);
+    Scenario many = Combining(threads, 1);
+    many.processes_per_host = 4;
+    add("link, 92 clients, 1 outstanding", threads, many);
+  }
+}
+
 // Beyond the paper: threads of 23 processes (in Skein: streams on 23 links), or processes of a thread each.
 void Clients(bool quick, Points& points) {
   const std::vector<size_t> all = {4, 9, 17, 43, 87, 217, 435};
@@ -133,6 +164,7 @@ std::vector<Point> Experiments(uint64_t seed, bool quick) {
   Coalescing(points);
   ThreadScheduling(quick, points);
   Processes(quick, points);
+  LinkPools(quick, points);
   Clients(quick, points);
   for (Point& point : points) {
     point.scenario.seed = seed;

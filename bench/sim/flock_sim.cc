@@ -9,6 +9,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -16,6 +17,7 @@
 #include "bench/sim/experiments.h"
 
 ABSL_FLAG(uint64_t, seed, 20261, "of all chance");
+ABSL_FLAG(std::string, only, "", "experiments whose names begin so");
 ABSL_FLAG(bool, quick, false, "fewer points and less simulated time: is it so, not how much is it");
 
 namespace skein::bench {
@@ -51,7 +53,9 @@ std::string Json(const Point& point, const Outcome& outcome) {
 
 int Main() {
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
-  const std::vector<Point> points = Experiments(seed, absl::GetFlag(FLAGS_quick));
+  std::vector<Point> points = Experiments(seed, absl::GetFlag(FLAGS_quick));
+  const std::string only = absl::GetFlag(FLAGS_only);
+  std::erase_if(points, [&](const Point& point) { return !absl::StartsWith(point.experiment, only); });
   const std::vector<absl::StatusOr<Outcome>> outcomes = RunAll(points, Calibrated());
   std::vector<std::string> lines;
   for (size_t i = 0; i < points.size(); ++i) {

@@ -29,6 +29,7 @@ PLOTS = (
     ("coalescing", "coalescing", "Coalescing, 32 threads (fig. 4.5)", "outstanding requests of a thread", *MILLIONS),
     ("large payloads", "large", "Every tenth thread sends large requests (fig. 4.6)", "bytes of a large request", *MILLIONS),
     ("processes", "processes", "Client processes (fig. 4.7)", "processes on 23 hosts", *MILLIONS),
+    ("link, 23 clients, 8 outstanding", "link", "Queue pairs of a link, polled by one core", "threads of each of 23 clients", *MILLIONS),
     ("clients", "clients", "Beyond the paper", "clients on 23 hosts", *MILLIONS),
 )  # fmt: skip
 

@@ -13,6 +13,7 @@ namespace {
 
 // As many queue pairs as a process may want.
 size_t PoolOf(const Scenario& scenario) {
+  if (scenario.pool > 0) return scenario.pool;
   const size_t group = std::max<size_t>(scenario.threads_per_queue_pair, 1);
   return (scenario.threads + group - 1) / group;
 }

@@ -24,10 +24,12 @@ struct Scenario {
   size_t outstanding = 8;  // requests of a thread
 
   Sharing sharing = Sharing::kCombining;
-  // 0: as the schedulers decide, out of one queue pair for each thread. Else thread i of a process uses queue pair
-  // i / threads_per_queue_pair for good, and all are active.
+  // 0: as the schedulers decide, out of a pool of `pool` queue pairs a process. Else thread i of a process uses queue
+  // pair i / threads_per_queue_pair for good, and all are active.
   size_t threads_per_queue_pair = 0;
-  bool coalescing = true;         // kCombining: of requests and of responses
+  size_t pool = 0;          // 0: one queue pair for each thread
+  bool one_poller = false;  // one core of the server polls all rings of a process, as one thread polls a link of Skein
+  bool coalescing = true;   // kCombining: of requests and of responses
   bool thread_scheduling = true;  // else threads take the active queue pairs in turn, whatever they send
 
   size_t bytes = 64;  // of requests and responses

@@ -18,10 +18,16 @@ size_t Server::Add(Host& host, size_t queue_pairs) {
     ring.queue_pair = static_cast<uint16_t>(i);
   }
   if (!Scheduled()) return queue_pairs;
-  const auto added = scheduler_.Add(static_cast<uint16_t>(queue_pairs));
-  peer.sender = added.sender;
+  size_t open = 1;
+  if (InTurns()) {
+    peer.sender = turns_.Add();
+  } else {
+    const QueuePairShares::Added added = shares_.Add(static_cast<uint16_t>(queue_pairs));
+    peer.sender = added.sender;
+    open = added.open;
+  }
   peer_of_sender_[peer.sender] = peers_.size() - 1;
-  return added.open;
+  return open;
 }
 
 void Server::Start(const std::vector<std::unique_ptr<Client>>& clients) {
@@ -34,7 +40,7 @@ void Server::Start(const std::vector<std::unique_ptr<Client>>& clients) {
   std::stable_sort(rings.begin(), rings.end(),
                    [](const Ring* a, const Ring* b) { return a->queue_pair < b->queue_pair; });
   for (size_t i = 0; i < rings.size(); ++i) {
-    rings[i]->core = i % cores_.size();
+    rings[i]->core = (cluster_.scenario.one_poller ? rings[i]->client : i) % cores_.size();
     rings[i]->place = cores_[rings[i]->core].rings.size();
     cores_[rings[i]->core].rings.push_back(rings[i]);
   }
@@ -139,28 +145,35 @@ void Server::Respond(Ring& ring, std::unique_ptr<Message> response) {
 }
 
 bool Server::Grant(const Ring& ring, uint16_t degree) {
-  const auto answer = scheduler_.OnRenewal(peers_[ring.client].sender, ring.queue_pair, degree);
-  if (answer.next.has_value()) Activate(*answer.next);
+  const uint64_t sender = peers_[ring.client].sender;
+  if (!InTurns()) return shares_.OnRenewal(sender, ring.queue_pair, degree);
+  const schedule::Turns::Answer answer = turns_.OnRenewal(sender);
+  if (answer.next.has_value()) Activate(*answer.next, 0);
   return answer.granted;
 }
 
-void Server::Activate(const schedule::ReceiverScheduler::Activation& activation) {
-  const Peer& peer = peers_[peer_of_sender_[activation.sender]];
+void Server::Activate(uint64_t sender, uint16_t queue_pair) {
+  const Peer& peer = peers_[peer_of_sender_[sender]];
   auto message = std::make_unique<Message>();
-  message->queue_pair = peer.first_ring + activation.queue_pair;
+  message->queue_pair = peer.first_ring + queue_pair;
   message->activation = true;
   cluster_.Carry(host_, *peer.host, *peer.client, std::move(message), wire::MessageBytes(0), /*acknowledged=*/true);
 }
 
 void Server::EndInterval() {
-  for (const auto& activation : scheduler_.Redistribute()) Activate(activation);
+  if (InTurns()) {
+    for (const uint64_t sender : turns_.Redistribute()) Activate(sender, 0);
+  } else {
+    for (const auto& activation : shares_.Redistribute()) Activate(activation.sender, activation.queue_pair);
+  }
   cluster_.events.After(cluster_.costs.scheduling_interval, [this] { EndInterval(); });
 }
 
 size_t Server::active_queue_pairs() const {
   if (!Scheduled()) return rings_.size();
+  if (InTurns()) return turns_.active();
   size_t sum = 0;
-  for (const Peer& peer : peers_) sum += scheduler_.active(peer.sender);
+  for (const Peer& peer : peers_) sum += shares_.active(peer.sender);
   return sum;
 }
 

@@ -10,8 +10,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "bench/sim/cluster.h"
+#include "bench/sim/queue_pair_shares.h"
 #include "core/schedule/credits.h"
-#include "core/schedule/receiver_scheduler.h"
+#include "core/schedule/turns.h"
 
 namespace skein::bench {
 
@@ -19,7 +20,8 @@ class Client;
 
 class Server final : public Port {
  public:
-  Server(Cluster& cluster, uint32_t max_active) : cluster_(cluster), host_(cluster.costs.nic), scheduler_(max_active) {}
+  Server(Cluster& cluster, uint32_t max_active)
+      : cluster_(cluster), host_(cluster.costs.nic), shares_(max_active), turns_(max_active) {}
 
   // A client with `queue_pairs`. Returns how many of them it may use; all, where the scenario has no schedulers.
   size_t Add(Host& host, size_t queue_pairs);
@@ -53,11 +55,13 @@ class Server final : public Port {
   struct Peer {
     Host* host = nullptr;
     Client* client = nullptr;
-    schedule::ReceiverScheduler::Sender sender = 0;
+    uint64_t sender = 0;  // to the scheduler
     uint64_t first_ring = 0;
   };
 
   bool Scheduled() const { return cluster_.scenario.threads_per_queue_pair == 0; }
+  // Skein's scheduler, of processes with one queue pair each; else FLOCK's.
+  bool InTurns() const { return rings_.size() == peers_.size(); }
   bool Coalesces() const;
   void Head(size_t core, size_t ahead);
   void Walk(size_t core);
@@ -66,14 +70,15 @@ class Server final : public Port {
   absl::Duration WorkOf(const Message& response, size_t messages) const;
   void Respond(Ring& ring, std::unique_ptr<Message> response);
   bool Grant(const Ring& ring, uint16_t degree);
-  void Activate(const schedule::ReceiverScheduler::Activation& activation);
+  void Activate(uint64_t sender, uint16_t queue_pair);
   void EndInterval();
 
   Cluster& cluster_;
   Host host_;
-  schedule::ReceiverScheduler scheduler_;
+  QueuePairShares shares_;
+  schedule::Turns turns_;
   std::vector<Peer> peers_;
-  absl::flat_hash_map<schedule::ReceiverScheduler::Sender, size_t> peer_of_sender_;
+  absl::flat_hash_map<uint64_t, size_t> peer_of_sender_;
   std::deque<Ring> rings_;
   std::vector<Core> cores_;
 };

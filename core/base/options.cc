@@ -105,13 +105,10 @@ constexpr OptionSpec kTable[] = {
      "use TCP.",
      SetMode},
     {"ring_bytes", "1048576", "65536 .. 1073741824, multiple of 65536", "bytes",
-     "Receive ring of each queue pair of a link; over RDMA, two processes have one link.",
+     "Receive ring of a link; over RDMA, two processes have one link.",
      [](Options& options, absl::string_view value) {
        return ParseInteger(value, 1 << 16, 1 << 30, 1 << 16, &options.ring_bytes);
      }},
-    {"queue_pairs", "4", "1 .. 16", "",
-     "How many queue pairs a link may grow to when its senders contend; the server's setting bounds the client's.",
-     [](Options& options, absl::string_view value) { return ParseInteger(value, 1, 16, 1, &options.queue_pairs); }},
     {"shm_links", "16", "1 .. 1024", "",
      "Over shared memory, how many connections of a client process have a link of their own, so that none waits for "
      "another's thread; further ones share these. The server's setting counts.",

@@ -23,7 +23,6 @@ absl::string_view ModeName(Mode mode);
 struct Options {
   Mode mode = Mode::kOff;
   int64_t ring_bytes = 1 << 20;
-  int64_t queue_pairs = 4;
   int64_t shm_links = 16;
   int64_t window_bytes = 1 << 20;
   int64_t large_payload = -1;

@@ -5,32 +5,29 @@
 // WRITE: less for both NICs and for the reader's processor, but seen only by who looks at the ring. Two rules make sure
 // that none of them lies there unseen:
 //
-//   1. A reader says with each message whether it is awake; and before it sleeps, with one more, that it is no longer.
+//   1. A reader says in its control line whether it is awake: that it is, before its next message; and before it
+//   sleeps,
+//      that it is no longer.
 //   2. Only a writer who is *quiet* leaves out the bell: it polls, runs nobody else's code meanwhile, and so hears soon
 //      that the reader has gone to sleep; then it rings for what that has not read. When it stops being quiet it rings,
 //      too, whatever it has heard.
 //
-// The word and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep from
-// costing the writer's patience. Who never sleeps says so, and need never be rung.
+// What it says and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep
+// from costing the writer's patience. Who never sleeps says so, and need never be rung.
 #ifndef SKEIN_CORE_CHANNEL_ATTENTION_H_
 #define SKEIN_CORE_CHANNEL_ATTENTION_H_
 
 #include <atomic>
 #include <cstdint>
 
-#include "core/wire/message.h"
+#include "core/wire/control.h"
 
 namespace skein::channel {
 
-// Of a reader. The values are the message flags that say it.
-enum class Presence : uint16_t {
-  kMaySleep = 0,
-  kAwake = wire::kAwake,          // until it says otherwise
-  kSleepless = wire::kSleepless,  // for ever
-};
+using wire::Presence;
 
-// This end's, for all lanes of a link. Each is changed first, and then each lane's sender's place is entered; senders
-// look at them in that place. So relaxed: a message that was posted before the change is seen by the thread that
+// This end's, of a link. Each is changed first, and then the sender's place is entered; senders look at them in that
+// place. So relaxed: a message that was posted before the change is seen by the thread that
 // changed it, and the sender of a later one sees the change.
 struct Attention {
   std::atomic<Presence> presence = Presence::kMaySleep;

@@ -8,9 +8,9 @@
 // A message is a list of items (core/wire/message.h) and travels whole: the receiver sees all of it or nothing.
 // Messages arrive in the order in which they were published, each once, until the channel has ended.
 //
-// Threads. *Sending methods*: one thread at a time, which the caller sees to (a lane's sender's place). *Receiving
+// Threads. *Sending methods*: one thread at a time, which the caller sees to (the link's sender's place). *Receiving
 // methods*: the owner of the link's polling. One thread may send while another receives. Other methods: any thread, at
-// any time. No method blocks, but for Accept and Complete of a transport that connects_slowly.
+// any time. No method blocks, but for Accept and Complete of RDMA, for which the kernel asks the network.
 //
 // Memory. A ChannelGroup outlives its channels, a Transport its groups. The peer's bytes are hostile: each word is read
 // once and checked.
@@ -77,7 +77,7 @@ class Channel {
   virtual absl::Status OnGreeting(absl::string_view greeting) = 0;
 
   // Sending methods ------------------------------------------------------------------------------------------------
-  // Whether this end knows where to write. Nothing is sent before.
+  // Whether this end knows where to write. Nothing is sent before. Any thread, as LargestItem.
   virtual bool met() const = 0;
   // Bytes of items (wire::ItemBytes) that one message could carry now; 0: no message can be sent. Once it has said too
   // little, MoreRoom tells when to ask again.
@@ -96,17 +96,14 @@ class Channel {
   // Makes the message that was laid visible to the peer, and wakes a peer that sleeps. RESOURCE_EXHAUSTED: not now, and
   // nothing has happened; other errors end the channel.
   virtual absl::Status Publish(const Publication& publication) = 0;
-  // Bytes of the peer's queue used since the start; and of these, those that the peer is known to have consumed.
+  // Bytes of the peer's queue used since the start.
   virtual uint64_t written() const = 0;
-  virtual uint64_t consumed() = 0;
   virtual uint64_t messages_written() const = 0;
-  // Asks the peer to tell soon how much it has consumed, where it tells that only now and then.
-  virtual void AskConsumed() {}
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
-  // Upkeep, after the poller has read messages (AfterReading), and whenever something that waited may go. Heed comes
-  // first: it takes note of what those messages said of the channel itself, so that more may be sent. Tend comes last:
-  // it sends by itself what no message has carried meanwhile. Errors end the channel; DATA_LOSS: the peer said what
+  // Upkeep, where the poller has found it due (AfterReading, MoreRoom), and whenever something that waited may go. Heed
+  // comes first: it takes note of what the peer says of itself, so that more may be sent. Tend comes last: it tells the
+  // peer what no message has taken along meanwhile. Errors end the channel; DATA_LOSS: the peer said what
   // cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
@@ -129,11 +126,10 @@ class Channel {
   virtual void Pop() = 0;
   // Whether Next would give something, or an error.
   virtual bool Readable() const = 0;
-  // Once after a number of Pops. Wakes a peer that waits for room, and hands over to Heed, which another thread may
-  // call, what those messages said of the channel. True: Heed and Tend are due.
+  // Once after a number of Pops. Wakes a peer that waits for room. True: Heed and Tend are due.
   virtual bool AfterReading() = 0;
-  // Whether the peer may have made room, or credits may have come, since Room said too little: a hint that is never
-  // missing, and stays true until Heed. Where that comes with messages alone, it is false.
+  // Whether the peer may have made room, or credits may have come, since Room said too little; or the peer waits to
+  // hear what was read. A hint that is never missing, and stays true until Heed and Tend.
   virtual bool MoreRoom() { return false; }
   // Messages and bytes of this end's queue that were consumed since the start; and how many bytes it holds at most. The
   // first two: any thread.
@@ -144,12 +140,9 @@ class Channel {
   virtual bool Ended() = 0;
 
   // The receiver-side scheduling of queue pairs (FLOCK 3.4.1): ring/ alone has it ------------------------------------
-  // Whether the peer lets this end send data here; and whether that has changed since this was last asked.
-  virtual bool active() const { return true; }
-  virtual bool TakeActiveChanged() { return false; }
-  // The peer's request for more credits, if one has come: its median degree (receiving). Then the answer, which goes
-  // with the next message or the next Tend (sending); DATA_LOSS: the peer has not waited for the last one.
-  virtual std::optional<uint16_t> TakeRenewal() { return std::nullopt; }
+  // The peer's request for more credits, if one has come (receiving). Then the answer, which goes with the next message
+  // or the next Tend (sending); DATA_LOSS: the peer has not waited for the last one.
+  virtual bool TakeRenewal() { return false; }
   virtual bool renewal_waits() const { return false; }
   virtual absl::Status AnswerRenewal(bool /*granted*/) { return absl::OkStatus(); }
   // A sending method. The peer may send data here from now on. Nothing if it may already.
@@ -185,30 +178,28 @@ struct ChannelOptions {
   // Of this end's queue, a multiple of wire::kRingGranule. In shared memory the passive end's option sizes both queues.
   size_t ring_bytes = 1 << 20;
   uint64_t max_mirror_bytes = uint64_t{64} << 20;  // of the peer's queue, where the device needs as much memory here
-  bool may_send = true;                            // data, from the beginning
-  bool peer_may_send = true;                       // the same, of the peer
   MemoryOperations* operations = nullptr;          // whose completions it passes on; outlives the channel
 };
 
-// The channels of one link, and what its sleeper sleeps on. Any thread, but Arm, Disarm, Look and the two
-// acknowledgements by the owner of the link's polling.
+// Of one link: what its channel needs beside itself, and what the link's sleeper sleeps on. Any thread, but Arm, Disarm
+// and the two acknowledgements by the owner of the link's polling.
 class ChannelGroup {
  public:
   virtual ~ChannelGroup() = default;
+  // Once.
   virtual absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) = 0;
   // The device for one-sided operations and for large payloads; null: there is none.
   virtual const std::shared_ptr<fabric::Device>& device() const = 0;
   // Who listens at this end.
   Attention& attention() { return attention_; }
 
-  // Takes what has completed and what has become of peers, for all channels. False: no channel has become readable by
-  // that.
+  // Takes what has completed and what has become of the peer. False: the channel has not become readable by that.
   virtual bool Look() = 0;
   // Whether sends have completed since this was last asked, so that what waited may go.
   virtual bool TakeSendsCompleted() { return false; }
   virtual bool sends_completed() { return false; }
 
-  // As fabric::CompletionQueue has them: to sleep without losing a wake-up, Arm, look once more at all channels, and
+  // As fabric::CompletionQueue has them: to sleep without losing a wake-up, Arm, look once more at the channel, and
   // sleep on fd() only if that found nothing.
   virtual absl::Status Arm() = 0;
   virtual bool Disarm() = 0;
@@ -230,17 +221,14 @@ class Transport {
   struct Traits {
     bool announces_close = false;   // as fabric::DeviceCapabilities has it
     bool meets_on_connect = false;  // connecting has used the transport itself: no need to try whether it works
-    bool connects_slowly = false;
-    uint16_t max_channels = UINT16_MAX;  // that a link gains by
   };
   virtual ~Transport() = default;
   virtual absl::string_view name() const = 0;  // "shm", "sim:a", "mlx5_0/1"
   virtual Traits traits() const = 0;
   // An error once it is of no use to new links; see fabric::Device.
   virtual absl::Status Usable() const { return absl::OkStatus(); }
-  // For one peer's link. `max_channels`: that it ever has at a time. `shares_memory`: the peer may use the keys of
-  // memory that other peers were given.
-  virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) = 0;
+  // For one peer's link. `shares_memory`: the peer may use the keys of memory that other peers were given.
+  virtual absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(bool shares_memory) = 0;
   // Zeroed memory that peers reach best; see fabric::Device. Channel::Pass gives it to one.
   virtual absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;
   // The device that it is of; null: of none.

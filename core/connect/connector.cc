@@ -64,7 +64,7 @@ class LinkAttempt final : public Connector::Attempt {
     if (const absl::Status status = yes.is_new ? Attach(way, yes) : absl::OkStatus(); !status.ok()) return No(status);
     std::shared_ptr<link::Port> port =
         service_->MakePort({link, yes.stream, yes.window, [pool = pool_] { pool->PortEnded(); }});
-    if (absl::Status status = link->AddPort(port); !status.ok()) return No(status);
+    if (absl::Status status = link->ports().Add(port); !status.ok()) return No(status);
     std::string window;
     wire::Put(window, service_->window());
     link->SendControl(port, wire::ItemKind::kOpen, std::move(window));
@@ -74,7 +74,7 @@ class LinkAttempt final : public Connector::Attempt {
     placement.why = Join({way.worse_than, yes.passed_over});
     placement.both_know = true;
     placement.features = yes.features;
-    placement.reached = !yes.is_new || link->traits().meets_on_connect;
+    placement.reached = !yes.is_new || link->transport().traits().meets_on_connect;
     return placement;
   }
 
@@ -91,10 +91,7 @@ class LinkAttempt final : public Connector::Attempt {
     absl::Status status = fabrics_->CheckPeer(route_, way.kind, queue_pair);
     if (status.ok()) status = way.link->Complete({queue_pair, yes.new_link.ring});
     if (!status.ok()) return status;
-    way.link->set_on_flushed([pool = pool_] { pool->PortEnded(); });
-    way.link->set_check_peer([fabrics = fabrics_, route = route_, kind = way.kind](absl::string_view next) {
-      return fabrics->CheckPeer(route, kind, next);
-    });
+    way.link->flushing().set_on_flushed([pool = pool_] { pool->PortEnded(); });
     return pool_->Add(yes, route_, asks_for_new_, way.link);
   }
 
@@ -144,8 +141,6 @@ class PoolingConnector final : public Connector {
     absl::StatusOr<std::shared_ptr<Link>> link =
         Link::Create(candidate.transport, {.ring_bytes = options_.ring_bytes,
                                            .max_mirror_bytes = options_.max_mirror_bytes,
-                                           .max_lanes = options_.queue_pairs,
-                                           .pool = options_.pool,
                                            .takes_blocks = service_->takes_blocks(),
                                            .combines = options_.combines});
     if (!link.ok()) return link.status();

@@ -43,7 +43,7 @@ absl::Status LinkPool::Add(const wire::Yes& yes, const Route& route, bool asked,
       if (at.peer == place.peer && at.process == place.process && at < place) older.may_be_named = false;
     }
   }
-  links_[place] = {link, !link->traits().announces_close};
+  links_[place] = {link, !link->transport().traits().announces_close};
   return absl::OkStatus();
 }
 
@@ -51,7 +51,7 @@ void LinkPool::CloseUnused(const std::string& peer) {
   std::vector<std::shared_ptr<link::Link>> unused;
   for (const auto& [place, pooled] : links_) {
     std::shared_ptr<link::Link> link = place.peer == peer ? pooled.link.lock() : nullptr;
-    if (link != nullptr && link->unused()) unused.push_back(std::move(link));
+    if (link != nullptr && link->ports().unused()) unused.push_back(std::move(link));
   }
   for (size_t i = 0; i + kMostUnused < unused.size(); ++i) unused[i]->CloseIfUnused();
 }
@@ -83,9 +83,9 @@ std::vector<std::shared_ptr<link::Link>> LinkPool::TakeIdle() {
   for (auto& [place, pooled] : links_) {
     std::shared_ptr<link::Link> link = pooled.link.lock();
     if (link == nullptr || pooled.left) continue;
-    if (!link->idle()) {
+    if (!link->ports().unused() || !link->flushing().Flushed()) {
       // Its last words may find no space any more because the peer is gone.
-      if (link->unused()) link->StillConnected();
+      if (link->ports().unused()) link->StillConnected();
       continue;
     }
     if (std::exchange(pooled.may_be_named, false)) PeerAt(place.peer).unaware = true;

@@ -31,7 +31,7 @@ class UnusedLinks {
     }
     const std::vector<std::shared_ptr<Link>> left = Left();
     for (size_t i = 0; i + kMost < left.size(); ++i) {
-      if (i + kMostUnflushed < left.size() || left[i]->Flushed()) left[i]->CloseIfUnused();
+      if (i + kMostUnflushed < left.size() || left[i]->flushing().Flushed()) left[i]->CloseIfUnused();
     }
   }
   void AskWhoIsThere() {
@@ -47,7 +47,7 @@ class UnusedLinks {
     MutexLock lock(&mu_);
     std::erase_if(links_, [&left](const std::weak_ptr<Link>& each) {
       std::shared_ptr<Link> link = each.lock();
-      if (link == nullptr || link->finished() || !link->unused()) return true;
+      if (link == nullptr || link->finished() || !link->ports().unused()) return true;
       left.push_back(std::move(link));
       return false;
     });
@@ -191,17 +191,17 @@ class PoolingListener final : public Listener {
       std::shared_ptr<Link> link = each.link.lock();
       if (link == nullptr || link->finished() || each.named_no_more) continue;
       if (++links > most && best != nullptr) break;
-      if (!CanTakeMore(*link) || (best != nullptr && best->ports() <= link->ports())) continue;
+      if (!CanTakeMore(*link) || (best != nullptr && best->ports().size() <= link->ports().size())) continue;
       best = std::move(link);
       yes.link = each.number;
     }
-    const bool takes = best != nullptr && (links >= most || best->unused());
+    const bool takes = best != nullptr && (links >= most || best->ports().unused());
     return takes ? NewPort(best, yes) : absl::NotFoundError("");
   }
 
   static bool CanTakeMore(Link& link) {
     // Nobody uses it: has the client left it?
-    if (link.unused() && !link.Drain()) return false;
+    if (link.ports().unused() && !link.Drain()) return false;
     // Attached: the client has heard of it, so that it can be told "that one".
     return link.attached() && link.StillConnected();
   }
@@ -214,15 +214,11 @@ class PoolingListener final : public Listener {
     if (!checked.ok()) return checked;
     absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(transport, {.ring_bytes = options_.ring_bytes,
                                                                           .max_mirror_bytes = options_.max_mirror_bytes,
-                                                                          .max_lanes = options_.queue_pairs,
                                                                           .shares = shares_,
                                                                           .takes_blocks = service_->takes_blocks(),
                                                                           .shares_memory = service_->shares_memory(),
                                                                           .combines = options_.combines});
     if (!link.ok()) return link.status();
-    (*link)->set_check_peer([fabrics = fabrics_, route, kind = offered.kind](absl::string_view queue_pair) {
-      return fabrics->CheckPeer(route, kind, queue_pair);
-    });
     absl::StatusOr<Link::Answer> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();
     const absl::StatusOr<bool> in_turns = shares_->BeginToWatch();
@@ -253,25 +249,25 @@ class PoolingListener final : public Listener {
     for (const Numbered& each : LinksOf(offer, yes)) {
       if (!each.named_no_more && !offer.new_link_only) continue;
       const std::shared_ptr<Link> link = each.link.lock();
-      if (link != nullptr && link->met()) link->StillConnected();
+      if (link != nullptr && link->channel().met()) link->StillConnected();
     }
   }
 
   absl::StatusOr<std::shared_ptr<link::Port>> NewPort(const std::shared_ptr<Link>& link, wire::Yes& yes) {
-    yes.stream = link->NewStreamNumber();
+    yes.stream = link->ports().NewNumber();
     if (yes.stream == 0) return absl::UnavailableError("the link is lost or has no more stream numbers");
     // Nothing may be sent before the peer has attached: its open item gives the window.
     const auto look_after = [weak = std::weak_ptr<Link>(link), unused = unused_] { LookAfter(weak.lock(), *unused); };
     std::shared_ptr<link::Port> port =
         service_->MakePort({link, yes.stream, /*send_window=*/0, look_after, look_after, /*opened=*/false});
-    if (absl::Status status = link->AddPort(port); !status.ok()) return status;
+    if (absl::Status status = link->ports().Add(port); !status.ok()) return status;
     return port;
   }
 
   // Leaving links is the client's business, but for those it never came to. If it has died, this finds out.
   static void LookAfter(const std::shared_ptr<Link>& link, UnusedLinks& unused) {
-    if (link == nullptr || !link->unused()) return;
-    if (!link->met() && link->ports() == 0) return link->Close();
+    if (link == nullptr || !link->ports().unused()) return;
+    if (!link->channel().met() && link->ports().size() == 0) return link->Close();
     unused.Add(link);
     link->StillConnected();
   }

@@ -16,7 +16,6 @@
 #include "core/connect/fabrics.h"
 #include "core/connect/route.h"
 #include "core/link/link.h"
-#include "core/schedule/pool_size.h"
 #include "core/wait/source.h"
 #include "core/wire/negotiation.h"
 
@@ -30,13 +29,11 @@ namespace skein::connect {
 struct Options {
   size_t ring_bytes = 1 << 20;                     // receive ring per link; multiple of 64 KiB
   uint64_t max_mirror_bytes = uint64_t{64} << 20;  // largest ring of a peer, where the fabric needs as much memory here
-  uint16_t queue_pairs = 4;                        // per link, when its ports contend for them
   // Of the passive side's. On shared memory, where no NIC has to remember queue pairs, as many ports between two
   // processes have a link each: none waits for the thread that polls for another. Further ports are shared out.
   // Elsewhere all share one.
   size_t links = 1;
-  // As LinkOptions has them: the active side's, and the passive side's (null: its own, by real time).
-  std::function<schedule::PoolWish(uint32_t percent, size_t lanes)> pool = schedule::PoolSize();
+  // As LinkOptions has them; null: the passive side has its own, by real time.
   std::shared_ptr<link::Shares> shares = nullptr;
   bool combines = true;  // the same
 };

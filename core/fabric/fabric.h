@@ -7,7 +7,7 @@
 //
 // Threads. Every method may be called from any thread, except where a class says otherwise; calls on *different*
 // objects never need the caller's locks. None blocks, sleeps or calls back, with one exception: Accept and Complete of
-// a device with connects_slowly.
+// verbs, for which the kernel may ask the network where the peer is. That may take a second.
 //
 // Ordering (reliable connection). Requests posted to one queue pair execute at the peer in the order posted. Requests
 // on different queue pairs are unordered. Of one WRITE, the bytes land in any order except that the last eight, when
@@ -212,8 +212,6 @@ struct QueuePairOptions {
 
 struct DeviceCapabilities {
   bool announces_close = false;  // who ends a connection is seen by the peer, also if silent, before what it does next
-  // The kernel asks the network where the peer is: Accept and Complete may take a second. A poller must not call them.
-  bool connects_slowly = false;
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
   uint64_t good_message_bytes = 0;  // longer ones gain nothing, or more than they risk

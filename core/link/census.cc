@@ -20,7 +20,7 @@ trace::Path PathOf(absl::string_view device) {
   return trace::Path::kSim;
 }
 
-size_t IndexOf(const Link& link) { return static_cast<size_t>(PathOf(link.fabric_name())); }
+size_t IndexOf(const Link& link) { return static_cast<size_t>(PathOf(link.transport().name())); }
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Census::AddTo(trace::CounterSnapshot& counters) {
   uint64_t queue_pairs = 0;
   const auto add_link = [&](const Link& link) {
     all[IndexOf(link)] += link.traffic();
-    if (!link.finished()) queue_pairs += link.lanes();
+    if (!link.finished()) ++queue_pairs;
   };
   std::vector<std::shared_ptr<const Link>> links;
   {
@@ -72,7 +72,8 @@ void Census::AddTo(trace::CounterSnapshot& counters) {
       }
     }
   }
-  // Without the lock: a visitor of a lane may have to send what others have left, and to drop the link's last user.
+  // Without the lock: a visitor of the sender's place may have to send what others have left, and to drop the link's
+  // last user.
   for (const std::shared_ptr<const Link>& link : links) add_link(*link);
   const auto add = [&](Counter counter, size_t label, uint64_t value) {
     counters.values[trace::SlotOf(counter) + label] += value;

@@ -15,7 +15,7 @@ namespace skein::link {
 
 class Link;
 
-// Of a lane, or of several; only grows.
+// Of a link; only grows.
 struct Traffic {
   uint64_t messages_sent = 0;
   uint64_t messages_received = 0;
@@ -26,7 +26,7 @@ struct Traffic {
   Traffic& operator+=(const Traffic& other);
 };
 
-// Any thread. Lock: mu_, before those of lanes.
+// Any thread. Lock: mu_, before the sender's place.
 class Census {
  public:
   // The process's; its numbers are among trace::ReadCounters(). Never destroyed.

@@ -20,12 +20,6 @@ void Outgoing::Add(Port* port, uint32_t stream, wire::ItemKind kind, Gathered bu
   bytes_ += wire::ItemBytes(size);
 }
 
-void Outgoing::MarkPosted(uint64_t tail) {
-  for (Port* port : ports_) {
-    if (port != nullptr) port->migration_.OnPosted(tail);
-  }
-}
-
 void Outgoing::TakeBack() {
   for (Port* port : ports_) {
     if (port != nullptr) --port->next_out_;

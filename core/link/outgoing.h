@@ -1,5 +1,5 @@
 // A message being put together: items whose payloads stay where they are. Keeps its memory from one message to the
-// next. Not thread-safe: it belongs to the lane's sender's place.
+// next. Not thread-safe: it belongs to the sender's place.
 #ifndef SKEIN_CORE_LINK_OUTGOING_H_
 #define SKEIN_CORE_LINK_OUTGOING_H_
 
@@ -19,8 +19,6 @@ class Outgoing {
   // An item that carries `size` bytes of `buffers`, from `offset` on. `port`: whose sequence it has; null: it has none.
   // The next number is given to it now.
   void Add(Port* port, uint32_t stream, wire::ItemKind kind, Gathered buffers, size_t offset, size_t size);
-  // The message has gone, up to position `tail` of the ring.
-  void MarkPosted(uint64_t tail);
   // The message does not go: the sequence numbers go to whoever comes next.
   void TakeBack();
 

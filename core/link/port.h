@@ -1,5 +1,4 @@
-// One stream's place on a link: what the link tells it. Lives until Link::RemovePort and as long as a poll is under
-// way.
+// One stream's place on a link: what the link tells it. Lives until Ports::Remove and as long as a poll is under way.
 #ifndef SKEIN_CORE_LINK_PORT_H_
 #define SKEIN_CORE_LINK_PORT_H_
 
@@ -14,15 +13,15 @@
 #include "absl/types/span.h"
 #include "core/base/received_bytes.h"
 #include "core/link/hop.h"
-#include "core/schedule/migration.h"
-#include "core/schedule/thread_scheduler.h"
 
 namespace skein::link {
 
-class Link;
 class Blocks;
-class Lane;
+class Bulk;
 class Outgoing;
+class Ports;
+class Receiver;
+class SendQueue;
 
 // The On* methods are called by the one thread that polls the link at the time, in the order of the wire. They take
 // note; an error they return is the peer's breach of protocol and ends the link. Notify then follows, once per batch,
@@ -53,24 +52,21 @@ class Port : public std::enable_shared_from_this<Port> {
  protected:
   // During OnData and OnBlock: of the message that carried it, if it is traced.
   const Arrival& arrival() const { return arrival_; }
-  // Link::Abandoned is to follow.
+  // Ports::Abandoned is to follow.
   void set_abandoned() { abandoned_.store(true, std::memory_order_relaxed); }
 
  private:
-  friend class Link;
   friend class Blocks;
-  friend class Lane;
+  friend class Bulk;
   friend class Outgoing;
+  friend class Ports;
+  friend class Receiver;
+  friend class SendQueue;
   const uint32_t stream_;
   std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
-  std::atomic<Lane*> lane_{nullptr};    // where it sends; release by who moves it, acquire by its sender
-  std::atomic<bool> removed_{false};    // by RemovePort, release; acquire by the poller, who begins no call after that
-  bool counted_as_abandoned_ = false;   // under the lock of the link's ports
-  // Of the sender's place of its lane:
-  schedule::Migration migration_{0};
-  bool on_lane_ = false;           // from Link::AddPort to RemovePort
-  Lane* next_lane_ = nullptr;      // while migration_ drains
-  schedule::RequestStats load_;    // since streams were last placed
+  std::atomic<bool> removed_{false};  // by Ports::Remove, release; acquire by the poller, who begins no call after that
+  bool counted_as_abandoned_ = false;  // under the lock of the link's ports
+  // Of the sender's place:
   uint32_t next_out_ = 0;          // sequence
   uint64_t window_to_return_ = 0;  // bytes read, not told yet
   bool waits_for_room_ = false;

@@ -5,7 +5,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "core/link/lane.h"
+#include "core/link/operations.h"
+#include "core/link/send_queue.h"
 
 namespace skein::link {
 namespace {
@@ -40,7 +41,7 @@ void Pulls::Read(uint32_t stream, const wire::Block& block) {
   line->blocks.push_back(block);
 }
 
-bool Pulls::Post(Lane& lane, absl::FunctionRef<bool(uint32_t stream)> wanted) {
+bool Pulls::Post(Operations& operations, absl::FunctionRef<bool(uint32_t stream)> wanted) {
   bool any = false;
   blocked_ = false;
   while (!lines_.empty() && !free_.empty()) {
@@ -51,7 +52,7 @@ bool Pulls::Post(Lane& lane, absl::FunctionRef<bool(uint32_t stream)> wanted) {
       continue;
     }
     std::unique_ptr<Pull> pull = NewPull(line);
-    if (const absl::Status posted = lane.Operate(*pull); !posted.ok()) {
+    if (const absl::Status posted = operations.Operate(*pull); !posted.ok()) {
       blocked_ = absl::IsResourceExhausted(posted);  // or the link is ending
       return any;
     }
@@ -96,11 +97,11 @@ std::optional<Pulls::Pulled> Pulls::Take() {
   return std::nullopt;
 }
 
-absl::Status Pulls::Answer(Lane& lane) {
+absl::Status Pulls::Answer(SendQueue& queue) {
   const bool more = !lines_.empty() || !under_way_.empty();
   if (answers_.empty() || (more && answers_.size() < kWorthTelling)) return absl::OkStatus();
   for (const uint32_t number : answers_) begun_.reset(number);
-  return lane.SendPulled(wire::EncodePulled(std::exchange(answers_, {})));
+  return queue.SendPulled(wire::EncodePulled(std::exchange(answers_, {})));
 }
 
 void Pulls::Clear() {

@@ -23,9 +23,10 @@
 
 namespace skein::link {
 
-class Lane;
+class Operations;
+class SendQueue;
 
-// Of a link; used by the owner of its polling. Outlives the lane's queue pair, which writes into its memory.
+// Of a link; used by the owner of its polling. Outlives the channel, which writes into its memory.
 class Pulls {
  public:
   // Takes memory that the device reads into; RESOURCE_EXHAUSTED if there is none.
@@ -38,7 +39,7 @@ class Pulls {
   void Skip(const wire::Block& block) { answers_.push_back(block.number); }
 
   // Posts READs, and skips what is not `wanted` any more. Whether any was posted.
-  bool Post(Lane& lane, absl::FunctionRef<bool(uint32_t stream)> wanted);
+  bool Post(Operations& operations, absl::FunctionRef<bool(uint32_t stream)> wanted);
   // What has come, oldest first.
   struct Pulled {
     uint32_t stream = 0;
@@ -49,10 +50,10 @@ class Pulls {
   bool under_way() const { return !under_way_.empty(); }
   // Whether Take would give something.
   bool ready() const { return !under_way_.empty() && under_way_.front()->done(); }
-  // Whether Post found no room among the lane's requests: to be called again when sends have completed.
+  // Whether Post found no room among the channel's requests: to be called again when sends have completed.
   bool blocked() const { return blocked_; }
   // Tells the peer which blocks are free: once that is worth a message, or no more are coming.
-  absl::Status Answer(Lane& lane);
+  absl::Status Answer(SendQueue& queue);
   // The link is lost, and what was under way has been flushed.
   void Clear();
 

@@ -1,5 +1,5 @@
-// The sender's place of a lane (core/channel/README.md, "Two places"): one thread at a time stands in it, and owns the
-// sending half of the lane's channel. The combining queue is what keeps the others out; there is no lock below it.
+// The sender's place of a link (core/channel/README.md, "Two places"): one thread at a time stands in it, and owns the
+// sending half of the link's channel. The combining queue is what keeps the others out; there is no lock below it.
 //
 //              Join, Enter, Ask                           Leave: the next one in the queue leads
 //     free  ----------------------->  taken by a leader  ------------------------------------>  taken by the next

@@ -10,75 +10,60 @@
 
 namespace skein::link {
 
-Shares::Sender Shares::Join(uint16_t lanes, Activate activate) {
+Shares::Sender Shares::Join(Activate activate) {
   MutexLock lock(&mu_);
-  const Sender sender = scheduler_.Add(lanes).sender;
+  const Sender sender = turns_.Add();
   members_[sender] = std::move(activate);
   return sender;
 }
 
 void Shares::Leave(Sender sender) {
   MutexLock lock(&mu_);
-  scheduler_.Remove(sender);
+  turns_.Remove(sender);
   members_.erase(sender);
   if (over()) SetTimer();
 }
 
-bool Shares::Renew(Sender sender, uint16_t lane, uint16_t degree) {
+bool Shares::Renew(Sender sender) {
   bool granted = false;
   Activations activations;
   {
     MutexLock lock(&mu_);
     // First what was before it: after a long silence nobody is busy.
     if (now_() >= IntervalEnd()) activations = EndInterval();
-    const schedule::ReceiverScheduler::Answer answer = scheduler_.OnRenewal(sender, lane, degree);
+    const schedule::Turns::Answer answer = turns_.OnRenewal(sender);
     granted = answer.granted;
     if (answer.next.has_value()) Add(*answer.next, activations);
-    if (scheduler_.waited_for() && !timer_runs_) SetTimer();
+    if (turns_.waited_for() && !timer_runs_) SetTimer();
   }
   for (const auto& activate : activations) activate();
   return granted;
 }
 
-void Shares::OnClosed(Sender sender, uint16_t lane) {
-  Activations activations;
-  {
-    MutexLock lock(&mu_);
-    for (const auto& activation : scheduler_.OnClosed(sender, lane)) Add(activation, activations);
-    if (scheduler_.waited_for() && !timer_runs_) SetTimer();
-  }
-  for (const auto& activate : activations) activate();
-}
-
-absl::Time Shares::IntervalEnd() const {
-  return interval_began_ + (scheduler_.in_turns() ? intervals_.turn : intervals_.sharing);
-}
-
 Shares::Activations Shares::EndInterval() {
   const absl::Time now = now_();
-  const int64_t intervals = scheduler_.in_turns() ? (now - interval_began_) / intervals_.turn : 1;
+  const int64_t intervals = (now - interval_began_) / turn_;
   Activations activations;
-  for (const auto& activation : scheduler_.Redistribute(static_cast<uint64_t>(std::max<int64_t>(intervals, 1)))) {
-    Add(activation, activations);
+  for (const Sender sender : turns_.Redistribute(static_cast<uint64_t>(std::max<int64_t>(intervals, 1)))) {
+    Add(sender, activations);
   }
   interval_began_ = now;
   return activations;
 }
 
-void Shares::Add(const schedule::ReceiverScheduler::Activation& activation, Activations& to) const {
-  const auto member = members_.find(activation.sender);
-  if (member == members_.end()) return;
-  to.emplace_back([activate = member->second, lane = activation.queue_pair] { activate(lane); });
+void Shares::Add(Sender sender, Activations& to) const {
+  const auto member = members_.find(sender);
+  if (member != members_.end()) to.push_back(member->second);
 }
 
-bool Shares::active(Sender sender, uint16_t lane) const {
+bool Shares::active(Sender sender) const {
   MutexLock lock(&mu_);
-  return scheduler_.open(sender, lane);
+  return turns_.open(sender);
 }
 
 absl::StatusOr<bool> Shares::BeginToWatch() {
   MutexLock lock(&mu_);
-  if (!scheduler_.in_turns() || timer_.valid()) return false;
+  if (!turns_.in_turns() || timer_.valid()) return false;
   timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!timer_.valid()) return ErrnoStatus(errno, "make a timer for the turns of peers");
   return true;
@@ -94,7 +79,7 @@ bool Shares::Poll() {
   Activations activations;
   {
     MutexLock lock(&mu_);
-    if (!scheduler_.waited_for() || now_() < IntervalEnd()) return false;
+    if (!turns_.waited_for() || now_() < IntervalEnd()) return false;
     activations = EndInterval();
   }
   for (const auto& activate : activations) activate();
@@ -104,8 +89,8 @@ bool Shares::Poll() {
 bool Shares::Arm() {
   MutexLock lock(&mu_);
   if (over()) return true;
-  if (scheduler_.waited_for() && now_() >= IntervalEnd()) return false;
-  if (scheduler_.waited_for() || timer_runs_) SetTimer();
+  if (turns_.waited_for() && now_() >= IntervalEnd()) return false;
+  if (turns_.waited_for() || timer_runs_) SetTimer();
   return true;
 }
 
@@ -123,7 +108,7 @@ bool Shares::finished() const {
 // that has run out is quiet again.
 void Shares::SetTimer() {
   if (!timer_.valid()) return;
-  timer_runs_ = scheduler_.waited_for() || over();
+  timer_runs_ = turns_.waited_for() || over();
   itimerspec when = {};
   const absl::Duration left = over() ? absl::ZeroDuration() : IntervalEnd() - now_();
   if (timer_runs_) when.it_value = absl::ToTimespec(std::max(left, absl::Nanoseconds(1)));

@@ -1,8 +1,8 @@
-// How this process shares its active queue pairs among the peers that connect to it: the receiver's side of FLOCK's
-// scheduling (thesis 3.4.1), for all links that it has accepted.
+// Which of the peers that connect to this process may send just now: the receiver's side of FLOCK's scheduling (thesis
+// 3.4.1), for all links that it has accepted.
 //
-// More peers than may be active take turns. Renewals end turns; but when those whose turn it is fall silent, only time
-// can tell. So Shares are a source of work then, whose descriptor is a timer that runs while somebody waits.
+// More peers than may be active take turns. Renewals end turns. When the peers whose turn it is fall silent, only time
+// can tell: so Shares are a source of work then, whose descriptor is a timer that runs while a peer waits.
 #ifndef SKEIN_CORE_LINK_SHARES_H_
 #define SKEIN_CORE_LINK_SHARES_H_
 
@@ -18,7 +18,7 @@
 #include "absl/time/time.h"
 #include "core/base/mutex.h"
 #include "core/base/unique_fd.h"
-#include "core/schedule/receiver_scheduler.h"
+#include "core/schedule/turns.h"
 #include "core/wait/source.h"
 
 namespace skein::link {
@@ -26,27 +26,23 @@ namespace skein::link {
 // Thread-safe. Lock: mu_, a leaf: members are called without it.
 class Shares final : public wait::Source {
  public:
-  using Sender = schedule::ReceiverScheduler::Sender;
-  // What a peer's link does when one of its lanes may be used again. Any thread; may come late, or for nothing.
-  using Activate = std::function<void(uint16_t lane)>;
+  using Sender = schedule::Turns::Sender;
+  // What a peer's link does when it is the peer's turn. Any thread; may come late, or for nothing.
+  using Activate = std::function<void()>;
 
-  struct Intervals {
-    absl::Duration sharing = absl::Milliseconds(10);
-    absl::Duration turn = absl::Microseconds(500);  // the least time before a silent peer's turn is over
-  };
-  explicit Shares(uint32_t max_active = schedule::kMaxActiveQueuePairs) : Shares(max_active, Intervals(), Now) {}
-  Shares(uint32_t max_active, Intervals intervals, std::function<absl::Time()> now)
-      : intervals_(intervals), now_(std::move(now)), scheduler_(max_active), interval_began_(now_()) {}
+  // The least time before a silent peer's turn is over.
+  static constexpr absl::Duration kTurn = absl::Microseconds(500);
 
-  // Of up to `lanes` lanes, the first of which is active from the beginning.
-  Sender Join(uint16_t lanes, Activate activate);
+  explicit Shares(uint32_t max_active = schedule::kMaxActiveQueuePairs) : Shares(max_active, kTurn, Now) {}
+  Shares(uint32_t max_active, absl::Duration turn, std::function<absl::Time()> now)
+      : turn_(turn), now_(std::move(now)), turns_(max_active), interval_began_(now_()) {}
+
+  // The peer is active from the beginning.
+  Sender Join(Activate activate);
   void Leave(Sender sender);
-  // Whether the peer may go on with a lane. Ends a scheduling interval that is over: a process without traffic needs no
-  // timer.
-  bool Renew(Sender sender, uint16_t lane, uint16_t degree);
-  bool active(Sender sender, uint16_t lane) const;
-  // The last of the peer's lanes, which is not the first, has been closed.
-  void OnClosed(Sender sender, uint16_t lane);
+  // Whether the peer may go on. Ends an interval that is over: a process without traffic needs no timer.
+  bool Renew(Sender sender);
+  bool active(Sender sender) const;
 
   // True, once, when peers begin to take turns: whoever owns the shares is to have them watched from now on. An error
   // if there is no descriptor for the timer.
@@ -60,23 +56,22 @@ class Shares final : public wait::Source {
   bool Retire() override { return finished(); }
 
  private:
-  using Activations = std::vector<std::function<void()>>;
+  using Activations = std::vector<Activate>;
 
   // By a clock that nobody sets.
   static absl::Time Now() {
     return absl::UnixEpoch() + absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
   }
-  absl::Time IntervalEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Time IntervalEnd() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return interval_began_ + turn_; }
   Activations EndInterval() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Add(const schedule::ReceiverScheduler::Activation& activation, Activations& to) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Add(Sender sender, Activations& to) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return closed_ && members_.empty(); }
   void SetTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const Intervals intervals_;
+  const absl::Duration turn_;
   const std::function<absl::Time()> now_;
   mutable Mutex mu_;
-  schedule::ReceiverScheduler scheduler_ ABSL_GUARDED_BY(mu_);
+  schedule::Turns turns_ ABSL_GUARDED_BY(mu_);
   absl::Time interval_began_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<Sender, Activate> members_ ABSL_GUARDED_BY(mu_);
   UniqueFd timer_ ABSL_GUARDED_BY(mu_);  // from the first turns on

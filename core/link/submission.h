@@ -1,5 +1,5 @@
-// One caller's data on their way onto a lane: which of them have been sent, and what came of it. It waits in the
-// sender's place of the lane until a leader, perhaps its own thread, has sent some of it or found that nothing more
+// One caller's data on their way onto a link: which of them have been sent, and what came of it. It waits in the
+// sender's place of the link until a leader, perhaps its own thread, has sent some of it or found that nothing more
 // goes.
 #ifndef SKEIN_CORE_LINK_SUBMISSION_H_
 #define SKEIN_CORE_LINK_SUBMISSION_H_

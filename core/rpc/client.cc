@@ -124,7 +124,7 @@ absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
   std::string question;
   wire::Put(question, number);
-  impl_->port->link().ExpectMemory();
+  impl_->port->link().channel().ExpectMemory();
   const absl::StatusOr<std::string> answer = Call(kAttachHandler, question, timeout);
   if (!answer.ok()) return answer.status();
   wire::FieldReader reader(*answer);
@@ -158,7 +158,7 @@ absl::Status Connection::Write(const RemoteRegion& region, uint64_t offset, absl
   return impl_->memory.Write(region, offset, from);
 }
 
-absl::string_view Connection::path() const { return impl_->port->link().fabric_name(); }
+absl::string_view Connection::path() const { return impl_->port->link().transport().name(); }
 absl::Status Connection::error() const { return impl_->port->error(); }
 
 // Keeps the links until their peers know that they are left.
@@ -197,7 +197,7 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
     if (placement.port == nullptr) return Unreachable(placement.why);
     auto port = std::static_pointer_cast<ClientPort>(std::move(placement.port));
     if (absl::Status status = Reach(*port, deadline); !status.ok()) {
-      fabrics_->Failed(route, connect::FabricKind(port->link().fabric_name()));
+      fabrics_->Failed(route, connect::FabricKind(port->link().transport().name()));
       port->Close(status);
       return status;
     }
@@ -220,7 +220,7 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
     const auto reached = std::make_shared<Reached>();
     reached->waiter.Begin();
     // This call keeps the room while it waits.
-    port.link().WhenFlushed([reached, room = std::weak_ptr(port.room())](const absl::Status& status) {
+    port.link().flushing().When([reached, room = std::weak_ptr(port.room())](const absl::Status& status) {
       if (reached->waiter.TryClaim() != wait::Waiter::Claim::kClaimed) return;
       reached->status = status;
       const std::shared_ptr<wait::WaitSet> of = room.lock();
@@ -263,14 +263,14 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
     }
     const Deadline end = After(kParting);
     for (const std::shared_ptr<link::Link>& link : links) {
-      const bool announces = link->traits().announces_close;
-      while (!announces && link->unused() && !link->finished() && Clock::now() < end) AwaitMore(*link, end);
+      const bool announces = link->transport().traits().announces_close;
+      while (!announces && link->ports().unused() && !link->finished() && Clock::now() < end) AwaitMore(*link, end);
     }
     links.clear();
     MutexLock lock(&mu_);
     // A negotiation that is about to use one holds it, too.
-    std::erase_if(links_,
-                  [](const auto& link) { return link->finished() || (link->unused() && link.use_count() == 1); });
+    std::erase_if(
+        links_, [](const auto& link) { return link->finished() || (link->ports().unused() && link.use_count() == 1); });
   }
 
   const Options options_;

@@ -15,7 +15,7 @@ ClientPort::ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> room
       room_(std::move(room)),
       on_end_(std::move(place.on_end)),
       max_calls_(max_calls),
-      largest_request_(std::max(link_->LargestItem(), sizeof(MessageHeader)) - sizeof(MessageHeader)),
+      largest_request_(std::max(link_->channel().LargestItem(), sizeof(MessageHeader)) - sizeof(MessageHeader)),
       slots_(std::make_unique<Slot[]>(max_calls)),
       backlog_(coalesce, [this](const MessageHeader& of, const absl::Status& why) {
         Refuse(slots_[of.call], why);
@@ -154,7 +154,7 @@ void ClientPort::Close(const absl::Status& why) {
     if (std::exchange(left_, true)) return;
   }
   link_->SendControl(shared_from_this(), wire::ItemKind::kAbort, "closed");
-  link_->RemovePort(stream());
+  link_->ports().Remove(stream());
   if (on_end_) on_end_();
 }
 

@@ -61,7 +61,7 @@ absl::StatusOr<std::string> Regions::Attach(absl::string_view request, link::Lin
     region.with.push_back({device, *std::move(registered)});
     known = region.with.end() - 1;
   }
-  if (absl::Status passed = link.Pass(*known->region); !passed.ok()) return passed;
+  if (absl::Status passed = link.channel().Pass(*known->region); !passed.ok()) return passed;
   remote.access = region.access;
   remote.address = known->region->remote().address;
   remote.rkey = known->region->remote().rkey;

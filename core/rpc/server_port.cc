@@ -87,7 +87,7 @@ void ServerPort::Handle(const Piece& request) {
 size_t ServerPort::LargestReply() {
   size_t largest = largest_reply_.load(std::memory_order_relaxed);
   if (largest != 0) return largest;
-  largest = link_->LargestItem() - sizeof(MessageHeader);
+  largest = link_->channel().LargestItem() - sizeof(MessageHeader);
   largest_reply_.store(largest, std::memory_order_relaxed);
   return largest;
 }
@@ -140,7 +140,7 @@ void ServerPort::Close(absl::string_view why) {
 
 void ServerPort::Leave() {
   if (left_.exchange(true, std::memory_order_relaxed)) return;
-  link_->RemovePort(stream());
+  link_->ports().Remove(stream());
   if (on_end_) on_end_();
 }
 

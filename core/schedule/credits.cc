@@ -4,12 +4,8 @@
 
 namespace skein::schedule {
 
-Credits::Credits(uint16_t credits, bool active) : credits_(credits) { Refill(active); }
-
-void Credits::Refill(bool granted) {
-  active_ = granted;
-  balance_ = std::max(balance_, kReservedCredits) + (granted ? credits_ : 0);
-}
+Credits::Credits(uint16_t credits, bool active)
+    : credits_(credits), balance_(kReservedCredits + (active ? credits : 0)), active_(active) {}
 
 void Credits::OnSent(size_t degree) {
   if (balance_ == 0) return;  // nobody asked CanSend
@@ -34,16 +30,19 @@ void Credits::OnAsked() {
   degrees_.clear();
 }
 
-absl::Status Credits::OnAnswer(bool granted) {
-  if (!asked_) return absl::DataLossError("an answer to a renewal that was not asked for");
-  asked_ = false;
-  Refill(granted);
-  return absl::OkStatus();
-}
-
-absl::Status Credits::OnActivated() {
-  if (active_) return absl::DataLossError("an active queue pair was activated");
-  Refill(true);
+// A queue pair that was inactive may have been activated once before the answer. It is inactive at the end only if the
+// answer was no, and none of the refills came after it.
+absl::Status Credits::OnTold(uint16_t answers, uint16_t refills, bool active) {
+  if (answers > (asked_ ? 1 : 0)) return absl::DataLossError("an answer to a renewal that was not asked for");
+  const int before_answer = active_ ? 0 : 1;
+  if (refills > answers + before_answer) return absl::DataLossError("an active queue pair was activated");
+  const bool unchanged = answers == 0 && refills == 0;
+  const bool possible = active ? refills > 0 : answers > 0 && refills <= before_answer;
+  if (unchanged ? active != active_ : !possible) return absl::DataLossError("credits that no answer leads to");
+  if (unchanged) return absl::OkStatus();
+  if (answers > 0) asked_ = false;
+  active_ = active;
+  balance_ = std::max(balance_, kReservedCredits) + refills * credits_;
   return absl::OkStatus();
 }
 

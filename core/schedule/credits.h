@@ -35,9 +35,12 @@ class Credits {
 
   // The answer to a renewal. Either way the reserve is whole again; declined, what data has left may be used up.
   // DATA_LOSS when nothing was asked.
-  absl::Status OnAnswer(bool granted);
+  absl::Status OnAnswer(bool granted) { return OnTold(1, granted ? 1 : 0, granted); }
   // The receiver chose the queue pair again. DATA_LOSS when it is active.
-  absl::Status OnActivated();
+  absl::Status OnActivated() { return OnTold(0, 1, /*active=*/true); }
+  // Any of these that followed each other: so many answers, C credits so many times, and how it is now. Their order
+  // makes no difference. DATA_LOSS when no order of them leads there.
+  absl::Status OnTold(uint16_t answers, uint16_t refills, bool active);
 
   // False from a decline to the next activation: move away what sends here.
   bool active() const { return active_; }
@@ -45,8 +48,6 @@ class Credits {
   uint32_t balance() const { return balance_; }
 
  private:
-  void Refill(bool granted);
-
   uint32_t credits_;
   uint32_t balance_ = 0;
   bool active_ = false;

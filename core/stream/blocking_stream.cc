@@ -166,7 +166,7 @@ absl::Status BlockingStream::AwaitReached(Deadline deadline) {
 
 void BlockingStream::Close(Deadline deadline) {
   stream_->CloseWrite();
-  const bool announces = stream_->link()->traits().announces_close;
+  const bool announces = stream_->link()->transport().traits().announces_close;
   (announces ? AwaitReached(deadline) : AwaitFlushed(deadline)).IgnoreError();
 }
 

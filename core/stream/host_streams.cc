@@ -28,7 +28,6 @@ Options KeyOf(const Options& options) {
 StreamOptions StreamOptionsOf(const Options& options) {
   return {.link = {.ring_bytes = static_cast<size_t>(options.ring_bytes),
                    .max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory),
-                   .queue_pairs = static_cast<uint16_t>(options.queue_pairs),
                    .links = static_cast<size_t>(options.shm_links)},
           .window_bytes = static_cast<size_t>(options.window_bytes),
           .large_payload = options.large_payload};

@@ -156,7 +156,7 @@ void StreamPort::Abandon() {
     DropArrived();
     CountAsRead(unread);
   }
-  const bool waits = link_->Abandoned(*this);
+  const bool waits = link_->ports().Abandoned(*this);
   if (!closed || !waits) Abort(absl::CancelledError("the stream was destroyed"));
   LeaveIfEnded();
   if (on_abandoned_) on_abandoned_();
@@ -167,7 +167,7 @@ void StreamPort::LeaveIfEnded() {
     MutexLock lock(&mu_);
     if (window_.writing() || !EndedLocked() || std::exchange(left_, true)) return;
   }
-  link_->RemovePort(stream());
+  link_->ports().Remove(stream());
   on_end_();
 }
 

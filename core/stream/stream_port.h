@@ -4,9 +4,9 @@
 //   open  --------------->  half  ------------------->  closed
 //     \______ Abort, peer's abort, link lost ___________^
 //
-// Lock: mu_, taken before a lane's sender's place. The observer is called by Notify, with mu_ released. A writer takes
-// no lock for what the window lets go (send_window.h), and so nothing that the poller needs. While a writer gives bytes
-// to the link, the port stays there, and CloseWrite leaves it to that writer to tell the peer.
+// Lock: mu_, taken before the link's sender's place. The observer is called by Notify, with mu_ released. A writer
+// takes no lock for what the window lets go (send_window.h), and so nothing that the poller needs. While a writer gives
+// bytes to the link, the port stays there, and CloseWrite leaves it to that writer to tell the peer.
 #ifndef SKEIN_CORE_STREAM_STREAM_PORT_H_
 #define SKEIN_CORE_STREAM_STREAM_PORT_H_
 
@@ -133,10 +133,10 @@ class LinkStream final : public Stream {
   bool PeerHasClosed() const override { return port_->PeerHasClosed(); }
   void CloseWrite() override { port_->CloseWrite(); }
   void Abort(const absl::Status& reason) override { port_->Abort(reason); }
-  std::string path() const override { return std::string(port_->link()->fabric_name()); }
+  std::string path() const override { return std::string(port_->link()->transport().name()); }
   std::shared_ptr<link::Link> link() const override { return port_->link(); }
   void WhenReached(std::function<void(const absl::Status&)> then) override {
-    port_->link()->WhenFlushed(std::move(then));
+    port_->link()->flushing().When(std::move(then));
   }
   bool Coming() override { return port_->Coming(); }
   link::Arrival last_arrival() override { return port_->last_arrival(); }

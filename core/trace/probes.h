@@ -22,11 +22,11 @@ inline void Recorded(const Record& record, const char* method) {
                 static_cast<int>(record.path), method, record.bytes, ns, record.times.data(), record.degree);
 }
 
-// A message of `bytes` of items, of `senders` threads, was posted or has been read. `lane` tells queue pairs apart.
-inline void Posted(const void* lane, size_t bytes, size_t senders) {
-  DTRACE_PROBE3(skein, posted, lane, bytes, senders);
+// A message of `bytes` of items, of `senders` threads, was posted or has been read. `channel` tells links apart.
+inline void Posted(const void* channel, size_t bytes, size_t senders) {
+  DTRACE_PROBE3(skein, posted, channel, bytes, senders);
 }
-inline void Received(const void* lane, size_t bytes) { DTRACE_PROBE2(skein, received, lane, bytes); }
+inline void Received(const void* channel, size_t bytes) { DTRACE_PROBE2(skein, received, channel, bytes); }
 
 // A thread that slept on a link's descriptor polls again.
 inline void Woken(const void* link) { DTRACE_PROBE1(skein, woken, link); }

@@ -6,7 +6,7 @@
 
 namespace skein::wire {
 
-uint64_t Canaries::Mix(uint64_t x) {
+uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
   x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
   return x ^ (x >> 31);
@@ -18,8 +18,7 @@ absl::StatusOr<Item> ItemWalk::Next() {
   std::memcpy(&item.header, area_.data(), sizeof(item.header));
   area_.remove_prefix(sizeof(item.header));
   const ItemHeader& header = item.header;
-  if (header.kind < ItemKind::kHello || header.kind > ItemKind::kLaneClosed || header.flags != 0 ||
-      header.reserved != 0) {
+  if (header.kind < ItemKind::kHello || header.kind > ItemKind::kPulled || header.flags != 0 || header.reserved != 0) {
     return absl::DataLossError(absl::StrCat("an item of unknown kind ", static_cast<int>(header.kind)));
   }
   if (header.size > area_.size() || PaddedPayload(header.size) > area_.size()) {

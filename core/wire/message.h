@@ -14,27 +14,16 @@ namespace skein::wire {
 inline constexpr size_t kMessageUnit = 64;  // alignment and granularity of messages, bytes
 inline constexpr size_t kMaxAbortTextBytes = 256;
 
-enum MessageFlags : uint16_t {
-  kWrap = 1u << 0,
-  kGrant = 1u << 1,       // yes to the renewal that this lane's writer has asked for
-  kDecline = 1u << 2,     // no
-  kActivate = 1u << 3,    // without having been asked: this lane may be used again
-  kHeadWanted = 1u << 4,  // please tell how much you have consumed
-  kAwake = 1u << 5,       // the writer of this message polls, and says before it stops: it need not be rung
-  kSleepless = 1u << 6,   // it never sleeps
-  kPresence = kAwake | kSleepless,
-  kAllFlags = (1u << 7) - 1,
-};
+inline constexpr uint32_t kWrap =
+    UINT32_MAX;  // as a number of items: none, and the next message is at the ring's start
 
 struct MessageHeader {
   uint64_t length_and_canary = 0;
   uint32_t items = 0;
-  uint16_t flags = 0;
-  uint16_t reserved = 0;
-  uint64_t head = 0;
+  uint32_t seen = 0;  // units of its own ring that the writer has consumed, modulo 2^32: these need no notification
   uint64_t stage_time = 0;
 };
-static_assert(sizeof(MessageHeader) == 32);
+static_assert(sizeof(MessageHeader) == 24);
 
 // A message's stage time: when it was posted, in ns of the sender's CLOCK_MONOTONIC; 0 if nobody traces. The lowest bit
 // says whether the sender traces, or does it for a receiver who does: or two would do it for each other for ever.
@@ -50,15 +39,9 @@ enum class ItemKind : uint8_t {
   kWindow,
   kCloseWrite,
   kAbort,
-  kHead,
   kBye,
-  kOpenLane,
-  kLane,
-  kNoLane,
   kBlock,
   kPulled,
-  kCloseLane,
-  kLaneClosed,
 };
 
 struct ItemHeader {
@@ -79,6 +62,9 @@ constexpr size_t MessageBytes(size_t items) {
   return (sizeof(MessageHeader) + items + sizeof(uint64_t) + kMessageUnit - 1) & ~(kMessageUnit - 1);
 }
 
+// SplitMix64's: who does not know the secret in x cannot tell the next from the last.
+uint64_t Mix(uint64_t x);
+
 // The words by which a reader knows message n of its ring.
 class Canaries {
  public:
@@ -93,7 +79,6 @@ class Canaries {
  private:
   static constexpr uint64_t kLengthMask = 0xffff;
   static constexpr uint64_t kStep = 0x9e3779b97f4a7c15;
-  static uint64_t Mix(uint64_t x);  // SplitMix64's: who does not know the secret cannot tell the next from the last
   uint64_t HeadCanary(uint64_t n) const { return Mix(~secret_ + n * kStep) & ~kLengthMask; }
 
   const uint64_t secret_;

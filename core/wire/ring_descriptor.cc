@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/wire/bytes.h"
+#include "core/wire/control.h"
 
 namespace skein::wire {
 
@@ -27,7 +28,7 @@ absl::StatusOr<RingDescriptor> DecodeRingDescriptor(absl::string_view bytes) {
   if (descriptor.size == 0 || descriptor.size % kRingGranule != 0 || descriptor.size > kMaxRingBytes) {
     return absl::DataLossError(absl::StrCat("a ring of ", descriptor.size, " bytes"));
   }
-  if (descriptor.address % 64 != 0 || descriptor.address > UINT64_MAX - descriptor.size) {
+  if (descriptor.address % 64 != 0 || descriptor.address > UINT64_MAX - descriptor.size - kControlBytes) {
     return absl::DataLossError("a ring at an impossible address");
   }
   return descriptor;

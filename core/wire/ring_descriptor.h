@@ -16,7 +16,7 @@ inline constexpr uint64_t kMaxRingBytes = uint64_t{1} << 30;
 
 struct RingDescriptor {
   uint64_t address = 0;
-  uint64_t size = 0;
+  uint64_t size = 0;  // the control line (control.h) follows
   uint64_t secret = 0;
   uint32_t rkey = 0;
 };

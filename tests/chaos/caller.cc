@@ -61,7 +61,7 @@ void Caller::Act(bool finishing) {
   Dice& dice = world_.dice();
   const bool lost = !port_->error().ok();
   if (port_->link().finished()) {
-    port_->link().WhenFlushed([this](const absl::Status& reason) { CheckLoss("client", reason); });
+    port_->link().flushing().When([this](const absl::Status& reason) { CheckLoss("client", reason); });
   }
   if (!finishing && !lost && dice.OneIn(manner_.pace)) Start();
   if (!calls_.empty() && !finishing && dice.OneIn(60)) Forget();
@@ -179,7 +179,7 @@ void Caller::ActServer() {
 }
 
 void Caller::OnServerLost() {
-  server_port_->link().WhenFlushed([this](const absl::Status& reason) { CheckLoss("server", reason); });
+  server_port_->link().flushing().When([this](const absl::Status& reason) { CheckLoss("server", reason); });
   ServerDies();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 
 namespace skein::chaos {
@@ -14,62 +15,60 @@ constexpr int64_t kReserve = 8;
 
 }  // namespace
 
-CreditModel::CreditModel(bool active) : active_(active) { least_ = most_ = kReserve + (active ? kCredits : 0); }
+CreditModel::CreditModel() : lines_{{.open = true}}, states_{{.balance = kReserve + kCredits, .active = true}} {}
 
-// At which half is gone.
-int64_t CreditModel::threshold() const { return active_ ? kReserve + kCredits / 2 : kReserve / 2; }
-
-void CreditModel::Take(Word word) {
-  if (word == Word::kActivate ? active_ : !asked_) return;  // a breach, which is for the receiver to see
-  if (word != Word::kActivate) asked_ = false;
-  active_ = word != Word::kDecline;
-  // What was sent before it was seen to be taken may have been paid from what it brought.
-  const int64_t doubtful = std::exchange(doubtful_, 0);
-  least_ = std::max(least_, kReserve - doubtful) + (active_ ? kCredits : 0);
-  most_ = std::max(most_, kReserve) + (active_ ? kCredits : 0);
+void CreditModel::OnLine(const Line& line) {
+  if (line == lines_.back()) return;
+  // No sender is in a state before the first of these.
+  const size_t before =
+      absl::c_min_element(states_, [](const State& a, const State& b) { return a.line < b.line; })->line;
+  lines_.erase(lines_.begin(), lines_.begin() + static_cast<std::ptrdiff_t>(before));
+  for (State& state : states_) state.line -= before;
+  lines_.push_back(line);
 }
 
-std::string CreditModel::OnPosted(const Message& message) {
-  while (!words_.empty() && words_.front().begin < message.head) {
-    Take(words_.front().word);
-    words_.pop_front();
-  }
-  // The message behind that head may just be being read.
-  const bool reading = !words_.empty() && words_.front().begin == message.head;
-  if (!reading) return TryPost(message);
-  CreditModel without = *this;
-  if (without.TryPost(message).empty()) {
-    *this = std::move(without);
-    ++doubtful_;
-    return "";
-  }
-  Take(words_.front().word);
-  words_.pop_front();
-  return TryPost(message);
+// False: a line that no honest peer writes to a sender in that state. So it is in another one.
+bool CreditModel::Look(State& state, size_t line) const {
+  const auto answers = static_cast<uint16_t>(lines_[line].answers - lines_[state.line].answers);
+  const auto refills = static_cast<uint16_t>(lines_[line].refills - lines_[state.line].refills);
+  if (answers > (state.asked ? 1 : 0)) return false;
+  state.line = line;
+  state.asked = state.asked && answers == 0;
+  state.active = lines_[line].open;
+  state.balance = std::max(state.balance, answers + refills > 0 ? kReserve : 0) + refills * kCredits;
+  return true;
 }
 
-std::string CreditModel::Wrong(absl::string_view what) const {
-  return absl::StrCat(what, " with ", least_, " to ", most_, " credits, ", active_ ? "active" : "inactive");
+// Why a sender in that state would not have posted it.
+absl::string_view CreditModel::Post(State& state, const Posted& posted) {
+  const bool due = !state.asked && state.balance <= (state.active ? kReserve + kCredits / 2 : kReserve / 2);
+  if (posted.renews && !due) return "credits are asked for";
+  if (!posted.renews && due) return "no credits are asked for";
+  if (posted.data && state.balance <= kReserve) return "data is sent";
+  if (posted.message && state.balance == 0) return "a message is sent";
+  state.asked = state.asked || posted.renews;
+  state.balance -= posted.message ? 1 : 0;
+  return "";
 }
 
-std::string CreditModel::TryPost(const Message& message) {
-  const int64_t due = threshold();
-  if (message.renews) {
-    if (asked_) return Wrong("credits are asked for twice");
-    if (least_ > due) return Wrong("credits are asked for");
-    asked_ = true;
-    most_ = std::min(most_, due);
-  } else if (!asked_) {
-    if (most_ <= due) return Wrong("no credits are asked for");
-    least_ = std::max(least_, due + 1);
+std::string CreditModel::OnPosted(const Posted& posted) {
+  std::vector<State> possible;
+  std::string wrong;
+  for (const State& before : states_) {
+    for (size_t line = before.line; line < lines_.size(); ++line) {
+      State state = before;
+      if (line > before.line && !Look(state, line)) continue;
+      const absl::string_view why = Post(state, posted);
+      if (why.empty()) {
+        if (!absl::c_linear_search(possible, state)) possible.push_back(state);
+      } else {
+        absl::StrAppend(&wrong, why, " with ", state.balance, " credits, ", state.active ? "active" : "inactive",
+                        state.asked ? ", asked; " : "; ");
+      }
+    }
   }
-  if (message.data && most_ <= kReserve) return Wrong("data is sent");
-  if (message.data) least_ = std::max(least_, kReserve + 1);
-  // Words on credits cost none, in messages of their own.
-  if (!message.head_only || !message.word) --most_;
-  --least_;
-  if (!message.head_only && most_ < 0) return Wrong("a message is sent");
-  least_ = std::max<int64_t>(least_, 0);
+  if (possible.empty()) return wrong;
+  states_ = std::move(possible);
   return "";
 }
 

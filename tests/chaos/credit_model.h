@@ -1,15 +1,15 @@
-// What the sender of a lane must think of its credits, by nothing but what both ends have posted: what messages
+// What the sender on a queue pair must think of its credits, by nothing but what both ends have posted: what messages
 // cost, how many are granted, and at which message half of them is gone and more are asked for.
 //
-// Some of that cannot be seen: whether a mere head cost a credit that carried a word on credits as well, and whether a
-// grant was known already that was just being read. So the balance is one of a few; each renewal, and each message
-// without one, says which.
+// It cannot be seen when a sender has looked at its peer's control line, which lands at any time. So the sender may be
+// in one of a few states; each message, and each request for more, says in which it cannot be.
 #ifndef SKEIN_TESTS_CHAOS_CREDIT_MODEL_H_
 #define SKEIN_TESTS_CHAOS_CREDIT_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -17,40 +17,41 @@ namespace skein::chaos {
 
 class CreditModel {
  public:
-  enum class Word : uint8_t { kGrant, kDecline, kActivate };
-  // A message of the sender's.
-  struct Message {
+  // What the peer's control line says of credits.
+  struct Line {
+    uint16_t answers = 0;
+    uint16_t refills = 0;
+    bool open = false;
+    friend bool operator==(const Line&, const Line&) = default;
+  };
+  // What the sender has posted: a message, or something that costs nothing.
+  struct Posted {
+    bool message = false;
     bool data = false;
-    bool head_only = false;
-    bool word = false;    // on the peer's credits, or a renewal
     bool renews = false;  // asks for more
-    uint64_t head = 0;    // what its sender had read of the peer's ring
   };
 
-  explicit CreditModel(bool active = true);
+  CreditModel();
 
-  // The peer has posted a word, in a message that begins at `begin` in its ring.
-  void OnWord(Word word, uint64_t begin) { words_.push_back({word, begin}); }
+  // The peer has posted one.
+  void OnLine(const Line& line);
   // Gives what is wrong with it; nothing if it may be.
-  std::string OnPosted(const Message& message);
+  std::string OnPosted(const Posted& posted);
 
  private:
-  struct Sent {
-    Word word;
-    uint64_t begin;
+  struct State {
+    size_t line = 0;  // of lines_: the last one looked at
+    int64_t balance = 0;
+    bool active = false;
+    bool asked = false;
+    friend bool operator==(const State&, const State&) = default;
   };
 
-  void Take(Word word);
-  std::string Wrong(absl::string_view what) const;
-  std::string TryPost(const Message& message);
-  int64_t threshold() const;
+  bool Look(State& state, size_t line) const;
+  static absl::string_view Post(State& state, const Posted& posted);
 
-  std::deque<Sent> words_;  // not read yet
-  bool active_ = false;
-  bool asked_ = false;
-  int64_t least_ = 0;  // balance
-  int64_t most_ = 0;
-  int64_t doubtful_ = 0;  // messages since a word might have been taken
+  std::vector<Line> lines_;
+  std::vector<State> states_;
 };
 
 }  // namespace skein::chaos

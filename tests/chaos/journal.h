@@ -15,9 +15,9 @@
 namespace skein::chaos {
 
 // What the watch has seen of links' traffic: checks that have never looked at anything prove nothing.
-enum class Sight : uint8_t { kMessage, kBell, kHead, kRenewal, kWindow };
+enum class Sight : uint8_t { kMessage, kBell, kLine, kRenewal, kWindow };
 inline constexpr size_t kSights = 5;
-inline constexpr std::array<absl::string_view, kSights> kSightNames = {"ring messages", "bells", "heads", "renewals",
+inline constexpr std::array<absl::string_view, kSights> kSightNames = {"ring messages", "bells", "lines", "renewals",
                                                                        "windows"};
 
 class Journal {

@@ -32,8 +32,6 @@ class LinkEnd {
   size_t process() const { return process_; }
   std::shared_ptr<LinkEnd> peer() const { return peer_.lock(); }
 
-  // Its first queue pair is the link's first lane.
-  bool CountQueuePair() { return queue_pairs_++ == 0; }
   // Bytes of a stream's window that it has given back.
   void GiveBack(uint32_t stream, uint64_t bytes) { given_back_[stream] += bytes; }
   uint64_t given_back(uint32_t stream) const {
@@ -46,7 +44,6 @@ class LinkEnd {
   bool broken_ = false;
   bool refused_ = false;
   std::weak_ptr<LinkEnd> peer_;
-  uint64_t queue_pairs_ = 0;
   absl::btree_map<uint32_t, uint64_t> given_back_;
 };
 

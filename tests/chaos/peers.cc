@@ -11,15 +11,12 @@
 
 namespace skein::chaos {
 
-using schedule::PoolWish;
-
 Peers::Peers(World& world, Kind& kind) : world_(world), kind_(kind), sleepy_(world.dice().OneIn(2)) {
   Dice& dice = world_.dice();
   options_.link.ring_bytes = wire::kRingGranule;
   // Some so small that what is missing of one shows.
   constexpr size_t kWindows[] = {100, 4000, 4000, 1 << 17, 1 << 17, 1 << 17};
   options_.window_bytes = kWindows[dice.Below(std::size(kWindows))];
-  options_.link.queue_pairs = static_cast<uint16_t>(dice.Between(1, 4));
   options_.link.links = dice.Between(1, 2);
   // Some so small that what is pulled shares chunks with what is not.
   constexpr std::pair<size_t, size_t> kLarge[] = {{0, 0}, {1, 300}, {2000, 40'000}, {2000, 40'000}};
@@ -42,17 +39,11 @@ stream::StreamOptions Peers::OptionsOf(size_t process) {
   stream::StreamOptions options = options_;
   Dice& dice = world_.dice();
   if (process == 0) {
-    // Few places, so that lanes wait for their turn.
+    // Few places, so that links wait for their turn.
     const auto places = static_cast<uint32_t>(dice.OneIn(2) ? dice.Between(1, 3) : schedule::kMaxActiveQueuePairs);
-    options.link.shares = std::make_shared<link::Shares>(
-        places, link::Shares::Intervals{.sharing = absl::Microseconds(100), .turn = absl::Microseconds(20)},
-        [this] { return world_.steady_clock(); });
+    options.link.shares = std::make_shared<link::Shares>(places, /*turn=*/absl::Microseconds(20),
+                                                         [this] { return world_.steady_clock(); });
   }
-  // One thread never has to combine with another: whether to grow or to shrink is for the dice.
-  options.link.pool = [this](uint32_t, size_t) {
-    const uint64_t wish = world_.dice().Below(4);
-    return wish == 0 ? PoolWish::kFewer : wish == 1 ? PoolWish::kAsIs : PoolWish::kMore;
-  };
   return options;
 }
 
@@ -155,10 +146,9 @@ std::string Peers::Links() const {
   std::string text;
   for (size_t process = 0; process < nodes_.size(); ++process) {
     for (const auto& link : nodes_[process].process->links()) {
-      absl::StrAppend(&text, " one of process ", process, " with ", link->ports(), " streams",
-                      link->unused() ? ", unused" : "", link->met() ? "" : ", not met",
-                      link->attached() ? "" : ", not attached", link->Flushed() ? ", flushed" : "", ", lanes ",
-                      link->lanes(), ";");
+      absl::StrAppend(&text, " one of process ", process, " with ", link->ports().size(), " streams",
+                      link->ports().unused() ? ", unused" : "", link->channel().met() ? "" : ", not met",
+                      link->attached() ? "" : ", not attached", link->flushing().Flushed() ? ", flushed" : "", ";");
     }
   }
   return text;

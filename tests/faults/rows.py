@@ -17,8 +17,8 @@ LATEST_MS = 2000  # behind a deadline
 STANDSTILL_MS = 200  # that is worth a word
 LONG_STANDSTILL_MS = 500  # that calls may not outlive
 SLACK = 2  # descriptors that gRPC's pollers come and go with
-# Of links over RDMA that have grown, or of which there are two because two connections began at once.
-MORE_SLACK = {"queue pairs": 4, "regions": 16, "descriptors": 6}
+# Of links over RDMA, of which there are two where two connections began at once.
+MORE_SLACK = {"queue pairs": 2, "regions": 16, "descriptors": 6}
 
 
 @dataclasses.dataclass

@@ -92,7 +92,7 @@ class ChangingPort final : public link::Port {
 class Victim {
  public:
   explicit Victim(bool active) {
-    shares_->Join(2, [](uint16_t) {});
+    shares_->Join([] {});
     if (active) {
       const std::string answer = peer_.Accept(link_->Offer().value());
       Require(link_->Complete({answer, peer_.ring()}).ok(), "it connects");
@@ -103,7 +103,7 @@ class Victim {
       peer_.Complete(accepted.connection);
       peer_.Attach(accepted.ring);
     }
-    for (const uint32_t stream : {1, 2}) AddPort(active ? stream : link_->NewStreamNumber());
+    for (const uint32_t stream : {1, 2}) AddPort(active ? stream : link_->ports().NewNumber());
   }
   ~Victim() {
     link_->Close();
@@ -138,18 +138,18 @@ class Victim {
       case VictimStep::kTalk: {
         for (int messages = script.Take<uint8_t>(); messages > 0; --messages) {
           Send(*ports_[0], "word");
-          if (messages % 16 == 0) peer_.Do(PeerStep::kGrant, script);
+          if (messages % 16 == 0) peer_.Grant();
         }
         return Poll();
       }
       case VictimStep::kRemove: {
         const auto port = Port(script);
         port->removed |= !port->lost();
-        link_->RemovePort(port->stream());
+        link_->ports().Remove(port->stream());
         return;
       }
       case VictimStep::kFlush:
-        link_->Flushed();
+        link_->flushing().Flushed();
         return;
       case VictimStep::kLater: {
         const auto offset = script.Take<uint16_t>();
@@ -191,7 +191,7 @@ class Victim {
   }
   void AddPort(uint32_t stream) {
     ports_.push_back(std::make_shared<ChangingPort>(stream, [this] { ChangeRing(); }));
-    Require(link_->AddPort(ports_.back()).ok(), "a port is added");
+    Require(link_->ports().Add(ports_.back()).ok(), "a port is added");
   }
   void ChangeRing() {
     if (later_.empty()) return;
@@ -202,21 +202,17 @@ class Victim {
   link::LinkOptions Options() {
     link::LinkOptions options;
     options.ring_bytes = wire::kRingGranule;
-    options.max_lanes = 2;
     options.takes_blocks = true;
     options.shares = shares_;
-    options.pool = [](uint32_t, size_t lanes) {
-      return lanes < 2 ? schedule::PoolWish::kMore : schedule::PoolWish::kFewer;
-    };
     return options;
   }
 
   fabric::Simulation simulation_{20261121};
   RingPeer peer_{simulation_};
   absl::Time now_ = absl::UnixEpoch();
-  // With another peer, whom there is no room for besides.
+  // With another peer, whom there is no place for besides.
   const std::shared_ptr<link::Shares> shares_ =
-      std::make_shared<link::Shares>(2, link::Shares::Intervals{}, [this] { return now_; });
+      std::make_shared<link::Shares>(1, link::Shares::kTurn, [this] { return now_; });
   std::shared_ptr<link::Link> link_ = link::Link::Create(simulation_.CreateDevice("victim"), Options()).value();
   std::vector<std::shared_ptr<ChangingPort>> ports_;
   std::vector<Change> later_;
@@ -237,18 +233,19 @@ std::vector<std::string> Seeds() {
           ItemStep(ItemKind::kCloseWrite, 1) + ItemStep(ItemKind::kAbort, 2, "why") + poll,
       passive + hello + Say(PeerStep::kBlock, uint8_t{1}, uint8_t{3}, uint16_t{1000}) + poll +
           Say(VictimStep::kBlocks, uint8_t{0}, uint16_t{4000}) + ItemStep(ItemKind::kPulled, 0, Number(0)) + poll,
-      passive + hello + poll + Say(PeerStep::kOpenLane) + poll + ItemStep(ItemKind::kCloseLane, 0) + poll,
       passive + hello + Say(PeerStep::kPad, uint16_t{500}) + poll + Say(PeerStep::kPad, uint16_t{500}) + poll +
           Say(PeerStep::kWrap) + data + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll,
-      passive + hello + Say(PeerStep::kOpenLane) + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll +
-          Say(VictimStep::kClock, uint8_t{20}) + Say(PeerStep::kBell, uint32_t{1u << 16 | 7}) + poll +
-          Say(VictimStep::kArm) + data + Say(VictimStep::kDrain) + Say(VictimStep::kLeave) + poll,
+      passive + hello + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll + Say(VictimStep::kClock, uint8_t{20}) +
+          Say(PeerStep::kBell, uint32_t{1u << 16 | 7}) + poll + Say(VictimStep::kArm) + data + Say(VictimStep::kDrain) +
+          Say(VictimStep::kLeave) + poll,
       active + data + poll + Say(VictimStep::kTalk, uint8_t{255}) + Say(VictimStep::kTalk, uint8_t{255}) +
-          Say(PeerStep::kGiveLane) + poll + ItemStep(ItemKind::kBye, 0) + poll,
+          ItemStep(ItemKind::kBye, 0) + poll,
       active + Say(VictimStep::kLater, uint16_t{64}, Piece(std::string(128, '\xff'))) +
           Say(PeerStep::kMessage, uint16_t{0}, uint8_t{2}, Piece(two)) + poll + Say(VictimStep::kFlush) + poll,
       active + Say(VictimStep::kSend, uint8_t{0}, Piece("bytes")) + Say(VictimStep::kControl, uint8_t{1}, uint8_t{1}) +
-          ItemStep(ItemKind::kHead, 0) + poll + Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
+          Say(PeerStep::kSay, uint8_t{1}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{5}) + poll +
+          Say(PeerStep::kSay, uint8_t{0}, uint8_t{1}, uint8_t{0}, uint8_t{0}, uint8_t{1}) + poll +
+          Say(VictimStep::kRemove, uint8_t{0}) + data + poll,
   };
 }
 

@@ -25,7 +25,6 @@ namespace {
 void CheckBounds(const Options& options) {
   Require(options.ring_bytes >= 1 << 16 && options.ring_bytes <= 1 << 30 && options.ring_bytes % (1 << 16) == 0,
           "a ring's size");
-  Require(options.queue_pairs >= 1 && options.queue_pairs <= 16, "queue pairs");
   Require(options.window_bytes > 0 && options.shm_links > 0, "something may be sent");
   Require(options.negotiation_timeout > absl::ZeroDuration() && options.spin_time >= absl::ZeroDuration(), "times");
 }

@@ -14,7 +14,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
-#include "core/wire/lane_messages.h"
+#include "core/wire/control.h"
 #include "core/wire/ring_descriptor.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
@@ -24,24 +24,23 @@
 namespace skein::fuzz {
 
 enum class PeerStep : uint8_t {
-  kItem,      // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
-  kMessage,   // u16 flags | u8 items | piece: with the right canaries
-  kRaw,       // u16 offset | piece: anywhere in the ring
-  kBell,      // u32 immediate
-  kBlock,     // u8 stream | u8 number | u16 size: of this peer's memory, announced
-  kPad,       // u16 units: a message without items
-  kWrap,      //
-  kHello,     //
-  kGrant,     // a message without items that grants
-  kOpenLane,  // with a true queue pair
-  kGiveLane,  // the same, as an answer
+  kItem,     // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
+  kMessage,  // u16 seen | u8 items | piece: with the right canaries
+  kRaw,      // u16 offset | piece: anywhere in the ring
+  kBell,     // u32 immediate
+  kBlock,    // u8 stream | u8 number | u16 size: of this peer's memory, announced
+  kPad,      // u16 units: a message without items
+  kWrap,     //
+  kHello,    //
+  kSay,      // u8 consumed | u8 wanted | u8 answers | u8 refills: so many more | u8 open, presence: a control line
 };
-constexpr size_t kPeerSteps = 11;
+constexpr size_t kPeerSteps = 9;
 
 class RingPeer {
  public:
   explicit RingPeer(fabric::Simulation& simulation)
-      : simulation_(simulation), end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule) {}
+      : simulation_(simulation),
+        end_(simulation.CreateDevice("hostile"), 2 * wire::kRingGranule + wire::kControlBytes) {}
 
   std::string Offer() { return end_.queue_pair->Offer().value(); }
   std::string Accept(absl::string_view offer) {
@@ -62,7 +61,7 @@ class RingPeer {
   }
   // The payload of the last item of that kind that the victim has sent, out of the first ring full.
   std::string LastReceived(wire::ItemKind kind) const {
-    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
+    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule, wire::kRingGranule), kOwnSecret);
     std::string payload;
     for (; reader.Next().value().has_value(); reader.Pop()) {
       for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
@@ -83,7 +82,7 @@ class RingPeer {
       }
       case PeerStep::kMessage: {
         wire::MessageHeader header;
-        header.flags = script.Take<uint16_t>();
+        header.seen = script.Take<uint16_t>();
         header.items = script.Take<uint8_t>();
         return Message(header, script.Piece());
       }
@@ -102,22 +101,30 @@ class RingPeer {
       case PeerStep::kPad:
         return Message({}, std::string(script.Take<uint16_t>() % 512 * wire::kMessageUnit, '\0'));
       case PeerStep::kWrap:
-        return Message({.flags = wire::kWrap}, {});
+        return Message({.items = wire::kWrap}, {});
       case PeerStep::kHello:
         return Item(wire::ItemKind::kHello, 0, wire::EncodeRingDescriptor(ring()), 0);
-      case PeerStep::kGrant:
-        return Message({.flags = wire::kGrant}, {});
-      case PeerStep::kOpenLane:
-        return Item(wire::ItemKind::kOpenLane, 0, wire::Encode(wire::OpenLane{1, Another().Offer().value()}), 0);
-      case PeerStep::kGiveLane:
-        return GiveLane();
+      case PeerStep::kSay: {
+        says_.consumed += script.Take<uint8_t>() * wire::kMessageUnit;
+        says_.wanted += script.Take<uint8_t>() * wire::kMessageUnit;
+        says_.answers += script.Take<uint8_t>();
+        says_.refills += script.Take<uint8_t>();
+        return Say(script.Take<uint8_t>());
+      }
     }
   }
 
+  // An answer to the victim's request for credits.
+  void Grant() {
+    ++says_.answers;
+    ++says_.refills;
+    Say(/*open_and_presence=*/1);
+  }
   // Bytes as they are, which nothing tells of; while the victim looks, too.
   void WriteAt(uint64_t offset, absl::string_view bytes) {
-    if (offset >= victims_.size) return;
-    Post(fabric::Opcode::kWrite, offset, bytes.substr(0, victims_.size - offset));
+    const uint64_t end = victims_.size + wire::kControlBytes;
+    if (offset >= victims_.size) offset = end - 1 - offset % wire::kControlBytes;
+    if (victims_.size > 0) Post(fabric::Opcode::kWrite, offset, bytes.substr(0, end - offset));
   }
 
  private:
@@ -134,8 +141,16 @@ class RingPeer {
     if (victims_.size == 0 || message.size() > victims_.size - written_ % victims_.size) return;
     Post(fabric::Opcode::kWriteWithImmediate, written_ % victims_.size, message);
     ++number_;
-    const bool wrap = header.flags == wire::kWrap;
+    const bool wrap = header.items == wire::kWrap;
     written_ += wrap ? victims_.size - written_ % victims_.size : message.size();
+  }
+  void Say(uint8_t open_and_presence) {
+    wire::ControlLine line = wire::EncodeControl(says_, victims_.secret);
+    line[2] |= static_cast<uint64_t>(open_and_presence & 3) << 32 | static_cast<uint64_t>(open_and_presence >> 2) << 40;
+    line = wire::RawControl(line, victims_.secret);
+    if (victims_.size == 0) return;
+    Post(fabric::Opcode::kWriteWithImmediate, victims_.size,
+         {reinterpret_cast<const char*>(line.data()), sizeof(line)});
   }
   void Bell(uint32_t immediate) {
     fabric::SendRequest bell =
@@ -143,18 +158,6 @@ class RingPeer {
     bell.immediate = immediate;
     fabric::Post(*end_.queue_pair, bell).IgnoreError();
     Settle();
-  }
-  // A link of its own, for a true offer or answer.
-  link::Link& Another() {
-    others_.push_back(link::Link::Create(simulation_.CreateDevice("more"), {.ring_bytes = wire::kRingGranule}).value());
-    return *others_.back();
-  }
-  void GiveLane() {
-    const absl::StatusOr<wire::OpenLane> asked = wire::DecodeOpenLane(LastReceived(wire::ItemKind::kOpenLane));
-    if (!asked.ok()) return;
-    const absl::StatusOr<link::Link::Answer> accepted = Another().Accept(asked->queue_pair);
-    if (!accepted.ok()) return;
-    Item(wire::ItemKind::kLane, 0, wire::Encode(wire::GivenLane{asked->lane, accepted->ring, accepted->connection}), 0);
   }
   void Post(fabric::Opcode opcode, uint64_t offset, absl::string_view bytes) {
     end_.Put(0, bytes);
@@ -176,8 +179,8 @@ class RingPeer {
   wire::RingDescriptor victims_{};
   uint64_t number_ = 0;
   uint64_t written_ = 0;
+  wire::Control says_;
   std::map<uint32_t, uint32_t> sequences_;
-  std::vector<std::shared_ptr<link::Link>> others_;
 };
 
 }  // namespace skein::fuzz

@@ -28,11 +28,7 @@ class RingContent {
     content_ += wire::RawMessage(kSecret, number_++, header, bytes);
     return *this;
   }
-  RingContent& Wrap() {
-    wire::MessageHeader header;
-    header.flags = wire::kWrap;
-    return Add(0, "", header);
-  }
+  RingContent& Wrap() { return Add(wire::kWrap, ""); }
   std::string bytes() const { return content_; }
 
  private:
@@ -50,7 +46,7 @@ std::vector<std::string> Seeds() {
       .Add(2, RawItem(ItemKind::kOpen, 1, 0, Number(1000)) + RawItem(ItemKind::kData, 1, 1, "some bytes"))
       .Add(1, RawItem(ItemKind::kWindow, 1, 2, Number(500)))
       .Add(1, RawItem(ItemKind::kBlock, 1, 3, wire::Encode(wire::Block{0x7f0000001000, 7, 1000, 3})))
-      .Add(1, RawItem(ItemKind::kHead, 0, 0))
+      .Add(1, RawItem(ItemKind::kBye, 0, 0))
       .Add(2, RawItem(ItemKind::kCloseWrite, 1, 4) + RawItem(ItemKind::kAbort, 2, 0, "why"));
   RingContent large;
   large.Add(1, RawItem(ItemKind::kData, 1, 0, std::string(1500, 'd'))).Wrap();

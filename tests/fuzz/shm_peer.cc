@@ -176,7 +176,7 @@ class Victim {
     Require(!done.ok() || *done != fabric::CompletionStatus::kSuccess || connected, "nothing is done after the end");
   }
 
-  const std::unique_ptr<channel::ChannelGroup> group_ = Shm()->NewGroup(1, false).value();
+  const std::unique_ptr<channel::ChannelGroup> group_ = Shm()->NewGroup(false).value();
   const std::unique_ptr<channel::Channel> channel_ = group_->Open({kRing}).value();
   std::vector<std::unique_ptr<Region>> regions_;
   UniqueFd socket_;

@@ -22,7 +22,7 @@ class Victim {
  public:
   explicit Victim(bool active) {
     const stream::StreamOptions options{
-        .link = {.ring_bytes = wire::kRingGranule, .queue_pairs = 2}, .window_bytes = kWindow, .large_payload = 2000};
+        .link = {.ring_bytes = wire::kRingGranule}, .window_bytes = kWindow, .large_payload = 2000};
     auto fabrics = std::make_shared<connect::OneFabric>(simulation_.CreateDevice("victim"));
     if (active) {
       connector_ = stream::CreateConnector(fabrics, options, &link_);

@@ -14,20 +14,20 @@ events: Ir
 summary: 1130
 
 ob=/lib/libskein.so
-fl=lane.cc
-fn=skein::link::Lane::Send(int)
+fl=batch.cc
+fn=skein::link::SendQueue::Send(int)
 10 40
 +2 60
 fi=span.h
 * 5
-fe=lane.cc
+fe=batch.cc
 cob=/lib/libc.so
 cfn=malloc
 calls=2 0
 14 1000
 -3 5
 
-fn=skein::link::Lane::Send(char)
+fn=skein::link::SendQueue::Send(char)
 20 20
 
 ob=/lib/libc.so.6
@@ -42,7 +42,7 @@ totals: 1130
 class Parse(unittest.TestCase):
     def test_counts_each_function_without_what_it_calls(self):
         profile = callgrind.parse(DUMP)
-        self.assertEqual(profile.functions, {"skein::link::Lane::Send": 130, "malloc": 1000})
+        self.assertEqual(profile.functions, {"skein::link::SendQueue::Send": 130, "malloc": 1000})
         self.assertEqual(profile.libraries, {"libskein": 130, "libc": 1000})
         self.assertEqual(profile.instructions, 1130)
 

@@ -25,7 +25,7 @@ class OneRing {
   void Pass(size_t items) {
     std::array<channel::OutItem, 8> out;
     for (size_t i = 0; i < items; ++i) out[i].Carry({&payload_, 1});
-    Require(writer_->Write(absl::MakeSpan(out).first(items), {}, channel::Reserve::kData).ok(), "a write");
+    Require(writer_->Write(absl::MakeSpan(out).first(items), channel::Reserve::kData).ok(), "a write");
     while (!Read()) {
     }
     Require(writer_->SetPeerHead(reader_.head()).ok(), "a head");
@@ -38,7 +38,7 @@ class OneRing {
     const absl::StatusOr<std::optional<channel::Message>> next = reader_.Next();
     Require(next.ok() && next->has_value(), "a message");
     for (wire::ItemWalk items = (*next)->items(); !items.done();) Require(items.Next().ok(), "an item");
-    const bool whole = (*next)->header.flags != wire::kWrap;
+    const bool whole = (*next)->header.items != wire::kWrap;
     reader_.Pop();
     return whole;
   }

@@ -3,7 +3,7 @@
 
 #include "core/coalesce/combining_queue.h"
 #include "core/schedule/credits.h"
-#include "core/schedule/receiver_scheduler.h"
+#include "core/schedule/turns.h"
 #include "tests/instructions/hot_path.h"
 
 namespace skein::instructions {
@@ -69,14 +69,14 @@ Operation SpendCredit() {
   };
 }
 
-// Of 64 peers with four queue pairs each, in turn.
+// Of 64 peers, in turn.
 Operation AnswerRenewal() {
-  const auto scheduler = std::make_shared<schedule::ReceiverScheduler>();
-  const auto senders = std::make_shared<std::vector<schedule::ReceiverScheduler::Sender>>();
-  for (int i = 0; i < 64; ++i) senders->push_back(scheduler->Add(4).sender);
-  return [scheduler, senders, i = size_t{0}]() mutable {
-    Require(scheduler->OnRenewal((*senders)[i++ % senders->size()], 0, 3).granted, "more");
-    if (i % 256 == 0) scheduler->Redistribute();
+  const auto turns = std::make_shared<schedule::Turns>();
+  const auto senders = std::make_shared<std::vector<schedule::Turns::Sender>>();
+  for (int i = 0; i < 64; ++i) senders->push_back(turns->Add());
+  return [turns, senders, i = size_t{0}]() mutable {
+    Require(turns->OnRenewal((*senders)[i++ % senders->size()]).granted, "more");
+    if (i % 256 == 0) turns->Redistribute();
   };
 }
 

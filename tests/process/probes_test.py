@@ -11,7 +11,7 @@ LIBRARY = sys.argv[1]
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs/tracing.md"
 
 NOTE = re.compile(r"Provider: skein\s+Name: (\w+)\s+Location: .*\s+Arguments:(.*)")
-# "| `posted` | lane, bytes, path (0 shm, 1 rdma) | ..."
+# "| `posted` | channel, bytes, path (0 shm, 1 rdma) | ..."
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.MULTILINE)
 
 

@@ -17,9 +17,9 @@ namespace skein::fabric {
 // The thread that uses the device calls them.
 struct Hooks {
   std::function<void()> connecting = [] {};  // Accept and Complete
-  std::function<void()> posting = [] {};     // PostSend
-  std::function<void()> arming = [] {};      // a completion queue's
-  std::function<void()> looking = [] {};     // at a queue pair's state
+  std::function<void(absl::Span<const SendRequest>)> posting = [](absl::Span<const SendRequest>) {};  // PostSend
+  std::function<void()> arming = [] {};   // a completion queue's
+  std::function<void()> looking = [] {};  // at a queue pair's state
   // A completion queue's descriptor; whether it gives completions, heeds Wake, and agrees to Watch.
   std::function<int(int fd)> fd = [](int fd) { return fd; };
   std::function<bool()> completes = [] { return true; };  // false: nothing for now
@@ -121,7 +121,7 @@ class HookedDevice final : public ForwardingDevice {
       return pair_->Complete(answer);
     }
     absl::Status PostSend(absl::Span<const SendRequest> batch) override {
-      hooks_->posting();
+      hooks_->posting(batch);
       return pair_->PostSend(batch);
     }
     absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override { return pair_->PostReceive(batch); }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/string_view.h"
 #include "core/wire/bytes.h"
+#include "core/wire/control.h"
 #include "core/wire/message.h"
 
 namespace skein::wire {
@@ -47,6 +48,14 @@ inline std::string RawMessage(uint64_t secret, uint64_t n, uint32_t items, absl:
   MessageHeader header;
   header.items = items;
   return RawMessage(secret, n, header, bytes);
+}
+
+// The line with the check that is right for its words.
+inline ControlLine RawControl(ControlLine line, uint64_t secret) {
+  uint64_t check = ~secret;
+  for (size_t i = 0; i + 1 < line.size(); ++i) check = Mix(check + line[i]);
+  line.back() = check;
+  return line;
 }
 
 }  // namespace skein::wire

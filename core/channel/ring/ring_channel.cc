@@ -2,14 +2,9 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_cat.h"
-#include "core/base/random_value.h"
 #include "core/trace/counters.h"
 #include "core/trace/probes.h"
-#include "core/wire/bytes.h"
 #include "core/wire/immediate.h"
 
 namespace skein::channel {
@@ -20,143 +15,26 @@ using schedule::Credits;
 Credits::Use CreditsFor(Use use) { return use == Use::kData ? Credits::Use::kData : Credits::Use::kControl; }
 Reserve ReserveOf(Use use) { return use == Use::kData ? Reserve::kData : Reserve::kControl; }
 
+// No head of the peer's ever says that it has seen a line.
+constexpr uint64_t kUnseen = UINT64_MAX;
+
 }  // namespace
 
 RingChannel::RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair, const ChannelOptions& options)
-    : group_(group),
-      options_(options),
-      queue_pair_(std::move(queue_pair)),
-      credits_(schedule::kDefaultCredits, options.may_send),
-      peer_may_send_(options.peer_may_send) {
-  group_.Add(this);
-}
-
-RingChannel::~RingChannel() {
-  group_.Remove(this);
-  if (reader_ != nullptr) group_.TakeBackReceives();
-  // First: nothing may arrive in memory that is gone, nor be read out of it.
-  queue_pair_.reset();
-}
-
-absl::Status RingChannel::AllocateRing() {
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> ring =
-      group_.device()->Allocate(options_.ring_bytes, fabric::kRemoteWrite);
-  if (!ring.ok()) return ring.status();
-  ring_ = *std::move(ring);
-  ring_secret_ = RandomValue<uint64_t>();
-  if (absl::Status status = group_.PostReceives(); !status.ok()) return status;
-  reader_ = std::make_unique<RingReader>(ring_->bytes(), ring_secret_);
-  return absl::OkStatus();
-}
-
-wire::RingDescriptor RingChannel::OwnRing() const {
-  return {ring_->remote().address, ring_->bytes().size(), ring_secret_, ring_->remote().rkey};
-}
-
-absl::Status RingChannel::Complete(const Answer& answer) {
-  if (absl::Status status = queue_pair_->Complete(answer.connection); !status.ok()) return status;
-  if (absl::Status status = AllocateRing(); !status.ok()) return status;
-  return Meet(answer.ring);
-}
-
-absl::StatusOr<Channel::Answer> RingChannel::Accept(absl::string_view offer) {
-  absl::StatusOr<std::string> answer = queue_pair_->Accept(offer);
-  if (!answer.ok()) return answer.status();
-  // After the peer has been judged, and before it hears "yes": then everything is there.
-  if (absl::Status status = AllocateRing(); !status.ok()) return status;
-  // Most peers' rings are no larger than this end's.
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror =
-      group_.device()->Allocate(std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes), fabric::kLocalOnly);
-  if (!mirror.ok()) return mirror.status();
-  mirror_ = *std::move(mirror);
-  return Answer{*std::move(answer), OwnRing()};
-}
-
-std::string RingChannel::Greeting() const { return wire::EncodeRingDescriptor(OwnRing()); }
-
-absl::Status RingChannel::OnGreeting(absl::string_view greeting) {
-  const absl::StatusOr<wire::RingDescriptor> ring = wire::DecodeRingDescriptor(greeting);
-  return ring.ok() ? Meet(*ring) : ring.status();
-}
-
-absl::Status RingChannel::Meet(const wire::RingDescriptor& peer_ring) {
-  absl::StatusOr<std::unique_ptr<RingWriter>> writer =
-      RingWriter::Create(*group_.device(), *queue_pair_, peer_ring, options_.max_mirror_bytes, std::move(mirror_));
-  if (!writer.ok()) return writer.status();
-  writer_ = *std::move(writer);
-  met_.store(true, std::memory_order_release);
-  active_changed_.store(true, std::memory_order_release);
-  return absl::OkStatus();
-}
-
-// Completions -----------------------------------------------------------------------------------------------------
-
-bool RingChannel::OnCompletion(const fabric::Completion& completion) {
-  const bool of_memory = completion.id & MemoryOperations::kIdBit;
-  const bool of_message = !of_memory && (completion.opcode == fabric::Opcode::kWrite ||
-                                         completion.opcode == fabric::Opcode::kWriteWithImmediate);
-  if (of_memory && options_.operations != nullptr) options_.operations->OnCompletion(completion);
-  if (completion.status != fabric::CompletionStatus::kSuccess) {
-    Disconnect();
-  } else if (of_message) {
-    reached_.store(completion.id, std::memory_order_relaxed);
-  } else if (completion.opcode == fabric::Opcode::kReceiveWithImmediate) {
-    OnImmediate(completion.immediate);
-  } else if (completion.opcode == fabric::Opcode::kReceive) {
-    Breach("a SEND");
-  }
-  return of_message;
-}
-
-void RingChannel::OnImmediate(uint32_t immediate) {
-  const absl::StatusOr<std::optional<uint16_t>> renewal = wire::DecodeImmediate(immediate);
-  if (!renewal.ok()) return Breach(renewal.status().message());
-  if (!renewal->has_value()) return;
-  if (renewal_.exchange(**renewal, std::memory_order_release) >= 0) Breach("credits asked for twice");
-}
-
-void RingChannel::Breach(absl::string_view what) {
-  if (connected()) {
-    MutexLock lock(&breach_mu_);
-    breach_ = std::string(what);
-  }
-  Disconnect();
-}
-
-bool RingChannel::breached() const {
-  MutexLock lock(&breach_mu_);
-  return !breach_.empty();
-}
-
-absl::Status RingChannel::why_ended() const {
-  {
-    MutexLock lock(&breach_mu_);
-    if (!breach_.empty()) return absl::DataLossError(breach_);
-  }
-  const absl::Status error = queue_pair_->error();
-  return error.ok() ? absl::UnavailableError("it was closed") : error;
-}
-
-bool RingChannel::Ended() {
-  // With shared receives no completion tells of a queue pair that has failed and was sending nothing.
-  if (queue_pair_->state() == fabric::QueuePairState::kError) Disconnect();
-  return !connected();
-}
+    : RingConnection(group, std::move(queue_pair), options), consumption_(options.ring_bytes / 4) {}
 
 // Receiving -------------------------------------------------------------------------------------------------------
 
 absl::StatusOr<std::optional<InMessage>> RingChannel::Next() {
-  if (reader_ == nullptr) return std::nullopt;  // not connected yet
+  if (reader() == nullptr) return std::nullopt;  // not connected yet
   // A writer goes back to the beginning once, and then writes a message: a peer that does otherwise keeps nobody here.
   for (int wraps = 0; wraps < 2; ++wraps) {
-    const absl::StatusOr<std::optional<Message>> found = reader_->Next();
+    const absl::StatusOr<std::optional<Message>> found = reader()->Next();
     if (!found.ok()) return found.status();
     if (!found->has_value()) break;
     const Message& message = **found;
-    if (!std::exchange(is_noted_, true)) {
-      if (absl::Status status = Note(message.header); !status.ok()) return status;
-    }
-    if ((message.header.flags & wire::kWrap) == 0) {
+    if (!message.wraps()) {
+      peer_seen_.store(message.header.seen, std::memory_order_relaxed);
       return InMessage{message.header.items, message.header.stage_time, message.area};
     }
     Pop();
@@ -164,187 +42,198 @@ absl::StatusOr<std::optional<InMessage>> RingChannel::Next() {
   return std::nullopt;
 }
 
-// The peer's head is checked where what this end has written is known: in Heed.
-absl::Status RingChannel::Note(const wire::MessageHeader& header) {
-  if (!met() && header.head != 0) {
-    return absl::DataLossError("a head for a ring that was not given yet");
-  }
-  if (header.head < noted_.head) return absl::DataLossError("the peer's ring head went where no message was");
-  noted_.head = header.head;
-  if (header.flags & wire::kWrap) return absl::OkStatus();
-  const uint16_t presence = header.flags & wire::kPresence;
-  if (presence == wire::kPresence) return absl::DataLossError("a peer that is awake and sleepless");
-  noted_.presence = static_cast<Presence>(presence);
-  const uint16_t word = header.flags & ~wire::kPresence;
-  if (word != 0) noted_.words.push_back(word);
-  return absl::OkStatus();
-}
-
 void RingChannel::Pop() {
-  reader_->Pop();
-  is_noted_ = false;
-  trace::probes::Received(this, reader_->head() - bytes_read_.load(std::memory_order_relaxed));
-  bytes_read_.store(reader_->head(), std::memory_order_relaxed);
+  reader()->Pop();
+  trace::probes::Received(this, reader()->head() - consumption_.consumed());
+  consumption_.Consume(reader()->head());
   messages_read_.store(messages_read_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-bool RingChannel::AfterReading() {
-  MutexLock lock(&handed_mu_);
-  handed_.read = reader_->head();
-  handed_.head = noted_.head;
-  if (noted_.presence.has_value()) handed_.presence = std::exchange(noted_.presence, std::nullopt);
-  handed_.words.insert(handed_.words.end(), noted_.words.begin(), noted_.words.end());
-  noted_.words.clear();
-  return true;
-}
-
 bool RingChannel::Readable() const {
-  if (reader_ == nullptr) return false;
-  const absl::StatusOr<std::optional<Message>> next = reader_->Next();
+  if (reader() == nullptr) return false;
+  const absl::StatusOr<std::optional<Message>> next = reader()->Next();
   return !next.ok() || next->has_value();
 }
 
-std::optional<uint16_t> RingChannel::TakeRenewal() {
-  const int32_t degree = renewal_waits() ? renewal_.exchange(-1, std::memory_order_acquire) : -1;
-  return degree < 0 ? std::nullopt : std::make_optional(static_cast<uint16_t>(degree));
-}
-
-// Sending ---------------------------------------------------------------------------------------------------------
+// What the peer says of itself ------------------------------------------------------------------------------------
 
 absl::Status RingChannel::Heed() {
-  Noted noted;
-  {
-    MutexLock lock(&handed_mu_);
-    noted.read = handed_.read;
-    noted.head = handed_.head;
-    noted.presence = std::exchange(handed_.presence, std::nullopt);
-    noted.words.swap(handed_.words);
-  }
-  head_ = noted.read;
-  if (met() && noted.head != writer_->peer_head()) {
-    if (absl::Status status = writer_->SetPeerHead(noted.head); !status.ok()) return status;
-  }
-  if (noted.presence.has_value()) {
-    presence_ = *noted.presence;
-    if (presence_ == Presence::kMaySleep) {
-      if (absl::Status status = RingIfUnseen(); !status.ok()) return status;
-    }
-  }
-  for (const uint16_t word : noted.words) {
-    if (absl::Status status = HeedWord(word); !status.ok()) return status;
+  if (met()) {
+    if (absl::Status status = LookAtPeer(/*heeds=*/true); !status.ok()) return status;
   }
   return MustRing() ? RingIfUnseen() : absl::OkStatus();
 }
 
-absl::Status RingChannel::HeedWord(uint16_t word) {
-  switch (word) {
-    case wire::kGrant:
-      return credits_.OnAnswer(true);
-    case wire::kDecline:
-      active_changed_.store(true, std::memory_order_release);
-      return credits_.OnAnswer(false);
-    case wire::kActivate:
-      active_changed_.store(true, std::memory_order_release);
-      return credits_.OnActivated();
-    case wire::kHeadWanted:
-      head_wanted_ = true;
-      return absl::OkStatus();
-    default:
-      return absl::DataLossError(absl::StrCat("a message with flags ", word));
+// All that a line says is a state: a line that was written over before anybody looked is not missed. Its counters tell
+// how often something has happened since the last look.
+absl::Status RingChannel::LookAtPeer(bool heeds) {
+  const absl::StatusOr<std::optional<wire::Control>> line = peer_control().Look(heeds);
+  if (!line.ok() || !line->has_value()) return line.status();
+  const wire::Control now = **line;
+  if (absl::Status status = writer().SetPeerHead(now.consumed); !status.ok()) return status;
+  if (now.wanted < peer_.wanted || now.wanted > consumption_.consumed() + options().ring_bytes) {
+    return absl::DataLossError("the peer wants to hear of what it cannot have written");
   }
+  const auto answers = static_cast<uint16_t>(now.answers - peer_.answers);
+  const auto refills = static_cast<uint16_t>(now.refills - peer_.refills);
+  if (absl::Status status = credits_.OnTold(answers, refills, now.open); !status.ok()) return status;
+  peer_ = now;
+  SetTellAt();
+  // The line's bell has taken a receive. Senders that go on by such lines while the poller is away give receives back.
+  if (!heeds) group().Look();
+  return absl::OkStatus();
+}
+
+// What this end says of itself ------------------------------------------------------------------------------------
+
+// The poller is to ask for Tend when so much is consumed. A line that the send queue has no room for waits for
+// completions (tending), and nobody polls for that.
+void RingChannel::SetTellAt() {
+  uint64_t at = told_.consumed + options().ring_bytes / 4;
+  if (peer_.wanted > answered_) at = std::min(at, peer_.wanted);
+  consumption_.TellAt(owes_ == Owes::kNothing ? at : UINT64_MAX);
+}
+
+void RingChannel::PrepareLine() {
+  own_.consumed = consumption_.consumed();
+  own_.presence = group().attention().presence.load(std::memory_order_relaxed);
+  if (Answers()) owes_ = Owes::kLineAndBell;
+}
+
+absl::Status RingChannel::Say(bool signaled) {
+  PrepareLine();
+  owes_ = std::max(owes_, Owes::kLine);  // until it is posted
+  Posting posting = NextPosting(owes_ == Owes::kLineAndBell && MustRing());
+  posting.signaled = signaled;
+  absl::Status status = WithRoom([&] { return writer().Say(own_, posting); });
+  if (status.ok()) {
+    OnPosted(posting, /*with_line=*/true);
+  } else {
+    SetTellAt();
+  }
+  return status;
+}
+
+// With a request for own credits if it is time for one.
+Posting RingChannel::NextPosting(bool rings) {
+  if (!credits_.renewal_due()) return {.rings = rings};
+  return {.rings = true, .immediate = wire::EncodeRenewal(credits_.MedianDegree())};
+}
+
+void RingChannel::OnPosted(const Posting& posting, bool with_line) {
+  if (posting.immediate != wire::kBell) credits_.OnAsked();
+  if (with_line) {
+    if (owes_ == Owes::kLineAndBell) unrung_ = kUnseen;
+    if (Answers()) answered_ = peer_.wanted;
+    owes_ = Owes::kNothing;
+    told_ = own_;
+    SetTellAt();
+  }
+  if (posting.rings) unrung_ = 0;
+}
+
+// The peer is to tell when it has consumed a quarter of its ring more, or all that is there. One question at a time:
+// a sender that needs more asks again. False: there is nothing to ask.
+bool RingChannel::Want() {
+  const uint64_t head = writer().peer_head();
+  if (own_.wanted > head || head == writer().tail()) return false;
+  own_.wanted = std::min(writer().tail(), head + writer().ring_bytes() / 4);
+  owes_ = Owes::kLineAndBell;
+  return true;
 }
 
 absl::Status RingChannel::Tend() {
   if (!met()) return absl::OkStatus();
-  if (absl::Status status = TellWords(); !status.ok()) return status;
-  const uint64_t untold = head_ - told_head_;
-  if (untold == 0) head_wanted_ = false;
-  if (untold < options_.ring_bytes / 4 && !head_wanted_) return absl::OkStatus();
-  // Refused only when the peer has not read even the last reserve; it will be told by the next message.
-  if (!credits_.CanSend(Credits::Use::kControl)) return absl::OkStatus();
-  const absl::Status status = PostHead(Reserve::kHead, {});
-  if (status.ok()) credits_.OnSent(0);
+  if (owes_ == Owes::kNothing && !credits_.renewal_due() && !consumption_.due()) return absl::OkStatus();
+  const absl::Status status = Say();
   return absl::IsResourceExhausted(status) ? absl::OkStatus() : status;
 }
 
-size_t RingChannel::Room(Use use) {
-  if (!met()) return 0;
-  if (credits_.CanSend(CreditsFor(use))) return writer_->Room(ReserveOf(use));
-  EndIfBroken(TellWords());
-  return 0;
+void RingChannel::TellPresence() {
+  if (told_.presence == group().attention().presence.load(std::memory_order_relaxed) || !met()) return;
+  // Nobody needs to wake for it: a quiet writer polls, and another one rings.
+  EndIfBroken(Say());
 }
 
-absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) { return LayIn(items, ReserveOf(use)); }
-
-absl::Status RingChannel::LayIn(absl::Span<OutItem> items, Reserve reserve) {
-  envelope_.head = head_;
-  envelope_.flags = static_cast<uint16_t>(group_.attention().presence.load(std::memory_order_relaxed));
-  if (!words_.empty()) envelope_.flags |= words_.front();
-  return writer_->Lay(items, envelope_, reserve);
-}
-
-absl::Status RingChannel::Publish(const Publication& publication) {
-  absl::Status status = Post({.stage_time = publication.stage_time});
-  if (status.ok()) credits_.OnSent(publication.degree);
-  return status;
-}
-
-// What is laid, with a request for own credits if it is time for one.
-absl::Status RingChannel::Post(const Manner& manner) {
-  if (manner.stage_time != 0) [[unlikely]]
-    writer_->Stamp(manner.stage_time);
-  Posting posting;
-  posting.signaled = manner.signaled;
-  const bool asks = credits_.renewal_due();
-  if (asks) posting.immediate = wire::EncodeRenewal(credits_.MedianDegree());
-  posting.rings = asks || (manner.silent ? !words_.empty() : MustRing());
-  if (absl::Status status = WithRoom([&] { return writer_->Post(posting); }); !status.ok()) {
-    EndIfBroken(status);
-    return status;
-  }
-  told_ = static_cast<Presence>(envelope_.flags & wire::kPresence);
-  // What nobody is woken for does not count as told.
-  if (posting.rings || !manner.silent) {
-    unrung_ = posting.rings ? 0 : writer_->tail();
-    told_head_ = envelope_.head;
-    head_wanted_ = false;
-  }
-  if (asks) credits_.OnAsked();
-  if (!words_.empty()) words_.pop_front();
+absl::Status RingChannel::AnswerRenewal(bool granted) {
+  if (own_.answers != told_.answers) return absl::DataLossError("credits asked for before the last answer");
+  trace::Count(granted ? trace::Counter::kCreditsGranted : trace::Counter::kCreditsDeclined);
+  ++own_.answers;
+  own_.refills += granted ? 1 : 0;
+  own_.open = granted;
+  owes_ = Owes::kLineAndBell;
   return absl::OkStatus();
 }
 
-absl::Status RingChannel::PostHead(Reserve reserve, const Manner& manner) {
-  OutItem head;
-  head.header.kind = wire::ItemKind::kHead;
-  const absl::Status status = LayIn({&head, 1}, reserve);
-  return status.ok() ? Post(manner) : status;
+void RingChannel::Activate() {
+  if (std::exchange(own_.open, true)) return;
+  ++own_.refills;
+  owes_ = Owes::kLineAndBell;
+  if (met()) EndIfBroken(Say());
 }
 
-absl::Status RingChannel::WithRoom(absl::FunctionRef<absl::Status()> post) {
-  absl::Status status = post();
-  if (!absl::IsResourceExhausted(status)) return status;
-  group_.Look();  // completions make room in the send queue
-  return connected() ? post() : status;
+// Sending ---------------------------------------------------------------------------------------------------------
+
+size_t RingChannel::Room(Use use) {
+  if (!met()) return 0;
+  const auto room = [&] { return credits_.CanSend(CreditsFor(use)) ? writer().Room(ReserveOf(use)) : 0; };
+  if (const size_t now = room(); now >= writer().MostRoom()) [[likely]]
+    return now;
+  // The poller still hears of what is looked at here: others may wait for what it brings.
+  if (absl::Status status = LookAtPeer(/*heeds=*/false); !status.ok()) {
+    Breach(status.message());
+    group().Wake();
+    return 0;
+  }
+  const bool wants = writer().Room(ReserveOf(use)) < writer().MostRoom() && Want();
+  const bool asks = room() == 0 && credits_.renewal_due();
+  if (wants || asks) EndIfBroken(Say());
+  return room();
 }
 
-// A queue pair that takes no more posts is of no use: the poller learns that, and ends the link.
-void RingChannel::EndIfBroken(const absl::Status& status) {
-  if (status.ok() || absl::IsResourceExhausted(status)) return;
-  queue_pair_->Close();
-  group_.Wake();
+absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) {
+  return writer().Lay(items, ReserveOf(use), consumption_.consumed());
+}
+
+absl::Status RingChannel::Publish(const Publication& publication) {
+  if (publication.stage_time != 0) [[unlikely]]
+    writer().Stamp(publication.stage_time);
+  const Presence presence = group().attention().presence.load(std::memory_order_relaxed);
+  const bool with_line = owes_ != Owes::kNothing || told_.presence != presence;
+  if (with_line) [[unlikely]]
+    PrepareLine();
+  const Posting posting = NextPosting(MustRing());
+  absl::Status status = WithRoom([&] { return writer().Post(posting, with_line ? &own_ : nullptr); });
+  if (!status.ok()) {
+    EndIfBroken(status);
+    return status;
+  }
+  OnPosted(posting, with_line);
+  if (!posting.rings) unrung_ = std::max(unrung_, writer().tail());
+  credits_.OnSent(publication.degree);
+  return absl::OkStatus();
 }
 
 bool RingChannel::MustRing() const {
-  return channel::MustRing(presence_, group_.attention().quiet.load(std::memory_order_relaxed));
+  return channel::MustRing(peer_.presence, group().attention().quiet.load(std::memory_order_relaxed));
 }
 
-// No more bells than messages without: the receives that those did not take are left for them. Without room in the send
-// queue it is tried again when completions come (tending), or the next message rings.
+// Messages tell what their sender had seen, more often than lines do: without that each reply would be followed by a
+// bell for its request. It is compared as a distance, and an old one, or a lie, only costs a bell, or the liar its own.
+bool RingChannel::IsUnseen() const {
+  if (unrung_ == kUnseen) return true;
+  const uint64_t head = writer().peer_head();
+  const auto unit = static_cast<uint32_t>(head / wire::kMessageUnit);
+  const uint64_t beyond = (peer_seen_.load(std::memory_order_relaxed) - unit) * uint64_t{wire::kMessageUnit};
+  return unrung_ > head && (beyond > writer().tail() - head || unrung_ > head + beyond);
+}
+
+// No more bells than messages and lines without: the receives that those did not take are left for them. Without room
+// in the send queue it is tried again when completions come (tending), or the next message rings.
 absl::Status RingChannel::RingIfUnseen() {
   if (unrung_ == 0 || !met()) return absl::OkStatus();
-  if (unrung_ > writer_->peer_head()) {
-    absl::Status status = WithRoom([this] { return writer_->Ring(); });
+  if (IsUnseen()) {
+    absl::Status status = WithRoom([this] { return writer().Ring(); });
     if (absl::IsResourceExhausted(status)) return absl::OkStatus();
     if (!status.ok()) return status;
   }
@@ -352,65 +241,19 @@ absl::Status RingChannel::RingIfUnseen() {
   return absl::OkStatus();
 }
 
-void RingChannel::RingForUnseen() { EndIfBroken(RingIfUnseen()); }
-
-void RingChannel::TellPresence() {
-  if (told_ == group_.attention().presence.load(std::memory_order_relaxed) || !met()) return;
-  // Nobody needs to wake for it: who is quiet polls, and who is not rings. Without room it is said by the next message.
-  EndIfBroken(PostHead(Reserve::kHead, {.silent = true}));
-}
-
-// Credits are talked about without any: two ends could otherwise wait for each other.
-absl::Status RingChannel::TellWords() {
-  while (HasWords()) {
-    absl::Status status = PostHead(Reserve::kHead, {});
-    if (absl::IsResourceExhausted(status)) break;
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
-absl::Status RingChannel::AnswerRenewal(bool granted) {
-  const auto answers = [](uint16_t word) { return word == wire::kGrant || word == wire::kDecline; };
-  if (absl::c_any_of(words_, answers)) return absl::DataLossError("credits asked for before the last answer");
-  trace::Count(granted ? trace::Counter::kCreditsGranted : trace::Counter::kCreditsDeclined);
-  peer_may_send_ = granted;
-  words_.push_back(granted ? wire::kGrant : wire::kDecline);
-  return absl::OkStatus();
-}
-
-void RingChannel::Activate() {
-  if (std::exchange(peer_may_send_, true)) return;
-  words_.push_back(wire::kActivate);
-  if (met()) EndIfBroken(TellWords());
-}
-
-// The peer tells its head now and then; a stream that leaves waits for it. One question at a time: the answer may be to
-// less than has been sent meanwhile, and is asked for again.
-void RingChannel::AskConsumed() {
-  if (writer_->peer_head() < head_asked_ || writer_->peer_head() == writer_->tail()) return;
-  words_.push_back(wire::kHeadWanted);
-  head_asked_ = writer_->tail();
-  EndIfBroken(TellWords());
-}
-
 // Most requests complete silently: one more, which does not, tells of all before it.
 absl::StatusOr<bool> RingChannel::Reached() {
   if (!met()) return true;
-  if (reached_.load(std::memory_order_relaxed) >= flush_mark_ && flush_mark_ != writer_->posted()) {
-    if (!credits_.CanSend(Credits::Use::kControl)) return false;
-    const absl::Status status = PostHead(Reserve::kControl, {.signaled = true});
+  const uint64_t posted = writer().posted();
+  if (reached() == posted) return true;
+  if (flush_mark_ != posted && reached() >= flush_mark_) {
+    const absl::Status status = Say(/*signaled=*/true);
     if (absl::IsResourceExhausted(status)) return false;
     if (!status.ok()) return status;
-    credits_.OnSent(0);
-    flush_mark_ = writer_->posted();
-    group_.Look();
+    flush_mark_ = posted;
+    group().Look();
   }
-  return reached_.load(std::memory_order_relaxed) == writer_->posted();
-}
-
-absl::Status RingChannel::PostOperations(absl::Span<const fabric::SendRequest> operations) {
-  return WithRoom([&] { return queue_pair_->PostSend(operations); });
+  return reached() == posted;
 }
 
 }  // namespace skein::channel

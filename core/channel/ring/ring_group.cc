@@ -3,18 +3,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "core/channel/ring/ring_channel.h"
 
 namespace skein::channel {
 
-absl::StatusOr<std::unique_ptr<RingGroup>> RingGroup::Create(std::shared_ptr<fabric::Device> device,
-                                                             uint32_t channels) {
+absl::StatusOr<std::unique_ptr<RingGroup>> RingGroup::Create(std::shared_ptr<fabric::Device> device) {
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
-      device->CreateCompletionQueue(channels * (kSends + kReceives));
+      device->CreateCompletionQueue(kSends + kReceives);
   if (!completions.ok()) return completions.status();
-  absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> receives =
-      device->CreateSharedReceiveQueue(channels * kReceives);
+  absl::StatusOr<std::unique_ptr<fabric::SharedReceiveQueue>> receives = device->CreateSharedReceiveQueue(kReceives);
   if (!receives.ok()) return receives.status();
   return std::unique_ptr<RingGroup>(new RingGroup(std::move(device), *std::move(completions), *std::move(receives)));
 }
@@ -29,18 +26,17 @@ Transport::Traits RingTransport::traits() const {
   const fabric::DeviceCapabilities capabilities = device_->capabilities();
   Traits traits;
   traits.announces_close = capabilities.announces_close;
-  traits.connects_slowly = capabilities.connects_slowly;
   return traits;
 }
 
-absl::StatusOr<std::unique_ptr<ChannelGroup>> RingTransport::NewGroup(uint32_t max_channels, bool shares_memory) {
+absl::StatusOr<std::unique_ptr<ChannelGroup>> RingTransport::NewGroup(bool shares_memory) {
   std::shared_ptr<fabric::Device> device = device_;
   if (!shares_memory) {
     absl::StatusOr<std::shared_ptr<fabric::Device>> own = device->ForPeer();
     if (!own.ok()) return own.status();
     if (*own != nullptr) device = *std::move(own);
   }
-  return RingGroup::Create(std::move(device), max_channels);
+  return RingGroup::Create(std::move(device));
 }
 
 fabric::QueuePairOptions RingGroup::queue_pair_options() const {
@@ -55,45 +51,27 @@ fabric::QueuePairOptions RingGroup::queue_pair_options() const {
 }
 
 absl::Status RingGroup::PostReceives() {
-  MutexLock lock(&mu_);
-  if (provided_ == 0) return receives_->PostReceive(std::vector<fabric::ReceiveRequest>(kReceives));
-  --provided_;
-  return absl::OkStatus();
+  return receives_->PostReceive(std::vector<fabric::ReceiveRequest>(kReceives));
 }
 
-void RingGroup::TakeBackReceives() {
+void RingGroup::SetChannel(RingConnection* channel) {
   MutexLock lock(&mu_);
-  ++provided_;
-}
-
-void RingGroup::Add(RingChannel* channel) {
-  MutexLock lock(&mu_);
-  channels_.push_back(channel);
-}
-
-void RingGroup::Remove(RingChannel* channel) {
-  MutexLock lock(&mu_);
-  channels_.erase(absl::c_find(channels_, channel));
+  channel_ = channel;
 }
 
 bool RingGroup::Look() {
   MutexLock lock(&mu_);
   for (size_t count; (count = completions_->Poll(absl::MakeSpan(polled_))) > 0;) {
     for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) {
-      const auto channel =
-          absl::c_find_if(channels_, [&](const RingChannel* c) { return c->queue_pair() == completion.queue_pair; });
       const bool receive =
           completion.opcode == fabric::Opcode::kReceiveWithImmediate || completion.opcode == fabric::Opcode::kReceive;
       if (receive) ++receives_to_post_;
-      if (channel == channels_.end()) continue;  // of one that was closed
-      sends_completed_ |= (*channel)->OnCompletion(completion);
+      if (channel_ != nullptr) sends_completed_ |= channel_->OnCompletion(completion);
     }
   }
   if (receives_to_post_ >= kSpare) {
     const std::vector<fabric::ReceiveRequest> batch(std::exchange(receives_to_post_, 0));
-    if (!receives_->PostReceive(batch).ok()) {
-      for (RingChannel* each : channels_) each->Disconnect();
-    }
+    if (!receives_->PostReceive(batch).ok() && channel_ != nullptr) channel_->Disconnect();
   }
   return true;  // polling may also have executed the peer's WRITEs, which complete nothing here
 }

@@ -1,4 +1,4 @@
-// What the channels of a link share: the completion queue and the receives.
+// What a link's channel and its sleeper share: the completion queue; and the receives.
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_GROUP_H_
 
@@ -8,22 +8,22 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
+#include "core/channel/ring/ring_writer.h"
 #include "core/fabric/fabric.h"
 #include "core/schedule/credits.h"
 
 namespace skein::channel {
 
-class RingChannel;
+class RingConnection;
 
-// Lock: mu_, the last of a link's; the channels' OnCompletion is called under it.
+// Lock: mu_, the last of a link's; the channel's OnCompletion is called under it.
 class RingGroup final : public ChannelGroup {
  public:
-  static absl::StatusOr<std::unique_ptr<RingGroup>> Create(std::shared_ptr<fabric::Device> device, uint32_t channels);
+  static absl::StatusOr<std::unique_ptr<RingGroup>> Create(std::shared_ptr<fabric::Device> device);
 
   absl::StatusOr<std::unique_ptr<Channel>> Open(const ChannelOptions& options) override;
   const std::shared_ptr<fabric::Device>& device() const override { return device_; }
@@ -44,22 +44,20 @@ class RingGroup final : public ChannelGroup {
     return completions_->Sleep(also, timeout_ms);
   }
 
-  // Requests that each channel may have outstanding.
-  static constexpr uint32_t kSends = 128;
-  // Of each channel: what its peer's credits allow on the way, and words on credits, which cost none.
-  static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 8;
+  // What the peer's credits allow on the way, and bells of control lines, which cost none. At most two of these can be
+  // due in a turn of this end's poller, which has to heed one of the peer's lines and to tell of it: an answer on
+  // credits, and one on what is consumed. It looks at the completion queue at least every eighth turn. A sender that
+  // heeds a line in the poller's stead looks there at once.
+  static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 16;
   // So many are posted besides, and again together when they are used up: of those above none is missing meanwhile.
   static constexpr uint32_t kSpare = kNeeded / 3;
   static constexpr uint32_t kReceives = kNeeded + kSpare;
 
   // For CreateQueuePair.
   fabric::QueuePairOptions queue_pair_options() const;
-  // A channel is told of its completions from Add until Remove.
-  void Add(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
-  void Remove(RingChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
-  // Posts receives for one more channel. They stay when the channel goes, for the next.
-  absl::Status PostReceives() ABSL_LOCKS_EXCLUDED(mu_);
-  void TakeBackReceives() ABSL_LOCKS_EXCLUDED(mu_);
+  // Who is told of completions; null: nobody.
+  void SetChannel(RingConnection* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status PostReceives();
 
  private:
   RingGroup(std::shared_ptr<fabric::Device> device, std::unique_ptr<fabric::CompletionQueue> completions,
@@ -72,10 +70,9 @@ class RingGroup final : public ChannelGroup {
   Mutex mu_;
   // Room for one look: to clear it costs more than the look.
   std::array<fabric::Completion, 32> polled_ ABSL_GUARDED_BY(mu_);
-  absl::InlinedVector<RingChannel*, 4> channels_ ABSL_GUARDED_BY(mu_);
+  RingConnection* channel_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;
   size_t receives_to_post_ ABSL_GUARDED_BY(mu_) = 0;
-  size_t provided_ ABSL_GUARDED_BY(mu_) = 0;  // channels for which there are receives, though they have gone
 };
 
 // Rings on a device's queue pairs.
@@ -86,7 +83,7 @@ class RingTransport final : public Transport {
   absl::string_view name() const override { return device_->name(); }
   Traits traits() const override;
   absl::Status Usable() const override { return device_->Usable(); }
-  absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t max_channels, bool shares_memory) override;
+  absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(bool shares_memory) override;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     return device_->Allocate(bytes, access);
   }

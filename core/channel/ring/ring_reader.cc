@@ -35,20 +35,14 @@ absl::StatusOr<std::optional<Message>> RingReader::Look() const {
   if (LoadWord(at + before_canary) != canaries_.Tail(number_)) return std::nullopt;
   std::memcpy(&message.header, at, sizeof(message.header));
   message.area = {at + sizeof(message.header), before_canary - sizeof(message.header)};
-  const bool wrap = message.header.flags == wire::kWrap;
-  const bool known = (message.header.flags & ~wire::kAllFlags) == 0 && message.header.reserved == 0;
-  // What the other flags say is the channel's to judge.
-  const bool bare = !(message.header.flags & wire::kWrap) ||
-                    (wrap && message.header.items == 0 && message.bytes == wire::kMessageUnit);
-  if (!known || !bare) {
+  if (message.wraps() && message.bytes != wire::kMessageUnit) {
     return absl::DataLossError("a message with a malformed header");
   }
   return message;
 }
 
 void RingReader::Pop() {
-  const bool wrap = next_->header.flags == wire::kWrap;
-  head_ += wrap ? ring_.size() - head_ % ring_.size() : next_->bytes;
+  head_ += next_->wraps() ? ring_.size() - head_ % ring_.size() : next_->bytes;
   ++number_;
   next_.reset();
 }

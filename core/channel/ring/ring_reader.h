@@ -16,7 +16,8 @@ struct Message {
   wire::MessageHeader header;        // a private copy
   size_t bytes = 0;                  // in the ring
   absl::Span<const std::byte> area;  // of the items; in the ring until Pop
-  wire::ItemWalk items() const { return {header.items, area}; }
+  bool wraps() const { return header.items == wire::kWrap; }
+  wire::ItemWalk items() const { return {wraps() ? 0 : header.items, area}; }
 };
 
 class RingReader {

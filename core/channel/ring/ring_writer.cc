@@ -32,9 +32,10 @@ absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& d
         absl::StrCat("the peer's ring of ", ring.size,
                      " bytes needs a staging buffer here, and skein.rdma_peer_memory allows ", max_mirror_bytes));
   }
-  if (mirror == nullptr || mirror->bytes().size() < ring.size) {
+  if (mirror == nullptr || mirror->bytes().size() < MirrorBytes(ring.size)) {
     mirror = nullptr;  // first: there may not be memory for both
-    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> larger = device.Allocate(ring.size, fabric::kLocalOnly);
+    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> larger =
+        device.Allocate(MirrorBytes(ring.size), fabric::kLocalOnly);
     if (!larger.ok()) return larger.status();
     mirror = *std::move(larger);
   }
@@ -80,14 +81,13 @@ void RingWriter::AppendItem(OutItem& item) {
   Append(kZeros, wire::PaddedPayload(size) - size);
 }
 
-void RingWriter::Encode(absl::Span<OutItem> items, const Envelope& envelope) {
+void RingWriter::Encode(absl::Span<OutItem> items, uint64_t seen) {
   static constexpr std::byte kZeros[wire::kMessageUnit] = {};
   const uint64_t number = number_ + (position_ != tail_ ? 1 : 0);
   wire::MessageHeader header;
   header.length_and_canary = canaries_.HeadWord(number, bytes_);
   header.items = static_cast<uint32_t>(items.size());
-  header.flags = envelope.flags;
-  header.head = envelope.head;
+  header.seen = static_cast<uint32_t>(seen / wire::kMessageUnit);
   Append(&header, sizeof(header));
   size_t used = sizeof(header);
   for (OutItem& item : items) {
@@ -99,11 +99,10 @@ void RingWriter::Encode(absl::Span<OutItem> items, const Envelope& envelope) {
   Append(&tail, sizeof(tail));
 }
 
-void RingWriter::LayWrap(const Envelope& envelope) {
+void RingWriter::LayWrap() {
   wire::MessageHeader marker;
   marker.length_and_canary = canaries_.HeadWord(number_, wire::kMessageUnit);
-  marker.flags = wire::kWrap;
-  marker.head = envelope.head;
+  marker.items = wire::kWrap;
   const uint64_t tail = canaries_.Tail(number_);
   wrap_ = {InMirror(tail_), wire::kMessageUnit, mirror_->lkey()};
   std::memset(wrap_.data, 0, wrap_.size);
@@ -111,7 +110,7 @@ void RingWriter::LayWrap(const Envelope& envelope) {
   std::memcpy(wrap_.data + wrap_.size - sizeof(tail), &tail, sizeof(tail));
 }
 
-absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve) {
+absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve, uint64_t seen) {
   size_t item_bytes = 0;
   for (const OutItem& item : items) item_bytes += wire::ItemBytes(item.header.size);
   bytes_ = wire::MessageBytes(item_bytes);
@@ -119,10 +118,10 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, const Envelope& envelope
   if (item_bytes > Room(reserve) || position_ + bytes_ - tail_ > Free(reserve)) {
     return absl::ResourceExhaustedError("the peer's ring is full");
   }
-  if (position_ != tail_) LayWrap(envelope);
+  if (position_ != tail_) LayWrap();
   at_ = InMirror(position_);
   message_ = {at_, bytes_, mirror_->lkey()};
-  Encode(items, envelope);
+  Encode(items, seen);
   return absl::OkStatus();
 }
 
@@ -130,41 +129,81 @@ void RingWriter::Stamp(uint64_t stage_time) {
   std::memcpy(message_.data + offsetof(wire::MessageHeader, stage_time), &stage_time, sizeof(stage_time));
 }
 
-absl::Status RingWriter::Post(const Posting& posting) {
-  const size_t wraps = position_ != tail_ ? 1 : 0;
-  fabric::SendRequest batch[2];
-  batch[0].opcode = fabric::Opcode::kWrite;
-  batch[0].remote = {ring_.address + tail_ % ring_.size, ring_.rkey};
-  batch[0].local = {&wrap_, 1};
-  batch[0].signaled = false;
-  batch[1].opcode = posting.rings ? fabric::Opcode::kWriteWithImmediate : fabric::Opcode::kWrite;
-  batch[1].remote = {ring_.address + position_ % ring_.size, ring_.rkey};
-  batch[1].local = {&message_, 1};
-  batch[1].immediate = posting.immediate;
-  batch[1].signaled = posting.signaled || unsignaled_ + wraps + 1 >= kSignalEvery;
-  batch[1].id = number_ + wraps + 1;
-  if (absl::Status posted = queue_pair_.PostSend(absl::MakeSpan(batch).subspan(1 - wraps)); !posted.ok()) return posted;
-  unsignaled_ = batch[1].signaled ? 0 : unsignaled_ + 1 + static_cast<uint32_t>(wraps);
+void RingWriter::Fill(fabric::SendRequest& request, bool rings, uint64_t offset, const fabric::Segment& segment,
+                      uint64_t id) const {
+  request.opcode = rings ? fabric::Opcode::kWriteWithImmediate : fabric::Opcode::kWrite;
+  request.remote = {ring_.address + offset, ring_.rkey};
+  request.local = {&segment, 1};
+  request.signaled = false;
+  request.id = id;
+}
+
+// The last of the batch rings, and completes for those before it.
+absl::Status RingWriter::Submit(absl::Span<fabric::SendRequest> batch, const Posting& posting) {
+  const auto count = static_cast<uint32_t>(batch.size());
+  fabric::SendRequest& last = batch.back();
+  last.immediate = posting.immediate;
+  last.signaled = posting.signaled || unsignaled_ + count >= kSignalEvery;
+  if (absl::Status posted = queue_pair_.PostSend(batch); !posted.ok()) return posted;
+  unsignaled_ = last.signaled ? 0 : unsignaled_ + count;
+  return absl::OkStatus();
+}
+
+// In the next of the places behind the mirror: as many as requests may be under way.
+fabric::Segment RingWriter::Stage(const wire::Control& control) {
+  const wire::ControlLine line = wire::EncodeControl(control, ring_.secret);
+  std::byte* const place = mirror_->bytes().data() + ring_.size + said_ % kSends * sizeof(line);
+  std::memcpy(place, line.data(), sizeof(line));
+  return {place, sizeof(line), mirror_->lkey()};
+}
+
+absl::Status RingWriter::Post(const Posting& posting, const wire::Control* says) {
+  const bool wraps = position_ != tail_;
+  const uint64_t number = number_ + (wraps ? 2 : 1);
+  fabric::SendRequest request;
+  Fill(request, posting.rings, position_ % ring_.size, message_, number);
+  absl::Status posted = wraps || says != nullptr ? PostBehind(request, posting, says) : Submit({&request, 1}, posting);
+  if (!posted.ok()) return posted;
   tail_ = position_ + bytes_;
-  number_ = batch[1].id;
+  number_ = number;
+  return absl::OkStatus();
+}
+
+// With a line, and with what sends the reader to the ring's start, if need be.
+absl::Status RingWriter::PostBehind(const fabric::SendRequest& message, const Posting& posting,
+                                    const wire::Control* says) {
+  fabric::SendRequest batch[3];
+  size_t count = 0;
+  fabric::Segment line;
+  if (says != nullptr) {
+    line = Stage(*says);
+    Fill(batch[count++], /*rings=*/false, ring_.size, line, number_);
+  }
+  if (position_ != tail_) Fill(batch[count++], /*rings=*/false, tail_ % ring_.size, wrap_, number_ + 1);
+  batch[count++] = message;
+  if (absl::Status posted = Submit(absl::MakeSpan(batch).first(count), posting); !posted.ok()) return posted;
+  said_ += says != nullptr ? 1 : 0;
+  return absl::OkStatus();
+}
+
+absl::Status RingWriter::Say(const wire::Control& control, const Posting& posting) {
+  const fabric::Segment line = Stage(control);
+  fabric::SendRequest request;
+  Fill(request, posting.rings, ring_.size, line, number_);
+  if (absl::Status posted = Submit({&request, 1}, posting); !posted.ok()) return posted;
+  ++said_;
   return absl::OkStatus();
 }
 
 absl::Status RingWriter::Ring() {
   fabric::SendRequest bell;
-  bell.opcode = fabric::Opcode::kWriteWithImmediate;
-  bell.remote = {ring_.address, ring_.rkey};
-  bell.immediate = wire::kBell;
-  bell.signaled = unsignaled_ + 1 >= kSignalEvery;
-  bell.id = number_;
-  if (absl::Status posted = queue_pair_.PostSend({&bell, 1}); !posted.ok()) return posted;
-  unsignaled_ = bell.signaled ? 0 : unsignaled_ + 1;
-  return absl::OkStatus();
+  Fill(bell, /*rings=*/true, /*offset=*/0, {}, number_);
+  bell.local = {};
+  return Submit({&bell, 1}, {.immediate = wire::kBell});
 }
 
-absl::Status RingWriter::Write(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve,
-                               const Posting& posting) {
-  if (absl::Status laid = Lay(items, envelope, reserve); !laid.ok()) return laid;
+absl::Status RingWriter::Write(absl::Span<OutItem> items, Reserve reserve, const Posting& posting) {
+  if (absl::Status laid = Lay(items, reserve); !laid.ok()) return laid;
   return Post(posting);
 }
 

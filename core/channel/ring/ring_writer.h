@@ -11,27 +11,27 @@
 #include "absl/types/span.h"
 #include "core/channel/out_item.h"
 #include "core/fabric/fabric.h"
+#include "core/wire/control.h"
 #include "core/wire/message.h"
 #include "core/wire/ring_descriptor.h"
 
 namespace skein::channel {
 
-// What a message says apart from its items.
-struct Envelope {
-  uint64_t head = 0;   // how much this end has consumed of its own ring
-  uint16_t flags = 0;  // wire::MessageFlags, but for kWrap
-};
-
-// How a message is posted.
+// How a message, or what this end says of itself, is posted.
 struct Posting {
   bool rings = true;  // as a WRITE_WITH_IMM, which its reader can sleep for; else as a WRITE, for who polls
   uint32_t immediate = 0;
   bool signaled = false;  // asks for the completion, which some requests have anyway
 };
 
-// What must be left free: so that a full ring can still be told of closes and windows, and, last of all, of heads:
-// two full rings would otherwise wait for each other.
-enum class Reserve : uint32_t { kHead = 0, kControl = 256, kData = 4096 };
+// What must be left free: so that a full ring can still be told of closes and windows: two full rings would otherwise
+// wait for each other.
+enum class Reserve : uint32_t { kControl = 0, kData = 4096 };
+
+// Requests that a queue pair may have outstanding. A device may read each one's source late: so each control line that
+// may be under way has a place of its own, behind the ring's mirror.
+inline constexpr uint32_t kSends = 128;
+constexpr uint64_t MirrorBytes(uint64_t ring_bytes) { return ring_bytes + kSends * sizeof(wire::ControlLine); }
 
 inline constexpr uint64_t kMaxMirrorBytes = uint64_t{64} << 20;
 
@@ -51,23 +51,30 @@ class RingWriter {
   size_t LargestItem() const {
     return max_message_bytes_ - wire::MessageBytes(0) - sizeof(wire::ItemHeader) - wire::kMessageUnit;
   }
-  // Puts a message together. RESOURCE_EXHAUSTED when it does not fit (see Room). The payloads stay until Post. Until
-  // that has succeeded, nothing has happened: another message may be laid.
-  absl::Status Lay(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve);
+  // What Room never needs to exceed.
+  size_t MostRoom() const { return wire::ItemBytes(LargestItem()); }
+  // Puts a message together. `seen`: bytes of its own ring that this end has consumed. RESOURCE_EXHAUSTED when it does
+  // not fit (see Room). The payloads stay until Post. Until that has succeeded, nothing has happened: another message
+  // may be laid.
+  absl::Status Lay(absl::Span<OutItem> items, Reserve reserve, uint64_t seen = 0);
   // Of what was laid: when it is posted.
   void Stamp(uint64_t stage_time);
-  // Posts what was laid. RESOURCE_EXHAUSTED when the send queue is full: try again after polling. Other errors are the
-  // queue pair's. The request's id is the number of messages posted with it.
-  absl::Status Post(const Posting& posting);
+  // Posts what was laid; before it, with the same doorbell, what this end says of itself. RESOURCE_EXHAUSTED when the
+  // send queue is full: try again after polling. Other errors are the queue pair's. The request's id is the number of
+  // messages posted with it.
+  absl::Status Post(const Posting& posting, const wire::Control* says = nullptr);
+  // Posts what this end says of itself, into the line behind the peer's ring. Errors as Post's.
+  absl::Status Say(const wire::Control& control, const Posting& posting);
   // Rings the bell for what was posted without: a WRITE_WITH_IMM of no bytes, with the id of the last message. Errors
   // as Post's.
   absl::Status Ring();
-  absl::Status Write(absl::Span<OutItem> items, const Envelope& envelope, Reserve reserve, const Posting& posting = {});
+  absl::Status Write(absl::Span<OutItem> items, Reserve reserve, const Posting& posting = {});
   // Messages posted so far.
   uint64_t posted() const { return number_; }
   // Bytes of the ring used so far, since the start; and of these, consumed by the peer.
   uint64_t tail() const { return tail_; }
   uint64_t peer_head() const { return peer_head_; }
+  uint64_t ring_bytes() const { return ring_.size; }
   // The peer's word on what it has consumed. DATA_LOSS when it cannot be true.
   absl::Status SetPeerHead(uint64_t head);
 
@@ -78,21 +85,27 @@ class RingWriter {
   size_t Free(Reserve reserve) const;
   size_t ToEnd() const { return ring_.size - tail_ % ring_.size; }
   std::byte* InMirror(uint64_t position) const { return mirror_->bytes().data() + position % ring_.size; }
-  void LayWrap(const Envelope& envelope);
-  void Encode(absl::Span<OutItem> items, const Envelope& envelope);
+  void LayWrap();
+  void Encode(absl::Span<OutItem> items, uint64_t seen);
   void AppendItem(OutItem& item);
   void Append(const void* data, size_t size);
+  void Fill(fabric::SendRequest& request, bool rings, uint64_t offset, const fabric::Segment& segment,
+            uint64_t id) const;
+  absl::Status PostBehind(const fabric::SendRequest& message, const Posting& posting, const wire::Control* says);
+  fabric::Segment Stage(const wire::Control& control);
+  absl::Status Submit(absl::Span<fabric::SendRequest> batch, const Posting& posting);
 
   fabric::QueuePair& queue_pair_;
   const wire::RingDescriptor ring_;
   const wire::Canaries canaries_;
   const size_t max_message_bytes_;
-  const std::unique_ptr<fabric::MemoryRegion> mirror_;  // as long as the ring, or longer
+  const std::unique_ptr<fabric::MemoryRegion> mirror_;  // MirrorBytes of the ring, or more
 
   uint64_t tail_ = 0;       // bytes written since the start, skipped ends included
   uint64_t peer_head_ = 0;  // of these, consumed
   uint64_t number_ = 0;     // of the next message
   uint32_t unsignaled_ = 0;
+  uint32_t said_ = 0;  // control lines posted
 
   // The message that is laid: where it begins and how long it is; where not at tail_, it comes after a wrap.
   uint64_t position_ = 0;

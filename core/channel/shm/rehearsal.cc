@@ -26,7 +26,7 @@ struct RehearsedEnd {
 
 absl::Status Open(RehearsedEnd& end, const ShmOptions& shm) {
   end.transport = OpenShm(shm);
-  absl::StatusOr<std::unique_ptr<ChannelGroup>> group = end.transport->NewGroup(1, false);
+  absl::StatusOr<std::unique_ptr<ChannelGroup>> group = end.transport->NewGroup(/*shares_memory=*/false);
   if (!group.ok()) return group.status();
   end.group = *std::move(group);
   ChannelOptions options;

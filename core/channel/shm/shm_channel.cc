@@ -271,27 +271,15 @@ size_t ShmChannel::Room(Use use) {
   // An earlier wish that has come true stays until Heed: somebody waits for that.
   if (!Handover<>::Reached(own_->wakes_at, peers_->consumed)) {
     const uint64_t unread = writer_->position() - writer_->consumed();
-    WakeAt(writer_->consumed() + unread / (2 * kUnit) * kUnit);
+    Handover<>::WakeAt(own_->wakes_at, writer_->consumed() + unread / (2 * kUnit) * kUnit);
   }
   return RoomNow(use);
 }
 
 bool ShmChannel::Fits(size_t bytes, Use use) { return met() && connected() && writer_->Fits(bytes, ReserveOf(use)); }
 
-void ShmChannel::WakeAt(uint64_t position) {
-  Handover<>::WakeAt(own_->wakes_at, asked_ > writer_->consumed() ? std::min(position, asked_) : position);
-}
-
-void ShmChannel::AskConsumed() {
-  if (!met()) return;
-  asked_ = writer_->position();
-  WakeAt(asked_);
-}
-
 absl::Status ShmChannel::Heed() {
-  if (!met() || !Handover<>::Reached(own_->wakes_at, peers_->consumed)) return absl::OkStatus();
-  Handover<>::NeedNotWake(own_->wakes_at);
-  if (asked_ > Consumed()) WakeAt(asked_);
+  if (met() && Handover<>::Reached(own_->wakes_at, peers_->consumed)) Handover<>::NeedNotWake(own_->wakes_at);
   return absl::OkStatus();
 }
 
@@ -303,7 +291,7 @@ absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
   if (writer_->broken()) Consumed();  // ends the channel: no peer tells of room any more
   if (writer_->refused()) {
     // Perhaps just now, and Room had counted on it: there is less room now, and no peer will tell.
-    WakeAt(writer_->consumed());
+    Handover<>::WakeAt(own_->wakes_at, writer_->consumed());
     group_.Wake();
   }
   return status;

@@ -65,9 +65,7 @@ class ShmChannel final : public Channel {
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(const Publication& publication) override;
   uint64_t written() const override { return met() ? writer_->position() : 0; }
-  uint64_t consumed() override { return met() ? Consumed() : 0; }
   uint64_t messages_written() const override { return met() ? writer_->messages() : 0; }
-  void AskConsumed() override;
   absl::StatusOr<bool> Reached() override { return true; }
   absl::Status Heed() override;
   void GiveBack() override;
@@ -114,7 +112,6 @@ class ShmChannel final : public Channel {
   // The sender's.
   uint64_t Consumed();
   size_t RoomNow(Use use);
-  void WakeAt(uint64_t position);
 
   ShmGroup& group_;
   const std::shared_ptr<TransportCore> core_;
@@ -135,7 +132,6 @@ class ShmChannel final : public Channel {
   std::atomic<uint64_t> messages_read_ = 0;
   std::atomic<uint64_t> bytes_read_ = 0;
   std::atomic<int64_t> looked_ = 0;  // nanoseconds of Clock
-  uint64_t asked_ = 0;               // the sender's: it wants to hear that so much was consumed
 
   mutable Mutex mu_;
   std::optional<Token> offered_ ABSL_GUARDED_BY(mu_);

@@ -19,11 +19,10 @@ class ShmTransport final : public Transport {
     Traits traits;
     traits.announces_close = true;
     traits.meets_on_connect = true;
-    traits.max_channels = 1;  // both directions of one take no lock in common
     return traits;
   }
   absl::Status Usable() const override { return core_->refusals.OfAll(); }
-  absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(uint32_t /*max_channels*/, bool /*shares_memory*/) override {
+  absl::StatusOr<std::unique_ptr<ChannelGroup>> NewGroup(bool /*shares_memory*/) override {
     return shm::ShmGroup::Create(core_);
   }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {

@@ -11,7 +11,6 @@
 namespace skein::fabric::verbs {
 namespace {
 
-constexpr uint8_t kVersion = 1;
 constexpr uint32_t k24Bits = (1u << 24) - 1;
 constexpr uint16_t kFirstMulticastLid = 0xc000;
 constexpr uint8_t kMtu4096 = 5;
@@ -45,7 +44,7 @@ absl::Status Check(const Address& address) {
 
 std::string EncodeOffer(OfferKind kind, const Offer& offer) {
   std::string out;
-  wire::Put(out, kVersion);
+  wire::Put(out, kOfferVersion);
   wire::Put(out, kind);
   wire::Put(out, offer.address.link_layer);
   wire::Put(out, offer.address.mtu);
@@ -62,7 +61,7 @@ std::string EncodeOffer(OfferKind kind, const Offer& offer) {
 
 absl::StatusOr<Offer> DecodeOffer(OfferKind kind, absl::string_view bytes) {
   wire::FieldReader reader(bytes);
-  if (const auto version = reader.Take<uint8_t>(); reader.ok() && version != kVersion) {
+  if (const auto version = reader.Take<uint8_t>(); reader.ok() && version != kOfferVersion) {
     return FallbackError(FallbackCode::kVersion, absl::StrCat("an RDMA address of version ", version));
   }
   Offer offer;

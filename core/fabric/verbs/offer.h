@@ -3,7 +3,9 @@
 //   u8 version | u8 kind (1 offer, 2 answer) | u8 link layer | u8 mtu | u8 reads | u8 0 | u16 lid | u32 qpn | u32 psn
 //   | gid (16) | u64 token | u32 crc32 of all before
 //
-// The answer repeats the offer's token: it is good for that one offer.
+// The answer repeats the offer's token: it is good for that one offer. The version is also that of what the queue pair
+// carries. 2: rings with control lines (core/wire/FORMAT.md). An end of version 1 answers version 2 with kVersion, and
+// is answered so.
 #ifndef SKEIN_CORE_FABRIC_VERBS_OFFER_H_
 #define SKEIN_CORE_FABRIC_VERBS_OFFER_H_
 
@@ -39,6 +41,8 @@ struct Offer {
   Address address;
   uint64_t token = 0;
 };
+
+inline constexpr uint8_t kOfferVersion = 2;
 
 std::string EncodeOffer(OfferKind kind, const Offer& offer);
 // Every field is checked. FallbackError: kVersion, kProtocol.

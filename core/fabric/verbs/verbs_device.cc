@@ -24,7 +24,6 @@ class VerbsDevice final : public Device {
   absl::string_view name() const override { return name_; }
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
-    capabilities.connects_slowly = true;
     capabilities.max_inline_bytes = port_->max_inline_bytes;
     capabilities.max_message_bytes = port_->max_message_bytes;
     // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.

@@ -21,7 +21,7 @@ EnvironmentOptions FromEnvironment(std::vector<const char*> environment, const O
 
 TEST(OptionsTest, DefaultsOfTheTableAreThoseOfTheStruct) {
   Options from_table;
-  from_table.ring_bytes = from_table.window_bytes = from_table.queue_pairs = 0;
+  from_table.ring_bytes = from_table.window_bytes = 0;
   from_table.negotiation_timeout = from_table.negative_cache = absl::ZeroDuration();
   from_table.shm.enabled = false;
   from_table.rdma = {false, "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration(), 9, 9};

@@ -4,6 +4,7 @@
 #define SKEIN_TESTS_UNIT_RING_PLAIN_FABRIC_H_
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class PlainQueuePair final : public fabric::QueuePair {
 
   // RESOURCE_EXHAUSTED from now on, as when the send queue is full.
   bool full = false;
+  std::function<void(const fabric::SendRequest&)> on_post;
   // All requests so far, without their bytes.
   std::vector<fabric::SendRequest> posted;
 
@@ -50,6 +52,7 @@ class PlainQueuePair final : public fabric::QueuePair {
         std::memcpy(ring_.data() + at, segment.data, segment.size);
         at += segment.size;
       }
+      if (on_post) on_post(request);
       posted.push_back(request);
       posted.back().local = {};
     }

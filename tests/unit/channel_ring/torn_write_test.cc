@@ -33,7 +33,7 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
     item.Carry({&part, 1});
-    if (written < kMessages && writer->Write({&item, 1}, {}, Reserve::kHead).ok()) {
+    if (written < kMessages && writer->Write({&item, 1}, Reserve::kControl).ok()) {
       ASSERT_TRUE(fabric::PostReceive(*to.queue_pair, {}).ok());
       ++written;
     }

@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 
+#include "core/channel/ring/handover.h"
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
 #include "gtest/gtest.h"
@@ -18,13 +20,12 @@ class RingWriterTest : public testing::Test {
  protected:
   static constexpr size_t kRing = wire::kRingGranule;
 
-  absl::Status Write(absl::string_view text, Reserve reserve = Reserve::kData, uint64_t head = 0,
-                     bool signaled = false) {
+  absl::Status Write(absl::string_view text, Reserve reserve = Reserve::kData, bool signaled = false) {
     OutItem item;
     item.header.stream = 1;
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     item.Carry({&part, 1});
-    return writer_->Write({&item, 1}, {.head = head}, reserve, {.signaled = signaled});
+    return writer_->Write({&item, 1}, reserve, {.signaled = signaled});
   }
   // The text of the next message, wraps skipped.
   std::string Read() {
@@ -39,7 +40,7 @@ class RingWriterTest : public testing::Test {
         text.append(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
       }
       reader_.Pop();
-      if (message.header.flags != wire::kWrap) return text;
+      if (message.header.items != wire::kWrap) return text;
     }
   }
   absl::Status TellHead() { return writer_->SetPeerHead(reader_.head()); }
@@ -51,9 +52,9 @@ class RingWriterTest : public testing::Test {
   }
 
   PlainDevice device_;
-  PlainMemory ring_{kRing};
-  PlainQueuePair queue_pair_{ring_.bytes()};
-  RingReader reader_{ring_.bytes(), kSecret};
+  PlainMemory memory_{kRing + wire::kControlBytes};
+  PlainQueuePair queue_pair_{memory_.bytes()};
+  RingReader reader_{memory_.bytes().first(kRing), kSecret};
   std::unique_ptr<RingWriter> writer_ =
       RingWriter::Create(device_, queue_pair_, {kRingAddress, kRing, kSecret, kRingKey}).value();
 };
@@ -76,9 +77,8 @@ TEST_F(RingWriterTest, ItemsAreGatheredFromTheirParts) {
   items[0].Carry(parts);
   items[0].header.stream = 3;
   items[1].Carry(absl::MakeSpan(parts).first(1));
-  ASSERT_TRUE(writer_->Write(items, {.head = 64}, Reserve::kData).ok());
+  ASSERT_TRUE(writer_->Write(items, Reserve::kData).ok());
   const Message message = *reader_.Next().value();
-  EXPECT_EQ(message.header.head, 64u);
   EXPECT_EQ(message.header.items, 2u);
   wire::ItemWalk walk = message.items();
   const wire::Item first = walk.Next().value();
@@ -111,7 +111,7 @@ TEST_F(RingWriterTest, RoomIsExactlyWhatFits) {
     const size_t most = (room - sizeof(wire::ItemHeader)) & ~size_t{7};
     ASSERT_EQ(Write(std::string(most + 1, 'x')).code(), absl::StatusCode::kResourceExhausted) << i;
     ASSERT_TRUE(Write(std::string(most, 'x')).ok()) << i;
-    ASSERT_TRUE(Write(std::string(random() % 200, 'y'), Reserve::kHead).ok()) << i;
+    ASSERT_TRUE(Write(std::string(random() % 200, 'y'), Reserve::kControl).ok()) << i;
     Read();
     Read();
     ASSERT_TRUE(TellHead().ok()) << i;
@@ -119,43 +119,41 @@ TEST_F(RingWriterTest, RoomIsExactlyWhatFits) {
 }
 
 TEST_F(RingWriterTest, AFullRingRefusesAndIsNotOverwritten) {
-  const int count = Fill(Reserve::kHead, 8);
+  const int count = Fill(Reserve::kControl, 8);
   EXPECT_EQ(count, static_cast<int>(kRing / 64));
-  EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
+  EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
   for (int i = 0; i < count; ++i) ASSERT_EQ(Read(), std::string(8, 'f')) << i;
   EXPECT_EQ(Read(), "nothing");
-  EXPECT_EQ(Write("x", Reserve::kHead).code(), absl::StatusCode::kResourceExhausted);  // nobody has told the head
+  EXPECT_EQ(Write("x", Reserve::kControl).code(), absl::StatusCode::kResourceExhausted);  // nobody has told the head
   ASSERT_TRUE(TellHead().ok());
   EXPECT_TRUE(Write("room again").ok());
   EXPECT_EQ(Read(), "room again");
 }
 
-TEST_F(RingWriterTest, EachReserveIsKeptFromTheOnesAbove) {
+TEST_F(RingWriterTest, TheReserveIsKeptFromData) {
   ASSERT_GT(Fill(Reserve::kData, 8), 0);
   EXPECT_EQ(writer_->Room(Reserve::kData), 0u);
   const int control = Fill(Reserve::kControl, 8);
-  EXPECT_EQ(control, (4096 - 256) / 64);
+  EXPECT_EQ(control, 4096 / 64);
   EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
-  EXPECT_EQ(Fill(Reserve::kHead, 8), 256 / 64);
-  EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
 }
 
 TEST_F(RingWriterTest, ALargeMessageLeavesTheReserve) {
-  constexpr size_t kEighth = kRing / 8 - 56;
+  constexpr size_t kEighth = kRing / 8 - 48;
   EXPECT_EQ(Fill(Reserve::kData, kEighth), 7);
-  EXPECT_EQ(writer_->Room(Reserve::kData), kRing / 8 - 4096 - 40);
-  EXPECT_EQ(Fill(Reserve::kHead, kEighth), 1);
+  EXPECT_EQ(writer_->Room(Reserve::kData), kRing / 8 - 4096 - 32);
+  EXPECT_EQ(Fill(Reserve::kControl, kEighth), 1);
 }
 
 // Near the ring's end, what does not fit before it needs room after it, too.
 TEST_F(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
-  while (writer_->Room(Reserve::kHead) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kHead).ok());
-  const size_t before = writer_->Room(Reserve::kHead);
+  while (writer_->Room(Reserve::kControl) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kControl).ok());
+  const size_t before = writer_->Room(Reserve::kControl);
   Read();
   ASSERT_TRUE(TellHead().ok());  // 960 bytes are free at the start now, fewer at the end
   ASSERT_LT(before, 900u);
-  EXPECT_TRUE(Write(std::string(900, 'w'), Reserve::kHead).ok());
-  EXPECT_EQ(Write(std::string(900, 'w'), Reserve::kHead).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Write(std::string(900, 'w'), Reserve::kControl).ok());
+  EXPECT_EQ(Write(std::string(900, 'w'), Reserve::kControl).code(), absl::StatusCode::kResourceExhausted);
   while (reader_.head() < kRing - 960) ASSERT_EQ(Read(), std::string(900, 'x'));
   EXPECT_EQ(Read(), std::string(900, 'w'));
   EXPECT_GE(reader_.head(), kRing);
@@ -182,13 +180,13 @@ TEST_F(RingWriterTest, APeersHeadGoesForwardsAndNoFurtherThanItsMessages) {
 }
 
 TEST_F(RingWriterTest, ALiarsHeadDoesNotMakeRoom) {
-  Fill(Reserve::kHead, 8);
+  Fill(Reserve::kControl, 8);
   EXPECT_FALSE(writer_->SetPeerHead(kRing + 64).ok());
-  EXPECT_EQ(writer_->Room(Reserve::kHead), 0u);
+  EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
 }
 
 TEST_F(RingWriterTest, IdsCountMessagesAndSomeComplete) {
-  ASSERT_TRUE(Write("asked for", Reserve::kData, 0, /*signaled=*/true).ok());
+  ASSERT_TRUE(Write("asked for", Reserve::kData, /*signaled=*/true).ok());
   EXPECT_TRUE(queue_pair_.posted.back().signaled);
   EXPECT_EQ(queue_pair_.posted.back().id, 1u);
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(Write("unasked").ok());
@@ -197,6 +195,49 @@ TEST_F(RingWriterTest, IdsCountMessagesAndSomeComplete) {
   EXPECT_EQ(signaled, 2);  // every sixteenth
   EXPECT_EQ(queue_pair_.posted.back().id, 41u);
   EXPECT_EQ(writer_->posted(), 41u);
+}
+
+// Behind the ring, and in front of the message that goes with it.
+TEST_F(RingWriterTest, WhatAnEndSaysOfItselfLandsBehindTheRing) {
+  PeerControl peer(reinterpret_cast<uint64_t*>(memory_.bytes().data() + kRing), kSecret);
+  EXPECT_FALSE(peer.news());
+  wire::Control control{.consumed = 64, .wanted = 128, .answers = 3, .refills = 2, .open = true};
+  ASSERT_TRUE(writer_->Say(control, {.rings = false}).ok());
+  EXPECT_EQ(queue_pair_.posted.back().opcode, fabric::Opcode::kWrite);
+  EXPECT_TRUE(peer.news());
+  EXPECT_EQ(peer.Look(/*heeds=*/false)->value(), control);
+  EXPECT_FALSE(peer.Look(/*heeds=*/false)->has_value()) << "the same";
+  EXPECT_TRUE(peer.news()) << "nobody has heeded it";
+  EXPECT_FALSE(peer.Look(/*heeds=*/true)->has_value());
+  EXPECT_FALSE(peer.news());
+  EXPECT_EQ(Read(), "nothing");
+
+  control.presence = wire::Presence::kAwake;
+  OutItem item;
+  ASSERT_TRUE(writer_->Lay({&item, 1}, Reserve::kData).ok());
+  ASSERT_TRUE(writer_->Post({}, &control).ok());
+  ASSERT_EQ(queue_pair_.posted.size(), 3u);
+  EXPECT_EQ(queue_pair_.posted[1].remote.address, kRingAddress + kRing);
+  EXPECT_EQ(queue_pair_.posted[1].opcode, fabric::Opcode::kWrite) << "the message rings for both";
+  EXPECT_EQ(peer.Look(/*heeds=*/true)->value(), control);
+  EXPECT_EQ(Read(), "");
+}
+
+// A device may read late what was posted: no line is put together where another one waits to be read.
+TEST_F(RingWriterTest, EachLineThatMayBeUnderWayHasItsPlace) {
+  std::set<const std::byte*> places;
+  queue_pair_.on_post = [&](const fabric::SendRequest& request) { places.insert(request.local[0].data); };
+  for (uint32_t i = 0; i < kSends; ++i) ASSERT_TRUE(writer_->Say({.consumed = i}, {}).ok());
+  EXPECT_EQ(places.size(), kSends);
+}
+
+TEST_F(RingWriterTest, LinesCompleteAsMessagesDo) {
+  for (int i = 0; i < 32; ++i) ASSERT_TRUE(writer_->Say({}, {}).ok());
+  EXPECT_EQ(std::count_if(queue_pair_.posted.begin(), queue_pair_.posted.end(),
+                          [](const auto& request) { return request.signaled; }),
+            2);
+  queue_pair_.full = true;
+  EXPECT_TRUE(absl::IsResourceExhausted(writer_->Say({}, {})));
 }
 
 TEST_F(RingWriterTest, ARingTooLargeForItsMirrorIsRefused) {

@@ -31,7 +31,7 @@ inline std::ptrdiff_t OpenDescriptors() {
 // One end.
 struct ShmEnd {
   explicit ShmEnd(const ShmOptions& shm = {}, const ChannelOptions& options = {kRing})
-      : transport(OpenShm(shm)), group(transport->NewGroup(1, false).value()), channel(group->Open(options).value()) {}
+      : transport(OpenShm(shm)), group(transport->NewGroup(false).value()), channel(group->Open(options).value()) {}
 
   absl::Status Send(const std::string& text) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());

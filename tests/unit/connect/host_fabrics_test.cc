@@ -30,7 +30,7 @@ using testing::HasSubstr;
 // Of a channel.
 struct End {
   explicit End(const std::shared_ptr<channel::Transport>& transport)
-      : group(transport->NewGroup(1, false).value()), channel(group->Open({wire::kRingGranule}).value()) {}
+      : group(transport->NewGroup(false).value()), channel(group->Open({wire::kRingGranule}).value()) {}
 
   std::unique_ptr<channel::ChannelGroup> group;
   std::unique_ptr<channel::Channel> channel;

@@ -1,6 +1,9 @@
 // Addresses of queue pairs from a peer: what was encoded comes back, and nothing impossible is ever given to a device.
 #include "core/fabric/verbs/offer.h"
 
+#include <zlib.h>
+
+#include <cstring>
 #include <functional>
 #include <string>
 
@@ -65,6 +68,17 @@ TEST(VerbsOfferTest, EveryTruncationAdditionAndFlippedBitIsRefused) {
     ASSERT_FALSE(decoded.ok()) << "bit " << bit;
     EXPECT_EQ(FallbackOf(decoded.status()).code, bit < 8 ? FallbackCode::kVersion : FallbackCode::kProtocol) << bit;
   }
+}
+
+// What an older Skein offers, whose rings have no control lines: both go on over TCP.
+TEST(VerbsOfferTest, VersionOneIsRefusedAndRefusesThis) {
+  std::string old = EncodeOffer(OfferKind::kOffer, SampleOffer());
+  EXPECT_EQ(old[0], 2) << "which version 1 answers with kVersion";
+  old[0] = 1;
+  const auto checksum = static_cast<uint32_t>(
+      crc32(0, reinterpret_cast<const unsigned char*>(old.data()), static_cast<unsigned>(old.size() - 4)));
+  std::memcpy(old.data() + old.size() - 4, &checksum, 4);
+  EXPECT_EQ(FallbackOf(Decode(old).status()).code, FallbackCode::kVersion);
 }
 
 TEST(VerbsOfferTest, ImpossibleFieldsAreRefusedThoughTheChecksumIsRight) {

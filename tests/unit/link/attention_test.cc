@@ -35,11 +35,11 @@ class Encounter {
   explicit Encounter(const Habits& habits) : habits_(habits) {
     const Link::Answer accepted = reader_->Accept(writer_->Offer().value()).value();
     EXPECT_TRUE(writer_->Complete(accepted).ok());
-    const uint32_t stream = reader_->NewStreamNumber();
+    const uint32_t stream = reader_->ports().NewNumber();
     from_ = std::make_shared<RecordingPort>(stream);
     to_ = std::make_shared<RecordingPort>(stream);
-    EXPECT_TRUE(writer_->AddPort(from_).ok());
-    EXPECT_TRUE(reader_->AddPort(to_).ok());
+    EXPECT_TRUE(writer_->ports().Add(from_).ok());
+    EXPECT_TRUE(reader_->ports().Add(to_).ok());
     writer_->Poll();  // says hello
     Settle();
     reader_->Tell(Presence::kAwake);

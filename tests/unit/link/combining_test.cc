@@ -13,6 +13,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
+#include "tests/support/noted_device.h"
 #include "tests/unit/link/recording_port.h"
 #include "tests/unit/link/waiting_port.h"
 
@@ -23,17 +24,13 @@ constexpr int kThreads = 6;
 
 struct Setup {
   bool shm;  // there payloads are copied by their own threads, into memory that the peer reads
-  uint16_t lanes;
   bool combines = true;
 };
 
 class CombiningTest : public testing::TestWithParam<Setup> {
  protected:
   CombiningTest() {
-    const LinkOptions options = {.ring_bytes = wire::kRingGranule,
-                                 .max_lanes = GetParam().lanes,
-                                 .pool = schedule::PoolSize(0),
-                                 .combines = GetParam().combines};
+    const LinkOptions options = {.ring_bytes = wire::kRingGranule, .combines = GetParam().combines};
     server_ = NewLink("server", options);
     client_ = NewLink("client", options);
     const Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
@@ -42,7 +39,8 @@ class CombiningTest : public testing::TestWithParam<Setup> {
 
   std::shared_ptr<Link> NewLink(absl::string_view name, const LinkOptions& options) {
     if (GetParam().shm) return Link::Create(channel::OpenShm(), options).value();
-    return Link::Create(simulation_.CreateDevice(name), options).value();
+    devices_.push_back(std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice(name)));
+    return Link::Create(devices_.back(), options).value();
   }
 
   void Pump() {
@@ -52,6 +50,7 @@ class CombiningTest : public testing::TestWithParam<Setup> {
   }
 
   fabric::Simulation simulation_{20261121};
+  std::vector<std::shared_ptr<fabric::NotedDevice>> devices_;
   std::shared_ptr<Link> server_;
   std::shared_ptr<Link> client_;
 };
@@ -67,10 +66,10 @@ TEST_P(CombiningTest, EachThreadsBytesArriveInItsOrder) {
   std::vector<std::thread> threads;
   std::atomic<int> running = kThreads;
   for (int i = 0; i < kThreads; ++i) {
-    to.push_back(std::make_shared<RecordingPort>(server_->NewStreamNumber()));
-    ASSERT_TRUE(server_->AddPort(to.back()).ok());
+    to.push_back(std::make_shared<RecordingPort>(server_->ports().NewNumber()));
+    ASSERT_TRUE(server_->ports().Add(to.back()).ok());
     auto from = std::make_shared<WaitingPort>(to.back()->stream());
-    ASSERT_TRUE(client_->AddPort(from).ok());
+    ASSERT_TRUE(client_->ports().Add(from).ok());
     threads.emplace_back([this, from, i, &running] {
       for (int number = 0; number < kMessages; ++number) from->SendAll(*client_, TextOf(i, number));
       --running;
@@ -78,7 +77,7 @@ TEST_P(CombiningTest, EachThreadsBytesArriveInItsOrder) {
   }
   while (running > 0) Pump();
   for (std::thread& thread : threads) thread.join();
-  while (!client_->Flushed()) Pump();
+  while (!client_->flushing().Flushed()) Pump();
   server_->Drain();
   for (int i = 0; i < kThreads; ++i) {
     std::string expected;
@@ -86,19 +85,18 @@ TEST_P(CombiningTest, EachThreadsBytesArriveInItsOrder) {
     EXPECT_TRUE(to[static_cast<size_t>(i)]->data == expected) << "of thread " << i;
   }
   EXPECT_FALSE(client_->finished());
-  EXPECT_EQ(client_->lanes(), GetParam().lanes);
-  EXPECT_EQ(server_->lanes(), GetParam().lanes);
+  for (const auto& device : devices_) EXPECT_EQ(device->queue_pairs.size(), 1u) << "however they contend";
   if (!GetParam().combines) {
-    EXPECT_EQ(client_->traffic().coalesced, 0u) << "on any lane";
+    EXPECT_EQ(client_->traffic().coalesced, 0u);
   }
 }
 
 TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
   constexpr int kMessages = 300;
-  auto to = std::make_shared<RecordingPort>(server_->NewStreamNumber());
-  ASSERT_TRUE(server_->AddPort(to).ok());
+  auto to = std::make_shared<RecordingPort>(server_->ports().NewNumber());
+  ASSERT_TRUE(server_->ports().Add(to).ok());
   auto from = std::make_shared<WaitingPort>(to->stream());
-  ASSERT_TRUE(client_->AddPort(from).ok());
+  ASSERT_TRUE(client_->ports().Add(from).ok());
   std::atomic<int> told = 0;
   std::atomic<bool> over = false;
   std::vector<std::thread> threads;
@@ -106,7 +104,7 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
     for (int number = 0; number < kMessages; ++number) {
       from->SendAll(*client_, TextOf(0, number));
       absl::Notification flushed;
-      client_->WhenFlushed([&](const absl::Status& status) {
+      client_->flushing().When([&](const absl::Status& status) {
         told += status.ok() ? 1 : 0;
         flushed.Notify();
       });
@@ -118,7 +116,7 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
     threads.emplace_back([&] {
       while (!over) {
         EXPECT_TRUE(client_->StillConnected());
-        client_->Flushed();
+        client_->flushing().Flushed();
       }
     });
   }
@@ -128,10 +126,9 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, CombiningTest,
-                         testing::Values(Setup{false, 1}, Setup{true, 1}, Setup{false, 4}, Setup{false, 4, false},
-                                         Setup{true, 1, false}),
+                         testing::Values(Setup{false}, Setup{true}, Setup{false, false}, Setup{true, false}),
                          [](const auto& info) {
-                           return absl::StrCat(info.param.shm ? "shm" : "sim", "_", info.param.lanes, "_lanes",
+                           return absl::StrCat(info.param.shm ? "shm" : "sim",
                                                info.param.combines ? "" : "_one_by_one");
                          });
 

@@ -28,17 +28,17 @@ class Conversation {
   size_t streams() const { return streams_.size(); }
   void AddStream() {
     Stream& stream = streams_.emplace_back();
-    const uint32_t number = server->NewStreamNumber();
+    const uint32_t number = server->ports().NewNumber();
     for (End* end : {&stream.server, &stream.client}) {
       end->port = std::make_shared<RecordingPort>(number);
-      EXPECT_TRUE((end == &stream.client ? client : server)->AddPort(end->port).ok());
+      EXPECT_TRUE((end == &stream.client ? client : server)->ports().Add(end->port).ok());
     }
   }
   // The client says goodbye, and takes its port away at once. What the server had said may be lost.
   void EndStream(size_t i) {
     const std::shared_ptr<RecordingPort>& port = streams_[i].client.port;
     client->SendControl(port, wire::ItemKind::kAbort, "goodbye");
-    client->RemovePort(port->stream());
+    client->ports().Remove(port->stream());
     ended_.push_back(streams_[i]);
     streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i));
   }

@@ -145,8 +145,8 @@ TEST_F(HostileBlocksTest, AnAnswerGivenTwice) {
 TEST_F(HostileBlocksTest, BlocksWithoutEndWhoseAnswersNobodyReads) {
   ExpectAlive();
   auto& link = static_cast<Link&>(*waiter_.source);
-  const auto other = std::make_shared<RecordingPort>(link.NewStreamNumber());
-  ASSERT_TRUE(link.AddPort(other).ok());
+  const auto other = std::make_shared<RecordingPort>(link.ports().NewNumber());
+  ASSERT_TRUE(link.ports().Add(other).ok());
   stream_ = nullptr;  // so that they are answered without being pulled
   Poll();
   uint32_t number = 0;
@@ -173,8 +173,8 @@ TEST(HostileBlockTest, ABlockOnALinkThatTakesNone) {
   const Link::Answer accepted = link->Accept(peer.Offer()).value();
   peer.Attach(accepted.ring, accepted.connection);
   peer.WriteItem(peer.Hello());
-  const auto port = std::make_shared<RecordingPort>(link->NewStreamNumber());
-  ASSERT_TRUE(link->AddPort(port).ok());
+  const auto port = std::make_shared<RecordingPort>(link->ports().NewNumber());
+  ASSERT_TRUE(link->ports().Add(port).ok());
   peer.WriteItem(ItemKind::kBlock, 1, 0, wire::Encode(wire::Block{0, 0, 1, 0}));
   Link* const links[] = {link.get()};
   PollAll(simulation, links);

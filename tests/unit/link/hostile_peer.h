@@ -2,6 +2,7 @@
 #ifndef SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
 #define SKEIN_TESTS_UNIT_LINK_HOSTILE_PEER_H_
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "core/wire/bytes.h"
+#include "core/wire/control.h"
 #include "core/wire/ring_descriptor.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
@@ -19,7 +21,7 @@ namespace skein::link {
 class HostilePeer {
  public:
   explicit HostilePeer(fabric::Simulation& simulation, absl::string_view device = "hostile")
-      : simulation_(simulation), end_(simulation.CreateDevice(device), 2 * wire::kRingGranule) {}
+      : simulation_(simulation), end_(simulation.CreateDevice(device), 2 * wire::kRingGranule + wire::kControlBytes) {}
 
   std::string Offer() { return end_.queue_pair->Offer().value(); }
   std::string Accept(absl::string_view offer) { return end_.queue_pair->Accept(offer).value(); }
@@ -47,7 +49,7 @@ class HostilePeer {
   }
   // The payloads of all items of that kind that the victim has sent; out of the first ring full.
   std::vector<std::string> Received(wire::ItemKind kind) const {
-    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule), kOwnSecret);
+    channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule, wire::kRingGranule), kOwnSecret);
     std::vector<std::string> payloads;
     for (; reader.Next().value().has_value(); reader.Pop()) {
       for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
@@ -82,6 +84,30 @@ class HostilePeer {
     WriteItem(wire::RawItem(kind, stream, sequence, payload));
   }
 
+  // What it says of itself.
+  wire::Control says = {.open = true};
+  void Say() { SayWords(wire::EncodeControl(says, victims_.secret)); }
+  void SayWords(const wire::ControlLine& line) {
+    end_.Put(0, {reinterpret_cast<const char*>(line.data()), sizeof(line)});
+    ASSERT_TRUE(fabric::Post(*end_.queue_pair, fabric::Opcode::kWriteWithImmediate, end_.Local(0, sizeof(line)),
+                             {victims_.address + victims_.size, victims_.rkey})
+                    .ok());
+    simulation_.RunUntilIdle();
+    TakeCompletions();
+  }
+  void Grant() {
+    ++says.answers;
+    ++says.refills;
+    says.open = true;
+    Say();
+  }
+  // What the victim has said of itself.
+  wire::Control heard() const {
+    wire::ControlLine line;
+    std::memcpy(line.data(), end_.at(2 * wire::kRingGranule), sizeof(line));
+    return wire::DecodeControl(line, kOwnSecret)->value_or(wire::Control{});
+  }
+
   // A WRITE_WITH_IMM of no bytes.
   void Ring(uint32_t immediate) {
     fabric::SendRequest bell =
@@ -92,6 +118,7 @@ class HostilePeer {
     TakeCompletions();
   }
 
+  uint64_t victims_secret() const { return victims_.secret; }
   bool cut_off() { return end_.queue_pair->state() == fabric::QueuePairState::kError; }
 
  private:

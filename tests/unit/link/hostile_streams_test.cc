@@ -88,14 +88,14 @@ TEST_F(HostileStreamsTest, StreamsWithoutEndThatOnlyThisEndCloses) {
   wire::Offer offer;
   offer.fabrics = {{"sim", "for no new link"}};
   ExpectAlive();
-  for (size_t i = 0; i < Link::kMostAbandoned + 100; ++i) {
+  for (size_t i = 0; i < Ports::kMostAbandoned + 100; ++i) {
     stream::Listener::Result result = listener_->Accept(wire::EncodeOffer(offer), {});
     ASSERT_NE(result.outcome.stream, nullptr);
     result.outcome.stream->CloseWrite();
     result.outcome.stream.reset();
     Poll();
   }
-  EXPECT_EQ(stream_->link()->ports(), Link::kMostAbandoned + 1);
+  EXPECT_EQ(stream_->link()->ports().size(), Ports::kMostAbandoned + 1);
   ExpectAlive();
 }
 

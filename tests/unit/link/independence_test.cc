@@ -23,12 +23,12 @@ TEST(IndependenceTest, ABreachEndsOneLinkAndNoOther) {
   const Link::Answer to_friend = honest->Accept(friends->Offer().value()).value();
   ASSERT_TRUE(friends->Complete(to_friend).ok());
 
-  const auto attacked_port = std::make_shared<RecordingPort>(attacked->NewStreamNumber());
-  const auto honest_port = std::make_shared<RecordingPort>(honest->NewStreamNumber());
+  const auto attacked_port = std::make_shared<RecordingPort>(attacked->ports().NewNumber());
+  const auto honest_port = std::make_shared<RecordingPort>(honest->ports().NewNumber());
   const auto friends_port = std::make_shared<RecordingPort>(honest_port->stream());
-  ASSERT_TRUE(attacked->AddPort(attacked_port).ok());
-  ASSERT_TRUE(honest->AddPort(honest_port).ok());
-  ASSERT_TRUE(friends->AddPort(friends_port).ok());
+  ASSERT_TRUE(attacked->ports().Add(attacked_port).ok());
+  ASSERT_TRUE(honest->ports().Add(honest_port).ok());
+  ASSERT_TRUE(friends->ports().Add(friends_port).ok());
 
   const auto say = [&](Link& from, Port& port, absl::string_view text) {
     const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());

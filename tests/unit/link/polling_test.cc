@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "core/link/shares.h"
-#include "core/schedule/receiver_scheduler.h"
+#include "core/schedule/turns.h"
 #include "core/wire/immediate.h"
 #include "gtest/gtest.h"
 #include "tests/support/hooked_device.h"
@@ -44,11 +44,11 @@ class PollingTest : public testing::Test {
   PollingTest() {
     const Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
     EXPECT_TRUE(client_->Complete(accepted).ok());
-    const uint32_t stream = server_->NewStreamNumber();
+    const uint32_t stream = server_->ports().NewNumber();
     from_ = std::make_shared<RecordingPort>(stream);
     to_ = std::make_shared<InterruptingPort>(stream, [this] { notified_(); });
-    EXPECT_TRUE(client_->AddPort(from_).ok());
-    EXPECT_TRUE(server_->AddPort(to_).ok());
+    EXPECT_TRUE(client_->ports().Add(from_).ok());
+    EXPECT_TRUE(server_->ports().Add(to_).ok());
   }
 
   void Say(absl::string_view text) {
@@ -93,7 +93,7 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerDoesNot) {
 
 // It asks again when it is about to be answered: what comes then is found by the look after arming.
 TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
-  constexpr int kEndless = 500;  // answers, which it has room for without telling its head
+  constexpr int kEndless = 500;  // answers
   HostilePeer peer(simulation_);
   int asked = 0;
   const auto ask = [&] {
@@ -104,7 +104,7 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
     if (asked > 0 && asked < kEndless) ask();
     return absl::UnixEpoch();
   };
-  const auto shares = std::make_shared<Shares>(schedule::kMaxActiveQueuePairs, Shares::Intervals(), look_at_the_clock);
+  const auto shares = std::make_shared<Shares>(schedule::kMaxActiveQueuePairs, Shares::kTurn, look_at_the_clock);
   const auto device = std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice("victim"));
   const std::shared_ptr<Link> victim =
       Link::Create(device, {.ring_bytes = wire::kRingGranule, .shares = shares}).value();
@@ -157,24 +157,24 @@ TEST_F(PollingTest, WhoArmsWithinAPollMissesNothing) {
 // A device that has told, when nobody looked, is not taken for one that tells nothing.
 TEST_F(PollingTest, WhoAsksForThePeerTakesFirstWhatHasCompleted) {
   Say("a word");
-  EXPECT_FALSE(client_->Flushed()) << "asks for a completion";
+  EXPECT_FALSE(client_->flushing().Flushed()) << "asks for a completion";
   simulation_.RunUntilIdle();
-  ASSERT_FALSE(client_->Flushed()) << "has taken it already";
+  ASSERT_FALSE(client_->flushing().Flushed()) << "has taken it already";
   EXPECT_TRUE(client_->StillConnected());
-  EXPECT_TRUE(client_->Flushed());
+  EXPECT_TRUE(client_->flushing().Flushed());
 }
 
 TEST_F(PollingTest, WhoHearsThatAllIsFlushedLeavesOthersToBeTold) {
   int told = 0;
-  client_->set_on_flushed([&] { ++told; });
+  client_->flushing().set_on_flushed([&] { ++told; });
   Say("a word");
-  EXPECT_FALSE(client_->Flushed()) << "is to be told";
+  EXPECT_FALSE(client_->flushing().Flushed()) << "is to be told";
   while (client_->Poll()) {
   }
   EXPECT_EQ(told, 0);
   simulation_.RunUntilIdle();
   EXPECT_TRUE(client_->StillConnected());
-  EXPECT_TRUE(client_->Flushed()) << "asks in between";
+  EXPECT_TRUE(client_->flushing().Flushed()) << "asks in between";
   while (client_->Poll()) {
   }
   EXPECT_EQ(told, 1);
@@ -206,11 +206,11 @@ TEST(PollingAtTheEnd, WordsThatComeJustBeforeTheEndAreDelivered) {
                    {wire::kRingGranule})
           .value();
   ASSERT_TRUE(client->Complete(server->Accept(client->Offer().value()).value()).ok());
-  const uint32_t stream = server->NewStreamNumber();
+  const uint32_t stream = server->ports().NewNumber();
   const auto from = std::make_shared<RecordingPort>(stream);
   const auto to = std::make_shared<InterruptingPort>(stream, [] {});
-  ASSERT_TRUE(client->AddPort(from).ok());
-  ASSERT_TRUE(server->AddPort(to).ok());
+  ASSERT_TRUE(client->ports().Add(from).ok());
+  ASSERT_TRUE(server->ports().Add(to).ok());
   simulation.RunUntilIdle();
   EXPECT_TRUE(server->Drain());
   looked = [&] {

@@ -30,8 +30,8 @@ class EndlessPort final : public RecordingPort {
 };
 
 // On a fabric that announces no end, where the peer is told, and the link polled until that has arrived. This peer
-// answers no request for credits, and has been sent `heads` messages before.
-uint32_t MessagesReadToRetire(int heads) {
+// answers no request for credits, and has been sent `lines` before that tell what was read.
+uint32_t MessagesReadToRetire(int lines) {
   fabric::SimConfig config;
   config.announce_close = false;
   fabric::Simulation simulation(1, config);
@@ -39,19 +39,18 @@ uint32_t MessagesReadToRetire(int heads) {
   HostilePeer peer(simulation);
   const Link::Answer accepted = victim->Accept(peer.Offer()).value();
   peer.Attach(accepted.ring, accepted.connection);
-  const auto port = std::make_shared<EndlessPort>(victim->NewStreamNumber(), peer);
-  EXPECT_TRUE(victim->AddPort(port).ok());
-  victim->Abandoned(*port);
+  const auto port = std::make_shared<EndlessPort>(victim->ports().NewNumber(), peer);
+  EXPECT_TRUE(victim->ports().Add(port).ok());
+  victim->ports().Abandoned(*port);
   peer.WriteItem(peer.Hello());
-  for (int i = 0; i < heads; ++i) {
+  for (int i = 0; i < lines; ++i) {
     PollAll(simulation, {victim.get()});
-    wire::MessageHeader header;
-    header.flags = wire::kHeadWanted;
-    peer.Write(header, "");
+    ++peer.says.wanted;
+    peer.Say();
   }
   PollAll(simulation, {victim.get()});
-  EXPECT_TRUE(victim->met());
-  victim->idle();  // asks for what tells
+  EXPECT_TRUE(victim->channel().met());
+  victim->flushing().Flushed();  // asks for what tells
   PollAll(simulation, {victim.get()});
   port->Send();
   victim->Retire();
@@ -61,8 +60,8 @@ uint32_t MessagesReadToRetire(int heads) {
 }
 
 TEST(RetireTest, ReadsNoMoreThanARingFromAPeerThatWritesWithoutEnd) {
-  for (int heads = 0; heads < 64; ++heads) {
-    EXPECT_LE(MessagesReadToRetire(heads), 2 * kRing / 64) << heads << " messages sent";
+  for (int lines = 0; lines < 64; ++lines) {
+    EXPECT_LE(MessagesReadToRetire(lines), 2 * kRing / 64) << lines << " lines sent";
   }
 }
 

@@ -14,7 +14,7 @@
 namespace skein::link {
 namespace {
 
-class TurnsTest : public testing::TestWithParam<uint16_t> {
+class TurnsTest : public testing::Test {
  protected:
   static constexpr uint32_t kMaxActive = 2;
 
@@ -27,7 +27,7 @@ class TurnsTest : public testing::TestWithParam<uint16_t> {
   };
 
   void Connect(size_t peers) {
-    LinkOptions options = {.ring_bytes = wire::kRingGranule, .max_lanes = GetParam(), .pool = schedule::PoolSize(0)};
+    LinkOptions options = {.ring_bytes = wire::kRingGranule};
     for (size_t i = 0; i < peers; ++i) {
       Peer& peer = peers_.emplace_back();
       options.shares = nullptr;
@@ -37,10 +37,10 @@ class TurnsTest : public testing::TestWithParam<uint16_t> {
       const Link::Answer accepted = peer.server->Accept(peer.client->Offer().value()).value();
       ASSERT_TRUE(peer.client->Complete(accepted).ok());
       for (int stream = 0; stream < 2; ++stream) {
-        peer.to.push_back(std::make_shared<RecordingPort>(peer.server->NewStreamNumber()));
+        peer.to.push_back(std::make_shared<RecordingPort>(peer.server->ports().NewNumber()));
         peer.from.push_back(std::make_shared<RecordingPort>(peer.to.back()->stream()));
-        ASSERT_TRUE(peer.server->AddPort(peer.to.back()).ok());
-        ASSERT_TRUE(peer.client->AddPort(peer.from.back()).ok());
+        ASSERT_TRUE(peer.server->ports().Add(peer.to.back()).ok());
+        ASSERT_TRUE(peer.client->ports().Add(peer.from.back()).ok());
       }
     }
     Poll();
@@ -82,7 +82,7 @@ class TurnsTest : public testing::TestWithParam<uint16_t> {
   }
   void PassTime(int turns) {
     for (int turn = 0; turn < turns; ++turn) {
-      now_ += Shares::Intervals().turn;
+      now_ += Shares::kTurn;
       while (shares_->Poll()) Poll();
       Poll();
     }
@@ -90,14 +90,12 @@ class TurnsTest : public testing::TestWithParam<uint16_t> {
 
   fabric::Simulation simulation_{20261121};
   absl::Time now_ = absl::UnixEpoch();
-  std::shared_ptr<Shares> shares_ = std::make_shared<Shares>(kMaxActive, Shares::Intervals(), [this] { return now_; });
+  std::shared_ptr<Shares> shares_ = std::make_shared<Shares>(kMaxActive, Shares::kTurn, [this] { return now_; });
   std::vector<Peer> peers_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Lanes, TurnsTest, testing::Values(1, 4), testing::PrintToStringParamName());
-
 // No time passes: renewals alone end turns.
-TEST_P(TurnsTest, BusyPeersShareByTurns) {
+TEST_F(TurnsTest, BusyPeersShareByTurns) {
   Connect(7);
   for (int round = 0; round < 3000; ++round) {
     for (Peer& peer : peers_) Say(peer);
@@ -115,7 +113,7 @@ TEST_P(TurnsTest, BusyPeersShareByTurns) {
   EXPECT_LT(most, 2 * least);
 }
 
-TEST_P(TurnsTest, WhoFallsSilentKeepsNobodyWaiting) {
+TEST_F(TurnsTest, WhoFallsSilentKeepsNobodyWaiting) {
   Connect(6);
   for (Peer& peer : peers_) SayAll(peer, 20);  // all have asked once: two may go on, the others wait when they stop
   for (size_t i = 2; i < peers_.size(); ++i) {
@@ -133,7 +131,7 @@ TEST_P(TurnsTest, WhoFallsSilentKeepsNobodyWaiting) {
   }
 }
 
-TEST_P(TurnsTest, AmongManyIdlePeersNobodyWaits) {
+TEST_F(TurnsTest, AmongManyIdlePeersNobodyWaits) {
   Connect(12);
   for (int round = 0; round < 100; ++round) {
     now_ += absl::Seconds(1);
@@ -143,7 +141,7 @@ TEST_P(TurnsTest, AmongManyIdlePeersNobodyWaits) {
   for (const Peer& peer : peers_) ExpectHeard(peer);
 }
 
-TEST_P(TurnsTest, AnswersNeedNoTurn) {
+TEST_F(TurnsTest, AnswersNeedNoTurn) {
   Connect(4);
   for (Peer& peer : peers_) SayAll(peer, 1000);
   const std::byte word[8] = {};
@@ -157,7 +155,7 @@ TEST_P(TurnsTest, AnswersNeedNoTurn) {
   }
 }
 
-TEST_P(TurnsTest, WhoLeavesMakesRoom) {
+TEST_F(TurnsTest, WhoLeavesMakesRoom) {
   Connect(5);
   for (Peer& peer : peers_) SayAll(peer, 1000);
   peers_.erase(peers_.begin(), peers_.begin() + 3);  // no turns any more

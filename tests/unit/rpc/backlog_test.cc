@@ -21,16 +21,19 @@ class BacklogTest : public testing::TestWithParam<bool> {
  protected:
   BacklogTest() {
     fabric::Hooks hooks;
-    hooks.posting = [this] { due_at_posts_.push_back(due_); };
+    hooks.posting = [this](absl::Span<const fabric::SendRequest> batch) {
+      const bool answer = !batch.back().local.empty() && batch.back().local[0].size > kBytes;
+      if (answer) due_at_posts_.push_back(due_);
+    };
     const auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("server"), std::move(hooks));
     server_ = link::Link::Create(device, {.ring_bytes = wire::kRingGranule}).value();
     client_ = link::Link::Create(simulation_.CreateDevice("client"), {.ring_bytes = wire::kRingGranule}).value();
     const link::Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
     EXPECT_TRUE(client_->Complete(accepted).ok());
-    from_ = std::make_shared<link::RecordingPort>(server_->NewStreamNumber());
+    from_ = std::make_shared<link::RecordingPort>(server_->ports().NewNumber());
     to_ = std::make_shared<link::RecordingPort>(from_->stream());
-    EXPECT_TRUE(server_->AddPort(from_).ok());
-    EXPECT_TRUE(client_->AddPort(to_).ok());
+    EXPECT_TRUE(server_->ports().Add(from_).ok());
+    EXPECT_TRUE(client_->ports().Add(to_).ok());
     Pump();
   }
 

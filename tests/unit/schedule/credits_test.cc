@@ -1,7 +1,9 @@
 #include "core/schedule/credits.h"
 
+#include <set>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 #include "tests/support/seeds.h"
 
@@ -135,6 +137,61 @@ TEST(CreditsTest, ActivatedWhileAsking) {
   ASSERT_TRUE(credits.OnActivated().ok());
   ASSERT_TRUE(credits.OnAnswer(true).ok());
   EXPECT_EQ(credits.balance(), 2 * 32 + 8u);
+}
+
+// Whatever has followed each other is told at once as well; and nothing that has not.
+TEST(CreditsTest, ToldOfSeveralAtOnce) {
+  enum Event : char { kGrant = 'g', kDecline = 'd', kActivate = 'a' };
+  struct Told {
+    int answers = 0;
+    int refills = 0;
+    bool active = false;
+    auto operator<=>(const Told&) const = default;
+  };
+  for (const bool was_active : {true, false}) {
+    for (const bool asked : {true, false}) {
+      const auto begin = [&] {
+        Credits credits(kDefaultCredits, was_active);
+        for (int i = 0; i < 20; ++i) credits.OnSent(0);
+        if (asked) credits.OnAsked();
+        return credits;
+      };
+      std::set<Told> possible = {{0, 0, was_active}};
+      for (const absl::string_view events : {"g", "d", "a", "da", "ag", "ad", "ada", "dag", "aa", "gg", "dd", "gd"}) {
+        Credits one_by_one = begin();
+        Told told{0, 0, was_active};
+        bool honest = true;
+        for (const char event : events) {
+          honest =
+              honest && (event == kActivate ? one_by_one.OnActivated() : one_by_one.OnAnswer(event == kGrant)).ok();
+          told.answers += event == kActivate ? 0 : 1;
+          told.refills += event == kDecline ? 0 : 1;
+          told.active = event != kDecline;
+        }
+        if (!honest) continue;
+        possible.insert(told);
+        Credits at_once = begin();
+        ASSERT_TRUE(at_once.OnTold(told.answers, told.refills, told.active).ok()) << events;
+        EXPECT_EQ(at_once.balance(), one_by_one.balance()) << events;
+        EXPECT_EQ(at_once.active(), one_by_one.active()) << events;
+        EXPECT_EQ(at_once.renewal_due(), one_by_one.renewal_due()) << events;
+      }
+      for (int answers = 0; answers < 4; ++answers) {
+        for (int refills = 0; refills < 5; ++refills) {
+          for (const bool active : {true, false}) {
+            Credits credits = begin();
+            const uint32_t before = credits.balance();
+            const bool taken = credits.OnTold(answers, refills, active).ok();
+            EXPECT_EQ(taken, possible.contains({answers, refills, active}))
+                << answers << " answers, " << refills << " refills, " << active << " after " << was_active << asked;
+            if (!taken) {
+              EXPECT_EQ(credits.balance(), before);
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 // A sender in any order of events: the bounds hold, and while the receiver answers, control always gets on.

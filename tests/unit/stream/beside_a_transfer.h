@@ -21,7 +21,7 @@ struct BesideATransfer {
 class TransferOnSim {
  public:
   TransferOnSim(int64_t large_payload, size_t bytes_of_a_write)
-      : ends_(FabricKindUnderTest::kSim, {.link = {.queue_pairs = 1}, .large_payload = large_payload}),
+      : ends_(FabricKindUnderTest::kSim, {.large_payload = large_payload}),
         written_at_once_(bytes_of_a_write, 'x'),
         bulk_(ends_.Connect()),
         small_(ends_.Connect()) {}

@@ -1,5 +1,5 @@
 // At each step of a link's life, on simulated time, a queue pair fails, or an end's process dies: in the midst of its
-// negotiation, of lanes that come and go, of data, windows, credits and blocks, of closes. Or else one of the things
+// negotiation, of data, windows, credits and blocks, of closes. Or else one of the things
 // that it asks its device for is refused. Who lives is told, what was read is right, the next connection is as good as
 // the first, and nothing is kept.
 #include <algorithm>
@@ -26,19 +26,16 @@ struct Manner {
   size_t at_once = 0;
 };
 
-// What is on a link.
-struct Script {
-  uint16_t lanes = 1;
-  std::vector<Manner> streams;
-};
+// What is on a link, one of its streams each.
+using Script = std::vector<Manner>;
 
 constexpr size_t kPulled = 8000;  // and more, at once
 
 // More than a ring or a window holds; blocks; little.
-Script OneLane() { return {1, {{70'000, 70'000, 3000}, {3 * kPulled, 3 * kPulled, kPulled}, {3000, 3000, 700}}}; }
-// So many messages that a lane comes, and leaves.
-Script TwoLanes() { return {2, {{45'000, 900, 80}, {45'000, 900, 80}}}; }
-constexpr size_t kStepsOfAWish = 100;  // until a lane has come, or gone
+const Script& Streams() {
+  static const Script streams = {{70'000, 70'000, 3000}, {3 * kPulled, 3 * kPulled, kPulled}, {3000, 3000, 700}};
+  return streams;
+}
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr size_t kEvery = 25;  // step
@@ -180,13 +177,10 @@ struct Victim {
 // for as number `at` is refused.
 class Life {
  public:
-  Life(Script script, const Victim& victim, size_t at)
-      : script_(std::move(script)), victim_(victim), at_(at), ends_(victim.fabric) {
+  Life(const Victim& victim, size_t at) : victim_(victim), at_(at), ends_(victim.fabric) {
     options_.link.ring_bytes = wire::kRingGranule;
     options_.window_bytes = 20'000;
-    options_.link.queue_pairs = script_.lanes;
     options_.large_payload = kPulled;
-    options_.link.pool = [this](uint32_t, size_t lanes) { return Wish(lanes); };
     for (const bool server : {false, true}) Start(server);
   }
 
@@ -202,8 +196,6 @@ class Life {
   // What the victim has asked its device for in all these steps.
   size_t asked() const { return asked_; }
   bool harmed() const { return harmed_ || devices_[victim_.of_server]->refused() > 0; }
-  // Steps at which another lane was wished for, and at which to be without it.
-  const std::vector<size_t>& wishes() const { return wishes_; }
 
  private:
   // A process, of the server or of the client.
@@ -226,7 +218,7 @@ class Life {
   fabric::NotedDevice& device() const { return *devices_[victim_.of_server]; }
 
   void TalkToTheEnd() {
-    for (const Manner& manner : script_.streams) {
+    for (const Manner& manner : Streams()) {
       TwoEnds::Pair pair = Connect();
       const bool any = pair.client != nullptr || pair.server != nullptr;
       if (any) talks_.emplace_back(std::move(pair), manner);
@@ -240,7 +232,7 @@ class Life {
       EXPECT_TRUE(talk.over()) << "nobody is told";
       EXPECT_TRUE(!talk.lost() || MayBeLost(talk));
     }
-    EXPECT_TRUE(victim_.harm != Harm::kRefusal || talks_.size() + 1 >= script_.streams.size());
+    EXPECT_TRUE(victim_.harm != Harm::kRefusal || talks_.size() + 1 >= Streams().size());
     talks_.clear();
   }
 
@@ -345,20 +337,11 @@ class Life {
     return any;
   }
 
-  schedule::PoolWish Wish(size_t lanes) {
-    const bool all = lanes == script_.lanes;
-    if (wishes_.size() == (all ? 1 : 0)) wishes_.push_back(steps_);
-    if (wishes_.size() == 2) return schedule::PoolWish::kFewer;
-    return all ? schedule::PoolWish::kAsIs : schedule::PoolWish::kMore;
-  }
-
-  const Script script_;
   const Victim victim_;
   const size_t at_;
   StreamOptions options_;
   size_t steps_ = 0;
   size_t asked_ = 0;
-  std::vector<size_t> wishes_;
   bool harmed_ = false;
   bool dead_ = false;
   std::array<std::shared_ptr<fabric::NotedDevice>, 2> devices_;  // the client's, the server's
@@ -384,82 +367,57 @@ std::string NameOf(const Victim& victim) {
 }
 
 // Lives that end at each of these steps; in how many there was a victim.
-size_t Break(const Script& script, const Victim& victim, size_t first, size_t end) {
+size_t Break(const Victim& victim, size_t end) {
   size_t broken = 0;
-  for (size_t step = first; step < end && !testing::Test::HasFailure(); step += kEvery) {
+  for (size_t step = 0; step < end && !testing::Test::HasFailure(); step += kEvery) {
     SCOPED_TRACE(absl::StrCat("step ", step));
-    Life life(script, victim, step);
+    Life life(victim, step);
     life.Go();
     broken += life.harmed() ? 1 : 0;
   }
   return broken;
 }
 
-// From each wish of a lane on: to come, to go.
-void BreakLanes(const Victim& victim) {
-  Life undisturbed(TwoLanes(), victim, SIZE_MAX);
-  undisturbed.Go();
-  ASSERT_FALSE(testing::Test::HasFailure());
-  ASSERT_EQ(undisturbed.wishes().size(), 2U);
-  for (const size_t wish : undisturbed.wishes()) {
-    EXPECT_EQ(Break(TwoLanes(), victim, wish, wish + kStepsOfAWish), kStepsOfAWish / kEvery);
-  }
-}
-
 using ConnectionsLifeTest = testing::TestWithParam<Victim>;
 
 TEST_P(ConnectionsLifeTest, IsBrokenAtEveryStep) {
-  Life undisturbed(OneLane(), GetParam(), SIZE_MAX);
+  Life undisturbed(GetParam(), SIZE_MAX);
   undisturbed.Go();
   ASSERT_FALSE(HasFailure());
   const size_t steps = undisturbed.steps();
-  EXPECT_GT(Break(OneLane(), GetParam(), 0, steps), steps / kEvery * 9 / 10);
+  EXPECT_GT(Break(GetParam(), steps), steps / kEvery * 9 / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Victims, ConnectionsLifeTest, testing::ValuesIn(Victims(Harm::kFailure, {false})),
                          [](const auto& info) { return NameOf(info.param); });
 
-using LanesLifeTest = testing::TestWithParam<Victim>;
-
-TEST_P(LanesLifeTest, IsBrokenAtEveryStepOfItsComingAndGoing) { BreakLanes(GetParam()); }
-
-INSTANTIATE_TEST_SUITE_P(Victims, LanesLifeTest, testing::ValuesIn(Victims(Harm::kFailure, {false, true})),
-                         [](const auto& info) { return NameOf(info.param); });
-
 using PeersDeathTest = testing::TestWithParam<Victim>;
 
 TEST_P(PeersDeathTest, AtEveryStep) {
-  Life undisturbed(OneLane(), GetParam(), SIZE_MAX);
+  Life undisturbed(GetParam(), SIZE_MAX);
   undisturbed.Go();
   ASSERT_FALSE(HasFailure());
   const size_t steps = undisturbed.steps();
-  EXPECT_EQ(Break(OneLane(), GetParam(), 0, steps), (steps + kEvery - 1) / kEvery);
+  EXPECT_EQ(Break(GetParam(), steps), (steps + kEvery - 1) / kEvery);
 }
-
-TEST_P(PeersDeathTest, AtEveryStepOfALanesComingAndGoing) { BreakLanes(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Victims, PeersDeathTest, testing::ValuesIn(Victims(Harm::kDeath, {false})),
                          [](const auto& info) { return NameOf(info.param); });
 
-class RefusedLifeTest : public testing::TestWithParam<Victim> {
- protected:
-  // Whatever is asked for is refused once.
-  static void RefuseEach(const Script& script) {
-    Life undisturbed(script, GetParam(), SIZE_MAX);
-    undisturbed.Go();
-    ASSERT_FALSE(HasFailure());
-    ASSERT_GT(undisturbed.asked(), 10U);
-    for (size_t number = 0; number < undisturbed.asked() && !HasFailure(); ++number) {
-      SCOPED_TRACE(absl::StrCat("refused: number ", number));
-      Life life(script, GetParam(), number);
-      life.Go();
-      EXPECT_TRUE(life.harmed());
-    }
-  }
-};
+using RefusedLifeTest = testing::TestWithParam<Victim>;
 
-TEST_P(RefusedLifeTest, OfOneLane) { RefuseEach(OneLane()); }
-TEST_P(RefusedLifeTest, OfTwoLanes) { RefuseEach(TwoLanes()); }
+TEST_P(RefusedLifeTest, WhateverItAsksForIsRefusedOnce) {
+  Life undisturbed(GetParam(), SIZE_MAX);
+  undisturbed.Go();
+  ASSERT_FALSE(HasFailure());
+  ASSERT_GT(undisturbed.asked(), 10U);
+  for (size_t number = 0; number < undisturbed.asked() && !HasFailure(); ++number) {
+    SCOPED_TRACE(absl::StrCat("refused: number ", number));
+    Life life(GetParam(), number);
+    life.Go();
+    EXPECT_TRUE(life.harmed());
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(Once, RefusedLifeTest, testing::ValuesIn(Victims(Harm::kRefusal, {false})),
                          [](const auto& info) { return NameOf(info.param); });

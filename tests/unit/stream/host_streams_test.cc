@@ -51,10 +51,9 @@ TEST_F(HostStreamsTest, WhatMakesNoDifferenceToStreamsIsShared) {
 
 TEST_F(HostStreamsTest, WhatMakesADifferenceIsNotShared) {
   const Streams& streams = streams_.For(With(Mode::kPrefer));
-  const std::pair<const char*, const char*> kChanges[] = {{"queue_pairs", "2"},      {"large_payload", "131072"},
-                                                          {"ring_bytes", "131072"},  {"window_bytes", "131072"},
-                                                          {"rdma_device", "mlx5_1"}, {"shm", "off"},
-                                                          {"shm_links", "1"}};
+  const std::pair<const char*, const char*> kChanges[] = {
+      {"large_payload", "131072"}, {"ring_bytes", "131072"}, {"window_bytes", "131072"},
+      {"rdma_device", "mlx5_1"},   {"shm", "off"},           {"shm_links", "1"}};
   for (const auto& [name, value] : kChanges) {
     Options other = With(Mode::kPrefer);
     ASSERT_TRUE(SetOption(other, name, value).ok()) << name;

@@ -70,10 +70,7 @@ class StingyPeerTest : public testing::Test {
   }
   void Open(size_t stream, uint64_t window) { Say(stream, ItemKind::kOpen, link::NumberPayload(window)); }
   void Grant() {
-    wire::MessageHeader header;
-    header.items = 1;
-    header.flags = wire::kGrant;
-    peer_.Write(header, wire::RawItem(ItemKind::kHead, 0, 0));
+    peer_.Grant();
     ends_.Pump();
   }
   // How much is taken, in pieces, until nothing is. With credits whenever they are needed, or without.
@@ -132,7 +129,7 @@ class StingyPeerTest : public testing::Test {
     for (auto& stream : streams_) stream = nullptr;
     ends_.Pump();
     EXPECT_FALSE(link_->finished());
-    EXPECT_EQ(link_->unused(), true);
+    EXPECT_EQ(link_->ports().unused(), true);
     link_->CloseIfUnused();
     ends_.Pump();
     EXPECT_TRUE(link_->finished());
@@ -158,7 +155,7 @@ TEST_F(StingyPeerTest, WhoNeverGrantsCreditsIsSentNoMoreThanItHasGranted) {
   Open(1, kMuch);
   EXPECT_EQ(WriteAll(0, "x", /*grants=*/0), schedule::kDefaultCredits);
   ExpectNothingMoves();
-  EXPECT_EQ(WriteAll(1, "x", /*grants=*/0), 0U) << "they are of the lane";
+  EXPECT_EQ(WriteAll(1, "x", /*grants=*/0), 0U) << "they are of the link";
   ExpectTheHonestOneIsServed();
   ExpectItEnds();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/channel/ring/ring_writer.h"
 #include "core/link/blocks.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -258,9 +259,7 @@ TEST_F(LargePayloadOnSimTest, APeerThatDiesInTheMiddleIsNoEnd) {
 TEST_F(LargePayloadOnSimTest, WhoFindsNoMemoryWaitsForIt) {
   fabric::SimConfig config;
   config.max_allocated_bytes = (256 << 10) + kSlab;
-  TwoEnds ends(kSim,
-               {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}, .window_bytes = 2 * kSlab, .large_payload = kLarge},
-               config);
+  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}, .window_bytes = 2 * kSlab, .large_payload = kLarge}, config);
   auto first = ends.Connect();
   auto second = ends.Connect();
   const std::string text = RandomText(kSlab + kSlab / 2, 8);
@@ -279,7 +278,7 @@ TEST_F(LargePayloadOnSimTest, WhoFindsNoMemoryWaitsForIt) {
 TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
   fabric::SimConfig config;
   config.max_allocated_bytes = 512 << 10;
-  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}, .large_payload = kLarge}, config);
+  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}, .large_payload = kLarge}, config);
   auto pair = ends.Connect();
   ASSERT_NE(pair.client, nullptr);
   const std::string text = RandomText(1'000'000, 11);
@@ -289,8 +288,10 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
 // Without memory to pull into, there is no link: not one that fails at the first large message.
 TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   fabric::SimConfig config;
-  config.max_allocated_bytes = (128 << 10) + link::Blocks::kBlockBytes;  // the ring, and the mirror of the peer's
-  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10, .queue_pairs = 1}}, config);
+  // The ring with its control line, and the mirror of the peer's.
+  const uint64_t rings = (64 << 10) + wire::kControlBytes + channel::MirrorBytes(64 << 10);
+  config.max_allocated_bytes = rings + link::Blocks::kBlockBytes;
+  TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}}, config);
   EXPECT_EQ(ends.Connect().client, nullptr);
 }
 
@@ -299,7 +300,7 @@ class WithoutMirrors final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
-    const bool mirror = access == fabric::kLocalOnly && bytes == kRing;
+    const bool mirror = access == fabric::kLocalOnly && bytes == channel::MirrorBytes(kRing);
     return mirror ? absl::ResourceExhaustedError("no mirrors") : ForwardingDevice::Allocate(bytes, access);
   }
   static constexpr size_t kRing = 64 << 10;
@@ -308,7 +309,7 @@ class WithoutMirrors final : public fabric::ForwardingDevice {
 // It said yes, and lost the link as soon as the client had told its ring: a connection that failed each time, where TCP
 // would have done.
 TEST_F(LargePayloadOnSimTest, AServerWithoutMemoryToWriteFromSaysNo) {
-  const StreamOptions options = {.link = {.ring_bytes = WithoutMirrors::kRing, .queue_pairs = 1}};
+  const StreamOptions options = {.link = {.ring_bytes = WithoutMirrors::kRing}};
   TwoEnds ends(kSim, options);
   const auto device = std::make_shared<WithoutMirrors>(ends.server_device);
   ends.listener = CreateListener(std::make_shared<connect::OneFabric>(device), options, &ends.server_waiter);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "core/schedule/receiver_scheduler.h"
+#include "core/schedule/turns.h"
 #include "gtest/gtest.h"
 #include "tests/unit/stream/two_ends.h"
 

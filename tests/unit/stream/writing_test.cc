@@ -1,4 +1,4 @@
-// A writer may wait for other writers of its lane. The poller does not wait for that writer, and the writer learns all
+// A writer may wait for other writers of its link. The poller does not wait for that writer, and the writer learns all
 // that the poller has heard meanwhile.
 #include <unistd.h>
 
@@ -32,7 +32,7 @@ class WritingTest : public testing::Test {
  protected:
   WritingTest() {
     fabric::Hooks hooks;
-    hooks.posting = [this] {
+    hooks.posting = [this](absl::Span<const fabric::SendRequest>) {
       if (!blocks_.exchange(false)) return;
       blocked_.Notify();
       go_on_.WaitForNotificationWithTimeout(2 * kSoon);
@@ -56,12 +56,12 @@ class WritingTest : public testing::Test {
   }
 
   std::shared_ptr<StreamPort> NewPort() {
-    const uint32_t number = server_->NewStreamNumber();
+    const uint32_t number = server_->ports().NewNumber();
     heard_ = std::make_shared<link::RecordingPort>(number);
-    EXPECT_TRUE(server_->AddPort(heard_).ok());
+    EXPECT_TRUE(server_->ports().Add(heard_).ok());
     auto port = std::make_shared<StreamPort>(connect::Place{client_, number, kWindow, [this] { ++ended_; }, [] {}},
                                              1 << 16, SIZE_MAX);
-    EXPECT_TRUE(client_->AddPort(port).ok());
+    EXPECT_TRUE(client_->ports().Add(port).ok());
     return port;
   }
   void Pump() {

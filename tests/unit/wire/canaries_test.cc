@@ -49,8 +49,8 @@ TEST(CanariesTest, ZerosAreNoMessage) {
 
 TEST(MessageSizesTest, AMessageHoldsItsItemsInWholeUnits) {
   EXPECT_EQ(MessageBytes(0), 64u);
-  EXPECT_EQ(MessageBytes(24), 64u);
-  EXPECT_EQ(MessageBytes(25), 128u);
+  EXPECT_EQ(MessageBytes(32), 64u);
+  EXPECT_EQ(MessageBytes(33), 128u);
   EXPECT_EQ(ItemBytes(0), 16u);
   EXPECT_EQ(ItemBytes(1), 24u);
   EXPECT_EQ(ItemBytes(8), 24u);

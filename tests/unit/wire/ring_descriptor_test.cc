@@ -1,6 +1,7 @@
 // A ring that a peer describes is one that could be, or an error.
 #include "core/wire/ring_descriptor.h"
 
+#include "core/wire/control.h"
 #include "gtest/gtest.h"
 #include "tests/support/exact_bytes.h"
 #include "tests/support/wire_samples.h"
@@ -53,7 +54,9 @@ TEST(RingDescriptorTest, AddressesThatNoRingHasAreRefused) {
   EXPECT_EQ(CodeWith(4096 + 8, kRingGranule), absl::StatusCode::kDataLoss);
   EXPECT_EQ(CodeWith(UINT64_MAX & ~uint64_t{63}, kRingGranule), absl::StatusCode::kDataLoss);
   EXPECT_EQ(CodeWith(UINT64_MAX - kRingGranule + 1, kRingGranule), absl::StatusCode::kDataLoss);
-  EXPECT_EQ(CodeWith((UINT64_MAX - kRingGranule) & ~uint64_t{63}, kRingGranule), absl::StatusCode::kOk);
+  const uint64_t last = (UINT64_MAX - kRingGranule - kControlBytes) & ~uint64_t{63};
+  EXPECT_EQ(CodeWith(last, kRingGranule), absl::StatusCode::kOk);
+  EXPECT_EQ(CodeWith(last + 64, kRingGranule), absl::StatusCode::kDataLoss) << "no place for the control line";
   EXPECT_EQ(CodeWith(0, kRingGranule), absl::StatusCode::kOk);
 }
 

@@ -15,40 +15,40 @@ using testing::HasSubstr;
 TEST(SettingsTest, ArgumentsAreTextOrNumbers) {
   TestConfig config;
   config.strings = {{"skein.mode", "prefer"}, {"skein.ring_bytes", "131072"}};
-  config.ints = {{"skein.window_bytes", 65536}, {"skein.queue_pairs", 2}};
+  config.ints = {{"skein.window_bytes", 65536}, {"skein.shm_links", 2}};
   const absl::StatusOr<Options> options = OptionsOf({}, config);
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->mode, Mode::kPrefer);
   EXPECT_EQ(options->ring_bytes, 131072);
   EXPECT_EQ(options->window_bytes, 65536);
-  EXPECT_EQ(options->queue_pairs, 2);
+  EXPECT_EQ(options->shm_links, 2);
 }
 
 TEST(SettingsTest, TheEnvironmentSaysWhatArgumentsDoNot) {
   EnvironmentOptions environment;
   environment.options.mode = Mode::kRequire;
-  environment.options.queue_pairs = 3;
+  environment.options.shm_links = 3;
   TestConfig config;
-  config.ints = {{"skein.queue_pairs", 2}};
+  config.ints = {{"skein.shm_links", 2}};
   const absl::StatusOr<Options> options = OptionsOf(environment, config);
   ASSERT_TRUE(options.ok()) << options.status();
   EXPECT_EQ(options->mode, Mode::kRequire);
-  EXPECT_EQ(options->queue_pairs, 2);
+  EXPECT_EQ(options->shm_links, 2);
 }
 
 TEST(SettingsTest, AWrongArgumentIsNamedWithWhatIsAllowed) {
   TestConfig config;
   config.strings = {{"skein.mode", "prefer"}};
-  config.ints = {{"skein.queue_pairs", 1000}};
+  config.ints = {{"skein.shm_links", 2000}};
   const absl::Status status = OptionsOf({}, config).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("skein.queue_pairs"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("skein.shm_links"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("1 .. 16"));
 }
 
 TEST(SettingsTest, WithModeOffNoErrorCounts) {
   TestConfig config;
-  config.strings = {{"skein.mode", "off"}, {"skein.queue_pairs", "many"}};
+  config.strings = {{"skein.mode", "off"}, {"skein.shm_links", "many"}};
   EXPECT_TRUE(OptionsOf({}, config).ok());
 }
 
@@ -61,7 +61,7 @@ TEST(SettingsTest, AModeThatIsNoneAsksForSkeinToo) {
 TEST(KeptConfigTest, KeepsTcpsNumbersAndAShareOfTheQuota) {
   grpc_resource_quota* const quota = grpc_resource_quota_create("test");
   auto config = std::make_unique<TestConfig>();
-  config->ints = {{GRPC_ARG_TCP_READ_CHUNK_SIZE, 4242}, {"skein.queue_pairs", 2}};
+  config->ints = {{GRPC_ARG_TCP_READ_CHUNK_SIZE, 4242}, {"skein.shm_links", 2}};
   config->strings = {{"skein.mode", "prefer"}};
   config->pointers = {{GRPC_ARG_RESOURCE_QUOTA, quota}};
   ASSERT_TRUE(KeptConfig::CanKeep(*config));

@@ -1,0 +1,247 @@
+// What is not data: control that waits, room, flushing, upkeep, the end.
+#include "core/link/send_queue.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "core/wire/block.h"
+
+namespace skein::link {
+namespace {
+
+// Three for each of ten thousand streams. Each may keep its stream's memory: a peer that takes none has no more kept.
+constexpr size_t kMostWaiting = 32768;
+
+}  // namespace
+
+absl::Status SendQueue::Open(const channel::ChannelOptions& options) {
+  absl::StatusOr<std::unique_ptr<channel::Channel>> channel = group_.Open(options);
+  if (!channel.ok()) return channel.status();
+  channel_ = *std::move(channel);
+  return absl::OkStatus();
+}
+
+absl::Status SendQueue::OnGreeting(absl::string_view greeting) {
+  Visit visit(this);
+  events_.Tell(Events::kWaits);  // control that could not go before
+  return channel_->OnGreeting(greeting);
+}
+
+absl::Status SendQueue::error() {
+  Visit visit(this);
+  return error_;
+}
+
+void SendQueue::InPlace(absl::FunctionRef<void(const absl::Status& error)> what) {
+  Visit visit(this);
+  what(error_);
+}
+
+void SendQueue::Remove(Port& port) {
+  Visit visit(this);
+  if (!port.waits_for_room_) return;
+  std::erase_if(room_waiters_, [&](const std::weak_ptr<Port>& waiter) {
+    const std::shared_ptr<Port> waiting = waiter.lock();
+    return waiting == nullptr || waiting.get() == &port;
+  });
+}
+
+Traffic SendQueue::sent() {
+  Visit visit(this);
+  Traffic traffic;
+  traffic.messages_sent = channel_->messages_written();
+  traffic.bytes_sent = channel_->written();
+  traffic.coalesced = coalesced_;
+  return traffic;
+}
+
+void SendQueue::RingForUnseen() {
+  Visit visit(this);
+  if (MaySend()) channel_->RingForUnseen();
+}
+
+void SendQueue::TellPresence() {
+  Visit visit(this);
+  if (MaySend()) channel_->TellPresence();
+}
+
+absl::Status SendQueue::AnswerRenewal(bool granted) {
+  Visit visit(this);
+  return channel_->AnswerRenewal(granted);
+}
+
+void SendQueue::Activate() {
+  Visit visit(this);
+  if (error_.ok()) channel_->Activate();
+}
+
+// Control ---------------------------------------------------------------------------------------------------------
+
+void SendQueue::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload) {
+  Visit visit(this);
+  Queue({port, port->stream(), kind, std::move(payload)});
+  FlushControl();
+}
+
+void SendQueue::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) {
+  Visit visit(this);
+  const bool queued = std::exchange(port->window_to_return_, port->window_to_return_ + bytes) > 0;
+  if (!queued) Queue({port, port->stream(), wire::ItemKind::kWindow, {}});
+  FlushControl();
+}
+
+void SendQueue::SendOwn(wire::ItemKind kind, std::string payload) {
+  Visit visit(this);
+  Queue({nullptr, 0, kind, std::move(payload)});
+  FlushControl();
+}
+
+void SendQueue::QueueOwn(wire::ItemKind kind, std::string payload, uint32_t stream) {
+  Visit visit(this);
+  Queue({nullptr, stream, kind, std::move(payload)});
+}
+
+absl::Status SendQueue::SendPulled(absl::string_view numbers) {
+  Visit visit(this);
+  const auto waiting =
+      absl::c_find_if(control_, [](const Control& control) { return control.kind == wire::ItemKind::kPulled; });
+  if (waiting == control_.end()) {
+    Queue({nullptr, 0, wire::ItemKind::kPulled, std::string(numbers)});
+  } else if (waiting->payload.size() + numbers.size() <= wire::kMaxBlocks * sizeof(uint32_t)) {
+    waiting->payload.append(numbers.data(), numbers.size());
+  } else {
+    return absl::DataLossError("more blocks announced than there are");
+  }
+  FlushControl();
+  return absl::OkStatus();
+}
+
+void SendQueue::Queue(Control control) {
+  if (!error_.ok()) return;
+  if (control_.size() == kMostWaiting) {
+    return FailHere(absl::UnavailableError(absl::StrCat("the peer has left ", kMostWaiting, " items unread")));
+  }
+  control_.push_back(std::move(control));
+  events_.Tell(Events::kWaits);
+}
+
+void SendQueue::FlushControl() {
+  while (MaySend() && !control_.empty()) {
+    if (!SendOne(nullptr, 0).ok()) return;  // tried again when there is room: MoreRoom, or a message
+  }
+}
+
+// Room ------------------------------------------------------------------------------------------------------------
+
+void SendQueue::WaitForRoom(Port& port) {
+  if (std::exchange(port.waits_for_room_, true)) return;
+  room_waiters_.push_back(port.weak_from_this());
+  events_.Tell(Events::kRoom | Events::kWaits);
+}
+
+std::vector<std::shared_ptr<Port>> SendQueue::TakeRoomWaiters() {
+  std::vector<std::shared_ptr<Port>> ports;
+  if (!events_.IsDue(Events::kRoom)) return ports;
+  Visit visit(this);
+  if (!room_waiters_.empty() && MaySend() && channel_->Room(channel::Use::kData) > 0) {
+    for (const std::weak_ptr<Port>& waiter : std::exchange(room_waiters_, {})) {
+      if (std::shared_ptr<Port> port = waiter.lock()) {
+        port->waits_for_room_ = false;
+        ports.push_back(std::move(port));
+      }
+    }
+  }
+  if (room_waiters_.empty()) events_.TakeDue(Events::kRoom);
+  return ports;
+}
+
+bool SendQueue::awaited() {
+  Visit visit(this);
+  return !room_waiters_.empty() || !control_.empty() || flush_awaited_ || channel_->tending();
+}
+
+// Flushing --------------------------------------------------------------------------------------------------------
+
+bool SendQueue::Flush(bool tells) {
+  Visit visit(this);
+  const bool flushed = FlushHere();
+  if (!flushed && !std::exchange(flush_awaited_, true)) events_.Tell(Events::kWaits | Events::kFlush);
+  if (flushed && tells) {
+    flush_awaited_ = false;
+    events_.TakeDue(Events::kFlush);
+  }
+  return flushed;
+}
+
+bool SendQueue::FlushHere() {
+  if (!MaySend()) return true;
+  FlushControl();
+  if (!control_.empty()) return false;
+  const absl::StatusOr<bool> reached = channel_->Reached();
+  if (!reached.ok()) FailHere(reached.status());
+  return !reached.ok() || *reached;
+}
+
+// Upkeep ----------------------------------------------------------------------------------------------------------
+
+absl::Status SendQueue::AfterReceiving() {
+  absl::Status status;
+  upkeep_left_ = true;
+  place_.Ask([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) {
+    status = Upkeep();
+    upkeep_left_ = false;
+  });
+  return status;
+}
+
+absl::Status SendQueue::Upkeep() {
+  if (!error_.ok()) return absl::OkStatus();
+  absl::Status status = channel_->Heed();
+  if (status.ok()) {
+    FlushControl();
+    status = error_.ok() ? channel_->Tend() : absl::OkStatus();
+  }
+  if (absl::IsDataLoss(status)) return status;
+  if (!status.ok()) FailHere(status);
+  return absl::OkStatus();
+}
+
+// By another thread than the poller, who hears of it.
+void SendQueue::DoLeftUpkeep() {
+  if (absl::Status status = Upkeep(); !status.ok()) breach_ = std::move(status);
+  events_.Tell(Events::kUpkept);
+}
+
+absl::StatusOr<bool> SendQueue::TakeUpkept() {
+  if (!events_.TakeDue(Events::kUpkept)) return false;
+  Visit visit(this);
+  if (!breach_.ok()) return std::exchange(breach_, absl::OkStatus());
+  return true;
+}
+
+bool SendQueue::Settle() {
+  if (std::exchange(upkeep_left_, false)) {
+    Visit behind_who_does_it(this);
+  }
+  return events_.IsDue(Events::kUpkept);
+}
+
+// The end ---------------------------------------------------------------------------------------------------------
+
+void SendQueue::Fail(const absl::Status& why) {
+  channel_->Close();
+  Visit visit(this);
+  error_ = why;
+  control_.clear();
+  room_waiters_.clear();
+}
+
+void SendQueue::FailHere(const absl::Status& why) {
+  error_ = absl::UnavailableError(why.message());
+  control_.clear();
+  channel_->Close();
+  group_.Wake();  // the poller learns it, and tells the ports
+}
+
+}  // namespace skein::link

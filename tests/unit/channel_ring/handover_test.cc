@@ -1,0 +1,240 @@
+// An end that reads and tells, its peer that lacks room, and another thread in the reading end's sender's place: no
+// order of the three leaves the peer asleep over room that there is, or has a message written over that is still being
+// read. The product's own functions in every interleaving, with reads as late as C++ allows. With any one order of
+// theirs weakened, or any one rule left out, one of these programs fails.
+#include "core/channel/ring/handover.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "core/link/send_place.h"
+#include "tests/support/interleavings.h"
+
+namespace skein::channel {
+namespace {
+
+using interleavings::Atomic;
+using interleavings::Check;
+using interleavings::Explore;
+using interleavings::Options;
+using interleavings::Plain;
+using interleavings::Program;
+using interleavings::Result;
+using interleavings::Weakening;
+using interleavings::Where;
+
+constexpr uint64_t kSecret = 0x5ec3e7;
+constexpr uint64_t kRead = 64;          // the one message that is read
+constexpr uint64_t kFarAway = 1 << 20;  // the quarter of a ring
+// Of this file's own operations, which are not weakened.
+constexpr Where kOwn = {"handover_test.cc", 1};
+
+// The words that the device writes, where the product has plain memory.
+Atomic<uint64_t>* line_words = nullptr;
+
+struct ExploredWords {
+  template <class T>
+  using Atomic = interleavings::Atomic<T>;
+  static uint64_t Load(uint64_t* word, std::memory_order order, Where where = Where::Current()) {
+    return line_words[reinterpret_cast<uintptr_t>(word) / sizeof(uint64_t) - 1].load(order, where);
+  }
+};
+
+// What a sleeper sleeps on. It stays rung until somebody has woken by it.
+class Bell {
+ public:
+  void Ring() {
+    rung_.store(1, std::memory_order_seq_cst, kOwn);
+    interleavings::Atomics::Unpark(&rung_, kOwn);
+  }
+  void Sleep() {
+    while (rung_.exchange(0, std::memory_order_seq_cst, kOwn) == 0) interleavings::Atomics::Park(rung_, 0, kOwn);
+  }
+
+ private:
+  Atomic<uint32_t> rung_{0};
+};
+
+struct Rules {
+  bool poller_settles = true;         // behind a thread that heeds in its stead
+  bool answers_what_was_told = true;  // what the peer wants, though it was told before it wanted
+  bool heeds_before_it_tells = true;
+};
+
+class World {
+ public:
+  explicit World(const Rules& rules) : rules_(rules) { line_words = line_; }
+
+  // The poller of the reading end: finds a message, and polls until the peer has what it wants.
+  void Poll() {
+    bool has_read = false;
+    bool left = false;
+    while (over_.load(std::memory_order_acquire, kOwn) == 0) {
+      const bool due = peer_.news() || consumption_.due();
+      if (due) {
+        left = true;
+        place_.Ask([&] {
+          Upkeep();
+          left = false;
+        });
+      }
+      if (!std::exchange(has_read, true)) {
+        Check(slot_.Get() == 1, "another message");
+        consumption_.Consume(kRead);
+      } else if (std::exchange(left, false) ? !(rules_.poller_settles && Settle()) : !due) {
+        bell_.Sleep();
+      }
+    }
+  }
+  // A sender of the reading end, whose message takes a line along.
+  void Send() {
+    Place::Request request;
+    place_.Enter(request);
+    Tell(consumption_.consumed(), /*rings=*/false);
+    Place::Batch batch(request);
+    place_.Leave(batch, [this] {
+      Upkeep();
+      upkept_.store(1, std::memory_order_release, kOwn);
+    });
+  }
+  // The peer, which lacks room: its line lands word by word, the check last; its bell after that.
+  void Want() {
+    if (told_.load(std::memory_order_acquire, kOwn) < kRead) {
+      const wire::ControlLine line = wire::EncodeControl({.wanted = kRead}, kSecret);
+      for (size_t i = 0; i < 3; ++i) {
+        if (line[i] != 0) line_[i].store(line[i], std::memory_order_relaxed, kOwn);
+      }
+      line_[3].store(line[3], std::memory_order_release, kOwn);
+      bell_.Ring();
+    }
+    while (told_.load(std::memory_order_acquire, kOwn) < kRead) peers_bell_.Sleep();
+    slot_.Set(2);  // the next message lies there
+    over_.store(1, std::memory_order_release, kOwn);
+    bell_.Ring();
+  }
+
+ private:
+  using Place = link::BasicSendPlace<interleavings::Atomics>;
+
+  // Lane::Settle: waits behind who was asked. True: that thread has done it, and the poller does not sleep.
+  bool Settle() {
+    Place::Request request;
+    place_.Enter(request);
+    Place::Batch batch(request);
+    place_.Leave(batch, [this] { Upkeep(); });
+    return upkept_.exchange(0, std::memory_order_acquire, kOwn) != 0;
+  }
+  // Heed and Tend, as ring_channel.cc has them.
+  void Upkeep() {
+    if (rules_.heeds_before_it_tells) Heed();
+    const uint64_t consumed = consumption_.consumed();
+    if (wanted_.Get() > answered_.Get() && consumed >= wanted_.Get()) {
+      answered_.Set(wanted_.Get());
+      const bool is_told = told_here_.Get() >= consumed;
+      if (rules_.answers_what_was_told || !is_told) Tell(consumed, /*rings=*/true);
+    }
+    if (!rules_.heeds_before_it_tells) Heed();
+    consumption_.TellAt(wanted_.Get() > answered_.Get() ? wanted_.Get() : kFarAway);
+  }
+  void Heed() {
+    const std::optional<wire::Control> line = peer_.Look(/*heeds=*/true).value();
+    if (line.has_value()) wanted_.Set(line->wanted);
+  }
+  void Tell(uint64_t consumed, bool rings) {
+    told_here_.Set(consumed);
+    told_.store(consumed, std::memory_order_release, kOwn);
+    if (rings) peers_bell_.Ring();
+  }
+
+  const Rules rules_;
+  Plain<int> slot_{1};
+  Atomic<uint64_t> line_[wire::kControlWords] = {0, 0, 0, 0};
+  BasicConsumption<ExploredWords> consumption_{kFarAway};
+  BasicPeerControl<ExploredWords> peer_{reinterpret_cast<uint64_t*>(sizeof(uint64_t)), kSecret};
+  Bell bell_;
+  Place place_;
+  Atomic<uint32_t> upkept_{0};
+  Plain<uint64_t> wanted_{0};  // the place's, as are the next two
+  Plain<uint64_t> answered_{0};
+  Plain<uint64_t> told_here_{0};
+  // The peer's.
+  Atomic<uint64_t> told_{0};
+  Bell peers_bell_;
+  Atomic<uint32_t> over_{0};
+};
+
+struct Scenario {
+  std::string name;
+  bool sender = false;
+  int preemptions = 2;
+};
+const std::vector<Scenario>& Scenarios() {
+  static const std::vector<Scenario> scenarios = {{"a poller and its peer", false, 2}, {"a sender as well", true, 2}};
+  return scenarios;
+}
+
+Result ExploreScenario(const Scenario& scenario, const Rules& rules = {}, std::optional<Weakening> weakening = {}) {
+  Options options;
+  options.preemptions = scenario.preemptions;
+  options.weakening = std::move(weakening);
+  return Explore(
+      [&] {
+        auto world = std::make_shared<World>(rules);
+        Program program;
+        program.threads.emplace_back([=] { world->Poll(); });
+        program.threads.emplace_back([=] { world->Want(); });
+        if (scenario.sender) program.threads.emplace_back([=] { world->Send(); });
+        return program;
+      },
+      options);
+}
+
+TEST(RingHandover, NoOrderLosesWhatIsWanted) {
+  for (const Scenario& scenario : Scenarios()) {
+    const Result result = ExploreScenario(scenario);
+    std::cout << scenario.name << ": " << result.schedules << " schedules" << std::endl;
+    EXPECT_THAT(result.failure, ::testing::IsEmpty()) << scenario.name;
+    EXPECT_GT(result.schedules, 50u) << scenario.name;
+  }
+}
+
+TEST(RingHandover, EachOrderIsNeeded) {
+  std::vector<Weakening> weakenings;
+  for (const Scenario& scenario : Scenarios()) {
+    for (const Weakening& weakening : ExploreScenario(scenario).weakenings) {
+      if (!absl::EndsWith(weakening.file, "ring/handover.h")) continue;
+      if (std::find(weakenings.begin(), weakenings.end(), weakening) == weakenings.end()) {
+        weakenings.push_back(weakening);
+      }
+    }
+  }
+  EXPECT_EQ(weakenings.size(), 3u) << "release and acquire of what is consumed, and acquire of the line's check";
+  for (const Weakening& weakening : weakenings) {
+    std::string fails_in;
+    for (const Scenario& scenario : Scenarios()) {
+      if (fails_in.empty() && !ExploreScenario(scenario, {}, weakening).failure.empty()) fails_in = scenario.name;
+    }
+    std::cout << weakening.function << ", line " << weakening.line << " as order " << static_cast<int>(weakening.order)
+              << ": " << (fails_in.empty() ? "holds" : fails_in) << std::endl;
+    EXPECT_THAT(fails_in, ::testing::Not(::testing::IsEmpty())) << weakening.function << ", line " << weakening.line;
+  }
+}
+
+TEST(RingHandover, EachRuleIsNeeded) {
+  const Scenario& all = Scenarios().back();
+  EXPECT_THAT(ExploreScenario(all, {.poller_settles = false}).failure, ::testing::HasSubstr("deadlock"));
+  EXPECT_THAT(ExploreScenario(all, {.answers_what_was_told = false}).failure, ::testing::HasSubstr("deadlock"));
+  EXPECT_THAT(ExploreScenario(all, {.heeds_before_it_tells = false}).failure, ::testing::HasSubstr("deadlock"));
+}
+
+}  // namespace
+}  // namespace skein::channel
