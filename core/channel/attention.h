@@ -12,8 +12,8 @@
 //      that the reader has gone to sleep; then it rings for what that has not read. When it stops being quiet it rings,
 //      too, whatever it has heard.
 //
-// What it says and the message may cross: rule 2 is what no message is lost by, rule 1 only spares the reader's sleep
-// from costing the writer's patience. Who never sleeps says so, and need never be rung.
+// The reader's line and the writer's message may cross. Rule 2 keeps every message from being lost; rule 1 only spares
+// the writer a long wait while the reader sleeps. A reader that never sleeps says so, and need never be rung.
 #ifndef SKEIN_CORE_CHANNEL_ATTENTION_H_
 #define SKEIN_CORE_CHANNEL_ATTENTION_H_
 

@@ -214,6 +214,24 @@ struct Atomics {
   static void Unpark(const void* address, Where where = Where::Current()) { internal::Unpark(address, where); }
 };
 
+// What a sleeper sleeps on. It stays rung until somebody has woken by it. As the kernel's it orders what came before
+// the ring. `own`: of the test's own operations, which are not weakened.
+class Bell {
+ public:
+  explicit Bell(Where own) : own_(own) {}
+  void Ring() {
+    rung_.store(1, std::memory_order_seq_cst, own_);
+    Atomics::Unpark(&rung_, own_);
+  }
+  void Sleep() {
+    while (rung_.exchange(0, std::memory_order_seq_cst, own_) == 0) Atomics::Park(rung_, 0, own_);
+  }
+
+ private:
+  const Where own_;
+  Atomic<uint32_t> rung_{0};
+};
+
 }  // namespace skein::interleavings
 
 #endif  // SKEIN_TESTS_SUPPORT_INTERLEAVINGS_H_

@@ -13,11 +13,11 @@
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | consumed_ | by the poller, release, after it has copied what it read | acquire in consumed(), before the peer hears
-// of it and writes there again | | tell_at_ | in the sender's place, relaxed | the poller, relaxed: see above | | the
-// line's check | by the device, the peer's WRITE, release | acquire in Look: the words before it are there | | the
-// line's other words | the same | relaxed in Look, after the check: they are its own, or newer | | heeded_ | in the
-// sender's place, relaxed | the poller, relaxed: a poller that finds an old value asks in vain |
+// | consumed_ | by the poller, release, after its copy | acquire in consumed(), before the peer hears of it |
+// | tell_at_ | in the sender's place, relaxed | the poller, relaxed: see above |
+// | the line's check | by the device, the peer's WRITE, release | acquire in Look: the words before it are there |
+// | the line's other words | the same | relaxed in Look, after the check: they are its own, or newer |
+// | heeded_ | in the sender's place, relaxed | the poller, relaxed: with an old value it asks in vain |
 //
 // Templates, so that tests run these very functions in every order (tests/unit/channel_ring/handover_test.cc).
 #ifndef SKEIN_CORE_CHANNEL_RING_HANDOVER_H_

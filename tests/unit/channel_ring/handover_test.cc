@@ -23,6 +23,7 @@ namespace skein::channel {
 namespace {
 
 using interleavings::Atomic;
+using interleavings::Bell;
 using interleavings::Check;
 using interleavings::Explore;
 using interleavings::Options;
@@ -49,20 +50,7 @@ struct ExploredWords {
   }
 };
 
-// What a sleeper sleeps on. It stays rung until somebody has woken by it.
-class Bell {
- public:
-  void Ring() {
-    rung_.store(1, std::memory_order_seq_cst, kOwn);
-    interleavings::Atomics::Unpark(&rung_, kOwn);
-  }
-  void Sleep() {
-    while (rung_.exchange(0, std::memory_order_seq_cst, kOwn) == 0) interleavings::Atomics::Park(rung_, 0, kOwn);
-  }
-
- private:
-  Atomic<uint32_t> rung_{0};
-};
+;
 
 struct Rules {
   bool poller_settles = true;         // behind a thread that heeds in its stead
@@ -160,7 +148,7 @@ class World {
   Atomic<uint64_t> line_[wire::kControlWords] = {0, 0, 0, 0};
   BasicConsumption<ExploredWords> consumption_{kFarAway};
   BasicPeerControl<ExploredWords> peer_{reinterpret_cast<uint64_t*>(sizeof(uint64_t)), kSecret};
-  Bell bell_;
+  Bell bell_{kOwn};
   Place place_;
   Atomic<uint32_t> upkept_{0};
   Plain<uint64_t> wanted_{0};  // the place's, as are the next two
@@ -168,7 +156,7 @@ class World {
   Plain<uint64_t> told_here_{0};
   // The peer's.
   Atomic<uint64_t> told_{0};
-  Bell peers_bell_;
+  Bell peers_bell_{kOwn};
   Atomic<uint32_t> over_{0};
 };
 

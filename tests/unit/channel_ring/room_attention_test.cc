@@ -7,6 +7,7 @@
 #include "core/channel/ring/ring_group.h"
 #include "core/fabric/sim/simulation.h"
 #include "gtest/gtest.h"
+#include "tests/support/every_order.h"
 #include "tests/support/watched_device.h"
 
 namespace skein::channel {
@@ -90,7 +91,7 @@ class Encounter {
     }
     return false;
   }
-  bool has_room() const { return has_room_; }
+  bool done() const { return has_room_; }
 
  private:
   void ReadOne() {
@@ -172,29 +173,7 @@ class Encounter {
   bool has_room_ = false;
 };
 
-// Runs every order of the first kChosen steps, then lets all come to rest. Gives how many left the sender asleep.
-constexpr int kChosen = 8;
-int Losses(const Habits& habits, int& runs) {
-  int losses = 0;
-  int total = 1;
-  for (int i = 0; i < kChosen; ++i) total *= 3;
-  for (int order = 0; order < total; ++order) {
-    Encounter encounter(habits);
-    bool distinct = true;
-    for (int i = 0, rest = order; distinct && i < kChosen; ++i, rest /= 3) {
-      distinct = encounter.Step(static_cast<Encounter::Who>(rest % 3));
-    }
-    if (!distinct) continue;  // the same as without the step that was none
-    ++runs;
-    for (int idle = 0; idle < 3 && !encounter.has_room();) {
-      for (const auto who : {Encounter::kSender, Encounter::kNetwork, Encounter::kReader}) {
-        idle = encounter.Step(who) ? 0 : idle + 1;
-      }
-    }
-    losses += encounter.has_room() ? 0 : 1;
-  }
-  return losses;
-}
+int Losses(const Habits& habits, int& runs) { return LossesInEveryOrder<Encounter>(habits, runs); }
 
 TEST(RoomAttentionTest, NoOrderLeavesASenderAsleep) {
   for (const bool trusts : {false, true}) {

@@ -14,6 +14,7 @@
 namespace skein::channel::shm {
 namespace {
 
+using interleavings::Bell;
 using interleavings::Check;
 using interleavings::Options;
 using interleavings::Plain;
@@ -38,21 +39,7 @@ using Explored = Handover<ExploredWords>;
 using Position = Explored::Position;
 using Flag = Explored::Flag;
 
-// What a sleeper sleeps on.
-class Bell {
- public:
-  void Ring() {
-    rung_.store(1, std::memory_order_seq_cst, kOwn);
-    interleavings::Atomics::Unpark(&rung_, kOwn);
-  }
-  // The kernel's: orders what came before the ring.
-  void Sleep() {
-    while (rung_.exchange(0, std::memory_order_seq_cst, kOwn) == 0) interleavings::Atomics::Park(rung_, 0, kOwn);
-  }
-
- private:
-  Flag rung_{0};
-};
+;
 
 struct World {
   World() { fence_word = &fence; }
@@ -65,8 +52,8 @@ struct World {
   // Of its reader, and of its writer.
   Flag reader_sleeps{0};
   Flag writer_sleeps{0};
-  Bell readers_bell;
-  Bell writers_bell;
+  Bell readers_bell{kOwn};
+  Bell writers_bell{kOwn};
   Plain<int> read{0};
 
   void Write(int number) {

@@ -10,6 +10,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
+#include "tests/support/every_order.h"
 #include "tests/support/watched_device.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -68,7 +69,7 @@ class Encounter {
     return false;
   }
   bool asleep() const { return asleep_ && !simulation_.WouldWake(device_->completions); }
-  const std::string& received() const { return to_->data; }
+  bool done() const { return to_->data == "hear"; }
 
  private:
   bool StepReader() {
@@ -131,31 +132,7 @@ class Encounter {
   bool asleep_ = false;
 };
 
-// Runs every order of the first kChosen steps, then lets all come to rest. Gives how many left the reader asleep over
-// an unread message.
-constexpr int kChosen = 8;
-int Losses(const Habits& habits, int& runs) {
-  int losses = 0;
-  int total = 1;
-  for (int i = 0; i < kChosen; ++i) total *= 3;
-  for (int order = 0; order < total; ++order) {
-    Encounter encounter(habits);
-    bool distinct = true;
-    for (int i = 0, rest = order; distinct && i < kChosen; ++i, rest /= 3) {
-      distinct = encounter.Step(static_cast<Encounter::Who>(rest % 3));
-    }
-    if (!distinct) continue;  // the same as without the step that was none
-    ++runs;
-    for (int idle = 0; idle < 3;) {
-      for (const auto who : {Encounter::kWriter, Encounter::kNetwork, Encounter::kReader}) {
-        idle = encounter.Step(who) ? 0 : idle + 1;
-      }
-      if (encounter.received() == "hear") break;  // a reader that never sleeps never rests
-    }
-    losses += encounter.received() == "hear" ? 0 : 1;
-  }
-  return losses;
-}
+int Losses(const Habits& habits, int& runs) { return LossesInEveryOrder<Encounter>(habits, runs); }
 
 TEST(AttentionTest, NoOrderLosesAMessage) {
   int runs = 0;
