@@ -158,7 +158,7 @@ bool Receiver::PollOwned() {
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else if (queue_.events().any()) {
-    if (absl::Status after = TouchRoomWaiters(); !after.ok() && end_.ok()) end_ = after;  // for the next poll
+    TouchRoomWaiters();
   }
   ports_.NotifyTouched();
   if (flush_wanted || lost) flushing_.Tell();
@@ -225,13 +225,13 @@ absl::Status Receiver::AnswerRenewal() {
   return absl::OkStatus();
 }
 
-// And sends what the ports' words have left there.
-absl::Status Receiver::TouchRoomWaiters() {
+// Behind the upkeep, which may have made room. What the ports' words leave there waits for the next upkeep (Settle):
+// one here would bring room that nobody waiting hears of.
+void Receiver::TouchRoomWaiters() {
   for (const std::shared_ptr<Port>& port : queue_.TakeRoomWaiters()) {
     port->OnRoom();
     ports_.Touch(port);
   }
-  return queue_.events().TakeDue(Events::kWaits) ? queue_.AfterReceiving() : absl::OkStatus();
 }
 
 void Receiver::Lose(const absl::Status& why) {

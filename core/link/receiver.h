@@ -68,7 +68,7 @@ class Receiver {
   absl::Status PollChannel(bool readable, bool sends_completed, int& messages, bool& looked);
   absl::Status Read(int& messages);
   absl::Status AnswerRenewal();
-  absl::Status TouchRoomWaiters();
+  void TouchRoomWaiters();
   void Lose(const absl::Status& why);
 
   // items.cc

@@ -81,25 +81,26 @@ void SendQueue::Activate() {
 void SendQueue::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload) {
   Visit visit(this);
   Queue({port, port->stream(), kind, std::move(payload)});
-  FlushControl();
+  SendQueued();
 }
 
 void SendQueue::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) {
   Visit visit(this);
   const bool queued = std::exchange(port->window_to_return_, port->window_to_return_ + bytes) > 0;
   if (!queued) Queue({port, port->stream(), wire::ItemKind::kWindow, {}});
-  FlushControl();
+  SendQueued();
 }
 
 void SendQueue::SendOwn(wire::ItemKind kind, std::string payload) {
   Visit visit(this);
   Queue({nullptr, 0, kind, std::move(payload)});
-  FlushControl();
+  SendQueued();
 }
 
 void SendQueue::QueueOwn(wire::ItemKind kind, std::string payload, uint32_t stream) {
   Visit visit(this);
   Queue({nullptr, stream, kind, std::move(payload)});
+  events_.Tell(Events::kWaits);
 }
 
 absl::Status SendQueue::SendPulled(absl::string_view numbers) {
@@ -113,7 +114,7 @@ absl::Status SendQueue::SendPulled(absl::string_view numbers) {
   } else {
     return absl::DataLossError("more blocks announced than there are");
   }
-  FlushControl();
+  SendQueued();
   return absl::OkStatus();
 }
 
@@ -123,7 +124,11 @@ void SendQueue::Queue(Control control) {
     return FailHere(absl::UnavailableError(absl::StrCat("the peer has left ", kMostWaiting, " items unread")));
   }
   control_.push_back(std::move(control));
-  events_.Tell(Events::kWaits);
+}
+
+void SendQueue::SendQueued() {
+  FlushControl();
+  if (!control_.empty()) events_.Tell(Events::kWaits);
 }
 
 void SendQueue::FlushControl() {
@@ -224,7 +229,7 @@ bool SendQueue::Settle() {
   if (std::exchange(upkeep_left_, false)) {
     Visit behind_who_does_it(this);
   }
-  return events_.IsDue(Events::kUpkept);
+  return events_.IsDue(Events::kUpkept | Events::kWaits);
 }
 
 // The end ---------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ TEST(SettingsTest, AWrongArgumentIsNamedWithWhatIsAllowed) {
   const absl::Status status = OptionsOf({}, config).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("skein.shm_links"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("1 .. 16"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1 .. 1024"));
 }
 
 TEST(SettingsTest, WithModeOffNoErrorCounts) {
