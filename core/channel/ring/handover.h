@@ -8,16 +8,16 @@
 //
 // *What the peer says.* A WRITE's last word becomes visible no earlier than the others (core/fabric). The last word is
 // a check of the others: while a line lands over another one, the check is of other words, and there is nothing to be
-// seen yet. So no line is taken for halves of two, whatever pieces a NIC or a kernel lands them in. A look that comes
-// too early is followed by another check, which is news again.
+// seen yet. So no line is taken for halves of two, whatever pieces a NIC or a kernel lands them in. Such a line stays
+// news: the poller looks again, and does not sleep. For the line that lands may have no bell, and the one below it may
+// have had one, which the poller has heard. A peer that leaves its line so is no honest one, and its link ends.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
 // | consumed_ | by the poller, release, after its copy | acquire in consumed(), before the peer hears of it |
 // | tell_at_ | in the sender's place, relaxed | the poller, relaxed: see above |
-// | the line's check | by the device, the peer's WRITE, release | acquire in Look: the words before it are there |
-// | the line's other words | the same | relaxed in Look, after the check: they are its own, or newer |
-// | heeded_ | in the sender's place, relaxed | the poller, relaxed: with an old value it asks in vain |
+// | the line's words | by the device, the peer's WRITE | relaxed in Look: of words of two lines the check is not right
+// | | heeded_ | in the sender's place, relaxed | the poller, relaxed: with an old value it asks in vain |
 //
 // Templates, so that tests run these very functions in every order (tests/unit/channel_ring/handover_test.cc).
 #ifndef SKEIN_CORE_CHANNEL_RING_HANDOVER_H_
@@ -66,32 +66,46 @@ class BasicPeerControl {
   // `line`: wire::kControlWords, zeros. It outlives this.
   BasicPeerControl(uint64_t* line, uint64_t secret) : line_(line), secret_(secret) {}
 
+  // So many looks take seconds; a WRITE of one line lands within microseconds.
+  static constexpr uint32_t kMostLooks = 1 << 22;
+
   // The poller: whether there is a line that nobody has heeded.
   bool news() const {
     return Words::Load(line_ + kCheck, std::memory_order_relaxed) != heeded_.load(std::memory_order_relaxed);
   }
 
-  // The sender's place: the line, if it is another one than at the last look. `heeds`: it is no news any more.
-  // DATA_LOSS: no Skein writes that.
+  // The sender's place: the line, if it is another one than at the last look, and whole. `heeds`: it is no news any
+  // more. DATA_LOSS: no Skein writes that.
   absl::StatusOr<std::optional<wire::Control>> Look(bool heeds) {
-    const uint64_t check = Words::Load(line_ + kCheck, std::memory_order_acquire);
+    const uint64_t check = Words::Load(line_ + kCheck, std::memory_order_relaxed);
+    absl::StatusOr<std::optional<wire::Control>> control = std::nullopt;
+    if (check != seen_) {
+      control = Read(check);
+      if (!control.ok() || !control->has_value()) return control;
+      seen_ = check;
+    }
     if (heeds) heeded_.store(check, std::memory_order_relaxed);
-    if (check == seen_) return std::nullopt;
-    wire::ControlLine line;
-    for (size_t i = 0; i < kCheck; ++i) line[i] = Words::Load(line_ + i, std::memory_order_relaxed);
-    line[kCheck] = check;
-    absl::StatusOr<std::optional<wire::Control>> control = wire::DecodeControl(line, secret_);
-    if (control.ok() && control->has_value()) seen_ = check;
     return control;
   }
 
  private:
   static constexpr size_t kCheck = wire::kControlWords - 1;
 
+  absl::StatusOr<std::optional<wire::Control>> Read(uint64_t check) {
+    wire::ControlLine line;
+    for (size_t i = 0; i < kCheck; ++i) line[i] = Words::Load(line_ + i, std::memory_order_relaxed);
+    line[kCheck] = check;
+    absl::StatusOr<std::optional<wire::Control>> control = wire::DecodeControl(line, secret_);
+    looks_ = control.ok() && !control->has_value() ? looks_ + 1 : 0;
+    if (looks_ == kMostLooks) return absl::DataLossError("the peer's control line never becomes whole");
+    return control;
+  }
+
   uint64_t* const line_;
   const uint64_t secret_;
   typename Words::template Atomic<uint64_t> heeded_{0};
-  uint64_t seen_ = 0;  // the sender's place's
+  uint64_t seen_ = 0;   // the sender's place's
+  uint32_t looks_ = 0;  // the same: in a row, at a line that is not whole
 };
 
 using Consumption = BasicConsumption<>;

@@ -29,11 +29,12 @@ class InterruptingPort final : public Port {
   absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
   absl::Status OnCloseWrite() override { return absl::OkStatus(); }
   void OnAbort(std::string) override {}
-  void OnRoom() override {}
+  void OnRoom() override { on_room(); }
   void OnLost(const absl::Status&) override {}
   void Notify() override { notified_(); }
 
   size_t received = 0;
+  std::function<void()> on_room = [] {};
 
  private:
   const std::function<void()> notified_;
@@ -183,6 +184,45 @@ TEST_F(PollingTest, WhoHearsThatAllIsFlushedLeavesOthersToBeTold) {
   simulation_.RunUntilIdle();
   EXPECT_TRUE(client_->Poll());
   EXPECT_EQ(told, 1) << "nobody has asked since";
+}
+
+// Few requests complete, and a completion would wake as well: in some of these runs none does.
+class PollingAfterMessagesTest : public PollingTest, public testing::WithParamInterface<int> {};
+INSTANTIATE_TEST_SUITE_P(UpToACompletion, PollingAfterMessagesTest, testing::Range(0, 16));
+
+// While one port hears of room it uses that up, another begins to wait, and the peer makes room again.
+TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo) {
+  for (int i = 0; i < GetParam(); ++i) Say("a message");
+  const auto first = std::make_shared<InterruptingPort>(server_->ports().NewNumber(), [] {});
+  const auto second = std::make_shared<InterruptingPort>(server_->ports().NewNumber(), [] {});
+  const auto fill = [this](InterruptingPort& port) {
+    const std::string words(16384, 'x');
+    const ConstBytes bytes(reinterpret_cast<const std::byte*>(words.data()), words.size());
+    while (client_->Send(port, {&bytes, 1}, bytes.size()).value_or(0) > 0) {
+    }
+  };
+  const auto server_reads = [this] {
+    simulation_.RunUntilIdle();
+    EXPECT_TRUE(server_->Drain());
+    simulation_.RunUntilIdle();
+  };
+  bool told = false;
+  first->on_room = [&, once = false]() mutable {
+    if (std::exchange(once, true)) return;
+    fill(*first);
+    fill(*second);
+    server_reads();
+  };
+  second->on_room = [&] { told = true; };
+  for (const auto& port : {first, second}) {
+    ASSERT_TRUE(client_->ports().Add(port).ok());
+    ASSERT_TRUE(server_->ports().Add(std::make_shared<RecordingPort>(port->stream())).ok());
+  }
+  fill(*first);
+  server_reads();
+  do client_->Poll();
+  while (!client_->Arm());
+  EXPECT_TRUE(told);
 }
 
 TEST_F(PollingTest, ALostLinkIsDrained) {
