@@ -38,10 +38,12 @@ test_sanitized() {
 }
 
 # Whole processes and guests wait for much of their time. What is compiled meanwhile has the processor time that nobody
-# wants; who needs a build says if it failed. The dev build is there, and is let alone.
+# wants. The part that needs a build says if it failed. The dev build is there, and is let alone.
 compile_when_idle() {
   chrt --idle --pid 0 "$BASHPID" || true # a container may refuse it
   (build_sanitized) || true
+  (in_current_grpc build) || true
+  (test_debian13 build) || true
 }
 
 # What would not end by then is left out, and test_all says so. A slow machine takes longer than is thought here.
@@ -95,23 +97,24 @@ test_all() {
   beside=$!
   # shellcheck disable=SC2064  # this one
   trap "kill -- -$beside 2>/dev/null" EXIT
+  # Parts that wait, beside the compiler.
   part dev run_ctest dev
   part vm run_guests
+  part_in_time interop 3 'test interop' test_interop
+  part_in_time thrift 4 'test thrift' test_thrift
+  part_in_time grpc-core 6 'test grpc-core' test_grpc_core --sample 60
+  part_in_time packages 5 'test packages' test_packages
+  part docs verb_docs
   wait "$beside" || true
   trap - EXIT
   part sanitizers test_sanitized
   # What finds most in a minute comes first.
   part_in_time chaos 3 'test chaos' test_chaos --seeds 2000
-  part_in_time interop 3 'test interop' test_interop
-  part_in_time thrift 4 'test thrift' test_thrift
   part_in_time instructions 3 'test instructions' test_instructions
-  part_in_time packages 5 'test packages' test_packages
   part_in_time fuzz 3 fuzz test_fuzz
-  part_in_time grpc-core 6 'test grpc-core' test_grpc_core --sample 60
   part_in_time clang-tidy 6 'test tidy' tidy_quickly
-  part docs verb_docs
-  part_in_time current-grpc 10 'test current-grpc' test_current_grpc
-  part_in_time debian13 14 'test debian13' test_debian13
+  part_in_time current-grpc 5 'test current-grpc' test_current_grpc
+  part_in_time debian13 6 'test debian13' test_debian13
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
   if ((${#failed[@]} != 0)); then
     tell_failures
@@ -236,7 +239,7 @@ test_debian() {
   "$ROOT/tests/debian/run_debian.sh" "$@"
 }
 
-test_debian13() { test_debian debian13 trixie; }
+test_debian13() { test_debian debian13 trixie "$@"; }
 
 test_sid() { test_debian sid sid; }
 

@@ -30,9 +30,13 @@ test_both() {
     --other "$other" --other_root /host
 }
 
+inside_build() {
+  build dev {grpc_transport,tools/skein,tests/process,tests/load,examples/{greeter,counter}}/all "${units[@]/%//all}"
+}
+
 inside_test() {
   local folder
-  build dev {grpc_transport,tools/skein,tests/process,tests/load,examples/{greeter,counter}}/all "${units[@]/%//all}"
+  inside_build
   for folder in "${units[@]}"; do
     run_ctest "dev/$folder" --label-exclude source || failed+=("$folder")
   done

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# run_debian.sh NAME RELEASE: builds and tests Skein on another release of Debian, in a chroot below build/NAME.
+# run_debian.sh NAME RELEASE [build]: builds and tests Skein on another release of Debian, or builds it alone, in a chroot
+# below build/NAME.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"
@@ -19,4 +20,4 @@ if ! root_is_made "$folder" "$list"; then
   keep_root "$folder" "$list"
 fi
 say "run: $name, in $folder/root; there, /skein/build is $folder/build"
-enter "$folder" tests/debian/inside.sh
+enter "$folder" tests/debian/inside.sh "${@:3}"
