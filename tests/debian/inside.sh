@@ -12,6 +12,8 @@ done
 # What differs between releases: what lies on rdma-core, on gRPC and on Thrift.
 tested=(tests/conformance tests/unit/{fabric_verbs,grpc_transport,thrift_transport})
 demo=(grpc_transport tools/skein examples/{greeter,calculator})
+# shellcheck disable=SC2034  # build_preset takes them
+CMAKE_OPTIONS=(-DCMAKE_UNITY_BUILD=ON) # several files as one: nobody edits here
 failed=()
 
 verb_setup
