@@ -71,7 +71,7 @@ struct Placement {
   // Without a port: the peer knows that there is none. Otherwise it has a port that will never be used, and whose end
   // it sees when the other channel closes.
   bool both_know = false;
-  // Whether the peer has been reached by the fabric itself. If not, Link::WhenFlushed says whether it can be.
+  // Whether the peer has been reached by the fabric itself. If not, Flushing::When says whether it can be.
   bool reached = false;
   // Those of the offered features that the listening end has, too. None if it is of an earlier version.
   uint8_t features = 0;

@@ -48,8 +48,8 @@ void Blocks::Free(uint32_t number) {
 
 bool Blocks::GiveBack(uint32_t number) {
   MutexLock lock(&mu_);
-  // A peer that lies may have said so already.
-  if (states_[number] != State::kFree) Free(number);
+  // A peer may guess a number, and say that it has pulled the block: it is free then, or somebody else's to fill.
+  if (states_[number] == State::kOut) Free(number);
   return !waiters_.empty();
 }
 

@@ -1,8 +1,7 @@
 // Memory out of which a link's peer reads large payloads. A block is taken and filled, announced, and free again when
 // the peer says that it has pulled it.
 //
-//   free --Take--> taken --Announce--> out --OnPulled--> free
-//                    \______ GiveBack _____/
+//   free --Take--> taken --Announce--> out --OnPulled, GiveBack--> free
 #ifndef SKEIN_CORE_LINK_BLOCKS_H_
 #define SKEIN_CORE_LINK_BLOCKS_H_
 
@@ -43,7 +42,7 @@ class Blocks {
   absl::StatusOr<Block> Take(Port& port);
   // Before the peer hears of it.
   void Announce(uint32_t number);
-  // It has not heard of it after all. True if somebody waits for one.
+  // An announced block, of which the peer has not heard after all. True if somebody waits for one.
   bool GiveBack(uint32_t number);
   // DATA_LOSS if it is not out.
   absl::Status OnPulled(uint32_t number);

@@ -1,8 +1,6 @@
 // Making and ending a link.
 #include "core/link/link.h"
 
-#include "core/channel/ring/ring_group.h"
-
 namespace skein::link {
 
 absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<channel::Transport> transport, LinkOptions options) {
@@ -16,10 +14,6 @@ absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<channel::Tran
   if (absl::Status status = link->queue_.Open(of_channel); !status.ok()) return status;
   Census::Get().Add(link.get());
   return link;
-}
-
-absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<fabric::Device> device, LinkOptions options) {
-  return Create(std::make_shared<channel::RingTransport>(std::move(device)), std::move(options));
 }
 
 Link::~Link() { Census::Get().Remove(this); }

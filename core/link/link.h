@@ -52,8 +52,6 @@ class Link final : public wait::SharedSource, public std::enable_shared_from_thi
   // Not connected yet: no memory but the channel group's.
   static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<channel::Transport> transport,
                                                       LinkOptions options);
-  // The same over rings on the device's queue pairs.
-  static absl::StatusOr<std::shared_ptr<Link>> Create(std::shared_ptr<fabric::Device> device, LinkOptions options);
   ~Link() override;
 
   // The active side: Offer, then Complete with what the passive side's Accept gave.

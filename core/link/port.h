@@ -64,8 +64,8 @@ class Port : public std::enable_shared_from_this<Port> {
   friend class SendQueue;
   const uint32_t stream_;
   std::atomic<bool> abandoned_{false};  // relaxed: nothing else is read by it
-  std::atomic<bool> removed_{false};  // by Ports::Remove, release; acquire by the poller, who begins no call after that
-  bool counted_as_abandoned_ = false;  // under the lock of the link's ports
+  std::atomic<bool> removed_{false};    // by Ports::Remove, release; acquire by the poller, who looks it up no more
+  bool counted_as_abandoned_ = false;   // under the lock of the link's ports
   // Of the sender's place:
   uint32_t next_out_ = 0;          // sequence
   uint64_t window_to_return_ = 0;  // bytes read, not told yet

@@ -27,7 +27,8 @@ class Ports {
   uint32_t NewNumber();
   // UNAVAILABLE when the link is lost.
   absl::Status Add(const std::shared_ptr<Port>& port);
-  // No call to the port begins after this, but one may be under way. True if none is left.
+  // Nothing that comes for the stream reaches the port after this. A call of what has come before may be under way, or
+  // still begin (Notify, OnRoom, OnLost). True if none is left.
   bool Remove(uint32_t stream);
   // The port, which may have been removed, has lost its owner. Whether no more than kMostAbandoned on this link have:
   // a peer that never closes its side of streams has them kept.

@@ -225,8 +225,8 @@ absl::Status Receiver::AnswerRenewal() {
   return absl::OkStatus();
 }
 
-// Behind the upkeep, which may have made room. What the ports' words leave there waits for the next upkeep (Settle):
-// one here would bring room that nobody waiting hears of.
+// Behind the upkeep, which may have made room. What the ports' words leave there waits for the peer's next word, which
+// rings: an upkeep here would heed that word, and nobody who waits would hear of the room that it brings.
 void Receiver::TouchRoomWaiters() {
   for (const std::shared_ptr<Port>& port : queue_.TakeRoomWaiters()) {
     port->OnRoom();

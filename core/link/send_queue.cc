@@ -81,26 +81,25 @@ void SendQueue::Activate() {
 void SendQueue::SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload) {
   Visit visit(this);
   Queue({port, port->stream(), kind, std::move(payload)});
-  SendQueued();
+  FlushControl();
 }
 
 void SendQueue::ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes) {
   Visit visit(this);
   const bool queued = std::exchange(port->window_to_return_, port->window_to_return_ + bytes) > 0;
   if (!queued) Queue({port, port->stream(), wire::ItemKind::kWindow, {}});
-  SendQueued();
+  FlushControl();
 }
 
 void SendQueue::SendOwn(wire::ItemKind kind, std::string payload) {
   Visit visit(this);
   Queue({nullptr, 0, kind, std::move(payload)});
-  SendQueued();
+  FlushControl();
 }
 
 void SendQueue::QueueOwn(wire::ItemKind kind, std::string payload, uint32_t stream) {
   Visit visit(this);
   Queue({nullptr, stream, kind, std::move(payload)});
-  events_.Tell(Events::kWaits);
 }
 
 absl::Status SendQueue::SendPulled(absl::string_view numbers) {
@@ -114,7 +113,7 @@ absl::Status SendQueue::SendPulled(absl::string_view numbers) {
   } else {
     return absl::DataLossError("more blocks announced than there are");
   }
-  SendQueued();
+  FlushControl();
   return absl::OkStatus();
 }
 
@@ -124,11 +123,7 @@ void SendQueue::Queue(Control control) {
     return FailHere(absl::UnavailableError(absl::StrCat("the peer has left ", kMostWaiting, " items unread")));
   }
   control_.push_back(std::move(control));
-}
-
-void SendQueue::SendQueued() {
-  FlushControl();
-  if (!control_.empty()) events_.Tell(Events::kWaits);
+  events_.Tell(Events::kWaits);
 }
 
 void SendQueue::FlushControl() {
@@ -229,7 +224,7 @@ bool SendQueue::Settle() {
   if (std::exchange(upkeep_left_, false)) {
     Visit behind_who_does_it(this);
   }
-  return events_.IsDue(Events::kUpkept | Events::kWaits);
+  return events_.IsDue(Events::kUpkept);
 }
 
 // The end ---------------------------------------------------------------------------------------------------------

@@ -91,8 +91,7 @@ class SendQueue {
   // place, that one does it before it leaves, and TakeUpkept says so. Before the poller sleeps, Settle waits for that.
   absl::Status AfterReceiving();
   absl::StatusOr<bool> TakeUpkept();
-  // True: the poller polls once more before it sleeps. Upkeep that was left is done, and TakeUpkept says so; or since
-  // the last upkeep something has begun to wait, and the peer may have made room for it already.
+  // True: upkeep that was left is done, and TakeUpkept says so: the poller does not sleep yet.
   bool Settle();
   // Who may send again.
   std::vector<std::shared_ptr<Port>> TakeRoomWaiters();
@@ -131,7 +130,6 @@ class SendQueue {
   bool MaySend() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) { return error_.ok() && channel_->met(); }
   void FailHere(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void Queue(Control control) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
-  void SendQueued() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   bool FlushHere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);

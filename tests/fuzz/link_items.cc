@@ -12,6 +12,7 @@
 #include "core/link/link.h"
 #include "core/link/shares.h"
 #include "tests/fuzz/peer_seeds.h"
+#include "tests/support/ring_link.h"
 
 namespace skein::fuzz {
 namespace {
@@ -213,7 +214,7 @@ class Victim {
   // With another peer, whom there is no place for besides.
   const std::shared_ptr<link::Shares> shares_ =
       std::make_shared<link::Shares>(1, link::Shares::kTurn, [this] { return now_; });
-  std::shared_ptr<link::Link> link_ = link::Link::Create(simulation_.CreateDevice("victim"), Options()).value();
+  std::shared_ptr<link::Link> link_ = link::LinkOn(simulation_.CreateDevice("victim"), Options());
   std::vector<std::shared_ptr<ChangingPort>> ports_;
   std::vector<Change> later_;
 };

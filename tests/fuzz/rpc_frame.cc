@@ -9,6 +9,7 @@
 #include "core/wire/bytes.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/pieces.h"
+#include "tests/support/ring_link.h"
 
 namespace skein::fuzz {
 
@@ -43,7 +44,7 @@ void Receive(absl::string_view bytes, size_t cut) {
 void Question(absl::string_view bytes) {
   fabric::Simulation simulation(1);
   channel::RingTransport own(simulation.CreateDevice("own"));
-  const auto link = link::Link::Create(simulation.CreateDevice("another"), {.ring_bytes = wire::kRingGranule}).value();
+  const auto link = link::LinkOn(simulation.CreateDevice("another"), {.ring_bytes = wire::kRingGranule});
   rpc::Regions regions;
   Require(regions.Add(1, 4096, rpc::kRemoteRead | rpc::kServerAtomic, &own).ok(), "a region");
   const auto attached = regions.Attach(bytes, *link);

@@ -11,6 +11,7 @@
 #include "core/link/link.h"
 #include "gtest/gtest.h"
 #include "tests/support/every_order.h"
+#include "tests/support/ring_link.h"
 #include "tests/support/watched_device.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -123,8 +124,8 @@ class Encounter {
   fabric::Simulation simulation_{20261121, Calm()};
   const std::shared_ptr<fabric::WatchedDevice> device_ =
       std::make_shared<fabric::WatchedDevice>(simulation_.CreateDevice("reader"));
-  const std::shared_ptr<Link> reader_ = Link::Create(device_, {wire::kRingGranule}).value();
-  const std::shared_ptr<Link> writer_ = Link::Create(simulation_.CreateDevice("writer"), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> reader_ = LinkOn(device_, {wire::kRingGranule});
+  const std::shared_ptr<Link> writer_ = LinkOn(simulation_.CreateDevice("writer"), {wire::kRingGranule});
   std::shared_ptr<RecordingPort> from_;
   std::shared_ptr<RecordingPort> to_;
   int reader_step_ = 0;

@@ -61,12 +61,21 @@ TEST_F(BlocksTest, WhoFoundNoneIsToldOnceWhenOneIsFree) {
 
 TEST_F(BlocksTest, OneThatIsGivenBackIsFree) {
   TakeAndAnnounce(kAll - 1);
-  const uint32_t last = blocks_.Take(*port_).value().number;
+  const uint32_t last = TakeAndAnnounce(1).front();
   EXPECT_FALSE(blocks_.Take(*port_).ok());
   EXPECT_TRUE(blocks_.GiveBack(last));  // somebody waits
   EXPECT_EQ(blocks_.TakeWaiters().size(), 1u);
-  EXPECT_EQ(blocks_.Take(*port_).value().number, last);
+  EXPECT_EQ(TakeAndAnnounce(1).front(), last);
   EXPECT_FALSE(blocks_.GiveBack(last));
+}
+
+TEST_F(BlocksTest, OneThatALiarHasPulledAndAnotherFillsIsNotGivenBackTwice) {
+  TakeAndAnnounce(kAll - 1);
+  const uint32_t last = TakeAndAnnounce(1).front();
+  ASSERT_TRUE(blocks_.OnPulled(last).ok()) << "the peer cannot have heard of it";
+  ASSERT_EQ(blocks_.Take(*port_).value().number, last);
+  blocks_.GiveBack(last);  // by the first who had it
+  EXPECT_FALSE(blocks_.Take(*port_).ok()) << "two would fill one block";
 }
 
 TEST_F(BlocksTest, OnlyWhatIsOutCanBePulled) {

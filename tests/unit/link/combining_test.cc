@@ -14,6 +14,7 @@
 #include "core/link/link.h"
 #include "gtest/gtest.h"
 #include "tests/support/noted_device.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/recording_port.h"
 #include "tests/unit/link/waiting_port.h"
 
@@ -40,7 +41,7 @@ class CombiningTest : public testing::TestWithParam<Setup> {
   std::shared_ptr<Link> NewLink(absl::string_view name, const LinkOptions& options) {
     if (GetParam().shm) return Link::Create(channel::OpenShm(), options).value();
     devices_.push_back(std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice(name)));
-    return Link::Create(devices_.back(), options).value();
+    return LinkOn(devices_.back(), options);
   }
 
   void Pump() {

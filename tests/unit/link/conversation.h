@@ -11,6 +11,7 @@
 
 #include "core/link/link.h"
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/recording_port.h"
 
 namespace skein::link {
@@ -19,8 +20,8 @@ class Conversation {
  public:
   Conversation(std::shared_ptr<fabric::Device> client_device, LinkOptions clients,
                std::shared_ptr<fabric::Device> server_device, LinkOptions servers)
-      : client(Link::Create(std::move(client_device), std::move(clients)).value()),
-        server(Link::Create(std::move(server_device), std::move(servers)).value()) {
+      : client(LinkOn(std::move(client_device), std::move(clients))),
+        server(LinkOn(std::move(server_device), std::move(servers))) {
     const Link::Answer accepted = server->Accept(client->Offer().value()).value();
     EXPECT_TRUE(client->Complete(accepted).ok());
   }

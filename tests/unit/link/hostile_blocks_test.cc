@@ -3,6 +3,7 @@
 
 #include "core/wire/block.h"
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_stream.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -168,7 +169,7 @@ TEST_F(HostileBlocksTest, BlocksWithoutEndWhoseAnswersNobodyReads) {
 // A service whose ports take none has no memory to pull into, and needs none.
 TEST(HostileBlockTest, ABlockOnALinkThatTakesNone) {
   fabric::Simulation simulation(20261121);
-  const std::shared_ptr<Link> link = Link::Create(simulation.CreateDevice("victim"), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> link = LinkOn(simulation.CreateDevice("victim"), {wire::kRingGranule});
   HostilePeer peer(simulation);
   const Link::Answer accepted = link->Accept(peer.Offer()).value();
   peer.Attach(accepted.ring, accepted.connection);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -59,7 +60,7 @@ class HostileControlTest : public testing::Test {
   }
 
   fabric::Simulation simulation_{20261128};
-  const std::shared_ptr<Link> link_ = Link::Create(simulation_.CreateDevice("victim"), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> link_ = LinkOn(simulation_.CreateDevice("victim"), {wire::kRingGranule});
   HostilePeer peer_{simulation_};
   const std::shared_ptr<RecordingPort> port_ = std::make_shared<RecordingPort>(link_->ports().NewNumber());
 };

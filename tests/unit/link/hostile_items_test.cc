@@ -5,6 +5,7 @@
 
 #include "core/wire/immediate.h"
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -53,7 +54,7 @@ class HostileItemsTest : public testing::Test {
   }
 
   fabric::Simulation simulation_{20261121};
-  std::shared_ptr<Link> link_ = Link::Create(simulation_.CreateDevice("victim"), {wire::kRingGranule}).value();
+  std::shared_ptr<Link> link_ = LinkOn(simulation_.CreateDevice("victim"), {wire::kRingGranule});
   HostilePeer peer_{simulation_};
   std::shared_ptr<RecordingPort> first_;
   std::shared_ptr<RecordingPort> second_;
@@ -212,7 +213,7 @@ TEST_F(HostileItemsTest, MoreOpensForEndedStreamsThanThereWereStreams) {
 TEST(HostilePassiveSideTest, AHelloToTheActiveSide) {
   fabric::Simulation simulation(20261121);
   HostilePeer peer(simulation);
-  const std::shared_ptr<Link> link = Link::Create(simulation.CreateDevice("victim"), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> link = LinkOn(simulation.CreateDevice("victim"), {wire::kRingGranule});
   const std::string answer = peer.Accept(link->Offer().value());
   peer.Attach({});
   ASSERT_TRUE(link->Complete({answer, peer.ring()}).ok());

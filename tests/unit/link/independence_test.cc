@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -12,9 +13,9 @@ namespace {
 TEST(IndependenceTest, ABreachEndsOneLinkAndNoOther) {
   fabric::Simulation simulation(20261121);
   const std::shared_ptr<fabric::Device> device = simulation.CreateDevice("victim");
-  const auto attacked = Link::Create(device, {wire::kRingGranule}).value();
-  const auto honest = Link::Create(device, {wire::kRingGranule}).value();
-  const auto friends = Link::Create(simulation.CreateDevice("friend"), {wire::kRingGranule}).value();
+  const auto attacked = LinkOn(device, {wire::kRingGranule});
+  const auto honest = LinkOn(device, {wire::kRingGranule});
+  const auto friends = LinkOn(simulation.CreateDevice("friend"), {wire::kRingGranule});
   Link* const links[] = {attacked.get(), honest.get(), friends.get()};
 
   HostilePeer hostile(simulation);

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/hooked_device.h"
 #include "tests/support/noted_device.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -61,8 +62,8 @@ class PollingTest : public testing::Test {
   fabric::Simulation simulation_{20261121};
   const std::shared_ptr<fabric::Device> server_device_ = simulation_.CreateDevice("server");
   const std::shared_ptr<fabric::Device> client_device_ = simulation_.CreateDevice("client");
-  const std::shared_ptr<Link> server_ = Link::Create(server_device_, {wire::kRingGranule}).value();
-  const std::shared_ptr<Link> client_ = Link::Create(client_device_, {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> server_ = LinkOn(server_device_, {wire::kRingGranule});
+  const std::shared_ptr<Link> client_ = LinkOn(client_device_, {wire::kRingGranule});
   std::function<void()> notified_ = [] {};
   std::shared_ptr<RecordingPort> from_;
   std::shared_ptr<InterruptingPort> to_;
@@ -107,8 +108,7 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
   };
   const auto shares = std::make_shared<Shares>(schedule::kMaxActiveQueuePairs, Shares::kTurn, look_at_the_clock);
   const auto device = std::make_shared<fabric::NotedDevice>(simulation_.CreateDevice("victim"));
-  const std::shared_ptr<Link> victim =
-      Link::Create(device, {.ring_bytes = wire::kRingGranule, .shares = shares}).value();
+  const std::shared_ptr<Link> victim = LinkOn(device, {.ring_bytes = wire::kRingGranule, .shares = shares});
   const Link::Answer accepted = victim->Accept(peer.Offer()).value();
   peer.Attach(accepted.ring, accepted.connection);
   peer.WriteItem(peer.Hello());
@@ -225,6 +225,31 @@ TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo
   EXPECT_TRUE(told);
 }
 
+// There is some room, which is less than the item takes, and the peer reads nothing.
+TEST_F(PollingTest, WhoWaitsForRoomForAWholeItemKeepsNobodyAwake) {
+  const auto port = std::make_shared<InterruptingPort>(server_->ports().NewNumber(), [] {});
+  ASSERT_TRUE(client_->ports().Add(port).ok());
+  ASSERT_TRUE(server_->ports().Add(std::make_shared<RecordingPort>(port->stream())).ok());
+  const std::string words(client_->channel().LargestItem(), 'x');
+  const ConstBytes bytes(reinterpret_cast<const std::byte*>(words.data()), words.size());
+  const Gathered item(&bytes, 1);
+  int sent = 0;
+  const auto fill = [&] {
+    while (client_->SendItems(*port, {&item, 1}).value_or(0) > 0) ++sent;
+  };
+  port->on_room = fill;
+  fill();
+  EXPECT_EQ(sent, 3) << "of the four that the ring is as large as";
+  simulation_.RunUntilIdle();
+  int polls = 1;
+  for (client_->Poll(); !client_->Arm() && polls < 10; client_->Poll()) ++polls;
+  EXPECT_LT(polls, 10);
+  EXPECT_TRUE(server_->Drain());
+  simulation_.RunUntilIdle();
+  client_->Poll();
+  EXPECT_GT(sent, 3);
+}
+
 TEST_F(PollingTest, ALostLinkIsDrained) {
   Say("last words");
   server_->Close();
@@ -240,11 +265,10 @@ TEST(PollingAtTheEnd, WordsThatComeJustBeforeTheEndAreDelivered) {
   std::function<void()> looked = [] {};
   fabric::Hooks hooks;
   hooks.looking = [&looked] { std::exchange(looked, [] {})(); };
-  const std::shared_ptr<Link> client = Link::Create(simulation.CreateDevice("client"), {wire::kRingGranule}).value();
+  const std::shared_ptr<Link> client = LinkOn(simulation.CreateDevice("client"), {wire::kRingGranule});
   const std::shared_ptr<Link> server =
-      Link::Create(std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("server"), std::move(hooks)),
-                   {wire::kRingGranule})
-          .value();
+      LinkOn(std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("server"), std::move(hooks)),
+             {wire::kRingGranule});
   ASSERT_TRUE(client->Complete(server->Accept(client->Offer().value()).value()).ok());
   const uint32_t stream = server->ports().NewNumber();
   const auto from = std::make_shared<RecordingPort>(stream);

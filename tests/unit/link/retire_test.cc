@@ -5,6 +5,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -35,7 +36,7 @@ uint32_t MessagesReadToRetire(int lines) {
   fabric::SimConfig config;
   config.announce_close = false;
   fabric::Simulation simulation(1, config);
-  const std::shared_ptr<Link> victim = Link::Create(simulation.CreateDevice("victim"), {.ring_bytes = kRing}).value();
+  const std::shared_ptr<Link> victim = LinkOn(simulation.CreateDevice("victim"), {.ring_bytes = kRing});
   HostilePeer peer(simulation);
   const Link::Answer accepted = victim->Accept(peer.Offer()).value();
   peer.Attach(accepted.ring, accepted.connection);

@@ -8,6 +8,7 @@
 #include "core/link/link.h"
 #include "core/link/shares.h"
 #include "gtest/gtest.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_peer.h"
 #include "tests/unit/link/recording_port.h"
 
@@ -31,9 +32,9 @@ class TurnsTest : public testing::Test {
     for (size_t i = 0; i < peers; ++i) {
       Peer& peer = peers_.emplace_back();
       options.shares = nullptr;
-      peer.client = Link::Create(simulation_.CreateDevice("client"), options).value();
+      peer.client = LinkOn(simulation_.CreateDevice("client"), options);
       options.shares = shares_;
-      peer.server = Link::Create(simulation_.CreateDevice("server"), options).value();
+      peer.server = LinkOn(simulation_.CreateDevice("server"), options);
       const Link::Answer accepted = peer.server->Accept(peer.client->Offer().value()).value();
       ASSERT_TRUE(peer.client->Complete(accepted).ok());
       for (int stream = 0; stream < 2; ++stream) {

@@ -12,6 +12,7 @@
 #include "core/link/link.h"
 #include "gtest/gtest.h"
 #include "tests/support/hooked_device.h"
+#include "tests/support/ring_link.h"
 #include "tests/unit/link/recording_port.h"
 
 namespace skein::rpc {
@@ -26,8 +27,8 @@ class BacklogTest : public testing::TestWithParam<bool> {
       if (answer) due_at_posts_.push_back(due_);
     };
     const auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("server"), std::move(hooks));
-    server_ = link::Link::Create(device, {.ring_bytes = wire::kRingGranule}).value();
-    client_ = link::Link::Create(simulation_.CreateDevice("client"), {.ring_bytes = wire::kRingGranule}).value();
+    server_ = link::LinkOn(device, {.ring_bytes = wire::kRingGranule});
+    client_ = link::LinkOn(simulation_.CreateDevice("client"), {.ring_bytes = wire::kRingGranule});
     const link::Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
     EXPECT_TRUE(client_->Complete(accepted).ok());
     from_ = std::make_shared<link::RecordingPort>(server_->ports().NewNumber());

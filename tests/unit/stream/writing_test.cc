@@ -18,6 +18,7 @@
 #include "core/stream/stream_port.h"
 #include "gtest/gtest.h"
 #include "tests/support/hooked_device.h"
+#include "tests/support/ring_link.h"
 #include "tests/support/thread_state.h"
 #include "tests/unit/link/recording_port.h"
 #include "tests/unit/stream/two_ends.h"
@@ -38,8 +39,8 @@ class WritingTest : public testing::Test {
       go_on_.WaitForNotificationWithTimeout(2 * kSoon);
     };
     const auto device = std::make_shared<fabric::HookedDevice>(simulation_.CreateDevice("client"), std::move(hooks));
-    client_ = link::Link::Create(device, {.ring_bytes = wire::kRingGranule}).value();
-    server_ = link::Link::Create(simulation_.CreateDevice("server"), {.ring_bytes = wire::kRingGranule}).value();
+    client_ = link::LinkOn(device, {.ring_bytes = wire::kRingGranule});
+    server_ = link::LinkOn(simulation_.CreateDevice("server"), {.ring_bytes = wire::kRingGranule});
     const link::Link::Answer accepted = server_->Accept(client_->Offer().value()).value();
     EXPECT_TRUE(client_->Complete(accepted).ok());
     leader_ = NewPort();
