@@ -107,8 +107,6 @@ class Channel {
   // cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
-  // Gives back memory that is not needed while nothing is sent, where it grew with use: for who finds the link idle.
-  virtual void GiveBack() {}
   // Whether Tend has something to do that only a completed send lets it do.
   virtual bool tending() const { return false; }
   // The group's attention() has changed. The first tells the peer that this end may sleep, the second wakes the peer

@@ -221,9 +221,7 @@ class PoolingListener final : public Listener {
     if (!link.ok()) return link.status();
     absl::StatusOr<Link::Answer> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();
-    const absl::StatusOr<bool> in_turns = shares_->BeginToWatch();
-    if (!in_turns.ok()) return in_turns.status();
-    if (*in_turns) waiter_->Watch(shares_);
+    if (shares_->BeginToWatch()) waiter_->Watch(shares_);
     yes.is_new = true;
     yes.new_link = {accepted->ring, std::move(accepted->connection)};
     AddLink(offer, yes, *link);

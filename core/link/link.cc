@@ -39,9 +39,10 @@ absl::StatusOr<Link::Answer> Link::Accept(absl::string_view offer) {
   if (absl::Status status = options_.takes_blocks ? bulk_.Prepare() : absl::OkStatus(); !status.ok()) return status;
   // Without queue pairs there are no turns.
   if (options_.shares != nullptr && device() != nullptr) {
-    receiver_.JoinShares(options_.shares, [weak = weak_from_this()] {
+    const absl::Status joined = receiver_.JoinShares(options_.shares, [weak = weak_from_this()] {
       if (const std::shared_ptr<Link> link = weak.lock()) link->queue_.Activate();
     });
+    if (!joined.ok()) return joined;
   }
   return answer;
 }

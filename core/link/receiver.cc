@@ -22,9 +22,12 @@ Receiver::~Receiver() {
   if (shares_ != nullptr) shares_->Leave(sender_);
 }
 
-void Receiver::JoinShares(std::shared_ptr<Shares> shares, Shares::Activate activate) {
+absl::Status Receiver::JoinShares(std::shared_ptr<Shares> shares, Shares::Activate activate) {
+  const absl::StatusOr<Shares::Sender> sender = shares->Join(std::move(activate));
+  if (!sender.ok()) return sender.status();
   shares_ = std::move(shares);
-  sender_ = shares_->Join(std::move(activate));
+  sender_ = *sender;
+  return absl::OkStatus();
 }
 
 bool Receiver::TakePolling() {

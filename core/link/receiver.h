@@ -37,7 +37,7 @@ class Receiver {
   // This is the passive side. Before the link is shared.
   void BePassive() { passive_ = true; }
   // The peer sends by its turns; else it always may. The same.
-  void JoinShares(std::shared_ptr<Shares> shares, Shares::Activate activate);
+  absl::Status JoinShares(std::shared_ptr<Shares> shares, Shares::Activate activate);
 
   // As wait::SharedSource has them.
   void Woke() { woken_.store(true, std::memory_order_release); }

@@ -10,9 +10,17 @@
 
 namespace skein::link {
 
-Shares::Sender Shares::Join(Activate activate) {
+absl::StatusOr<Shares::Sender> Shares::Join(Activate activate) {
   MutexLock lock(&mu_);
   const Sender sender = turns_.Add();
+  if (turns_.in_turns() && !timer_.valid()) {
+    timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    if (!timer_.valid()) {
+      const int error = errno;
+      turns_.Remove(sender);
+      return ErrnoStatus(error, "make a timer for the turns of peers");
+    }
+  }
   members_[sender] = std::move(activate);
   return sender;
 }
@@ -61,12 +69,9 @@ bool Shares::active(Sender sender) const {
   return turns_.open(sender);
 }
 
-absl::StatusOr<bool> Shares::BeginToWatch() {
+bool Shares::BeginToWatch() {
   MutexLock lock(&mu_);
-  if (!turns_.in_turns() || timer_.valid()) return false;
-  timer_ = UniqueFd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!timer_.valid()) return ErrnoStatus(errno, "make a timer for the turns of peers");
-  return true;
+  return timer_.valid() && !std::exchange(watched_, true);
 }
 
 void Shares::Close() {

@@ -37,16 +37,16 @@ class Shares final : public wait::Source {
   Shares(uint32_t max_active, absl::Duration turn, std::function<absl::Time()> now)
       : turn_(turn), now_(std::move(now)), turns_(max_active), interval_began_(now_()) {}
 
-  // The peer is active from the beginning.
-  Sender Join(Activate activate);
+  // The peer is active from the beginning. An error if it is one more than there are places, and there is no descriptor
+  // for the timer of turns: then nobody's turn has changed.
+  absl::StatusOr<Sender> Join(Activate activate);
   void Leave(Sender sender);
   // Whether the peer may go on. Ends an interval that is over: a process without traffic needs no timer.
   bool Renew(Sender sender);
   bool active(Sender sender) const;
 
-  // True, once, when peers begin to take turns: whoever owns the shares is to have them watched from now on. An error
-  // if there is no descriptor for the timer.
-  absl::StatusOr<bool> BeginToWatch();
+  // True, once, when peers have begun to take turns: whoever owns the shares is to have them watched from now on.
+  bool BeginToWatch();
   // Nobody joins any more: finished when all have left.
   void Close();
   bool Poll() override;
@@ -76,6 +76,7 @@ class Shares final : public wait::Source {
   absl::flat_hash_map<Sender, Activate> members_ ABSL_GUARDED_BY(mu_);
   UniqueFd timer_ ABSL_GUARDED_BY(mu_);  // from the first turns on
   bool timer_runs_ ABSL_GUARDED_BY(mu_) = false;
+  bool watched_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };
 

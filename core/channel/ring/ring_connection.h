@@ -51,7 +51,6 @@ class RingConnection : public Channel {
 
   // By the group, under its lock. Whether it is of messages that this end has sent.
   bool OnCompletion(const fabric::Completion& completion);
-  const fabric::QueuePair* queue_pair() const { return queue_pair_.get(); }
 
  protected:
   // `group` outlives it.

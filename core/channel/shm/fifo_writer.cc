@@ -179,12 +179,6 @@ void FifoWriter::Sample() {
   most_unread_ = 0;
 }
 
-void FifoWriter::GiveBack() {
-  Refresh();
-  laid_ = {};
-  if (grows_ && position_ == consumed_ && !broken_ && limit_ > kFirstBytes) LowerTo(kFirstBytes);
-}
-
 // Nothing lies unread. But where the next marker may have to stand, there stays a page.
 void FifoWriter::LowerTo(size_t limit) {
   const size_t page = offset_ / kPageBytes * kPageBytes;

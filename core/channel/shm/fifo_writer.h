@@ -46,8 +46,6 @@ class FifoWriter {
 
   // Looks at what the peer has consumed.
   uint64_t Refresh();
-  // Gives back all memory but the first, if nothing lies unread.
-  void GiveBack();
 
   uint64_t position() const { return position_; }  // committed up to here
   uint64_t consumed() const { return consumed_; }  // as last seen

@@ -304,10 +304,6 @@ absl::Status ShmChannel::Publish(const Publication& publication) {
   return absl::OkStatus();
 }
 
-void ShmChannel::GiveBack() {
-  if (met()) writer_->GiveBack();
-}
-
 // The peer's memory -----------------------------------------------------------------------------------------------
 
 // A killed process says nothing in shared memory, and nobody may be polling while operations run.

@@ -68,7 +68,6 @@ class ShmChannel final : public Channel {
   uint64_t messages_written() const override { return met() ? writer_->messages() : 0; }
   absl::StatusOr<bool> Reached() override { return true; }
   absl::Status Heed() override;
-  void GiveBack() override;
   bool executes() const override { return true; }
   absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& operation) override;
   absl::Status Pass(const fabric::MemoryRegion& region) override ABSL_LOCKS_EXCLUDED(mu_);

@@ -117,7 +117,6 @@ TEST(Fifo, FitsIsNeverWrongAndOftenYes) {
       written += wrote ? 1 : 0;
       while (random() % 8 != 0 && ends.Read() != "nothing") {
       }
-      if (random() % 500 == 0) ends.writer.GiveBack();
     }
     EXPECT_GT(fitted, written / 4) << "of " << written;
     EXPECT_FALSE(ends.writer.Fits(SIZE_MAX / 2, reserve));
@@ -220,26 +219,6 @@ TEST(Fifo, GivesMemoryBackThatWasNotNeededForLong) {
   }
   EXPECT_EQ(ends.writer.limit(), kFirstBytes);
   EXPECT_LE(ResidentBytes(ends), kFirstBytes + kPageBytes) << "and a page at most that a marker stands in";
-}
-
-TEST(Fifo, GivesMemoryBackAtOnceWhereNothingLiesUnread) {
-  if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
-  for (int filled = 1; filled < 50; filled += 3) {
-    FifoEnds ends;
-    for (int i = 0; i < filled; ++i) ASSERT_TRUE(ends.Write(Text(1000, i)).ok());
-    const size_t limit = ends.writer.limit();
-    ends.writer.GiveBack();
-    EXPECT_EQ(ends.writer.limit(), limit) << "the peer has not read yet";
-    for (int i = 0; i < filled; ++i) ASSERT_EQ(ends.Read(), Text(1000, i));
-    ends.writer.GiveBack();
-    EXPECT_EQ(ends.writer.limit(), kFirstBytes);
-    EXPECT_LE(ResidentBytes(ends), kFirstBytes + kPageBytes);
-    for (int i = 0; i < 100; ++i) {
-      ASSERT_TRUE(ends.Write(Text(1000, i)).ok());
-      if (i < 9) continue;
-      ASSERT_EQ(ends.Read(), Text(1000, i - 9));
-    }
-  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/descriptor_limit.h"
 
 namespace skein::link {
 namespace {
@@ -17,7 +18,7 @@ class SharesTest : public testing::Test {
   Shares::Sender Join() {
     const size_t index = activated_.size();
     activated_.push_back(0);
-    return shares_.Join([this, index] { ++activated_[index]; });
+    return shares_.Join([this, index] { ++activated_[index]; }).value();
   }
   void NextInterval() { now_ += kInterval; }
 
@@ -94,8 +95,8 @@ bool ReadableWithin(int fd, absl::Duration time) {
 }
 
 TEST_F(SharesInTurnsTest, TheTimerRunsOnlyWhileSomebodyWaits) {
-  EXPECT_TRUE(shares_.BeginToWatch().value());
-  EXPECT_FALSE(shares_.BeginToWatch().value()) << "they are watched";
+  EXPECT_TRUE(shares_.BeginToWatch());
+  EXPECT_FALSE(shares_.BeginToWatch()) << "they are watched";
   EXPECT_TRUE(shares_.Arm());
   EXPECT_TRUE(ReadableWithin(shares_.fd(), absl::Seconds(10)));
   now_ += 3 * kInterval;
@@ -110,7 +111,7 @@ TEST_F(SharesInTurnsTest, TheTimerRunsOnlyWhileSomebodyWaits) {
 }
 
 TEST_F(SharesInTurnsTest, WhoWatchesHearsOfTheEnd) {
-  EXPECT_TRUE(shares_.BeginToWatch().value());
+  EXPECT_TRUE(shares_.BeginToWatch());
   EXPECT_FALSE(shares_.finished());
   shares_.Close();
   for (const Shares::Sender member : members_) {
@@ -121,9 +122,23 @@ TEST_F(SharesInTurnsTest, WhoWatchesHearsOfTheEnd) {
   EXPECT_TRUE(ReadableWithin(shares_.fd(), absl::Seconds(10)));
 }
 
+TEST_F(SharesTest, WithoutADescriptorForTheTimerNobodysTurnChanges) {
+  if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "the sanitizer needs descriptors of its own";
+  std::vector<Shares::Sender> members;
+  for (int i = 0; i < 4; ++i) members.push_back(Join());
+  for (int interval = 0; interval < 3; ++interval) NextInterval();
+  EXPECT_TRUE(shares_.Renew(members[0]));
+  {
+    const DescriptorLimit none(0);
+    EXPECT_FALSE(shares_.Join([] {}).ok());
+  }
+  for (const Shares::Sender member : members) EXPECT_TRUE(shares_.Renew(member)) << "one would wait, without a timer";
+  EXPECT_FALSE(shares_.BeginToWatch());
+}
+
 TEST_F(SharesTest, WithoutTurnsThereIsNothingToWatch) {
   for (int i = 0; i < 4; ++i) Join();
-  EXPECT_FALSE(shares_.BeginToWatch().value());
+  EXPECT_FALSE(shares_.BeginToWatch());
 }
 
 }  // namespace
