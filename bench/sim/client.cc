@@ -71,9 +71,10 @@ void Client::OnPosted(SendQueue& queue, const std::vector<Request>& batch) {
   for (const Request& request : batch) items += wire::ItemBytes(request.bytes);
   if (cluster_.scenario.threads_per_queue_pair == 0) {
     schedule::Credits& credits = queue.credits();
-    credits.OnSent(batch.size());
+    credits.OnSent();
+    queue.degrees().Note(batch.size());
     message->renewal = credits.renewal_due();
-    message->degree = message->renewal ? credits.MedianDegree() : 0;
+    message->degree = message->renewal ? queue.degrees().TakeMedian() : 0;
     if (message->renewal) credits.OnAsked();
   }
   cluster_.Carry(host_, server_.host(), server_, std::move(message), wire::MessageBytes(items), /*acknowledged=*/true);

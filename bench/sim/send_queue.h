@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/sim/cluster.h"
+#include "bench/sim/degrees.h"
 #include "core/schedule/credits.h"
 
 namespace skein::bench {
@@ -40,6 +41,7 @@ class SendQueue {
 
   uint64_t queue_pair() const { return queue_pair_; }
   schedule::Credits& credits() { return credits_; }
+  Degrees& degrees() { return degrees_; }
   uint64_t posted() const { return posted_; }  // messages, the one being made included
   uint64_t consumed = 0;                       // of them, as the receiver says
 
@@ -55,6 +57,7 @@ class SendQueue {
   Owner& owner_;
   const uint64_t queue_pair_;
   schedule::Credits credits_;
+  Degrees degrees_;
   std::deque<Request> waiting_;
   std::vector<Request> batch_;
   size_t freed_ = 0;  // of it

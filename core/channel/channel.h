@@ -50,12 +50,6 @@ struct InMessage {
 // full queues would wait for each other.
 enum class Use : uint8_t { kData, kControl };
 
-// What is said of a message that is published.
-struct Publication {
-  uint64_t stage_time = 0;  // wire::StageTime; 0: nobody traces
-  size_t degree = 0;        // senders whose data it carries; 0: control alone
-};
-
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -94,8 +88,8 @@ class Channel {
   // trace.
   virtual absl::Status Lay(absl::Span<OutItem> items, Use use) = 0;
   // Makes the message that was laid visible to the peer, and wakes a peer that sleeps. RESOURCE_EXHAUSTED: not now, and
-  // nothing has happened; other errors end the channel.
-  virtual absl::Status Publish(const Publication& publication) = 0;
+  // nothing has happened; other errors end the channel. `stage_time`: of wire::StageTime; 0: nobody traces.
+  virtual absl::Status Publish(uint64_t stage_time) = 0;
   // Bytes of the peer's queue used since the start.
   virtual uint64_t written() const = 0;
   virtual uint64_t messages_written() const = 0;

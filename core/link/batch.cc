@@ -198,13 +198,12 @@ absl::Status SendQueue::Write(channel::Use use, Batch* batch, size_t degree) {
   absl::Status status = channel_->Lay(items, use);
   if (status.ok() && degree > 1) ShareCopying(*batch, items);
   if (status.ok()) {
-    channel::Publication publication;
-    publication.degree = degree;
+    uint64_t stage_time = 0;
     if (trace::Enabled() || group_.attention().peer_traces.load(std::memory_order_relaxed)) [[unlikely]] {
       departure_.posted = trace::Now();
-      publication.stage_time = wire::StageTime(departure_.posted, trace::Enabled());
+      stage_time = wire::StageTime(departure_.posted, trace::Enabled());
     }
-    status = channel_->Publish(publication);
+    status = channel_->Publish(stage_time);
   }
   if (!status.ok() && !absl::IsResourceExhausted(status)) FailHere(status);
   return status;

@@ -7,27 +7,9 @@ namespace skein::schedule {
 Credits::Credits(uint16_t credits, bool active)
     : credits_(credits), balance_(kReservedCredits + (active ? credits : 0)), active_(active) {}
 
-void Credits::OnSent(size_t degree) {
-  if (balance_ == 0) return;  // nobody asked CanSend
-  --balance_;
-  if (degree > 0) degrees_.push_back(static_cast<uint16_t>(std::min<size_t>(degree, UINT16_MAX)));
-}
-
 bool Credits::renewal_due() const {
   if (asked_) return false;
   return balance_ <= (active_ ? kReservedCredits + credits_ / 2 : kReservedCredits / 2);
-}
-
-uint16_t Credits::MedianDegree() {
-  if (degrees_.empty()) return 0;
-  const auto median = degrees_.begin() + static_cast<std::ptrdiff_t>((degrees_.size() - 1) / 2);
-  std::nth_element(degrees_.begin(), median, degrees_.end());
-  return *median;
-}
-
-void Credits::OnAsked() {
-  asked_ = true;
-  degrees_.clear();
 }
 
 // A queue pair that was inactive may have been activated once before the answer. It is inactive at the end only if the

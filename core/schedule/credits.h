@@ -3,9 +3,7 @@
 #ifndef SKEIN_CORE_SCHEDULE_CREDITS_H_
 #define SKEIN_CORE_SCHEDULE_CREDITS_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 
@@ -23,15 +21,13 @@ class Credits {
 
   // Data leaves the reserve alone. Renewals and grants themselves cost no credit: they could wait for each other.
   bool CanSend(Use use) const { return balance_ > (use == Use::kData ? kReservedCredits : 0); }
-  // A message for which CanSend held was posted. `degree`: how many requests were coalesced in it; 0 for control.
-  void OnSent(size_t degree);
+  // A message for which CanSend held was posted.
+  void OnSent() { balance_ -= balance_ > 0 ? 1 : 0; }
 
   // To ask now: half is gone and nothing is asked yet. The next message carries the renewal; one of its own does if
   // none may be sent.
   bool renewal_due() const;
-  // The renewal's: the lower median of the degrees since the last one; 0 when only control was sent.
-  uint16_t MedianDegree();
-  void OnAsked();
+  void OnAsked() { asked_ = true; }
 
   // The answer to a renewal. Either way the reserve is whole again; declined, what data has left may be used up.
   // DATA_LOSS when nothing was asked.
@@ -52,7 +48,6 @@ class Credits {
   uint32_t balance_ = 0;
   bool active_ = false;
   bool asked_ = false;
-  std::vector<uint16_t> degrees_;  // since the last renewal; no more than there were credits
 };
 
 }  // namespace skein::schedule

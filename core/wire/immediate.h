@@ -3,7 +3,6 @@
 #define SKEIN_CORE_WIRE_IMMEDIATE_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -13,16 +12,12 @@ namespace skein::wire {
 inline constexpr uint32_t kBell = 0;
 inline constexpr uint32_t kRenewal = 1u << 16;
 
-// `degree`: the median coalescing degree since the last renewal.
-constexpr uint32_t EncodeRenewal(uint16_t degree) { return kRenewal | degree; }
-
-// The degree of a renewal, none of a mere notification. DATA_LOSS for anything else.
-inline absl::StatusOr<std::optional<uint16_t>> DecodeImmediate(uint32_t immediate) {
-  if (immediate == kBell) return std::nullopt;
-  if ((immediate & ~uint32_t{0xffff}) != kRenewal) {
+// Whether it is a renewal; else it is a mere notification. DATA_LOSS for anything else.
+inline absl::StatusOr<bool> IsRenewal(uint32_t immediate) {
+  if (immediate != kBell && immediate != kRenewal) {
     return absl::DataLossError(absl::StrCat("an immediate of ", absl::Hex(immediate, absl::kZeroPad8)));
   }
-  return static_cast<uint16_t>(immediate & 0xffff);
+  return immediate == kRenewal;
 }
 
 }  // namespace skein::wire

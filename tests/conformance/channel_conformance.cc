@@ -96,7 +96,7 @@ absl::Status ChannelEnd::SendGreeting() {
   item.header.kind = wire::ItemKind::kHello;
   item.Carry({&part, 1});
   if (absl::Status laid = channel->Lay({&item, 1}, Use::kControl); !laid.ok()) return laid;
-  return channel->Publish({});
+  return channel->Publish(0);
 }
 
 bool ChannelEnd::Arm() {

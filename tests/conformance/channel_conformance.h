@@ -39,7 +39,7 @@ struct ChannelEnd {
   absl::Status Send(const std::vector<std::string>& payloads, Use use = Use::kData);
   absl::Status Send(const std::string& payload, Use use = Use::kData) { return Send(std::vector{payload}, use); }
   absl::Status Lay(const std::vector<std::string>& payloads, Use use = Use::kData);
-  absl::Status Publish() { return channel->Publish({.stage_time = 0, .degree = 1}); }
+  absl::Status Publish() { return channel->Publish(0); }
   absl::Status SendGreeting();
   // As a link does it before it sleeps: true, if nothing is there to be done.
   bool Arm();

@@ -100,7 +100,7 @@ TEST_P(ChannelMessages, AreTheSameUntilTheyArePopped) {
 
 TEST_P(ChannelMessages, TellWhenTheyWerePosted) {
   ASSERT_TRUE(a().Lay({"timed"}).ok());
-  ASSERT_TRUE(a().channel->Publish({.stage_time = 12345678, .degree = 1}).ok());
+  ASSERT_TRUE(a().channel->Publish(12345678).ok());
   ASSERT_TRUE(Arrives(b()));
   const std::optional<InMessage> message = b().channel->Next().value();
   ASSERT_TRUE(message.has_value());

@@ -93,7 +93,7 @@ class ChangingPort final : public link::Port {
 class Victim {
  public:
   explicit Victim(bool active) {
-    shares_->Join([] {});
+    shares_->Join([] {}).IgnoreError();
     if (active) {
       const std::string answer = peer_.Accept(link_->Offer().value());
       Require(link_->Complete({answer, peer_.ring()}).ok(), "it connects");

@@ -143,7 +143,7 @@ class Victim {
     channel::OutItem item;
     item.Carry({&part, 1});
     if (channel_->Room(channel::Use::kData) == 0) return;
-    if (channel_->Lay({&item, 1}, channel::Use::kData).ok()) channel_->Publish({}).IgnoreError();
+    if (channel_->Lay({&item, 1}, channel::Use::kData).ok()) channel_->Publish(0).IgnoreError();
   }
   void ReadAll() {
     channel_->Ended();

@@ -61,9 +61,8 @@ Operation SpendCredit() {
   const auto credits = std::make_shared<schedule::Credits>(schedule::kDefaultCredits, /*active=*/true);
   return [credits] {
     Require(credits->CanSend(schedule::Credits::Use::kData), "a credit");
-    credits->OnSent(3);
+    credits->OnSent();
     if (!credits->renewal_due()) return;
-    Require(credits->MedianDegree() == 3, "the degree");
     credits->OnAsked();
     Require(credits->OnAnswer(/*granted=*/true).ok(), "more");
   };

@@ -117,7 +117,7 @@ absl::Status RingChannel::Say(bool signaled) {
 // With a request for own credits if it is time for one.
 Posting RingChannel::NextPosting(bool rings) {
   if (!credits_.renewal_due()) return {.rings = rings};
-  return {.rings = true, .immediate = wire::EncodeRenewal(credits_.MedianDegree())};
+  return {.rings = true, .immediate = wire::kRenewal};
 }
 
 void RingChannel::OnPosted(const Posting& posting, bool with_line) {
@@ -195,9 +195,9 @@ absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) {
   return writer().Lay(items, ReserveOf(use), consumption_.consumed());
 }
 
-absl::Status RingChannel::Publish(const Publication& publication) {
-  if (publication.stage_time != 0) [[unlikely]]
-    writer().Stamp(publication.stage_time);
+absl::Status RingChannel::Publish(uint64_t stage_time) {
+  if (stage_time != 0) [[unlikely]]
+    writer().Stamp(stage_time);
   const Presence presence = group().attention().presence.load(std::memory_order_relaxed);
   const bool with_line = owes_ != Owes::kNothing || told_.presence != presence;
   if (with_line) [[unlikely]]
@@ -210,7 +210,7 @@ absl::Status RingChannel::Publish(const Publication& publication) {
   }
   OnPosted(posting, with_line);
   if (!posting.rings) unrung_ = std::max(unrung_, writer().tail());
-  credits_.OnSent(publication.degree);
+  credits_.OnSent();
   return absl::OkStatus();
 }
 

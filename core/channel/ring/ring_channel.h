@@ -46,7 +46,7 @@ class RingChannel final : public RingConnection {
   size_t Room(Use use) override;
   size_t LargestItem() const override { return !met() ? 0 : writer().LargestItem(); }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
-  absl::Status Publish(const Publication& publication) override;
+  absl::Status Publish(uint64_t stage_time) override;
   uint64_t written() const override { return !met() ? 0 : writer().tail(); }
   uint64_t messages_written() const override { return !met() ? 0 : writer().posted(); }
   absl::StatusOr<bool> Reached() override;

@@ -118,9 +118,9 @@ bool RingConnection::OnCompletion(const fabric::Completion& completion) {
 }
 
 void RingConnection::OnImmediate(uint32_t immediate) {
-  const absl::StatusOr<std::optional<uint16_t>> renewal = wire::DecodeImmediate(immediate);
+  const absl::StatusOr<bool> renewal = wire::IsRenewal(immediate);
   if (!renewal.ok()) return Breach(renewal.status().message());
-  if (!renewal->has_value()) return;
+  if (!*renewal) return;
   if (renewal_.exchange(true, std::memory_order_release)) Breach("credits asked for twice");
 }
 

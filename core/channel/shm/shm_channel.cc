@@ -297,9 +297,9 @@ absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
   return status;
 }
 
-absl::Status ShmChannel::Publish(const Publication& publication) {
+absl::Status ShmChannel::Publish(uint64_t stage_time) {
   if (!connected()) return why_ended();
-  const uint64_t position = writer_->Commit(publication.stage_time);
+  const uint64_t position = writer_->Commit(stage_time);
   if (Handover<>::Publish(own_->published, position, peers_->sleeps)) EndIf(lifeline_.Ring());
   return absl::OkStatus();
 }

@@ -63,7 +63,7 @@ class ShmChannel final : public Channel {
   size_t LargestItem() const override { return met() ? writer_->LargestItem() : 0; }
   size_t LargestItemNow() const override { return met() ? writer_->LargestItemNow() : 0; }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
-  absl::Status Publish(const Publication& publication) override;
+  absl::Status Publish(uint64_t stage_time) override;
   uint64_t written() const override { return met() ? writer_->position() : 0; }
   uint64_t messages_written() const override { return met() ? writer_->messages() : 0; }
   absl::StatusOr<bool> Reached() override { return true; }

@@ -36,7 +36,7 @@ struct End {
     item.header.kind = kind;
     item.Carry({&part, 1});
     if (absl::Status laid = channel->Lay({&item, 1}, Use::kData); !laid.ok()) return laid;
-    return channel->Publish({.stage_time = 0, .degree = 1});
+    return channel->Publish(0);
   }
   void Upkeep() const {
     const bool renews = channel->TakeRenewal();

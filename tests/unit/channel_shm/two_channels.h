@@ -38,7 +38,7 @@ struct ShmEnd {
     OutItem item;
     item.Carry({&part, 1});
     const absl::Status laid = channel->Lay({&item, 1}, Use::kData);
-    return laid.ok() ? channel->Publish({}) : laid;
+    return laid.ok() ? channel->Publish(0) : laid;
   }
   // The next message's first item; "nothing", or why not.
   std::string Read() {

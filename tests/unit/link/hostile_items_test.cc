@@ -243,7 +243,7 @@ TEST_F(HostileItemsTest, CreditsAskedForWithoutReadingTheAnswers) {
   Greet();
   constexpr uint16_t kAnswers = 1000;
   for (int i = 0; i < kAnswers; ++i) {
-    peer_.Ring(wire::EncodeRenewal(1));
+    peer_.Ring(wire::kRenewal);
     Poll();
   }
   ExpectAlive();

@@ -100,7 +100,7 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerAsksForCreditsWithoutEnd) {
   int asked = 0;
   const auto ask = [&] {
     ++asked;
-    peer.Ring(wire::EncodeRenewal(1));
+    peer.Ring(wire::kRenewal);
   };
   const auto look_at_the_clock = [&] {
     if (asked > 0 && asked < kEndless) ask();

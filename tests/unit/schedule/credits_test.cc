@@ -16,7 +16,7 @@ constexpr auto kControl = Credits::Use::kControl;
 // Sends until no more of that use may go; returns how many went.
 int SendAll(Credits& credits, Credits::Use use) {
   int sent = 0;
-  for (; credits.CanSend(use); ++sent) credits.OnSent(use == kData ? 1 : 0);
+  for (; credits.CanSend(use); ++sent) credits.OnSent();
   return sent;
 }
 
@@ -27,9 +27,9 @@ TEST(CreditsTest, ThereAreCOfThemToBeginWith) {
 
 TEST(CreditsTest, RenewalIsDueAtHalfAndOnce) {
   Credits credits(kDefaultCredits, /*active=*/true);
-  for (int i = 0; i < 15; ++i) credits.OnSent(1);
+  for (int i = 0; i < 15; ++i) credits.OnSent();
   EXPECT_FALSE(credits.renewal_due());
-  credits.OnSent(1);
+  credits.OnSent();
   EXPECT_TRUE(credits.renewal_due());
   credits.OnAsked();
   EXPECT_FALSE(credits.renewal_due());
@@ -39,7 +39,7 @@ TEST(CreditsTest, RenewalIsDueAtHalfAndOnce) {
 
 TEST(CreditsTest, AGrantBringsCMore) {
   Credits credits(kDefaultCredits, /*active=*/true);
-  for (int i = 0; i < 16; ++i) credits.OnSent(1);
+  for (int i = 0; i < 16; ++i) credits.OnSent();
   credits.OnAsked();
   ASSERT_TRUE(credits.OnAnswer(true).ok());
   EXPECT_FALSE(credits.renewal_due());
@@ -59,7 +59,7 @@ TEST(CreditsTest, SmallCreditsWork) {
 
 TEST(CreditsTest, DeclinedWhatIsLeftIsUsedUp) {
   Credits credits(kDefaultCredits, /*active=*/true);
-  for (int i = 0; i < 16; ++i) credits.OnSent(1);
+  for (int i = 0; i < 16; ++i) credits.OnSent();
   credits.OnAsked();
   ASSERT_TRUE(credits.OnAnswer(false).ok());
   EXPECT_FALSE(credits.active());
@@ -76,7 +76,7 @@ TEST(CreditsTest, ControlHasAReserveThatDataLeavesAlone) {
   SendAll(credits, kData);
   EXPECT_EQ(SendAll(credits, kControl), 8);
   EXPECT_EQ(credits.balance(), 0u);
-  credits.OnSent(0);
+  credits.OnSent();
   EXPECT_EQ(credits.balance(), 0u) << "never below";
 }
 
@@ -86,35 +86,8 @@ TEST(CreditsTest, ADeclineRestoresTheReserveAgainAndAgain) {
     EXPECT_FALSE(credits.CanSend(kData));
     EXPECT_EQ(SendAll(credits, kControl), 8);
     ASSERT_TRUE(credits.renewal_due());
-    EXPECT_EQ(credits.MedianDegree(), 0) << "no request was sent";
     credits.OnAsked();
     ASSERT_TRUE(credits.OnAnswer(false).ok());
-  }
-}
-
-TEST(CreditsTest, MedianOfTheDegreesSinceTheLastRenewal) {
-  struct {
-    std::vector<size_t> degrees;
-    uint16_t median;
-  } const rows[] = {
-      {{}, 0},
-      {{5}, 5},
-      {{1, 9}, 1},
-      {{9, 1}, 1},
-      {{3, 1, 2}, 2},
-      {{1, 1, 7, 9}, 1},
-      {{4, 4, 1, 9, 70}, 4},
-      {{0, 0, 3}, 3},  // control does not count
-      {{70'000}, 65'535},
-  };
-  Credits credits(kDefaultCredits, /*active=*/true);
-  for (const auto& [degrees, median] : rows) {
-    for (const size_t degree : degrees) credits.OnSent(degree);
-    EXPECT_EQ(credits.MedianDegree(), median);
-    EXPECT_EQ(credits.MedianDegree(), median) << "looking changes nothing";
-    credits.OnAsked();
-    EXPECT_EQ(credits.MedianDegree(), 0);
-    ASSERT_TRUE(credits.OnAnswer(true).ok());
   }
 }
 
@@ -131,7 +104,7 @@ TEST(CreditsTest, WhatNobodyAskedForIsAnError) {
 // The activation was on its way when control asked: both bring credits, and the bound of balance() holds.
 TEST(CreditsTest, ActivatedWhileAsking) {
   Credits credits(kDefaultCredits, /*active=*/false);
-  for (int i = 0; i < 4; ++i) credits.OnSent(0);
+  for (int i = 0; i < 4; ++i) credits.OnSent();
   ASSERT_TRUE(credits.renewal_due());
   credits.OnAsked();
   ASSERT_TRUE(credits.OnActivated().ok());
@@ -152,7 +125,7 @@ TEST(CreditsTest, ToldOfSeveralAtOnce) {
     for (const bool asked : {true, false}) {
       const auto begin = [&] {
         Credits credits(kDefaultCredits, was_active);
-        for (int i = 0; i < 20; ++i) credits.OnSent(0);
+        for (int i = 0; i < 20; ++i) credits.OnSent();
         if (asked) credits.OnAsked();
         return credits;
       };
@@ -205,13 +178,12 @@ TEST(CreditsTest, AnyHistoryKeepsThePromises) {
     for (int step = 0; step < 3000; ++step) {
       const uint64_t what = Draw(random, 9);
       if (what < 5 && credits.CanSend(kData)) {
-        credits.OnSent(1 + Draw(random, 9));
+        credits.OnSent();
         ++data_sent;
       } else if (what < 7 && credits.CanSend(kControl)) {
-        credits.OnSent(0);
+        credits.OnSent();
       } else if (what == 7 && credits.renewal_due()) {
         ASSERT_FALSE(asked);
-        ASSERT_LE(credits.MedianDegree(), 10);
         credits.OnAsked();
         asked = true;
       } else if (what == 8 && asked) {

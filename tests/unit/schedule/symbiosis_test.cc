@@ -17,8 +17,8 @@ struct Peer {
   Turns::Sender sender = 0;
   uint64_t demand = 0;  // messages an interval
   Credits credits{kDefaultCredits, /*active=*/true};
-  std::deque<uint16_t> renewals;  // to the receiver
-  std::deque<Word> words;         // to the sender
+  int renewals = 0;        // on their way to the receiver
+  std::deque<Word> words;  // to the sender
 };
 
 class World {
@@ -52,9 +52,9 @@ class World {
   uint64_t SendSome(Peer& peer) {
     const bool control = Draw(random_, 7) == 0;
     const bool may = peer.credits.CanSend(control ? Credits::Use::kControl : Credits::Use::kData);
-    if (may) peer.credits.OnSent(control ? 0 : 2);
+    if (may) peer.credits.OnSent();
     if (peer.credits.renewal_due()) {
-      peer.renewals.push_back(peer.credits.MedianDegree());
+      ++peer.renewals;
       peer.credits.OnAsked();
     }
     if (Draw(random_, 3) == 0) Move(peer);
@@ -67,11 +67,11 @@ class World {
       const absl::Status status =
           word == Word::kActivate ? peer.credits.OnActivated() : peer.credits.OnAnswer(word == Word::kGrant);
       EXPECT_TRUE(status.ok()) << status;
-    } else if (!peer.renewals.empty()) {
+    } else if (peer.renewals > 0) {
       const Turns::Answer answer = turns_.OnRenewal(peer.sender);
       peer.words.push_back(answer.granted ? Word::kGrant : Word::kDecline);
       if (answer.next.has_value()) Activate(*answer.next);
-      peer.renewals.pop_front();
+      --peer.renewals;
     }
   }
 
