@@ -1,9 +1,10 @@
-"""core.py --build DIR [--quick] [--out FILE] [--seed N]: calls of core/rpc, and many streams of core/stream, between two
-processes over shared memory.
+"""core.py --build DIR [--before DIR] [--quick] [--out FILE] [--seed N]: calls of core/rpc, and many streams of
+core/stream, between two processes over shared memory.
 
 How long is a round trip of 64 bytes when both ends spin, what does coalescing give when several threads have several
-calls under way, and what do 10,000 streams cost? The cases of a round run one after the other in shuffled order, and every ratio is taken
-within its round."""
+calls under way, and what do 10,000 streams cost? The cases of a round run one after the other in shuffled order, and
+every ratio is taken within its round. With --before, an earlier build does the same in the same rounds, and ratios are
+to that."""
 
 import json
 import os
@@ -28,7 +29,8 @@ CASES = {
 
 
 def parse_arguments():
-    options = arguments.parse(__doc__, "bench_core.json")
+    before = ("--before", {"type": pathlib.Path, "help": "the build directory of an earlier commit, to compare with"})
+    options = arguments.parse(__doc__, "bench_core.json", more=[before])
     options.rounds = 2 if options.quick else 7
     options.duration = "50ms" if options.quick else "1s"
     options.count = 1000 if options.quick else 100000
@@ -36,12 +38,21 @@ def parse_arguments():
     return options
 
 
-def run(options, program, flags):
+# All cases, by name: (build directory, program, flags, the case that ratios are to).
+def all_cases(options):
+    cases = {case: (options.build, *what) for case, what in CASES.items()}
+    if options.before:
+        earlier = {f"before: {case}": (options.before, *what[:2], f"before: {case}") for case, what in CASES.items()}
+        cases = earlier | {case: (*what[:3], f"before: {case}") for case, what in cases.items()}
+    return cases
+
+
+def run(options, build, program, flags):
     common = {
         "bench_rpc": (f"--duration={options.duration}", f"--count={options.count}"),
         "bench_streams": (f"--streams={options.streams}",),
     }
-    command = [options.build / "bench/micro" / program, *common[program], *flags]
+    command = [build / "bench/micro" / program, *common[program], *flags]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode != 0:
         sys.exit(f"bench: {' '.join(map(str, command))}: {done.stderr}")
@@ -51,14 +62,15 @@ def run(options, program, flags):
 
 def main():
     options = parse_arguments()
-    series = shuffled.rounds(options, CASES, lambda case: run(options, *CASES[case][:2]))
+    cases = all_cases(options)
+    series = shuffled.rounds(options, cases, lambda case: run(options, *cases[case][:3]))
     results = {
         **machine.heading(options, "seed", "rounds", "duration", "count", "streams", "quick"),
         "load": os.getloadavg()[1],
         "cases": {
             case: {
                 figure: statistics_of.with_ratio(
-                    [round_[figure] for round_ in rounds], [round_[figure] for round_ in series[CASES[case][2]]]
+                    [round_[figure] for round_ in rounds], [round_[figure] for round_ in series[cases[case][3]]]
                 )
                 for figure in rounds[0]
             }

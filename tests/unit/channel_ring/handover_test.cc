@@ -234,5 +234,13 @@ TEST(RingHandover, EachRuleIsNeeded) {
               ::testing::HasSubstr("deadlock"));
 }
 
+// Here, since it takes minutes with a sanitizer.
+TEST(RingHandover, APeerWhoseLineNeverBecomesWholeKeepsNobodyAwakeForEver) {
+  uint64_t words[wire::kControlWords] = {1, 2, 3, 4};
+  PeerControl control(words, kSecret);
+  for (uint32_t look = 1; look < PeerControl::kMostLooks; ++look) ASSERT_TRUE(control.Look(/*heeds=*/true).ok());
+  EXPECT_TRUE(absl::IsDataLoss(control.Look(/*heeds=*/true).status()));
+}
+
 }  // namespace
 }  // namespace skein::channel

@@ -51,12 +51,5 @@ TEST_F(PeerControlTest, ALineThatAnotherIsLandingOnStaysNewsUntilThatIsWhole) {
   EXPECT_FALSE(control_.news());
 }
 
-TEST_F(PeerControlTest, APeerWhoseLineNeverBecomesWholeKeepsNobodyAwakeForEver) {
-  Land(first_);
-  Land(second_, 1);
-  for (uint32_t look = 1; look < PeerControl::kMostLooks; ++look) ASSERT_TRUE(control_.Look(/*heeds=*/true).ok());
-  EXPECT_TRUE(absl::IsDataLoss(control_.Look(/*heeds=*/true).status()));
-}
-
 }  // namespace
 }  // namespace skein::channel

@@ -165,7 +165,7 @@ TEST_F(HostileControlTest, ALineOutsideTheFormat) {
   ExpectLost("malformed control line");
 }
 
-// They have not arrived. The poller looks until they are a line (PeerControlTest says for how long).
+// They have not arrived. The poller looks until they are a line (RingHandover says for how long).
 TEST_F(HostileControlTest, WordsThatAreNoLine) {
   Greet();
   Send();
