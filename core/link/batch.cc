@@ -135,9 +135,7 @@ void SendQueue::SendBatch(Batch& batch, size_t wanted) {
   for (SendPlace::Request& each : batch) {
     Submission& submission = Submission::Of(each);
     if (submission.stopped()) continue;
-    // Others of the batch may have fitted where the whole of one did not.
-    const bool refused = !sent || (submission.whole() && submission.taken_items() == 0);
-    if (!refused) {
+    if (sent) {
       submission.Sent();
       if (departure_.led != 0) [[unlikely]]
         submission.set_departure(departure_);
