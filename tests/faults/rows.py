@@ -116,13 +116,13 @@ def judge(row, recovery):
         row.problems.append("no neighbour called")
 
 
-def settled(program):
-    """What it holds, when two looks agree."""
+def settled(program, mappings=0):
+    """What it holds, when two looks agree, and there are so many mappings."""
     looks = [programs.held(program.pid)]
 
     def same_again():
         looks.append(programs.held(program.pid))
-        return looks[-1] == looks[-2]
+        return looks[-1] == looks[-2] and looks[-1]["mappings"] >= mappings
 
     await_true(same_again, 15, 0.5)
     return looks[-1]

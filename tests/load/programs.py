@@ -82,6 +82,8 @@ class Program:
 
 
 class Server(Program):
+    connections = 1  # at least, once it is in use
+
     def __init__(self, build, framework, path, address="127.0.0.1:0", flags=(), **how):
         super().__init__(build, framework, path, [f"--serve={address}", *flags], **how)
 
@@ -100,6 +102,7 @@ class Server(Program):
 class Client(Program):
     def __init__(self, build, framework, path, addresses, flags=(), **how):
         super().__init__(build, framework, path, [f"--targets={','.join(addresses)}", *flags], **how)
+        self.connections = len(addresses)
 
     def report(self, patience=PATIENCE):
         """A report for each server, of what has ended since the last (tests/load/tally.h)."""
