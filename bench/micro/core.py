@@ -38,13 +38,14 @@ def parse_arguments():
     return options
 
 
-# All cases, by name: (build directory, program, flags, the case that ratios are to).
-def all_cases(options):
-    cases = {case: (options.build, *what) for case, what in CASES.items()}
-    if options.before:
-        earlier = {f"before: {case}": (options.before, *what[:2], f"before: {case}") for case, what in CASES.items()}
-        cases = earlier | {case: (*what[:3], f"before: {case}") for case, what in cases.items()}
-    return cases
+def cases_of(options):
+    """All cases, by name: (build directory, program, flags, the case that ratios are to)."""
+    builds = {"before: ": options.before, "": options.build} if options.before else {"": options.build}
+    return {
+        prefix + case: (build, program, flags, f"before: {case}" if options.before else base)
+        for prefix, build in builds.items()
+        for case, (program, flags, base) in CASES.items()
+    }
 
 
 def run(options, build, program, flags):
@@ -62,7 +63,7 @@ def run(options, build, program, flags):
 
 def main():
     options = parse_arguments()
-    cases = all_cases(options)
+    cases = cases_of(options)
     series = shuffled.rounds(options, cases, lambda case: run(options, *cases[case][:3]))
     results = {
         **machine.heading(options, "seed", "rounds", "duration", "count", "streams", "quick"),

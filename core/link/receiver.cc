@@ -228,8 +228,8 @@ absl::Status Receiver::AnswerRenewal() {
   return absl::OkStatus();
 }
 
-// Behind the upkeep, which may have made room. What the ports' words leave there waits for the peer's next word, which
-// rings: an upkeep here would heed that word, and nobody who waits would hear of the room that it brings.
+// Behind the upkeep, which may have made room. The ports may queue more here than there is room for. That waits for the
+// peer's next word, which rings. An upkeep here would heed that word, and no waiting port would hear of the room.
 void Receiver::TouchRoomWaiters() {
   for (const std::shared_ptr<Port>& port : queue_.TakeRoomWaiters()) {
     port->OnRoom();

@@ -45,7 +45,7 @@ class Shares final : public wait::Source {
   bool Renew(Sender sender);
   bool active(Sender sender) const;
 
-  // True, once, when peers have begun to take turns: whoever owns the shares is to have them watched from now on.
+  // True, once, when peers have begun to take turns: the owner of the shares has them watched from now on.
   bool BeginToWatch();
   // Nobody joins any more: finished when all have left.
   void Close();

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# inside.sh [build]: what is built and tested, or built alone, of Skein on another release of Debian. run_debian.sh runs it
-# there.
+# inside.sh [build]: builds and tests Skein on another release of Debian, or builds it alone. run_debian.sh runs it there.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/lib.sh"

@@ -1,4 +1,4 @@
-// What an end makes of the line that its peer writes, while that is landing as well.
+// An end looks at the line that its peer writes: before the line has landed, while it lands, and afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -53,8 +53,19 @@ class PollingTest : public testing::Test {
     EXPECT_TRUE(server_->ports().Add(to_).ok());
   }
 
+  static ConstBytes BytesOf(absl::string_view text) {
+    return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+  }
+  // A client's, of a stream that the server hears.
+  std::shared_ptr<InterruptingPort> NewPort() {
+    const uint32_t stream = server_->ports().NewNumber();
+    auto port = std::make_shared<InterruptingPort>(stream, [] {});
+    EXPECT_TRUE(client_->ports().Add(port).ok());
+    EXPECT_TRUE(server_->ports().Add(std::make_shared<RecordingPort>(stream)).ok());
+    return port;
+  }
   void Say(absl::string_view text) {
-    const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
+    const ConstBytes bytes = BytesOf(text);
     EXPECT_EQ(client_->Send(*from_, {&bytes, 1}, text.size()).value_or(0), text.size());
     simulation_.RunUntilIdle();
   }
@@ -193,11 +204,11 @@ INSTANTIATE_TEST_SUITE_P(UpToACompletion, PollingAfterMessagesTest, testing::Ran
 // While one port hears of room it uses that up, another begins to wait, and the peer makes room again.
 TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo) {
   for (int i = 0; i < GetParam(); ++i) Say("a message");
-  const auto first = std::make_shared<InterruptingPort>(server_->ports().NewNumber(), [] {});
-  const auto second = std::make_shared<InterruptingPort>(server_->ports().NewNumber(), [] {});
+  const auto first = NewPort();
+  const auto second = NewPort();
   const auto fill = [this](InterruptingPort& port) {
     const std::string words(16384, 'x');
-    const ConstBytes bytes(reinterpret_cast<const std::byte*>(words.data()), words.size());
+    const ConstBytes bytes = BytesOf(words);
     while (client_->Send(port, {&bytes, 1}, bytes.size()).value_or(0) > 0) {
     }
   };
@@ -214,10 +225,6 @@ TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo
     server_reads();
   };
   second->on_room = [&] { told = true; };
-  for (const auto& port : {first, second}) {
-    ASSERT_TRUE(client_->ports().Add(port).ok());
-    ASSERT_TRUE(server_->ports().Add(std::make_shared<RecordingPort>(port->stream())).ok());
-  }
   fill(*first);
   server_reads();
   do client_->Poll();
@@ -227,11 +234,9 @@ TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo
 
 // There is some room, which is less than the item takes, and the peer reads nothing.
 TEST_F(PollingTest, WhoWaitsForRoomForAWholeItemKeepsNobodyAwake) {
-  const auto port = std::make_shared<InterruptingPort>(server_->ports().NewNumber(), [] {});
-  ASSERT_TRUE(client_->ports().Add(port).ok());
-  ASSERT_TRUE(server_->ports().Add(std::make_shared<RecordingPort>(port->stream())).ok());
+  const auto port = NewPort();
   const std::string words(client_->channel().LargestItem(), 'x');
-  const ConstBytes bytes(reinterpret_cast<const std::byte*>(words.data()), words.size());
+  const ConstBytes bytes = BytesOf(words);
   const Gathered item(&bytes, 1);
   int sent = 0;
   const auto fill = [&] {
