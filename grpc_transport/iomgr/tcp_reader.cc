@@ -25,7 +25,9 @@ void TcpReader::Read(grpc_closure* on_done) {
     if (std::exchange(out_, true)) return;
   }
   Ref().release();  // OnRead's
-  grpc_endpoint_read(tcp_, &incoming_, &on_read_, /*urgent=*/false, /*min_progress_size=*/1);
+  // Urgent: gRPC tries the socket before it waits. The kernel tells of bytes and of the reset behind them in one event,
+  // and a reader that has used the event up for the bytes would wait for a second one, which does not come.
+  grpc_endpoint_read(tcp_, &incoming_, &on_read_, /*urgent=*/true, /*min_progress_size=*/1);
 }
 
 void TcpReader::OnRead(void* arg, grpc_error_handle error) {

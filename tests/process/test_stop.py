@@ -1,6 +1,8 @@
 """One end is stopped, as by a debugger, a cgroup's freezer or a machine asleep: it is neither dead nor answering."""
 
 import signal
+import socket
+import struct
 
 import harness
 
@@ -95,3 +97,21 @@ class Stop(harness.ProcessTest):
         report = client.receive(timeout=40)
         self.assertEqual(report["statuses"], {"OK": 240}, report["message"])
         self.assertEqual(self.connection(client), before)
+
+    def test_a_server_lets_go_of_connections_that_were_reset_while_it_slept(self):
+        """The kernel tells the server of the first bytes and of the reset at once."""
+        certificate, key = self.certificate()
+        for name, flags in {"insecure": [], "tls": [f"--tls_cert={certificate}", f"--tls_key={key}"]}.items():
+            server = self.server(flags)
+            port = int(server.address.rsplit(":", 1)[1])
+            self.assert_calls_succeed(self.client(server.address, [f"--tls_ca={certificate}"] if flags else []))
+            baseline = harness.holdings(server.pid)
+            # Of TLS, of HTTP/2, of an offer: each too short to be refused.
+            for opening in (b"\x16", b"P", b"PRI ", b"\xa5"):
+                with self.subTest(server=name, opening=opening):
+                    self.stop(server)
+                    with socket.create_connection(("127.0.0.1", port)) as connection:
+                        connection.sendall(opening)
+                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    self.go_on(server)
+                    self.assert_holdings_return_to(baseline, server, "fds")
