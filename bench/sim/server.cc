@@ -171,7 +171,7 @@ void Server::EndInterval() {
 
 size_t Server::active_queue_pairs() const {
   if (!Scheduled()) return rings_.size();
-  if (InTurns()) return turns_.active();
+  if (InTurns()) return turns_.Active().size();
   size_t sum = 0;
   for (const Peer& peer : peers_) sum += shares_.active(peer.sender);
   return sum;

@@ -20,12 +20,6 @@ struct OutItem {
   bool leaves_copying = false;
   std::byte* destination = nullptr;
 
-  // All bytes of `all` are the payload.
-  void Carry(absl::Span<const absl::Span<const std::byte>> all) {
-    buffers = all;
-    header.size = 0;
-    for (const absl::Span<const std::byte> part : all) header.size += static_cast<uint32_t>(part.size());
-  }
   // Calls `what` with the payload's pieces, none of which is empty.
   template <class What>
   void ForEachPiece(What what) const {

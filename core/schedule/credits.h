@@ -40,11 +40,10 @@ class Credits {
 
   // False from a decline to the next activation: move away what sends here.
   bool active() const { return active_; }
-  // At most C and half of C more, or 2 C if activated while asking, and the reserve.
-  uint32_t balance() const { return balance_; }
 
  private:
   uint32_t credits_;
+  // At most C and half of C more, or 2 C if activated while asking, and the reserve.
   uint32_t balance_ = 0;
   bool active_ = false;
   bool asked_ = false;

@@ -39,9 +39,10 @@ std::vector<Turns::Sender> Turns::Redistribute(uint64_t intervals) {
   return activated;
 }
 
-bool Turns::has_place(Sender sender) const {
-  const auto found = senders_.find(sender);
-  return found != senders_.end() && found->second.has_place;
+std::vector<Turns::Sender> Turns::Active() const {
+  std::vector<Sender> active;
+  for (const auto& [since, sender] : places_) active.push_back(sender);
+  return active;
 }
 
 bool Turns::open(Sender sender) const {

@@ -47,8 +47,8 @@ class Turns {
   bool in_turns() const { return senders_.size() > most_; }
   // Whether a sender waits for its turn: Redistribute must then be called, though nobody asks for anything.
   bool waited_for() const { return !waiting_.empty(); }
-  size_t active() const { return places_.size(); }
-  bool has_place(Sender sender) const;
+  // Who has a place; who has been silent for longest comes first.
+  std::vector<Sender> Active() const;
   // Whether the sender has been told last that it may send.
   bool open(Sender sender) const;
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "tests/support/out_item.h"
 
 namespace skein::channel {
 namespace {
@@ -76,7 +77,7 @@ absl::Status ChannelEnd::Lay(const std::vector<std::string>& payloads, Use use) 
   for (size_t i = 0; i < payloads.size(); ++i) {
     parts[i] = Bytes(payloads[i]);
     items[i].header.stream = static_cast<uint32_t>(i);
-    items[i].Carry({&parts[i], 1});
+    Carry(items[i], {&parts[i], 1});
   }
   return channel->Lay(absl::MakeSpan(items), use);
 }
@@ -94,7 +95,7 @@ absl::Status ChannelEnd::SendGreeting() {
   const absl::Span<const std::byte> part = Bytes(greeting);
   OutItem item;
   item.header.kind = wire::ItemKind::kHello;
-  item.Carry({&part, 1});
+  Carry(item, {&part, 1});
   if (absl::Status laid = channel->Lay({&item, 1}, Use::kControl); !laid.ok()) return laid;
   return channel->Publish(0);
 }

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "tests/conformance/channel_conformance.h"
+#include "tests/support/out_item.h"
 
 namespace skein::channel {
 namespace {
@@ -32,7 +33,7 @@ TEST_P(ChannelMessages, AreGatheredFromPieces) {
     pieces.emplace_back();
   }
   OutItem item;
-  item.Carry(pieces);
+  Carry(item, pieces);
   ASSERT_TRUE(a().channel->Lay({&item, 1}, Use::kData).ok());
   ASSERT_TRUE(a().Publish().ok());
   EXPECT_TRUE(Reads(b(), text));
@@ -60,7 +61,7 @@ TEST_P(ChannelMessages, MayBeCopiedByTheOwnersOfTheirPayloads) {
   const std::string text = Text(777, 2);
   const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
   std::vector<OutItem> items(3);
-  for (OutItem& item : items) item.Carry({&part, 1});
+  for (OutItem& item : items) Carry(item, {&part, 1});
   items[1].leaves_copying = true;
   ASSERT_TRUE(a().channel->Lay(absl::MakeSpan(items), Use::kData).ok());
   ASSERT_NE(items[1].destination, nullptr);

@@ -10,6 +10,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/support/raw_message.h"
+#include "tests/support/ring_message.h"
 
 namespace skein::fuzz {
 namespace {
@@ -32,7 +33,7 @@ uint64_t Sum(absl::Span<const std::byte> bytes) {
 
 uint64_t ReadItems(const channel::Message& message, absl::Span<std::byte> ring, Script& script) {
   uint64_t read = 0;
-  for (wire::ItemWalk items = message.items(); !items.done();) {
+  for (wire::ItemWalk items = ItemsOf(message); !items.done();) {
     const absl::StatusOr<wire::Item> item = items.Next();
     Change(ring, script);
     if (!item.ok()) break;

@@ -20,6 +20,7 @@
 #include "tests/fuzz/script.h"
 #include "tests/support/fabric_end.h"
 #include "tests/support/raw_message.h"
+#include "tests/support/ring_message.h"
 
 namespace skein::fuzz {
 
@@ -64,7 +65,7 @@ class RingPeer {
     channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule, wire::kRingGranule), kOwnSecret);
     std::string payload;
     for (; reader.Next().value().has_value(); reader.Pop()) {
-      for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
+      for (wire::ItemWalk items = ItemsOf(*reader.Next().value()); !items.done();) {
         const wire::Item item = items.Next().value();
         if (item.header.kind == kind) payload = wire::CopyOf(item.payload);
       }

@@ -7,6 +7,7 @@
 #include "core/wire/block.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/raw_message.h"
+#include "tests/support/ring_message.h"
 #include "tests/support/wire_samples.h"
 
 namespace skein::fuzz {
@@ -74,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!next.ok() || !next->has_value()) break;
     const skein::channel::Message& message = **next;
     Require(message.area.data() >= ring.data() && message.area.data() + message.area.size() <= ring.end(), "inside");
-    for (skein::wire::ItemWalk items = message.items(); !items.done();) {
+    for (skein::wire::ItemWalk items = ItemsOf(message); !items.done();) {
       const absl::StatusOr<skein::wire::Item> item = items.Next();
       if (!item.ok()) break;
       Require(item->payload.size() == item->header.size, "the payload told");

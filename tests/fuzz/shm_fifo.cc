@@ -12,6 +12,7 @@
 #include "core/channel/shm/handover.h"
 #include "core/wire/bytes.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/support/out_item.h"
 
 namespace skein::fuzz {
 namespace {
@@ -49,7 +50,7 @@ absl::Status Lay(FifoWriter& writer, size_t payload) {
   static const std::string kText(kFifoBytes, 'h');
   const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(kText.data()), payload);
   OutItem item;
-  item.Carry({&part, 1});
+  Carry(item, {&part, 1});
   return writer.Lay({&item, 1}, 0);
 }
 

@@ -27,6 +27,7 @@
 #include "core/channel/shm/socket.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
+#include "tests/support/out_item.h"
 
 namespace skein::fuzz {
 namespace {
@@ -141,7 +142,7 @@ class Victim {
     const std::vector<std::byte> bytes(size);
     const absl::Span<const std::byte> part(bytes);
     channel::OutItem item;
-    item.Carry({&part, 1});
+    Carry(item, {&part, 1});
     if (channel_->Room(channel::Use::kData) == 0) return;
     if (channel_->Lay({&item, 1}, channel::Use::kData).ok()) channel_->Publish(0).IgnoreError();
   }

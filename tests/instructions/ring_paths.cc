@@ -6,6 +6,8 @@
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
 #include "tests/instructions/hot_path.h"
+#include "tests/support/out_item.h"
+#include "tests/support/ring_message.h"
 #include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::instructions {
@@ -24,8 +26,8 @@ class OneRing {
 
   void Pass(size_t items) {
     std::array<channel::OutItem, 8> out;
-    for (size_t i = 0; i < items; ++i) out[i].Carry({&payload_, 1});
-    Require(writer_->Write(absl::MakeSpan(out).first(items), channel::Reserve::kData).ok(), "a write");
+    for (size_t i = 0; i < items; ++i) Carry(out[i], {&payload_, 1});
+    Require(Write(*writer_, absl::MakeSpan(out).first(items), channel::Reserve::kData).ok(), "a write");
     while (!Read()) {
     }
     Require(writer_->SetPeerHead(reader_.head()).ok(), "a head");
@@ -37,7 +39,7 @@ class OneRing {
   bool Read() {
     const absl::StatusOr<std::optional<channel::Message>> next = reader_.Next();
     Require(next.ok() && next->has_value(), "a message");
-    for (wire::ItemWalk items = (*next)->items(); !items.done();) Require(items.Next().ok(), "an item");
+    for (wire::ItemWalk items = ItemsOf(**next); !items.done();) Require(items.Next().ok(), "an item");
     const bool whole = (*next)->header.items != wire::kWrap;
     reader_.Pop();
     return whole;

@@ -17,7 +17,6 @@ struct Message {
   size_t bytes = 0;                  // in the ring
   absl::Span<const std::byte> area;  // of the items; in the ring until Pop
   bool wraps() const { return header.items == wire::kWrap; }
-  wire::ItemWalk items() const { return {wraps() ? 0 : header.items, area}; }
 };
 
 class RingReader {

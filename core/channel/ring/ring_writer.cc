@@ -202,9 +202,4 @@ absl::Status RingWriter::Ring() {
   return Submit({&bell, 1}, {.immediate = wire::kBell});
 }
 
-absl::Status RingWriter::Write(absl::Span<OutItem> items, Reserve reserve, const Posting& posting) {
-  if (absl::Status laid = Lay(items, reserve); !laid.ok()) return laid;
-  return Post(posting);
-}
-
 }  // namespace skein::channel

@@ -68,7 +68,6 @@ class RingWriter {
   // Rings the bell for what was posted without: a WRITE_WITH_IMM of no bytes, with the id of the last message. Errors
   // as Post's.
   absl::Status Ring();
-  absl::Status Write(absl::Span<OutItem> items, Reserve reserve, const Posting& posting = {});
   // Messages posted so far.
   uint64_t posted() const { return number_; }
   // Bytes of the ring used so far, since the start; and of these, consumed by the peer.

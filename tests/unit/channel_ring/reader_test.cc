@@ -6,6 +6,7 @@
 #include "core/channel/ring/ring_reader.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
+#include "tests/support/ring_message.h"
 
 namespace skein::channel {
 namespace {
@@ -39,7 +40,7 @@ class RingReaderTest : public testing::Test {
     const Message& message = **next;
     std::string text = "empty";
     if (message.header.items > 0 && !message.wraps()) {
-      wire::ItemWalk items = message.items();
+      wire::ItemWalk items = ItemsOf(message);
       const wire::Item item = items.Next().value();
       text.assign(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
     }

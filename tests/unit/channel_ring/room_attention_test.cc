@@ -8,6 +8,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "gtest/gtest.h"
 #include "tests/support/every_order.h"
+#include "tests/support/out_item.h"
 #include "tests/support/watched_device.h"
 
 namespace skein::channel {
@@ -34,7 +35,7 @@ struct End {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(payload.data()), payload.size());
     OutItem item;
     item.header.kind = kind;
-    item.Carry({&part, 1});
+    Carry(item, {&part, 1});
     if (absl::Status laid = channel->Lay({&item, 1}, Use::kData); !laid.ok()) return laid;
     return channel->Publish(0);
   }

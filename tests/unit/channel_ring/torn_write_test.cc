@@ -8,6 +8,8 @@
 #include "core/fabric/sim/simulation.h"
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
+#include "tests/support/out_item.h"
+#include "tests/support/ring_message.h"
 
 namespace skein::channel {
 namespace {
@@ -32,8 +34,8 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
     const std::string text(3000, static_cast<char>('a' + written % 26));
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
-    item.Carry({&part, 1});
-    if (written < kMessages && writer->Write({&item, 1}, Reserve::kControl).ok()) {
+    Carry(item, {&part, 1});
+    if (written < kMessages && Write(*writer, {&item, 1}, Reserve::kControl).ok()) {
       ASSERT_TRUE(fabric::PostReceive(*to.queue_pair, {}).ok());
       ++written;
     }
@@ -47,7 +49,7 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
       looks_at_torn += wire::Canaries(kSecret).Length(popped, first_word) != 0 ? 1 : 0;
       continue;
     }
-    for (wire::ItemWalk items = (*next)->items(); !items.done();) {
+    for (wire::ItemWalk items = ItemsOf(**next); !items.done();) {
       const wire::Item got = items.Next().value();
       const std::string payload(reinterpret_cast<const char*>(got.payload.data()), got.payload.size());
       ASSERT_EQ(payload, std::string(3000, static_cast<char>('a' + read % 26))) << read;

@@ -9,6 +9,8 @@
 #include "core/channel/ring/ring_reader.h"
 #include "core/channel/ring/ring_writer.h"
 #include "gtest/gtest.h"
+#include "tests/support/out_item.h"
+#include "tests/support/ring_message.h"
 #include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::channel {
@@ -24,8 +26,8 @@ class RingWriterTest : public testing::Test {
     OutItem item;
     item.header.stream = 1;
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
-    item.Carry({&part, 1});
-    return writer_->Write({&item, 1}, reserve, {.signaled = signaled});
+    Carry(item, {&part, 1});
+    return channel::Write(*writer_, {&item, 1}, reserve, {.signaled = signaled});
   }
   // The text of the next message, wraps skipped.
   std::string Read() {
@@ -35,7 +37,7 @@ class RingWriterTest : public testing::Test {
       if (!next->has_value()) return "nothing";
       const Message message = **next;
       std::string text;
-      for (wire::ItemWalk items = message.items(); !items.done();) {
+      for (wire::ItemWalk items = ItemsOf(message); !items.done();) {
         const wire::Item item = items.Next().value();
         text.append(reinterpret_cast<const char*>(item.payload.data()), item.payload.size());
       }
@@ -74,13 +76,13 @@ TEST_F(RingWriterTest, ItemsAreGatheredFromTheirParts) {
   const absl::Span<const std::byte> parts[] = {
       {reinterpret_cast<const std::byte*>("ab"), 2}, {}, {reinterpret_cast<const std::byte*>(large.data()), 1000}};
   OutItem items[2];
-  items[0].Carry(parts);
+  Carry(items[0], parts);
   items[0].header.stream = 3;
-  items[1].Carry(absl::MakeSpan(parts).first(1));
-  ASSERT_TRUE(writer_->Write(items, Reserve::kData).ok());
+  Carry(items[1], absl::MakeSpan(parts).first(1));
+  ASSERT_TRUE(channel::Write(*writer_, items, Reserve::kData).ok());
   const Message message = *reader_.Next().value();
   EXPECT_EQ(message.header.items, 2u);
-  wire::ItemWalk walk = message.items();
+  wire::ItemWalk walk = ItemsOf(message);
   const wire::Item first = walk.Next().value();
   EXPECT_EQ(first.header.stream, 3u);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(first.payload.data()), first.payload.size()), "ab" + large);

@@ -25,6 +25,7 @@
 #include "core/wire/bytes.h"
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
+#include "tests/support/ring_message.h"
 
 namespace skein::channel::shm {
 namespace {
@@ -156,7 +157,7 @@ TEST(ChangingMemory, OfARing) {
       ++sum.read;
       ++number;
       ASSERT_TRUE(IsWithin((*next)->area, owner.memory()));
-      for (wire::ItemWalk walk = (*next)->items(); !walk.done();) {
+      for (wire::ItemWalk walk = ItemsOf(**next); !walk.done();) {
         const absl::StatusOr<wire::Item> item = walk.Next();
         if (!item.ok()) break;
         ASSERT_TRUE(IsWithin(item->payload, (*next)->area));

@@ -14,6 +14,7 @@
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/handover.h"
 #include "core/channel/shm/memory.h"
+#include "tests/support/out_item.h"
 
 namespace skein::channel::shm {
 
@@ -32,7 +33,7 @@ class FifoEnds {
   absl::Status Lay(const std::string& text, size_t reserve = 0) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
-    item.Carry({&part, 1});
+    Carry(item, {&part, 1});
     return writer.Lay({&item, 1}, reserve);
   }
   void Publish() { Handover<>::Publish(published, writer.Commit(0), sleeps); }

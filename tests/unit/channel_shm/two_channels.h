@@ -17,6 +17,7 @@
 #include "core/channel/shm/offer.h"
 #include "core/channel/shm/rendezvous.h"
 #include "core/channel/shm/shm_transport.h"
+#include "tests/support/out_item.h"
 
 namespace skein::channel::shm {
 
@@ -36,7 +37,7 @@ struct ShmEnd {
   absl::Status Send(const std::string& text) {
     const absl::Span<const std::byte> part(reinterpret_cast<const std::byte*>(text.data()), text.size());
     OutItem item;
-    item.Carry({&part, 1});
+    Carry(item, {&part, 1});
     const absl::Status laid = channel->Lay({&item, 1}, Use::kData);
     return laid.ok() ? channel->Publish(0) : laid;
   }

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "tests/support/fabric_end.h"
 #include "tests/support/raw_message.h"
+#include "tests/support/ring_message.h"
 
 namespace skein::link {
 
@@ -52,7 +53,7 @@ class HostilePeer {
     channel::RingReader reader(end_.memory->bytes().subspan(wire::kRingGranule, wire::kRingGranule), kOwnSecret);
     std::vector<std::string> payloads;
     for (; reader.Next().value().has_value(); reader.Pop()) {
-      for (wire::ItemWalk items = reader.Next().value()->items(); !items.done();) {
+      for (wire::ItemWalk items = ItemsOf(*reader.Next().value()); !items.done();) {
         const wire::Item item = items.Next().value();
         if (item.header.kind == kind) payloads.push_back(wire::CopyOf(item.payload));
       }
