@@ -57,7 +57,7 @@ void Census::AddTo(trace::CounterSnapshot& counters) {
   uint64_t queue_pairs = 0;
   const auto add_link = [&](const Link& link) {
     all[IndexOf(link)] += link.traffic();
-    if (!link.finished()) ++queue_pairs;
+    if (!link.finished() && link.device() != nullptr) ++queue_pairs;
   };
   std::vector<std::shared_ptr<const Link>> links;
   {

@@ -74,7 +74,7 @@ inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
     {Counter::kFallbacks, "skein_fallbacks_total", CounterType::kCounter, CounterLabel::kReason,
      "Connections that are not on a better path, by the reason."},
     {Counter::kQueuePairsActive, "skein_queue_pairs_active", CounterType::kGauge, CounterLabel::kNone,
-     "Queue pairs of live links now."},
+     "Queue pairs of live links now; a link over shared memory has none."},
     {Counter::kRegisteredBytes, "skein_registered_bytes", CounterType::kGauge, CounterLabel::kNone,
      "Memory registered with RDMA devices, or shared with peers, now."},
     {Counter::kRedoLogBytes, "skein_redo_log_bytes", CounterType::kGauge, CounterLabel::kNone,

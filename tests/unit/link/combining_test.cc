@@ -12,6 +12,7 @@
 #include "core/channel/shm/shm_transport.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/link/link.h"
+#include "core/trace/counters.h"
 #include "gtest/gtest.h"
 #include "tests/support/noted_device.h"
 #include "tests/support/ring_link.h"
@@ -124,6 +125,17 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
   while (!over) Pump();
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(told, kMessages);
+}
+
+TEST_P(CombiningTest, TheCensusCountsWhatHasAQueuePairAsOne) {
+  const auto counted = [] { return trace::ReadCounters().Value(trace::Counter::kQueuePairsActive); };
+  const uint64_t both = counted();
+  client_->Close();
+  client_->Poll();
+  ASSERT_TRUE(client_->finished());
+  EXPECT_EQ(both - counted(), GetParam().shm ? 0u : 1u) << "shared memory has none";
+  client_ = nullptr;
+  EXPECT_EQ(both - counted(), GetParam().shm ? 0u : 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Fabrics, CombiningTest,
