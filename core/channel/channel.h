@@ -187,7 +187,7 @@ class ChannelGroup {
 
   // Takes what has completed and what has become of the peer. False: the channel has not become readable by that.
   virtual bool Look() = 0;
-  // Whether sends have completed since this was last asked, so that what waited may go.
+  // Whether sends, or operations, have completed since this was last asked, so that what waited may go.
   virtual bool TakeSendsCompleted() { return false; }
   virtual bool sends_completed() { return false; }
 

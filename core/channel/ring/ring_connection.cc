@@ -114,7 +114,7 @@ bool RingConnection::OnCompletion(const fabric::Completion& completion) {
   } else if (completion.opcode == fabric::Opcode::kReceive) {
     Breach("a SEND");
   }
-  return of_message;
+  return of_message || of_memory;
 }
 
 void RingConnection::OnImmediate(uint32_t immediate) {

@@ -49,7 +49,7 @@ class RingConnection : public Channel {
   bool TakeRenewal() final { return renewal_waits() && renewal_.exchange(false, std::memory_order_acquire); }
   bool renewal_waits() const final { return renewal_.load(std::memory_order_acquire); }
 
-  // By the group, under its lock. Whether it is of messages that this end has sent.
+  // By the group, under its lock. Whether it is of a request that this end has posted: there is room for another.
   bool OnCompletion(const fabric::Completion& completion);
 
  protected:
