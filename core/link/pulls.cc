@@ -19,7 +19,10 @@ constexpr size_t kWorthTelling = 4;
 }  // namespace
 
 Pulls::Pulls(std::unique_ptr<fabric::MemoryRegion> landing) : landing_(std::move(landing)) {
-  for (size_t i = 0; i < kMostReads; ++i) free_.push_back(landing_->bytes().data() + i * wire::kMaxBlockBytes);
+  for (size_t i = 0; i < kMostReads; ++i) {
+    std::byte* const place = landing_->bytes().data() + i * wire::kMaxBlockBytes;
+    free_.push_back(std::make_unique<Pull>(fabric::Segment{place, 0, landing_->lkey()}));
+  }
 }
 
 absl::StatusOr<std::unique_ptr<Pulls>> Pulls::Create(fabric::Device& device) {
@@ -51,27 +54,26 @@ bool Pulls::Post(Operations& operations, absl::FunctionRef<bool(uint32_t stream)
       DropFirst();
       continue;
     }
-    std::unique_ptr<Pull> pull = NewPull(line);
-    if (const absl::Status posted = operations.Operate(*pull); !posted.ok()) {
+    Pull& pull = *free_.back();
+    pull.Begin(line.stream, line.blocks.front());
+    if (const absl::Status posted = operations.Operate(pull); !posted.ok()) {
       blocked_ = absl::IsResourceExhausted(posted);  // or the link is ending
       return any;
     }
+    under_way_.push_back(std::move(free_.back()));
     free_.pop_back();
-    under_way_.push_back(std::move(pull));
     DropFirst();
     any = true;
   }
   return any;
 }
 
-std::unique_ptr<Pulls::Pull> Pulls::NewPull(const Line& line) const {
-  auto pull = std::make_unique<Pull>();
-  pull->stream = line.stream;
-  pull->block = line.blocks.front();
-  pull->request.opcode = fabric::Opcode::kRead;
-  pull->request.remote = {pull->block.address, pull->block.rkey};
-  pull->local = {free_.back(), pull->block.size, landing_->lkey()};
-  return pull;
+void Pulls::Pull::Begin(uint32_t of_stream, const wire::Block& announced) {
+  stream = of_stream;
+  block = announced;
+  request.remote = {block.address, block.rkey};
+  local.size = block.size;
+  status_.store(kUnderWay, std::memory_order_relaxed);
 }
 
 // The stream's next block waits until all others have had their turn.
@@ -84,14 +86,13 @@ void Pulls::DropFirst() {
 
 std::optional<Pulls::Pulled> Pulls::Take() {
   while (ready()) {
-    const std::unique_ptr<Pull> pull = std::move(under_way_.front());
+    // Also one that failed: on a queue pair in error, nothing lands in its memory any more.
+    const Pull& pull = *free_.emplace_back(std::move(under_way_.front()));
     under_way_.pop_front();
-    // Also of one that failed: on a queue pair in error, nothing lands there any more.
-    free_.push_back(pull->local.data);
-    if (!pull->succeeded()) continue;  // and so the link ends
-    Pulled pulled{pull->stream, NewReceivedBytes(pull->block.size), pull->block.size};
-    std::memcpy(pulled.bytes.get(), pull->local.data, pulled.size);
-    answers_.push_back(pull->block.number);
+    if (!pull.succeeded()) continue;  // and so the link ends
+    Pulled pulled{pull.stream, NewReceivedBytes(pull.block.size), pull.block.size};
+    std::memcpy(pulled.bytes.get(), pull.local.data, pulled.size);
+    answers_.push_back(pull.block.number);
     return pulled;
   }
   return std::nullopt;

@@ -60,6 +60,12 @@ class Pulls {
  private:
   class Pull final : public channel::MemoryOperation {
    public:
+    explicit Pull(const fabric::Segment& place) {
+      request.opcode = fabric::Opcode::kRead;
+      local = place;
+    }
+    // By the poller, before it is posted.
+    void Begin(uint32_t of_stream, const wire::Block& announced);
     void OnDone(fabric::CompletionStatus status) override {
       status_.store(static_cast<int>(status), std::memory_order_release);
     }
@@ -82,14 +88,13 @@ class Pulls {
   };
 
   explicit Pulls(std::unique_ptr<fabric::MemoryRegion> landing);
-  std::unique_ptr<Pull> NewPull(const Line& line) const;
   void DropFirst();
 
   const std::unique_ptr<fabric::MemoryRegion> landing_;
   std::deque<Line> lines_;  // in turn; none is empty
   std::deque<std::unique_ptr<Pull>> under_way_;
-  std::vector<std::byte*> free_;         // places in landing_ for further READs
-  std::bitset<wire::kMaxBlocks> begun_;  // announced, and not answered
+  std::vector<std::unique_ptr<Pull>> free_;  // for further READs, each with its place in landing_
+  std::bitset<wire::kMaxBlocks> begun_;      // announced, and not answered
   std::vector<uint32_t> answers_;
   bool blocked_ = false;
 };
