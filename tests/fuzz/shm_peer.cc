@@ -16,15 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/sealed_memory.h"
+#include "core/base/socket_message.h"
 #include "core/channel/shm/doorbell.h"
 #include "core/channel/shm/layout.h"
-#include "core/channel/shm/memory.h"
 #include "core/channel/shm/offer.h"
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/rendezvous.h"
 #include "core/channel/shm/shm_transport.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/support/out_item.h"

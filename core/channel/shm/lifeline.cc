@@ -92,7 +92,7 @@ std::optional<Ending> Lifeline::Empty() {
   MutexLock lock(&mu_);
   seen_.store(peers_->socket_messages.load(std::memory_order_acquire), std::memory_order_relaxed);
   for (int taken = 0; taken < kMostMessages; ++taken) {
-    Message message;
+    SocketMessage message;
     switch (ReceiveMessage(socket_.get(), message)) {
       case ReceiveResult::kEmpty:
         return std::nullopt;
@@ -114,7 +114,7 @@ void Lifeline::LookForEnd() {
   if (poll(&end, 1, 0) > 0) peer_gone_.store(true, std::memory_order_release);
 }
 
-std::optional<Ending> Lifeline::Heed(Message& message) {
+std::optional<Ending> Lifeline::Heed(SocketMessage& message) {
   SideMessage parsed;
   const bool whole = SideMessage::Parse(message.view(), parsed);
   const bool bell = whole && parsed.kind == SideMessageKind::kRingHere;
@@ -138,7 +138,7 @@ std::optional<Ending> Lifeline::Heed(Message& message) {
 }
 
 // One that this process has no descriptor for is one that it can do without.
-std::optional<Ending> Lifeline::TakeBell(Message& message) {
+std::optional<Ending> Lifeline::TakeBell(SocketMessage& message) {
   if (message.lost_descriptor) TakeOut(socket_.get());
   const int pipe = message.fd.get();
   if (pipe < 0 || !MayHaveDoorbells()) return std::nullopt;
@@ -151,7 +151,7 @@ std::optional<Ending> Lifeline::TakeBell(Message& message) {
   return std::nullopt;
 }
 
-std::optional<Ending> Lifeline::TakeMemory(const SideMessage& grant, Message& message) {
+std::optional<Ending> Lifeline::TakeMemory(const SideMessage& grant, SocketMessage& message) {
   if (!expects_memory_.load(std::memory_order_relaxed)) return Broken("the peer passes memory nobody asked for");
   absl::Status taken = memory_->Add(grant, message.fd.get());
   if (CameOfErrno(taken)) return Unable(std::move(taken));

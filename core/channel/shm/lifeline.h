@@ -13,13 +13,13 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "core/base/mutex.h"
+#include "core/base/socket_message.h"
 #include "core/base/unique_fd.h"
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/peer_memory.h"
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/rendezvous.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 
 namespace skein::channel::shm {
 
@@ -70,9 +70,9 @@ class Lifeline {
 
  private:
   std::optional<Ending> Send(const SideMessage& message, int fd);
-  std::optional<Ending> Heed(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::optional<Ending> TakeBell(Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  std::optional<Ending> TakeMemory(const SideMessage& grant, Message& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> Heed(SocketMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> TakeBell(SocketMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<Ending> TakeMemory(const SideMessage& grant, SocketMessage& message) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Constant after Begin.
   UniqueFd socket_;

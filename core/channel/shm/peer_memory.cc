@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/sealed_memory.h"
 #include "core/channel/shm/layout.h"
-#include "core/channel/shm/memory.h"
 #include "core/fabric/requests.h"
 
 namespace skein::channel::shm {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/channel/shm/memory.h"
+#include "core/base/sealed_memory.h"
 #include "core/channel/shm/side_message.h"
 #include "core/fabric/fabric.h"
 

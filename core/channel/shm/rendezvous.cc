@@ -105,7 +105,7 @@ bool Rendezvous::Park(UniqueFd& socket, UniqueFd& passed) {
     refused_ = std::move(allowed);
     return false;
   }
-  Message hello;
+  SocketMessage hello;
   const ReceiveResult received = ReceiveMessage(socket.get(), hello);
   if (received == ReceiveResult::kEmpty) {
     // Connected, and about to say who it is: for one that is collected later.

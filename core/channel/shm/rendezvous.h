@@ -24,10 +24,10 @@
 #include "absl/status/statusor.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/mutex.h"
+#include "core/base/socket_message.h"
 #include "core/base/unique_fd.h"
 #include "core/channel/shm/meeting_directory.h"
 #include "core/channel/shm/offer.h"
-#include "core/channel/shm/socket.h"
 
 namespace skein::channel::shm {
 

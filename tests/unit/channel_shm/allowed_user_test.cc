@@ -9,9 +9,9 @@
 
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
+#include "core/base/socket_message.h"
 #include "core/channel/shm/peer_memory.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 #include "core/channel/shm/transport_core.h"
 #include "tests/support/descriptor_limit.h"
 #include "tests/support/lingering.h"
@@ -108,7 +108,7 @@ TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   EXPECT_FALSE(end.channel->Ended());
   reinterpret_cast<Control*>(peer.memory.data())->ends[0].sleeps = 1;
   ASSERT_TRUE(end.Send("ring").ok());
-  Message heard;
+  SocketMessage heard;
   ASSERT_EQ(ReceiveMessage(peer.socket.get(), heard), ReceiveResult::kMessage);
   EXPECT_FALSE(heard.fd.valid()) << "and none was passed either";
   ASSERT_TRUE(SideMessage::Parse(heard.view(), message));

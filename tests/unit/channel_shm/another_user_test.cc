@@ -7,11 +7,11 @@
 #include "absl/status/status.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/fallback.h"
+#include "core/base/sealed_memory.h"
+#include "core/base/socket_message.h"
 #include "core/channel/shm/layout.h"
-#include "core/channel/shm/memory.h"
 #include "core/channel/shm/offer.h"
 #include "core/channel/shm/rendezvous.h"
-#include "core/channel/shm/socket.h"
 #include "gtest/gtest.h"
 #include "tests/support/lingering.h"
 
@@ -75,7 +75,7 @@ TEST_F(AnotherUser, WhoSitsAtAnOfferedNameIsToldNoToken) {
   const absl::Status status = Meet(offer, {}, {}, *std::move(control)).status();
   EXPECT_EQ(FallbackOf(status).code, FallbackCode::kDifferentUser) << status;
   const UniqueFd accepted = AcceptQueued(squatter->get());
-  Message heard;
+  SocketMessage heard;
   EXPECT_EQ(ReceiveMessage(accepted.get(), heard), ReceiveResult::kGone);
 }
 

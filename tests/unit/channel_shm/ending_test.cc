@@ -8,8 +8,8 @@
 
 #include <array>
 
+#include "core/base/socket_message.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -191,11 +191,11 @@ TEST(ShmEnding, OneBellAndNoMore) {
 TEST(ShmEnding, WithoutABellTheSocketRings) {
   ShmEnd active;
   RawPeer peer(active);
-  Message bell;
+  SocketMessage bell;
   EXPECT_EQ(ReceiveMessage(peer.socket(), bell), ReceiveResult::kMessage) << "its own pipe";
   peer.own().sleeps = 1;
   ASSERT_TRUE(active.Send("ring").ok());
-  Message ring;
+  SocketMessage ring;
   ASSERT_EQ(ReceiveMessage(peer.socket(), ring), ReceiveResult::kMessage);
   SideMessage parsed;
   ASSERT_TRUE(SideMessage::Parse(ring.view(), parsed));

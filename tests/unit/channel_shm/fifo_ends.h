@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "core/base/mapping.h"
+#include "core/base/sealed_memory.h"
 #include "core/channel/shm/fifo_reader.h"
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/handover.h"
-#include "core/channel/shm/memory.h"
 #include "tests/support/out_item.h"
 
 namespace skein::channel::shm {

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/base/socket_message.h"
 #include "core/channel/shm/doorbell.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 #include "tests/support/lingering.h"
 #include "tests/unit/channel_shm/pass_descriptors.h"
 #include "tests/unit/channel_shm/two_channels.h"
@@ -27,7 +27,7 @@ class HostileDoorbell : public testing::Test {
     return !end_.channel->Ended();
   }
   UniqueFd Bell() const {
-    Message message;
+    SocketMessage message;
     EXPECT_EQ(ReceiveMessage(peer_.socket(), message), ReceiveResult::kMessage);
     return OpenDoorbell(message.fd.get()).value();
   }

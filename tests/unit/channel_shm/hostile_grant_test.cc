@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/channel/shm/memory.h"
+#include "core/base/sealed_memory.h"
+#include "core/base/socket_message.h"
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {

@@ -4,10 +4,10 @@
 
 #include "core/base/abstract_socket.h"
 #include "core/base/fallback.h"
-#include "core/channel/shm/memory.h"
+#include "core/base/sealed_memory.h"
+#include "core/base/socket_message.h"
 #include "core/channel/shm/offer.h"
 #include "core/channel/shm/rendezvous.h"
-#include "core/channel/shm/socket.h"
 #include "gtest/gtest.h"
 #include "tests/support/lingering.h"
 #include "tests/unit/channel_shm/two_channels.h"

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/base/sealed_memory.h"
 #include "core/base/unique_fd.h"
-#include "core/channel/shm/memory.h"
 #include "gtest/gtest.h"
 
 namespace skein::channel::shm {

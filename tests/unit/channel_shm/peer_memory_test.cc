@@ -16,9 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/deadline.h"
+#include "core/base/socket_message.h"
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/side_message.h"
-#include "core/channel/shm/socket.h"
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -214,7 +214,7 @@ TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
   const RawPeer peer(owner);
   const std::unique_ptr<Region> region = Region::Allocate(kBytes, fabric::kRemoteRead).value();
   ASSERT_EQ(owner.channel->Pass(*region), absl::OkStatus());
-  Message message;
+  SocketMessage message;
   SideMessage grant;
   do {
     message.fd.Reset();

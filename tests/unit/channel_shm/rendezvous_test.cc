@@ -9,8 +9,8 @@
 
 #include "core/base/abstract_socket.h"
 #include "core/base/fallback.h"
+#include "core/base/sealed_memory.h"
 #include "core/channel/shm/layout.h"
-#include "core/channel/shm/memory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/channel_shm/another_user.h"

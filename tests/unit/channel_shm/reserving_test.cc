@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
-#include "core/channel/shm/memory.h"
+#include "core/base/sealed_memory.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

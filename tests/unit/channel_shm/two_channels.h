@@ -12,8 +12,8 @@
 #include <string>
 
 #include "core/base/mapping.h"
+#include "core/base/sealed_memory.h"
 #include "core/channel/shm/layout.h"
-#include "core/channel/shm/memory.h"
 #include "core/channel/shm/offer.h"
 #include "core/channel/shm/rendezvous.h"
 #include "core/channel/shm/shm_transport.h"

@@ -1,4 +1,4 @@
-#include "core/channel/shm/socket.h"
+#include "core/base/socket_message.h"
 
 #include <sys/socket.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace skein::channel::shm {
+namespace skein {
 namespace {
 
 bool PeerIsGone(int error) {
@@ -54,9 +54,9 @@ void TakeOut(int socket) {
   }
 }
 
-ReceiveResult ReceiveMessage(int socket, Message& message) {
+ReceiveResult ReceiveMessage(int socket, SocketMessage& message) {
   iovec vector = {message.bytes, sizeof(message.bytes)};
-  // Room for two: who passes a second one is found out before it is anybody's to close.
+  // Space for two: who passes a second one is found out before it is anybody's to close.
   alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
   msghdr header = {};
   header.msg_iov = &vector;
@@ -86,4 +86,4 @@ ReceiveResult ReceiveMessage(int socket, Message& message) {
   return message.size == 0 ? ReceiveResult::kGone : ReceiveResult::kMessage;  // we never send empty messages
 }
 
-}  // namespace skein::channel::shm
+}  // namespace skein

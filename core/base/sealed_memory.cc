@@ -1,4 +1,4 @@
-#include "core/channel/shm/memory.h"
+#include "core/base/sealed_memory.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -15,7 +15,7 @@
 #include "core/base/errno_status.h"
 #include "core/base/signals_blocked.h"
 
-namespace skein::channel::shm {
+namespace skein {
 namespace {
 
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
@@ -116,4 +116,4 @@ absl::StatusOr<Mapping> MapSealed(int fd, size_t size, bool writable) {
   return Map(fd, size, writable);
 }
 
-}  // namespace skein::channel::shm
+}  // namespace skein

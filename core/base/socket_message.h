@@ -1,8 +1,8 @@
-// Messages, with descriptors, of the UNIX socket between the two ends of a channel (lifeline.h).
-// SOCK_SEQPACKET: each message stays whole. No call here blocks, whatever the peer does to its end, because "do not
-// wait" is asked per call and not by a flag of a file description that both processes might share.
-#ifndef SKEIN_CORE_CHANNEL_SHM_SOCKET_H_
-#define SKEIN_CORE_CHANNEL_SHM_SOCKET_H_
+// Messages, with descriptors, of a UNIX socket to another process, which may be hostile. SOCK_SEQPACKET: each message
+// stays whole. No call here blocks, whatever the peer does to its end, because "do not wait" is asked per call and not
+// by a flag of a file description that both processes might share.
+#ifndef SKEIN_CORE_BASE_SOCKET_MESSAGE_H_
+#define SKEIN_CORE_BASE_SOCKET_MESSAGE_H_
 
 #include <cstddef>
 #include <utility>
@@ -12,7 +12,7 @@
 #include "core/base/closer.h"
 #include "core/base/unique_fd.h"
 
-namespace skein::channel::shm {
+namespace skein {
 
 // kRefused: errno says why the kernel does not let this process; it says nothing of the peer.
 enum class SendResult { kSent, kFull, kGone, kRefused };
@@ -21,8 +21,8 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd = -1);
 
 enum class ReceiveResult { kMessage, kEmpty, kGone, kRefused };
 // The Closer closes the descriptor, which was in a stranger's hands, unless the receiver has found it to be harmless.
-struct Message {
-  ~Message() { Closer::Get().Close(std::move(fd)); }
+struct SocketMessage {
+  ~SocketMessage() { Closer::Get().Close(std::move(fd)); }
   char bytes[256];
   size_t size = 0;
   UniqueFd fd;
@@ -32,10 +32,10 @@ struct Message {
 };
 // Nothing that was passed is closed here: a message that is truncated or has lost its descriptor stays in the socket,
 // which is to be closed, or to be followed by TakeOut.
-ReceiveResult ReceiveMessage(int socket, Message& message);
+ReceiveResult ReceiveMessage(int socket, SocketMessage& message);
 // The message that comes next, with all that is passed with it.
 void TakeOut(int socket);
 
-}  // namespace skein::channel::shm
+}  // namespace skein
 
-#endif  // SKEIN_CORE_CHANNEL_SHM_SOCKET_H_
+#endif  // SKEIN_CORE_BASE_SOCKET_MESSAGE_H_

@@ -1,7 +1,7 @@
 // Memory two processes share: a memfd sealed against any change of size, so that no access to a mapping of it can meet
 // SIGBUS, whatever the other process does with its descriptor.
-#ifndef SKEIN_CORE_CHANNEL_SHM_MEMORY_H_
-#define SKEIN_CORE_CHANNEL_SHM_MEMORY_H_
+#ifndef SKEIN_CORE_BASE_SEALED_MEMORY_H_
+#define SKEIN_CORE_BASE_SEALED_MEMORY_H_
 
 #include <cstddef>
 
@@ -10,7 +10,7 @@
 #include "core/base/mapping.h"
 #include "core/base/unique_fd.h"
 
-namespace skein::channel::shm {
+namespace skein {
 
 // A sealed memfd of `size` zeroed bytes. `name` shows in /proc/<pid>/maps. The pages are reserved here: running out
 // of memory is an error now and not a SIGBUS at the first write.
@@ -34,6 +34,6 @@ absl::StatusOr<SharedMemory> CreateShared(const char* name, size_t size, bool pe
 // `writable`, that it can be written as well. An error that CameOfErrno is not the peer's doing.
 absl::StatusOr<Mapping> MapSealed(int fd, size_t size, bool writable = true);
 
-}  // namespace skein::channel::shm
+}  // namespace skein
 
-#endif  // SKEIN_CORE_CHANNEL_SHM_MEMORY_H_
+#endif  // SKEIN_CORE_BASE_SEALED_MEMORY_H_
