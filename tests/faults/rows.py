@@ -109,7 +109,7 @@ def judge(row, recovery):
             row.problems.append(f"{whose.wrong} wrong answers: {whose.what}")
         if whose.late_ms > LATEST_MS + row.standstill.ms:
             row.problems.append(f"a call ended {whose.late_ms:.0f} ms after its deadline")
-    slow = [seconds for seconds in row.recoveries if seconds > recovery]
+    slow = [seconds for seconds in row.recoveries if seconds > recovery + row.standstill.ms / 1000]
     if slow:
         row.problems.append(f"{len(slow)} recoveries took more than {recovery:g} s, the longest {max(slow):.1f} s")
     if not row.alone and sum(row.neighbours.statuses.values()) == 0:
