@@ -23,10 +23,10 @@ case $name in
   core) program=(micro/core.py) ;;
   preload) program=(micro/preload.py) ;;
   large) program=(micro/large_payloads.py) ;;
-  rdma) program=(micro/soft_roce.py) ;;
+  rdma | service) program=(micro/soft_roce.py "$name") ;;
   flock-sim) program=(sim/flock_sim.py) ;;
   durable) program=(durable/durable.py) ;;
   durable-calls) program=(durable/durable_calls.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma flock-sim durable durable-calls" ;;
+  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma service flock-sim durable durable-calls" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

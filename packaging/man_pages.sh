@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# man_pages.sh PROGRAMS FOLDER: the man pages of PROGRAMS/skein, of each of its verbs and of PROGRAMS/skein-bars, made of
-# their --help.
+# man_pages.sh PREFIX FOLDER: the man pages of PREFIX/bin/skein, of each of its verbs, of PREFIX/bin/skein-bars and of
+# PREFIX/sbin/skeind, made of their --help.
 set -euo pipefail
 
-programs=$1 folder=$2
+programs=$1/bin folder=$2
 version=$("$programs/skein" --version)
 mkdir -p "$folder"
 
@@ -25,6 +25,7 @@ verbs() {
 
 page skein 'start programs with Skein, and look into them' "$programs/skein"
 page skein-bars 'draw the tables of skein breakdown' "$programs/skein-bars"
+page skeind 'have the RDMA device for all processes of this host' "$1/sbin/skeind"
 while read -r verb summary; do
   page "skein-$verb" "$summary" "$programs/skein $verb"
 done < <(verbs)

@@ -20,7 +20,8 @@ ABSL_FLAG(std::string, listen, "", "HOST:PORT to serve at; port 0: any");
 ABSL_FLAG(std::string, target, "", "HOST:PORT of the server to measure with");
 ABSL_FLAG(std::string, over, "stream",
           "what carries the messages: stream (over the fabric), write (RDMA's WRITEs) or tcp");
-ABSL_FLAG(std::string, fabric, "shm", "shm or rdma; SKEIN_RDMA_* variables have the details");
+ABSL_FLAG(std::string, fabric, "shm",
+          "shm, rdma or skeind (RDMA through the hosts' skeinds); SKEIN_RDMA_* variables have the details");
 ABSL_FLAG(std::string, measure, "latency", "latency (half round trips, both ends spinning) or bandwidth (one way)");
 ABSL_FLAG(uint64_t, bytes, 64, "of a message");
 ABSL_FLAG(uint64_t, count, 1000, "round trips, or messages");

@@ -11,10 +11,15 @@
 #include "core/base/options.h"
 #include "core/connect/host_fabrics.h"
 #include "core/connect/route.h"
+#include "core/fabric/service/service_device.h"
 #include "core/stream/host_streams.h"
 
 namespace skein::bench {
 namespace {
+
+std::string KindOf(const std::string& fabric) {
+  return fabric == "skeind" ? std::string(fabric::kServiceKind) : fabric;
+}
 
 absl::StatusOr<std::shared_ptr<channel::Transport>> TransportFor(const std::string& kind, const Options& options,
                                                                  const Socket& control) {
@@ -35,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Transport>> Open(const Plan& plan, Socket& contro
   const EnvironmentOptions environment = OptionsFromEnvironment({}, "SKEIN_GRPC", environ);
   if (!environment.error.ok()) return environment.error;
   const Options& options = environment.options;
-  absl::StatusOr<std::shared_ptr<channel::Transport>> transport = TransportFor(plan.fabric, options, control);
+  absl::StatusOr<std::shared_ptr<channel::Transport>> transport = TransportFor(KindOf(plan.fabric), options, control);
   if (!transport.ok()) return transport.status();
   if (plan.over == "write") {
     return OpenWrites((*transport)->device(), control, client, plan.bytes);

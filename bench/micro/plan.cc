@@ -30,7 +30,7 @@ absl::Status CheckNumber(absl::string_view flag, uint64_t value, uint64_t most) 
 
 absl::Status Check(const Plan& plan) {
   absl::Status status = CheckWord("over", plan.over, {"write", "stream", "tcp"});
-  if (status.ok()) status = CheckWord("fabric", plan.fabric, {"shm", "rdma"});
+  if (status.ok()) status = CheckWord("fabric", plan.fabric, {"shm", "rdma", "skeind"});
   if (status.ok()) status = CheckWord("measure", plan.measure, {"latency", "bandwidth"});
   if (status.ok()) status = CheckNumber("bytes", plan.bytes, kMaxBytes);
   if (status.ok()) status = CheckNumber("count", plan.count, kMaxCount);

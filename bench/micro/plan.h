@@ -13,7 +13,7 @@ namespace skein::bench {
 
 struct Plan {
   std::string over = "stream";      // stream: a stream over the fabric; write: RDMA's WRITEs; tcp: sockets
-  std::string fabric = "shm";       // shm | rdma; nothing to tcp
+  std::string fabric = "shm";       // shm | rdma | skeind; nothing to tcp
   std::string measure = "latency";  // latency | bandwidth
   uint64_t bytes = 64;              // of a message
   uint64_t count = 1000;            // messages, or round trips

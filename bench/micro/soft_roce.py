@@ -1,4 +1,5 @@
-"""soft_roce.py --build DIR [--quick] [--out FILE] [--seed N]: Skein's RDMA beside other people's, on one virtual link.
+"""soft_roce.py [rdma|service] --build DIR [--quick] [--out FILE] [--seed N]: Skein's RDMA beside other people's, on one virtual
+link; or RDMA through skeind beside the process's own.
 
 Question 1: what do WRITEs cost through core/fabric, beside perftest's? Question 2: what do streams over them give, beside
 rsockets (librspreload) and TCP? All in two guests of tests/vm, in one run; what is compared runs one after the other, in
@@ -17,32 +18,38 @@ import statistics_of  # noqa: E402
 import two_guests  # noqa: E402
 
 SECONDS_A_ROUND = 400  # limit; a quiet machine needs one
-BASE = {"write": "perftest", "perftest": "perftest", "stream": "tcp", "rsockets": "tcp", "tcp": "tcp"}
+BASES = {
+    "rdma": {"write": "perftest", "perftest": "perftest", "stream": "tcp", "rsockets": "tcp", "tcp": "tcp"},
+    "service": {"stream": "stream", "service": "stream"},
+}
 
 
 def parse_arguments():
-    options = arguments.parse(__doc__, "bench_rdma.json", quick="one round: does it run, not what are the figures")
+    compared = "service" if sys.argv[1:2] == ["service"] else "rdma"
+    sys.argv = [word for number, word in enumerate(sys.argv) if number != 1 or word not in BASES]
+    options = arguments.parse(__doc__, f"bench_{compared}.json", quick="one round: does it run, not what are the figures")
     options.build = options.build.resolve()
     options.rounds = 1 if options.quick else 5
+    options.compared = compared
     return options
 
 
 def run_guests(options):
     """What guest/bench_rdma.py has left, round by round."""
-    arguments = [str(options.build), str(options.rounds), str(options.seed)]
+    arguments = [str(options.build), str(options.rounds), str(options.seed), options.compared]
     return two_guests.run("bench_rdma", arguments, SECONDS_A_ROUND * options.rounds + 100)
 
 
-def summaries(rounds):
+def summaries(rounds, base):
     """[{"TOOL MEASURE BYTES": {figure: value}}] as {the same: {figure: summary with ratios}}."""
-    return {name: summary(name, rounds) for name in sorted(rounds[0])}
+    return {name: summary(name, rounds, base) for name in sorted(rounds[0])}
 
 
-def summary(name, rounds):
+def summary(name, rounds, base):
     tool, rest = name.split(" ", 1)
     figures = {
         figure: statistics_of.with_ratio(
-            [round_[name][figure] for round_ in rounds], [round_[f"{BASE[tool]} {rest}"][figure] for round_ in rounds]
+            [round_[name][figure] for round_ in rounds], [round_[f"{base[tool]} {rest}"][figure] for round_ in rounds]
         )
         for figure in rounds[0][name]
         if figure != "failures"
@@ -54,8 +61,8 @@ def main():
     options = parse_arguments()
     rounds = run_guests(options)
     results = {
-        **machine.heading(options, "seed", "rounds", "quick"),
-        "figures": summaries(rounds),
+        **machine.heading(options, "seed", "rounds", "quick", "compared"),
+        "figures": summaries(rounds, BASES[options.compared]),
     }
     options.out.write_text(json.dumps(results, indent=1) + "\n")
     print(soft_roce_table.markdown(results))

@@ -16,6 +16,7 @@ TITLES = {
     "tcp": "TCP",
     "rsockets": "rsockets (librspreload)",
     "stream": "Skein, core/stream",
+    "service": "the same through skeind",
 }
 WRITES = (
     ("latency 64", "64 B p50, us"),
@@ -24,6 +25,13 @@ WRITES = (
     ("bandwidth 4096", "4 KiB, MB/s"),
     ("bandwidth 65536", "64 KiB, MB/s"),
     ("bandwidth 1048576", "1 MiB, MB/s"),
+)
+SERVICE = (
+    ("latency 64", "64 B p50, us"),
+    ("latency 4096", "4 KiB p50, us"),
+    ("latency 65536", "64 KiB p50, us"),
+    ("bandwidth 4096", "4 KiB, MB/s"),
+    ("bandwidth 65536", "64 KiB, MB/s"),
 )
 STREAMS = (
     ("latency 64", "64 B p50, us"),
@@ -55,6 +63,8 @@ def markdown(results):
     failures = [f"{name} ({values['failures']})" for name, values in figures.items() if values["failures"] > 0]
     if failures:
         about += f" Failed, and done again: {', '.join(failures)}."
+    if settings.get("compared") == "service":
+        return "\n\n".join((about, part("byte streams", ("stream", "service"), SERVICE, figures)))
     return "\n\n".join(
         (
             about,

@@ -23,7 +23,7 @@ def round_of(scale):
 
 class Figures(unittest.TestCase):
     def test_ratios_are_to_the_other_tool_of_the_round(self):
-        figures = soft_roce.summaries([round_of(1.0), round_of(100.0)])
+        figures = soft_roce.summaries([round_of(1.0), round_of(100.0)], soft_roce.BASES["rdma"])
         self.assertEqual(figures["write bandwidth 4096"]["mb_per_s"]["ratio"]["max"], 2.0)
         self.assertEqual(figures["stream latency 64"]["p50_us"]["ratio"]["median"], 2.0)
         self.assertEqual(figures["perftest latency 64"]["p99_us"]["ratio"]["median"], 1.0)
@@ -35,7 +35,7 @@ class Figures(unittest.TestCase):
             "date": "2026-01-01T00:00:00",
             "machine": {"commit": "c", "cores": 2, "cpu": "x", "virtual": "none"},
             "settings": {"rounds": 2, "seed": 1, "quick": False},
-            "figures": soft_roce.summaries(rounds),
+            "figures": soft_roce.summaries(rounds, soft_roce.BASES["rdma"]),
         }
         text = soft_roce_table.markdown(results)
         self.assertIn("done again: write bandwidth 65536 (3).", text)

@@ -91,6 +91,24 @@ absl::Status SetRendezvous(Options& options, absl::string_view value) {
   return absl::OkStatus();
 }
 
+absl::Status SetRdma(Options& options, absl::string_view value) {
+  const bool is_by_whomever = value == "auto" || value == "off";
+  if (!is_by_whomever && value != "direct" && value != "service") return BadValue(value, "there is no such value");
+  options.rdma.enabled = value != "off";
+  options.rdma.by = is_by_whomever ? RdmaBy::kAuto : value == "direct" ? RdmaBy::kDirect : RdmaBy::kService;
+  return absl::OkStatus();
+}
+
+// A socket's address has space for so much, less the socket's name.
+constexpr size_t kLongestService = 96;
+
+absl::Status SetRdmaService(Options& options, absl::string_view value) {
+  if (value.empty() || value[0] != '/') return BadValue(value, "is no absolute path");
+  if (value.size() > kLongestService) return BadValue(value, "is too long");
+  options.rdma.service = std::string(value);
+  return absl::OkStatus();
+}
+
 absl::Status SetRdmaMtu(Options& options, absl::string_view value) {
   int64_t bytes = 0;
   if (absl::Status status = ParseInteger(value, 0, 4096, 1, &bytes); !status.ok()) return status;
@@ -168,8 +186,12 @@ constexpr OptionSpec kTable[] = {
      "memory; root's or the own user's, and sticky if others may write there. A directory that cannot be used keeps "
      "connections of this process from shared memory.",
      SetRendezvous},
-    {"rdma", "auto", "auto | off", "", "Whether RDMA is used where there is a device.",
-     [](Options& options, absl::string_view value) { return ParseAuto(value, &options.rdma.enabled); }},
+    {"rdma", "auto", "auto | direct | service | off", "",
+     "Whether RDMA is used, and whose device. direct: this process's own; service: skeind's, if one serves this host; "
+     "auto: the own one where there is one, and skeind's.",
+     SetRdma},
+    {"rdma_service", "/run/skeind", "an absolute path of at most 96 bytes", "",
+     "The directory where skeind listens, on this host or mounted into this container.", SetRdmaService},
     {"rdma_device", "", "a device's name, as mlx5_0", "",
      "The RDMA device; by default the one that has the address by which the connection leaves this host. A named "
      "device, port or GID also lets peers have another RDMA address than that of their connection.",

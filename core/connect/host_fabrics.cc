@@ -15,24 +15,15 @@
 #include "core/channel/shm/shm_options.h"
 #include "core/connect/rdma_ports.h"
 #include "core/connect/rehearsed_shm.h"
+#include "core/connect/service_sessions.h"
+#include "core/connect/verbs_options.h"
+#include "core/fabric/service/service_device.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/offer.h"
 #include "core/fabric/verbs/verbs_device.h"
 
 namespace skein::connect {
 namespace {
-
-fabric::VerbsOptions VerbsOptionsOf(const RdmaOptions& options) {
-  fabric::VerbsOptions verbs;
-  verbs.mtu = static_cast<uint32_t>(options.mtu);
-  verbs.traffic_class = static_cast<uint8_t>(options.traffic_class);
-  verbs.service_level = static_cast<uint8_t>(options.service_level);
-  verbs.timeout = static_cast<uint8_t>(options.timeout);
-  verbs.retries = static_cast<uint8_t>(options.retries);
-  verbs.rnr_timer = static_cast<uint8_t>(options.rnr_timer);
-  verbs.max_registered_bytes = static_cast<uint64_t>(options.memory);
-  return verbs;
-}
 
 class HostFabrics final : public Fabrics {
  public:
@@ -44,16 +35,20 @@ class HostFabrics final : public Fabrics {
             rdma, [list = std::make_shared<fabric::verbs::GidList>()] { return list->Read(); },
             [verbs = VerbsOptionsOf(rdma)](const fabric::verbs::GidEntry& through) {
               return fabric::OpenVerbsDevice(through, verbs);
-            }) {}
+            }),
+        sessions_(rdma.service, rdma.retry_delay) {}
 
   std::vector<Candidate> For(const Route& route) override {
     const bool same_host = MayBeSameHost(route);
     std::vector<Candidate> candidates;
     candidates.push_back(Shm(same_host));
-    Candidate rdma = Rdma(route);
-    // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
-    const bool expected = !same_host || (candidates[0].why_not.code != FallbackCode::kNone && MayHaveRdma());
-    if (rdma.transport != nullptr || expected) candidates.push_back(std::move(rdma));
+    const bool alone = candidates[0].why_not.code != FallbackCode::kNone;
+    if (options_.by != RdmaBy::kService) {
+      Candidate rdma = Rdma(route);
+      // On one host it is the second choice, and not worth a word when it is none, unless there is nothing else.
+      if (rdma.transport != nullptr || !same_host || (alone && MayHaveRdma())) candidates.push_back(std::move(rdma));
+    }
+    if (MeansService() && (!same_host || alone)) candidates.push_back(RdmaViaSkeind(route));
     return candidates;
   }
 
@@ -64,11 +59,11 @@ class HostFabrics final : public Fabrics {
 
   void Failed(const Route& route, absl::string_view kind) override {
     const absl::StatusOr<fabric::verbs::Gid> peer = fabric::verbs::GidOf(route.peer);
-    if (kind != "rdma" || !peer.ok()) return;
+    if (kind == "shm" || !peer.ok()) return;
     MutexLock lock(&mu_);
     const absl::Time now = SteadyNow();
     absl::erase_if(settling_, [now](const auto& entry) { return entry.second <= now; });
-    settling_[*peer] = now + options_.retry_delay;
+    settling_[{std::string(kind), *peer}] = now + options_.retry_delay;
   }
 
  private:
@@ -89,11 +84,26 @@ class HostFabrics final : public Fabrics {
   Candidate Rdma(const Route& route) {
     if (!options_.enabled) return {"rdma", nullptr, {FallbackCode::kFabricOff, "skein.rdma"}};
     MutexLock lock(&mu_);
-    if (Fallback why = Settling(route); why.code != FallbackCode::kNone) return {"rdma", nullptr, std::move(why)};
+    if (Fallback why = Settling("rdma", route); why.code != FallbackCode::kNone)
+      return {"rdma", nullptr, std::move(why)};
     absl::StatusOr<std::shared_ptr<fabric::Device>> device = ports_.For(route, SteadyNow());
     if (!device.ok()) return {"rdma", nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
     auto transport = std::make_shared<channel::RingTransport>(*std::move(device));
     return IfDescriptorsAreLeft({"rdma", std::move(transport), {}, NamesPort(options_)});
+  }
+
+  bool MeansService() const {
+    if (!options_.enabled || options_.by == RdmaBy::kDirect) return false;
+    return options_.by == RdmaBy::kService || fabric::MayHaveService(options_.service);
+  }
+
+  Candidate RdmaViaSkeind(const Route& route) {
+    const std::string kind(fabric::kServiceKind);
+    MutexLock lock(&mu_);
+    if (Fallback why = Settling(kind, route); why.code != FallbackCode::kNone) return {kind, nullptr, std::move(why)};
+    absl::StatusOr<std::shared_ptr<fabric::Device>> device = sessions_.For(route, SteadyNow());
+    if (!device.ok()) return {kind, nullptr, {FallbackCode::kNoRdma, std::string(device.status().message())}};
+    return IfDescriptorsAreLeft({kind, std::make_shared<channel::RingTransport>(*std::move(device)), {}});
   }
 
   bool MayHaveRdma() {
@@ -101,10 +111,10 @@ class HostFabrics final : public Fabrics {
     return options_.enabled && !ports_.none();
   }
 
-  Fallback Settling(const Route& route) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  Fallback Settling(absl::string_view kind, const Route& route) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const absl::StatusOr<fabric::verbs::Gid> peer = fabric::verbs::GidOf(route.peer);
     if (!peer.ok()) return {};
-    const auto found = settling_.find(*peer);
+    const auto found = settling_.find({std::string(kind), *peer});
     const absl::Time now = SteadyNow();
     if (found == settling_.end() || found->second <= now) return {};
     return {
@@ -117,7 +127,9 @@ class HostFabrics final : public Fabrics {
   RehearsedShm shm_;
   Mutex mu_;
   RdmaPorts ports_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<fabric::verbs::Gid, absl::Time> settling_ ABSL_GUARDED_BY(mu_);  // by the peer's address, until
+  ServiceSessions sessions_ ABSL_GUARDED_BY(mu_);
+  // By kind and the peer's address; until.
+  absl::flat_hash_map<std::pair<std::string, fabric::verbs::Gid>, absl::Time> settling_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace

@@ -214,7 +214,8 @@ struct DeviceCapabilities {
   bool announces_close = false;  // who ends a connection is seen by the peer, also if silent, before what it does next
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
-  uint64_t good_message_bytes = 0;  // longer ones gain nothing, or more than they risk
+  uint64_t good_message_bytes = 0;         // longer ones gain nothing, or more than they risk
+  uint32_t immediate_bits = ~uint32_t{0};  // of an immediate, those that travel; the others must be 0
 };
 
 class Device {

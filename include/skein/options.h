@@ -50,9 +50,15 @@ struct SharedMemoryOptions {
   friend bool operator==(const SharedMemoryOptions&, const SharedMemoryOptions&) = default;
 };
 
+// The owner of the RDMA device. kAuto: this process, where it has one, and skeind where one serves this host. kDirect:
+// this process alone. kService: skeind alone.
+enum class RdmaBy : uint8_t { kAuto, kDirect, kService };
+
 // How RDMA is used. Numbers that the InfiniBand specification codes are as there (vol. 1, 11.2.5).
 struct RdmaOptions {
   bool enabled = true;
+  RdmaBy by = RdmaBy::kAuto;
+  std::string service = "/run/skeind";             // the directory where skeind listens
   std::string device;                              // empty: the one that has the connection's address
   int64_t port = 0;                                // 0: the same
   int64_t gid_index = -1;                          // -1: the same

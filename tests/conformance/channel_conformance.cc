@@ -127,7 +127,7 @@ std::unique_ptr<ChannelEnd> ChannelConformance::NewEnd(const ChannelOptions& opt
 void ChannelConformance::Reconnect(const ChannelOptions& options) {
   a_ = NewEnd(options);
   b_ = NewEnd(options);
-  ASSERT_TRUE(Connect(*a_, *b_).ok());
+  ASSERT_EQ(Connect(*a_, *b_), absl::OkStatus());
   ASSERT_TRUE(Eventually([&] { return b_->channel->met(); }));
 }
 

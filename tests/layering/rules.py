@@ -6,7 +6,7 @@ import re
 # Top to bottom. A layer includes itself and what stands below it.
 LAYERS = [
     "grpc_transport", "thrift_transport",
-    "core/rpc", "core/durable", "core/stream", "core/connect", "core/link", "core/channel", "core/schedule", "core/coalesce",
+    "core/rpc", "core/durable", "core/stream", "core/service", "core/connect", "core/link", "core/channel", "core/schedule", "core/coalesce",
     "core/wait", "core/fabric", "core/wire", "core/inspect", "core/trace", "core/base",
 ]  # fmt: skip
 ADAPTERS = ("grpc_transport", "thrift_transport")

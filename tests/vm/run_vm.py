@@ -47,6 +47,7 @@ TESTS = [
     Test("two_guests", guests=2, seconds=300),
     Test("interop", guests=2, seconds=900),
     Test("thrift", guests=2, seconds=900),
+    Test("service", guests=2, seconds=600),
     Test("faults", guests=2, seconds=900),
     Test("process_faults", guests=1, seconds=600,
          usual=few(2, "server-killed", "no-memory-to-lock", "server-out-of-memory", "clock-set")),

@@ -106,4 +106,11 @@ std::string ToString(const Gid& gid) {
   return text;
 }
 
+std::string IpAddress(const Gid& gid) {
+  if (!IsIpv4Mapped(gid)) return ToString(gid);
+  char text[INET_ADDRSTRLEN] = {};
+  inet_ntop(AF_INET, gid.data() + 12, text, sizeof(text));
+  return text;
+}
+
 }  // namespace skein::fabric::verbs

@@ -43,7 +43,8 @@ absl::StatusOr<GidEntry> ChooseGid(
 // Without an address to go by: of active ports, routable addresses first.
 absl::StatusOr<GidEntry> DefaultGid(const std::vector<GidEntry>& entries);
 
-std::string ToString(const Gid& gid);  // as an IPv6 address
+std::string ToString(const Gid& gid);   // as an IPv6 address
+std::string IpAddress(const Gid& gid);  // the same, but of an IPv4 address that one
 
 }  // namespace skein::fabric::verbs
 

@@ -24,7 +24,7 @@ TEST(OptionsTest, DefaultsOfTheTableAreThoseOfTheStruct) {
   from_table.ring_bytes = from_table.window_bytes = 0;
   from_table.negotiation_timeout = from_table.negative_cache = absl::ZeroDuration();
   from_table.shm.enabled = false;
-  from_table.rdma = {false, "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration(), 9, 9};
+  from_table.rdma = {false, RdmaBy::kDirect, "nowhere", "none", 9, 9, 9, 9, 9, 9, 9, 9, absl::ZeroDuration(), 9, 9};
   for (const OptionSpec& spec : OptionTable()) {
     ASSERT_TRUE(SetOption(from_table, spec.name, spec.default_value).ok()) << spec.name;
   }
@@ -86,6 +86,30 @@ TEST(OptionsTest, ARendezvousIsAnAbsolutePathThatASocketsAddressHasRoomFor) {
     EXPECT_THAT(status.message(), HasSubstr("an absolute path of at most 68 bytes"));
   }
   EXPECT_EQ(options.shm.rendezvous, longest);
+}
+
+TEST(OptionsTest, RdmaIsOffOrBySomebody) {
+  Options options;
+  ASSERT_TRUE(SetOption(options, "rdma", "service").ok());
+  EXPECT_EQ(options.rdma.by, RdmaBy::kService);
+  ASSERT_FALSE(SetOption(options, "rdma", "Direct").ok());
+  EXPECT_EQ(options.rdma.by, RdmaBy::kService) << "a refused value must change nothing";
+  EXPECT_TRUE(options.rdma.enabled);
+  ASSERT_TRUE(SetOption(options, "rdma", "off").ok());
+  EXPECT_FALSE(options.rdma.enabled);
+  ASSERT_TRUE(SetOption(options, "rdma", "direct").ok());
+  EXPECT_EQ(options.rdma.by, RdmaBy::kDirect);
+  EXPECT_TRUE(options.rdma.enabled);
+}
+
+TEST(OptionsTest, SkeindsFolderIsAnAbsolutePathThatASocketsAddressHasRoomFor) {
+  Options options;
+  const std::string longest = "/" + std::string(95, 'd');
+  EXPECT_TRUE(SetOption(options, "rdma_service", longest).ok());
+  for (const std::string& value : {longest + "d", std::string("run/skeind"), std::string()}) {
+    EXPECT_THAT(SetOption(options, "rdma_service", value).message(), HasSubstr("an absolute path of at most 96 bytes"));
+  }
+  EXPECT_EQ(options.rdma.service, longest);
 }
 
 TEST(OptionsTest, UnknownNameSuggestsTheNearest) {

@@ -71,6 +71,48 @@ TEST_F(HostFabricsTest, WhoHasSharedMemoryHearsNothingOfRdma) {
   EXPECT_NE(candidates[0].transport, nullptr);
 }
 
+class RdmaByTest : public testing::Test {
+ protected:
+  // Of which kinds the candidates for another host are.
+  std::vector<std::string> KindsWith(RdmaBy by) {
+    RdmaOptions rdma;
+    rdma.by = by;
+    rdma.service = "/nowhere";
+    rdma.retry_delay = absl::Hours(1);
+    fabrics_ = CreateHostFabrics({}, rdma);
+    candidates_ = fabrics_->For(route_);
+    std::vector<std::string> kinds;
+    for (const Candidate& candidate : candidates_) kinds.push_back(candidate.kind);
+    return kinds;
+  }
+
+  const Route route_{Ip("10.9.0.1"), Ip("10.9.0.2")};
+  std::shared_ptr<Fabrics> fabrics_;
+  std::vector<Candidate> candidates_;
+};
+
+TEST_F(RdmaByTest, AutoSaysNothingOfASkeindThatIsNotThere) {
+  EXPECT_THAT(KindsWith(RdmaBy::kAuto), testing::ElementsAre("shm", "rdma"));
+}
+
+TEST_F(RdmaByTest, DirectIsTheOwnDeviceAlone) {
+  EXPECT_THAT(KindsWith(RdmaBy::kDirect), testing::ElementsAre("shm", "rdma"));
+}
+
+TEST_F(RdmaByTest, ServiceIsSkeindAloneAndSaysWhereItIsMissed) {
+  ASSERT_THAT(KindsWith(RdmaBy::kService), testing::ElementsAre("shm", "rdma via skeind"));
+  EXPECT_EQ(candidates_[1].why_not.code, FallbackCode::kNoRdma);
+  EXPECT_THAT(candidates_[1].why_not.detail, HasSubstr("no skeind listens in /nowhere"));
+}
+
+TEST_F(RdmaByTest, AFailureOfTheOneSettlesThatOneAlone) {
+  ASSERT_THAT(KindsWith(RdmaBy::kService), testing::ElementsAre("shm", "rdma via skeind"));
+  fabrics_->Failed(route_, "rdma");
+  EXPECT_EQ(fabrics_->For(route_)[1].why_not.code, FallbackCode::kNoRdma);
+  fabrics_->Failed(route_, "rdma via skeind");
+  EXPECT_EQ(fabrics_->For(route_)[1].why_not.code, FallbackCode::kSettling);
+}
+
 // On a thread that is refused fstatfs(), as by a sandbox.
 void InSandbox(const std::function<void()>& act) {
   std::thread([&act] {

@@ -1,4 +1,5 @@
-"""bench_rdma.py BUILD ROUNDS SEED GID: both ends of the figures of Soft-RoCE. The client guest measures; the server guest
+"""bench_rdma.py BUILD ROUNDS SEED rdma|service GID: both ends of the figures of Soft-RoCE: beside other people's, or through
+each guest's skeind beside without. The client guest measures; the server guest
 starts what it is asked for. Leaves $VM_RESULTS/results.json: of each round {"TOOL MEASURE BYTES": {figure: value}}."""
 
 import json
@@ -25,7 +26,8 @@ ATTEMPTS = 4
 # What is compared with each other: (measure, bytes, count, tools). As many messages as take a second or two.
 WRITES = ("perftest", "write")
 STREAMS = ("tcp", "rsockets", "stream")
-COMPARED = (
+THROUGH_SKEIND = ("stream", "service")
+BESIDE_OTHERS = (
     ("latency", 64, 300, WRITES),
     ("latency", 4096, 200, WRITES),
     ("latency", 65536, 30, WRITES),
@@ -36,6 +38,11 @@ COMPARED = (
     ("latency", 4096, 200, STREAMS),
     ("bandwidth", 65536, 64, STREAMS),
 )
+COMPARED = {
+    "rdma": BESIDE_OTHERS,
+    "service": tuple((*what, THROUGH_SKEIND) for what in (
+        ("latency", 64, 300), ("latency", 4096, 200), ("latency", 65536, 30), ("bandwidth", 4096, 1000), ("bandwidth", 65536, 64))),
+}  # fmt: skip
 
 
 def environment(preload):
@@ -119,13 +126,14 @@ class Client:
         if tool == "perftest":
             return self._perftest(measure, size, count)
         port = PORTS["rsockets" if tool == "rsockets" else "bench_fabric"]
-        over = "tcp" if tool == "rsockets" else tool
+        over = {"rsockets": "tcp", "service": "stream"}.get(tool, tool)
+        fabric = "skeind" if tool == "service" else "rdma"
         command = self._tools.fabric(
-            f"--target={guests.PEER}:{port}", f"--over={over}", "--fabric=rdma", f"--measure={measure}",
+            f"--target={guests.PEER}:{port}", f"--over={over}", f"--fabric={fabric}", f"--measure={measure}",
             f"--bytes={size}", f"--count={count}",
         )  # fmt: skip
         told = json.loads(self._output(command, tool == "rsockets"))
-        path = {"tcp": "tcp", "rsockets": "preloaded sockets"}.get(tool, "rdma:rxe0/1")
+        path = {"tcp": "tcp", "rsockets": "preloaded sockets", "service": "rdma via skeind:rxe0/1"}.get(tool, "rdma:rxe0/1")
         if told["path"] != path:
             raise Failed(f"{tool} was measured over {told['path']}")
         return {figure: told[figure] for figure in ("p50_us", "p99_us", "mb_per_s") if figure in told}
@@ -153,10 +161,10 @@ class Client:
         return done.stdout
 
 
-def measure_round(client, rng):
+def measure_round(client, compared, rng):
     """Those that are compared run one after the other, in shuffled order."""
     found = {}
-    for measure, size, count, tools in COMPARED:
+    for measure, size, count, tools in compared:
         for tool in rng.sample(tools, len(tools)):
             name = f"{tool} {measure} {size}"
             found[name] = client.measure(tool, measure, size, count)
@@ -165,7 +173,7 @@ def measure_round(client, rng):
 
 
 def main():
-    build, count, seed, gid = sys.argv[1:]
+    build, count, seed, compared, gid = sys.argv[1:]
     tools = Tools(pathlib.Path(build), gid)
     if guests.ROLE == "server":
         server = Server(tools)
@@ -176,7 +184,7 @@ def main():
     client, rng, rounds = Client(tools), random.Random(int(seed)), []
     for number in range(int(count)):
         print(f"round {number + 1} of {count}", flush=True)
-        rounds.append(measure_round(client, rng))
+        rounds.append(measure_round(client, COMPARED[compared], rng))
     (guests.RESULTS / "results.json").write_text(json.dumps(rounds))
     guests.tell("done")
 

@@ -1,0 +1,124 @@
+#include "core/fabric/service/completion_queue.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/errno_status.h"
+#include "core/base/sealed_memory.h"
+#include "core/fabric/service/queue_pair.h"
+
+namespace skein::fabric::service {
+namespace {
+
+constexpr uint32_t kLookEvery = 1024;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServiceCompletionQueue>> ServiceCompletionQueue::Create(std::shared_ptr<Session> session,
+                                                                                       uint32_t capacity) {
+  if (capacity == 0) return absl::InvalidArgumentError("a completion queue of no entries");
+  if (capacity > kMostEntries) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a completion queue of ", capacity, " entries, where skeind has ", kMostEntries));
+  }
+  absl::StatusOr<SharedMemory> memory =
+      CreateShared("skein-completions", CompletionBytes(capacity), /*peers_write=*/true);
+  if (!memory.ok()) return memory.status();
+  std::array<int, 2> ends;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return ErrnoStatus(errno, "create a pair of sockets");
+  }
+  UniqueFd waker(ends[0]);
+  const UniqueFd skeinds(ends[1]);
+  Request request;
+  request.operation = Operation::kCreateCompletionQueue;
+  request.size = capacity;
+  const absl::StatusOr<Reply> created = session->Ask(request, memory->memfd.get());
+  if (!created.ok()) return created.status();
+  std::unique_ptr<ServiceCompletionQueue> queue(new ServiceCompletionQueue(
+      std::move(session), std::move(memory->mapping), capacity, created->number, std::move(waker)));
+  request.operation = Operation::kWakeBy;
+  request.number = created->number;
+  if (absl::Status told = queue->session_->Ask(request, skeinds.get()).status(); !told.ok()) return told;
+  if (absl::Status opened = queue->sleep_.Open(); !opened.ok()) return opened;
+  if (absl::Status watched = queue->sleep_.Watch(queue->waker_.get()); !watched.ok()) return watched;
+  return queue;
+}
+
+ServiceCompletionQueue::~ServiceCompletionQueue() {
+  Request request;
+  request.operation = Operation::kDropCompletionQueue;
+  request.number = number_;
+  (void)session_->Ask(request);
+}
+
+size_t ServiceCompletionQueue::Poll(absl::Span<Completion> out) {
+  MutexLock lock(&mu_);
+  size_t count = TakeFromRing(out);
+  count += TakeFlushed(out.subspan(count));
+  // A process that never sleeps finds out by this that skeind has gone.
+  if (count == 0 && ++empty_polls_ % kLookEvery == 0) session_->Look();
+  return count;
+}
+
+size_t ServiceCompletionQueue::TakeFromRing(absl::Span<Completion> out) {
+  const uint64_t published = ring_.header().published.load(std::memory_order_acquire);
+  size_t count = 0;
+  uint64_t at = consumed_;
+  for (; at != published && count < out.size(); ++at) {
+    const CompletionEntry entry = ring_.at(at);
+    const auto member = members_.find(entry.queue_pair);
+    if (member == members_.end()) continue;  // destroyed since
+    const ServiceQueuePair::Taken taken = member->second->Completed(entry, out[count]);
+    // Of a queue pair that has ended none will come.
+    if (taken == ServiceQueuePair::Taken::kLater && member->second->state() != QueuePairState::kError) break;
+    count += taken == ServiceQueuePair::Taken::kYes ? 1 : 0;
+  }
+  if (at != consumed_) ring_.header().consumed.store(consumed_ = at, std::memory_order_release);
+  return count;
+}
+
+// What has not completed when a queue pair has ended never will: skeind adds nothing behind that.
+size_t ServiceCompletionQueue::TakeFlushed(absl::Span<Completion> out) {
+  size_t count = 0;
+  for (const auto& [number, queue_pair] : members_) {
+    if (count == out.size()) break;
+    if (queue_pair->state() != QueuePairState::kError) continue;
+    if (consumed_ != ring_.header().published.load(std::memory_order_acquire)) break;
+    count += queue_pair->Flush(this, out.subspan(count));
+  }
+  return count;
+}
+
+absl::Status ServiceCompletionQueue::Arm() {
+  PutUp(ring_.header().sleeps);
+  return absl::OkStatus();
+}
+
+bool ServiceCompletionQueue::Disarm() { return TakeDown(ring_.header().sleeps); }
+
+void ServiceCompletionQueue::AckEvents() {
+  std::array<char, 16> bytes;
+  ssize_t received = 0;
+  do {
+    received = recv(waker_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  } while (received > 0);
+  if (received == 0) session_->SetEnded();  // skeind has let go of its end
+  sleep_.Acknowledge();
+}
+
+void ServiceCompletionQueue::Attach(uint32_t number, ServiceQueuePair* queue_pair) {
+  MutexLock lock(&mu_);
+  members_[number] = queue_pair;
+}
+
+void ServiceCompletionQueue::Detach(uint32_t number) {
+  MutexLock lock(&mu_);
+  members_.erase(number);
+}
+
+}  // namespace skein::fabric::service

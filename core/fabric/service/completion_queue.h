@@ -1,0 +1,72 @@
+// What skeind says has completed, for one of this process's completion queues.
+#ifndef SKEIN_CORE_FABRIC_SERVICE_COMPLETION_QUEUE_H_
+#define SKEIN_CORE_FABRIC_SERVICE_COMPLETION_QUEUE_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "core/base/mapping.h"
+#include "core/base/mutex.h"
+#include "core/base/unique_fd.h"
+#include "core/fabric/fabric.h"
+#include "core/fabric/service/session.h"
+#include "core/fabric/service/shared_queues.h"
+#include "core/fabric/sleep_descriptor.h"
+
+namespace skein::fabric::service {
+
+class ServiceQueuePair;
+
+// Lock order: mu_, then a queue pair's.
+class ServiceCompletionQueue final : public CompletionQueue {
+ public:
+  static absl::StatusOr<std::unique_ptr<ServiceCompletionQueue>> Create(std::shared_ptr<Session> session,
+                                                                        uint32_t capacity);
+  ~ServiceCompletionQueue() override;
+
+  size_t Poll(absl::Span<Completion> out) override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Arm() override;
+  bool Disarm() override;
+  int fd() const override { return sleep_.fd(); }
+  void Wake() override { sleep_.Wake(); }
+  absl::Status Watch(int fd) override { return sleep_.Watch(fd); }
+  void Forget(int fd) override { sleep_.Forget(fd); }
+  void AckEvents() override;
+  Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
+
+  uint32_t number() const { return number_; }
+  // From queue pairs. Detached, none of its completions is told any more.
+  void Attach(uint32_t number, ServiceQueuePair* queue_pair) ABSL_LOCKS_EXCLUDED(mu_);
+  void Detach(uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);
+
+ private:
+  ServiceCompletionQueue(std::shared_ptr<Session> session, Mapping memory, uint32_t capacity, uint32_t number,
+                         UniqueFd waker)
+      : session_(std::move(session)),
+        memory_(std::move(memory)),
+        ring_(memory_.data(), capacity),
+        number_(number),
+        waker_(std::move(waker)) {}
+
+  size_t TakeFromRing(absl::Span<Completion> out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  size_t TakeFlushed(absl::Span<Completion> out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::shared_ptr<Session> session_;
+  const Mapping memory_;
+  const CompletionRing ring_;
+  const uint32_t number_;
+  const UniqueFd waker_;  // skeind sends a byte to it
+  SleepDescriptor sleep_;
+  Mutex mu_;
+  uint64_t consumed_ ABSL_GUARDED_BY(mu_) = 0;
+  uint32_t empty_polls_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<uint32_t, ServiceQueuePair*> members_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace skein::fabric::service
+
+#endif  // SKEIN_CORE_FABRIC_SERVICE_COMPLETION_QUEUE_H_

@@ -1,0 +1,106 @@
+#include "core/fabric/service/session.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "core/base/abstract_socket.h"
+#include "core/base/deadline.h"
+#include "core/base/errno_status.h"
+#include "core/base/socket_message.h"
+
+namespace skein::fabric::service {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(1);
+
+// False: the time is over, or the socket cannot be waited for.
+bool WaitFor(int socket, short events, Deadline until) {
+  pollfd wait = {socket, events, 0};
+  int ready = 0;
+  do {
+    ready = poll(&wait, 1, TimeoutOf(until));
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& folder, absl::string_view local_address) {
+  absl::StatusOr<UniqueFd> socket = ConnectToPath(absl::StrCat(folder, "/", kSocketName));
+  if (!socket.ok()) {
+    return absl::UnavailableError(absl::StrCat("no skeind listens in ", folder, ": ", socket.status().message()));
+  }
+  absl::StatusOr<SharedMemory> page = CreateShared("skein-session", sizeof(SessionPage), /*peers_write=*/true);
+  if (!page.ok()) return page.status();
+  std::shared_ptr<Session> session(new Session(*std::move(socket), *std::move(page)));
+  if (absl::Status begun = session->Begin(local_address); !begun.ok()) return begun;
+  return session;
+}
+
+absl::Status Session::Begin(absl::string_view local_address) {
+  Request hello;
+  hello.operation = Operation::kHello;
+  hello.size = kVersion;
+  if (!hello.SetText(local_address)) return absl::InvalidArgumentError("an address that is none");
+  const absl::StatusOr<Reply> welcome = Ask(hello);
+  if (!welcome.ok()) return welcome.status();
+  device_ = std::string(welcome->text_view());
+  max_message_bytes_ = welcome->size;
+  good_message_bytes_ = welcome->other_size;
+  Request pass;
+  pass.operation = Operation::kPassPage;
+  pass.size = page_memory_.mapping.size();
+  absl::Status passed = Ask(pass, page_memory_.memfd.get()).status();
+  page_memory_.memfd.Reset();
+  return passed;
+}
+
+absl::Status Session::Lost(absl::string_view why) {
+  SetEnded();
+  shutdown(socket_.get(), SHUT_RDWR);  // skeind lets go of everything
+  return absl::UnavailableError(absl::StrCat("the session with skeind has ended: ", why));
+}
+
+absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
+  MutexLock lock(&mu_);
+  Look();
+  if (ended()) return Lost("skeind has gone");
+  const Deadline until = After(kPatience);
+  for (SendResult sent; (sent = SendMessage(socket_.get(), request.view(), descriptor)) != SendResult::kSent;) {
+    if (sent == SendResult::kRefused) return Lost(ErrnoStatus(errno, "ask it").message());
+    if (sent == SendResult::kGone) break;  // it may have said why
+    if (!WaitFor(socket_.get(), POLLOUT, until)) return Lost("skeind takes no requests");
+  }
+  SocketMessage message;
+  for (ReceiveResult received; (received = ReceiveMessage(socket_.get(), message)) != ReceiveResult::kMessage;) {
+    if (received != ReceiveResult::kEmpty) return Lost("skeind has gone");
+    if (!WaitFor(socket_.get(), POLLIN, until)) return Lost("skeind does not answer");
+  }
+  Reply reply;
+  if (!Reply::Parse(message.view(), reply)) return Lost("skeind answers in another language");
+  if (reply.code == 0) return reply;
+  return absl::Status(static_cast<absl::StatusCode>(reply.code), reply.text_view());
+}
+
+void Session::HasRequests(uint32_t place) {
+  const uint64_t bit = uint64_t{1} << (place % 64);
+  page().pending[place / 64].fetch_or(bit, std::memory_order_release);
+  if (!TakeDown(page().skeind_sleeps)) return;
+  // A socket that is full has woken skeind already; one that has ended is found out by whoever asks.
+  SendMessage(socket_.get(), Request().view());
+}
+
+void Session::Look() {
+  if (ended()) return;
+  char unused = 0;
+  const ssize_t peeked = recv(socket_.get(), &unused, 1, MSG_PEEK | MSG_DONTWAIT);
+  const bool gone = peeked == 0 || (peeked < 0 && errno != EAGAIN && errno != EINTR);
+  if (gone) SetEnded();
+}
+
+}  // namespace skein::fabric::service

@@ -1,0 +1,446 @@
+#include "core/service/service.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/abstract_socket.h"
+#include "core/base/closer.h"
+#include "core/base/deadline.h"
+#include "core/base/errno_status.h"
+#include "core/base/fallback.h"
+#include "core/base/random_value.h"
+#include "core/base/tcp_address.h"
+#include "core/fabric/service/session.h"
+#include "core/service/offer.h"
+
+namespace skein::service {
+namespace {
+
+using fabric::service::Submission;
+using State = VirtualQueuePair::State;
+
+// Of one queue pair, before others have their turn.
+constexpr int kRequestsATurn = 16;
+constexpr uint64_t kBytesATurn = 256 << 10;
+// A look at the sockets costs a system call.
+constexpr uint64_t kTurnsBetweenLooks = 32;
+constexpr uint32_t kNumbers = 1 << 24;
+constexpr absl::Duration kUntilAcceptedAgain = absl::Milliseconds(100);
+// Hosts that may have connected to this one: each takes a queue pair.
+constexpr size_t kMostTrunks = 4096;
+
+absl::StatusOr<UniqueFd> ListenForProcesses(const std::string& folder) {
+  const std::string path = absl::StrCat(folder, "/", fabric::service::kSocketName);
+  if (ConnectToPath(path).ok()) return absl::AlreadyExistsError(absl::StrCat("another skeind listens at ", path));
+  unlink(path.c_str());  // a killed one's
+  absl::StatusOr<UniqueFd> listening = ListenAtPath(path);
+  if (!listening.ok()) {
+    return absl::Status(listening.status().code(), absl::StrCat(path, ": ", listening.status().message()));
+  }
+  // Which users may come, the folder's permissions say.
+  if (chmod(path.c_str(), 0666) != 0) return ErrnoStatus(errno, absl::StrCat("let processes use ", path));
+  return listening;
+}
+
+absl::StatusOr<UniqueFd> ListenOnTcp(const addrinfo& address) {
+  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "create a TCP socket");
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) return ErrnoStatus(errno, "bind the trunks' port");
+  if (listen(fd.get(), 128) != 0) return ErrnoStatus(errno, "listen on the trunks' port");
+  return fd;
+}
+
+absl::StatusOr<UniqueFd> ConnectByTcp(const addrinfo& address) {
+  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "create a TCP socket");
+  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
+    return ErrnoStatus(errno, "connect to the other host's skeind");
+  }
+  return fd;
+}
+
+// A skeind whose host is silent is given up after that.
+void WatchForDeath(int socket) {
+  const int on = 1;
+  const int idle = 5;
+  const int interval = 2;
+  const int count = 3;
+  const unsigned patience_ms = 10'000;
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Service>> Service::Create(const ServiceOptions& options, FindPort find_port) {
+  std::unique_ptr<Service> service(new Service(options, std::move(find_port)));
+  if (absl::Status begun = service->Begin(); !begun.ok()) return begun;
+  return service;
+}
+
+Service::~Service() {
+  for (const auto& session : sessions_) session->End();
+  for (const auto& trunk : trunks_) trunk->Fail("skeind ends");
+}
+
+absl::Status Service::Begin() {
+  absl::StatusOr<UniqueFd> processes =
+      options_.listening >= 0 ? UniqueFd(options_.listening) : ListenForProcesses(options_.folder);
+  if (!processes.ok()) return processes.status();
+  processes_ = *std::move(processes);
+  // systemd's waits, unless its unit says otherwise.
+  const int flags = fcntl(processes_.get(), F_GETFL);
+  if (flags < 0 || fcntl(processes_.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
+      fcntl(processes_.get(), F_SETFD, FD_CLOEXEC) != 0) {
+    return ErrnoStatus(errno, "use the socket that listens for processes");
+  }
+  absl::StatusOr<UniqueFd> skeinds = OpenFirst(options_.trunk_address, absl::StrCat(options_.trunk_port),
+                                               AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV, ListenOnTcp);
+  if (!skeinds.ok()) return skeinds.status();
+  skeinds_ = *std::move(skeinds);
+  sockaddr_storage own = {};
+  socklen_t size = sizeof(own);
+  if (getsockname(skeinds_.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
+    return ErrnoStatus(errno, "getsockname");
+  trunk_port_ = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
+                                                : reinterpret_cast<sockaddr_in&>(own).sin_port);
+  stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return stop_.valid() ? absl::OkStatus() : ErrnoStatus(errno, "create an eventfd");
+}
+
+void Service::Stop() {
+  const uint64_t one = 1;
+  if (write(stop_.get(), &one, sizeof(one)) < 0) return;  // full: it is stopping
+}
+
+void Service::Run() {
+  const auto stopped = [this] {
+    pollfd wait = {stop_.get(), POLLIN, 0};
+    return poll(&wait, 1, 0) > 0;
+  };
+  absl::Time idle_since = SteadyNow();
+  while (turn_ % kTurnsBetweenLooks != 0 || !stopped()) {
+    if (Turn()) {
+      idle_since = SteadyNow();
+    } else if (SteadyNow() - idle_since > options_.spin) {
+      Sleep();
+      idle_since = SteadyNow();
+    }
+  }
+}
+
+bool Service::Turn() {
+  bool any = false;
+  for (const auto& session : sessions_) any |= session->LookForRequests();
+  any |= ServeTurns();
+  for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->Poll();
+  if (turn_++ % kTurnsBetweenLooks == 0 || !any) any |= LookAtSockets(0);
+  return any;
+}
+
+bool Service::ServeTurns() {
+  bool any = false;
+  // As many as there are now: those that come back to the end of the queue wait until completions were looked at.
+  for (int i = 0; i < 64 && !turns_.empty(); ++i, any = true) Serve(turns_.Next());
+  return any;
+}
+
+void Service::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
+  VirtualQueuePair& served = *queue_pair;
+  if (served.state != State::kConnected || served.waits_to_hear || served.waits_for_space || served.is_refused) return;
+  const uint64_t published = served.submissions.header().published.load(std::memory_order_acquire);
+  if (published - served.taken > served.depth) return End(queue_pair, fabric::service::End::kRequest);
+  const std::shared_ptr<Trunk> trunk = served.trunk;
+  Trunk::Posted posted = Trunk::Posted::kYes;
+  uint64_t bytes = 0;
+  for (int i = 0; i < kRequestsATurn && bytes < kBytesATurn && served.taken != published; ++i) {
+    Submission request;
+    std::memcpy(&request, &served.submissions.at(served.taken), sizeof(request));
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the process may change it: what was copied is what counts
+    posted = trunk->Post(queue_pair, request);
+    if (posted != Trunk::Posted::kYes) break;
+    ++served.taken;
+    bytes += request.length;
+  }
+  trunk->Flush();
+  if (posted == Trunk::Posted::kRefused) return Refuse(queue_pair);
+  if (posted == Trunk::Posted::kYes && served.taken != published) MayGoOn(queue_pair);
+}
+
+// The process hears first how what it had asked before has ended.
+void Service::Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
+  if (queue_pair->state != State::kConnected) return;  // the requests before it have found the trunk broken
+  queue_pair->is_refused = true;
+  queue_pair->trunk->Later([this, queue_pair] {
+    if (queue_pair->state != State::kConnected) return;
+    fabric::service::CompletionEntry refused;
+    refused.position = queue_pair->taken;
+    refused.queue_pair = queue_pair->number;
+    refused.status = static_cast<uint32_t>(fabric::CompletionStatus::kRemoteAccessError);
+    queue_pair->send_queue->Add(refused);  // without space it is flushed like the others
+    End(queue_pair, fabric::service::End::kRequest);
+  });
+}
+
+void Service::MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
+  turns_.Add(queue_pair->session->user(), queue_pair->session.get(), queue_pair);
+}
+
+bool Service::LookAtSockets(int timeout_ms) {
+  const bool accepts = SteadyNow() >= accepts_again_;
+  std::vector<pollfd> waits = {{accepts ? processes_.get() : -1, POLLIN, 0},
+                               {accepts ? skeinds_.get() : -1, POLLIN, 0},
+                               {stop_.get(), POLLIN, 0}};
+  if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
+  for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
+  for (const auto& trunk : trunks_) {
+    waits.push_back({trunk->socket(), static_cast<short>(trunk->wants_to_write() ? POLLIN | POLLOUT : POLLIN), 0});
+    waits.push_back({trunk->completions_fd(), POLLIN, 0});
+  }
+  GiveAnswersDue();
+  if (poll(waits.data(), waits.size(), timeout_ms) <= 0) return false;
+  bool any = false;
+  // Copies: what is heard may make new ones, or end some.
+  const std::vector<std::shared_ptr<Session>> sessions = sessions_;
+  const std::vector<std::shared_ptr<Trunk>> trunks = trunks_;
+  size_t at = 3;
+  for (const auto& session : sessions) {
+    if (waits[at++].revents != 0) any |= session->OnSocket();
+  }
+  for (const auto& trunk : trunks) {
+    if (waits[at++].revents != 0) any |= trunk->OnSocket();
+    if (waits[at++].revents != 0) trunk->AckEvents();
+  }
+  if (waits[0].revents != 0) any |= AcceptProcesses();
+  if (waits[1].revents != 0) any |= AcceptSkeinds();
+  DropEnded();
+  return any;
+}
+
+void Service::Sleep() {
+  for (const auto& session : sessions_) session->GoToSleep();
+  bool work = !turns_.empty();
+  for (const auto& session : sessions_) work |= session->LookForRequests();
+  for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
+  const bool waits =
+      std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->owes_answer(); });
+  if (!work) LookAtSockets(waits ? 100 : -1);
+  for (const auto& session : sessions_) session->Wake();
+}
+
+void Service::GiveAnswersDue() {
+  const auto owes = [](const auto& session) { return session->owes_answer(); };
+  if (std::none_of(sessions_.begin(), sessions_.end(), owes)) return;
+  const absl::Time now = SteadyNow();
+  for (size_t i = 0; i < sessions_.size(); ++i) sessions_[i]->GiveAnswersDue(now);
+}
+
+void Service::DropEnded() {
+  std::erase_if(sessions_, [](const auto& session) { return session->ended(); });
+  if (std::erase_if(trunks_, [](const auto& trunk) { return trunk->ended(); }) == 0) return;
+  absl::erase_if(trunks_by_peer_, [](const auto& known) { return known.second.expired(); });
+}
+
+// Without a descriptor the connection stays in the queue, which would keep this thread awake.
+UniqueFd Service::AcceptFrom(int listening) {
+  UniqueFd socket = AcceptQueued(listening);
+  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + kUntilAcceptedAgain;
+  return socket;
+}
+
+bool Service::AcceptProcesses() {
+  bool any = false;
+  for (UniqueFd socket; (socket = AcceptFrom(processes_.get())).valid(); any = true) {
+    const absl::StatusOr<PeerCredentials> who = CredentialsOf(socket.get());
+    if (!who.ok()) continue;
+    std::weak_ptr<UserBudget>& known = budgets_[who->uid];
+    std::shared_ptr<UserBudget> budget = known.lock();
+    if (budget == nullptr) known = budget = std::make_shared<UserBudget>(options_.limits);
+    absl::StatusOr<UserBudget::Share> share = budget->Take(UserBudget::Kind::kSession, 1);
+    if (!share.ok()) {
+      SendMessage(socket.get(), fabric::service::Reply::Of(share.status()).view());
+      Closer::Get().CloseSocket(std::move(socket));  // not before the process has read that
+      continue;
+    }
+    sessions_.push_back(
+        std::make_shared<Session>(*this, std::move(socket), who->uid, std::move(budget), *std::move(share)));
+  }
+  return any;
+}
+
+bool Service::AcceptSkeinds() {
+  bool any = false;
+  for (UniqueFd socket; (socket = AcceptFrom(skeinds_.get())).valid(); any = true) {
+    if (trunks_.size() >= kMostTrunks) continue;
+    WatchForDeath(socket.get());
+    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr));
+  }
+  return any;
+}
+
+absl::StatusOr<uint32_t> Service::NewNumber() {
+  if (queue_pairs_.size() >= kNumbers - 1)
+    return absl::ResourceExhaustedError("skeind has no more numbers for queue pairs");
+  do {
+    last_number_ = (last_number_ + 1) % kNumbers;
+  } while (last_number_ == 0 || queue_pairs_.contains(last_number_));
+  return last_number_;
+}
+
+void Service::Made(std::shared_ptr<VirtualQueuePair> queue_pair) {
+  queue_pairs_[queue_pair->number] = std::move(queue_pair);
+}
+
+std::shared_ptr<VirtualQueuePair> Service::Find(uint32_t number) {
+  const auto found = queue_pairs_.find(number);
+  return found == queue_pairs_.end() ? nullptr : found->second;
+}
+
+absl::StatusOr<std::string> Service::Offer(VirtualQueuePair& queue_pair, const Port& port) {
+  if (queue_pair.state != State::kNew)
+    return absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed");
+  queue_pair.state = State::kOffered;
+  queue_pair.token = RandomValue<uint64_t>();
+  return EncodeOffer({queue_pair.number, queue_pair.token, trunk_port_, port.address});
+}
+
+void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view bytes) {
+  const std::shared_ptr<Session> session = queue_pair->session;
+  const absl::StatusOr<service::Offer> offer = DecodeOffer(bytes);
+  if (!offer.ok()) return session->AcceptEnded(*queue_pair, offer.status());
+  if (queue_pair->state != State::kNew) {
+    return session->AcceptEnded(
+        *queue_pair, absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed"));
+  }
+  if (offer->port != trunk_port_ && !options_.any_trunk_port) {
+    return session->AcceptEnded(
+        *queue_pair,
+        FallbackError(FallbackCode::kProtocol, absl::StrCat("the other host's skeind has port ", offer->port,
+                                                            ", and this one ", trunk_port_, ": start both with one")));
+  }
+  const absl::StatusOr<std::shared_ptr<Trunk>> trunk = TrunkTo(offer->host, offer->port, session->device());
+  if (!trunk.ok()) return session->AcceptEnded(*queue_pair, trunk.status());
+  queue_pair->state = State::kAccepting;
+  queue_pair->token = offer->token;
+  (*trunk)->Attach(queue_pair);
+  TrunkMessage connect;
+  connect.kind = TrunkKind::kConnect;
+  connect.number = offer->number;
+  connect.from = queue_pair->number;
+  connect.token = offer->token;
+  (*trunk)->Send(connect);
+}
+
+absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, uint16_t port,
+                                                        const std::shared_ptr<fabric::Device>& device) {
+  const std::string peer = absl::StrCat(device->name(), " ", host, " ", port);
+  if (const auto known = trunks_by_peer_.find(peer); known != trunks_by_peer_.end()) {
+    if (std::shared_ptr<Trunk> trunk = known->second.lock();
+        trunk != nullptr && !trunk->ended() && trunk->device() == device) {
+      return trunk;
+    }
+  }
+  absl::StatusOr<UniqueFd> socket =
+      OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
+  if (!socket.ok()) return absl::UnavailableError(socket.status().message());
+  WatchForDeath(socket->get());
+  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device);
+  if (absl::Status begun = trunk->Begin(host); !begun.ok()) return begun;
+  trunks_.push_back(trunk);
+  trunks_by_peer_[peer] = trunk;
+  return trunk;
+}
+
+absl::Status Service::Accepted(Trunk& trunk, const TrunkMessage& connect) {
+  const std::shared_ptr<VirtualQueuePair> queue_pair = Find(connect.number);
+  if (queue_pair == nullptr || queue_pair->state != State::kOffered || queue_pair->token != connect.token) {
+    return FallbackError(FallbackCode::kProtocol, "an offer that nobody has out");
+  }
+  if (queue_pair->session->device() != trunk.device()) {
+    return FallbackError(FallbackCode::kProtocol, "an offer of another device");
+  }
+  queue_pair->state = State::kConnected;
+  queue_pair->peer = connect.from;
+  trunk.Attach(queue_pair);
+  return absl::OkStatus();
+}
+
+void Service::Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) {
+  if (queue_pair->state != State::kAccepting) return;
+  if (!status.ok()) {
+    End(queue_pair, fabric::service::End::kConnection);  // the process sees it once it has the answer
+    return queue_pair->session->AcceptEnded(*queue_pair, status);
+  }
+  queue_pair->state = State::kConnected;
+  queue_pair->session->AcceptEnded(*queue_pair, EncodeOffer({queue_pair->number, queue_pair->token, trunk_port_, ""}));
+}
+
+absl::Status Service::Complete(VirtualQueuePair& queue_pair, absl::string_view bytes) {
+  const absl::StatusOr<service::Offer> answer = DecodeOffer(bytes);
+  if (!answer.ok()) return answer.status();
+  if (queue_pair.state != State::kConnected || answer->number != queue_pair.peer || answer->token != queue_pair.token) {
+    return FallbackError(FallbackCode::kProtocol, "an answer to another offer");
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<Region> Service::RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) {
+  if (queue_pair.state != State::kConnected) return nullptr;
+  std::shared_ptr<Region> region = queue_pair.session->RegionByKey(rkey);
+  return region != nullptr && region->access() != fabric::kLocalOnly ? region : nullptr;
+}
+
+void Service::End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) {
+  if (queue_pair->state == State::kEnded) return;
+  const State before = std::exchange(queue_pair->state, State::kEnded);
+  // What has completed is there before the process sees the end.
+  for (const auto& queue : {queue_pair->send_queue, queue_pair->receive_queue}) {
+    if (queue->has_news()) queue->Publish();
+  }
+  queue_pair->submissions.header().end.store(static_cast<uint32_t>(why), std::memory_order_release);
+  queue_pair->send_queue->WakeIfAsleep();
+  queue_pair->receive_queue->WakeIfAsleep();
+  // Which queue pair the peer's is, kConnected will say.
+  if (queue_pair->trunk == nullptr || before == State::kAccepting) return;
+  const std::shared_ptr<Trunk> trunk = queue_pair->trunk;  // which may fail over it, and is not the queue pair's then
+  trunk->TellClosed(queue_pair);
+}
+
+void Service::Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) {
+  queue_pair->destroyed = true;
+  End(queue_pair, why);
+  FreeIfThrough(queue_pair);
+}
+
+void Service::Closed(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
+  queue_pair->trunk = nullptr;
+  FreeIfThrough(queue_pair);
+}
+
+void Service::FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
+  if (queue_pair->destroyed && queue_pair->trunk == nullptr) queue_pairs_.erase(queue_pair->number);
+}
+
+void Service::Forgotten(const Region& region) {
+  for (size_t i = 0; i < trunks_.size(); ++i) trunks_[i]->Revoke(region);
+}
+
+}  // namespace skein::service

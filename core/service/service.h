@@ -1,0 +1,112 @@
+// skeind: the process that owns a host's RDMA device for all others. README.md has the whole.
+#ifndef SKEIN_CORE_SERVICE_SERVICE_H_
+#define SKEIN_CORE_SERVICE_SERVICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "core/base/unique_fd.h"
+#include "core/fabric/fabric.h"
+#include "core/service/budget.h"
+#include "core/service/session.h"
+#include "core/service/trunk.h"
+#include "core/service/turns.h"
+
+namespace skein::service {
+
+struct ServiceOptions {
+  std::string folder;                // where processes find skeind.sock
+  int listening = -1;                // a socket that listens there already, as systemd passes one; -1: none
+  std::string trunk_address = "::";  // on which other hosts' skeinds reach this one
+  uint16_t trunk_port = 0;           // 0: any that is free
+  // Whether offers may lead to other ports than this skeind's own. Else a process could have skeind connect anywhere.
+  bool any_trunk_port = false;
+  UserLimits limits;
+  std::function<void(absl::string_view line)> log = [](absl::string_view) {};
+  absl::Duration spin = absl::Microseconds(50);  // without work, before the thread sleeps
+};
+
+// One thread, but for Stop.
+class Service final : public SessionOwner, public TrunkOwner {
+ public:
+  // By the local address of the connection that a process means; empty: any. Two addresses of one port give one device.
+  using FindPort = std::function<absl::StatusOr<Port>(absl::string_view local_address)>;
+
+  static absl::StatusOr<std::unique_ptr<Service>> Create(const ServiceOptions& options, FindPort find_port);
+  ~Service() override;
+
+  // Serves until Stop. Sleeps when there is nothing to do.
+  void Run();
+  // Any thread, and a signal's handler.
+  void Stop();
+  // Does what there is to do now. False: nothing.
+  bool Turn();
+  uint16_t trunk_port() const { return trunk_port_; }
+
+  // SessionOwner and TrunkOwner.
+  absl::StatusOr<Port> PortFor(absl::string_view local_address) override { return find_port_(local_address); }
+  absl::StatusOr<uint32_t> NewNumber() override;
+  void Made(std::shared_ptr<VirtualQueuePair> queue_pair) override;
+  absl::StatusOr<std::string> Offer(VirtualQueuePair& queue_pair, const Port& port) override;
+  void Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view offer) override;
+  absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
+  void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
+  void Forgotten(const Region& region) override;
+  std::shared_ptr<VirtualQueuePair> Find(uint32_t number) override;
+  absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
+  void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
+  std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
+  void MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) override;
+  void Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) override;
+  void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
+  void TrunkFailed(absl::string_view why) override {
+    options_.log(absl::StrCat("a connection to a host ended: ", why));
+  }
+  void Closed(const std::shared_ptr<VirtualQueuePair>& queue_pair) override;
+
+ private:
+  Service(const ServiceOptions& options, FindPort find_port) : options_(options), find_port_(std::move(find_port)) {}
+  absl::Status Begin();
+  bool LookAtSockets(int timeout_ms);
+  bool AcceptProcesses();
+  bool AcceptSkeinds();
+  UniqueFd AcceptFrom(int listening);
+  void GiveAnswersDue();
+  bool ServeTurns();
+  void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
+  void Sleep();
+  void DropEnded();
+  absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
+                                                 const std::shared_ptr<fabric::Device>& device);
+  void FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair);
+
+  const ServiceOptions options_;
+  const FindPort find_port_;
+  UniqueFd processes_;  // listens
+  UniqueFd skeinds_;    // listens
+  UniqueFd stop_;
+  uint16_t trunk_port_ = 0;
+  absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
+  std::vector<std::shared_ptr<Session>> sessions_;
+  std::vector<std::shared_ptr<Trunk>> trunks_;
+  absl::flat_hash_map<std::string, std::weak_ptr<Trunk>> trunks_by_peer_;
+  absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
+  uint32_t last_number_ = 0;
+  Turns turns_;
+  uint64_t turn_ = 0;
+  absl::Time accepts_again_ = absl::InfinitePast();  // when it has found no descriptor for a connection
+};
+
+}  // namespace skein::service
+
+#endif  // SKEIN_CORE_SERVICE_SERVICE_H_

@@ -1,0 +1,329 @@
+#include "core/service/session.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
+#include "core/base/random_value.h"
+#include "core/base/sealed_memory.h"
+
+namespace skein::service {
+namespace {
+
+using fabric::service::CompletionBytes;
+using fabric::service::kMostEntries;
+using fabric::service::kMostPlaces;
+using fabric::service::Operation;
+using fabric::service::SubmissionBytes;
+
+// Others wait while the kernel pins these pages.
+constexpr uint64_t kMostRegionBytes = uint64_t{256} << 20;
+// Less than a process waits (fabric/service/session.cc).
+constexpr absl::Duration kAnswerWaits = absl::Milliseconds(800);
+// Then others have their turn, and it is looked at again.
+constexpr int kRequestsALook = 16;
+
+// The process's memory, all of whose pages are there: otherwise they would be made when skeind touches them, and count
+// as skeind's.
+absl::StatusOr<Mapping> MapOf(const SocketMessage& message, uint64_t size) {
+  struct stat status = {};
+  constexpr uint64_t kBlockBytes = 512;
+  if (fstat(message.fd.get(), &status) == 0 && static_cast<uint64_t>(status.st_blocks) * kBlockBytes < size) {
+    return absl::InvalidArgumentError("memory whose pages are not there");
+  }
+  return MapSealed(message.fd.get(), size);
+}
+
+// What SendMessage cannot be held up by.
+bool IsUnixSocket(int fd) {
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof(domain);
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+absl::Status Nonsense(absl::string_view what) { return absl::InvalidArgumentError(what); }
+
+}  // namespace
+
+bool Session::OnSocket() {
+  for (int heard = 0; heard < kRequestsALook && !ended_; ++heard) {
+    SocketMessage message;
+    const ReceiveResult received = ReceiveMessage(socket_.get(), message);
+    if (received == ReceiveResult::kEmpty) return heard > 0;
+    if (received == ReceiveResult::kMessage && message.lost_descriptor) {
+      TakeOut(socket_.get());
+      Answer(Reply::Of(absl::ResourceExhaustedError("skeind could not take the descriptor")));
+      continue;
+    }
+    Request request;
+    // One that is truncated is in the socket still.
+    if (received != ReceiveResult::kMessage || message.truncated || !Request::Parse(message.view(), request)) {
+      End();
+      return true;
+    }
+    if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
+    const absl::StatusOr<Reply> reply = Serve(request, message);
+    const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget;
+    if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
+  }
+  return true;
+}
+
+void Session::Answer(const Reply& reply) {
+  // The process asks one at a time: a socket without space for the answer is of a process that does not.
+  if (SendMessage(socket_.get(), reply.view()) != SendResult::kSent) End();
+}
+
+absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMessage& message) {
+  if (owes_answer()) return Nonsense("one request at a time");
+  if (request.operation == Operation::kHello) return Hello(request);
+  if (device() == nullptr) return Nonsense("the greeting comes first");
+  switch (request.operation) {
+    case Operation::kPassPage:
+      return PassPage(request, message);
+    case Operation::kRegister:
+      return Register(request, message);
+    case Operation::kForget: {
+      const auto region = regions_.find(request.number);
+      if (region == regions_.end()) return Nonsense("no such memory");
+      forgetting_ = true;
+      forgotten_ = region->second;
+      answers_until_ = SteadyNow() + kAnswerWaits;
+      lkeys_.erase(region->second->rkey());
+      owner_.Forgotten(*std::exchange(region->second, nullptr));
+      regions_.erase(region);
+      return Reply();  // GiveAnswersDue answers
+    }
+    case Operation::kCreateCompletionQueue:
+      return CreateCompletionQueue(request, message);
+    case Operation::kWakeBy: {
+      const auto queue = completion_queues_.find(request.number);
+      if (queue == completion_queues_.end() || queue->second->has_waker()) return Nonsense("no such completion queue");
+      if (!IsUnixSocket(message.fd.get())) return Nonsense("no socket to be woken by");
+      queue->second->WakeBy(std::move(message.fd));
+      return Reply();
+    }
+    case Operation::kDropCompletionQueue:
+      completion_queues_.erase(request.number);
+      return Reply();
+    case Operation::kCreateQueuePair:
+      return CreateQueuePair(request, message);
+    default:
+      return OfQueuePair(request);
+  }
+}
+
+absl::StatusOr<Session::Reply> Session::Hello(const Request& request) {
+  if (device() != nullptr) return Nonsense("a second greeting");
+  if (request.size != fabric::service::kVersion) {
+    return absl::UnavailableError(
+        absl::StrCat("this skeind speaks version ", fabric::service::kVersion, ", and the process ", request.size));
+  }
+  absl::StatusOr<Port> port = owner_.PortFor(request.text_view());
+  if (!port.ok()) return port.status();
+  port_ = *std::move(port);
+  Reply reply;
+  const fabric::DeviceCapabilities capabilities = device()->capabilities();
+  reply.size = capabilities.max_message_bytes;
+  reply.other_size = capabilities.good_message_bytes;
+  reply.SetText(device()->name());
+  return reply;
+}
+
+absl::StatusOr<Session::Reply> Session::PassPage(const Request& request, SocketMessage& message) {
+  if (page() != nullptr || request.size != sizeof(fabric::service::SessionPage)) return Nonsense("no such page");
+  absl::StatusOr<Mapping> mapping = MapOf(message, request.size);
+  if (!mapping.ok()) return mapping.status();
+  page_ = *std::move(mapping);
+  return Reply();
+}
+
+absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketMessage& message) {
+  if (request.size > kMostRegionBytes) {
+    return absl::ResourceExhaustedError(absl::StrCat("skeind registers up to ", kMostRegionBytes, " bytes at once"));
+  }
+  absl::StatusOr<UserBudget::Share> share = budget_->Take(UserBudget::Kind::kBytes, request.size);
+  if (!share.ok()) return share.status();
+  absl::StatusOr<UserBudget::Share> mapped = budget_->Take(UserBudget::Kind::kMapping, 1);
+  if (!mapped.ok()) return mapped.status();
+  absl::StatusOr<Mapping> mapping = MapOf(message, request.size);
+  if (!mapping.ok()) return mapping.status();
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered =
+      device()->Register(mapping->bytes(), request.access);
+  if (!registered.ok()) return registered.status();
+  Reply reply;
+  do {
+    reply.key = RandomValue<uint32_t>();
+  } while (reply.key == 0 || lkeys_.contains(reply.key));
+  reply.number = ++last_number_;
+  lkeys_[reply.key] = reply.number;
+  regions_[reply.number] =
+      std::make_shared<service::Region>(*std::move(share), *std::move(mapped), *std::move(mapping),
+                                        *std::move(registered), request.address, request.access, reply.key);
+  return reply;
+}
+
+absl::StatusOr<Session::Reply> Session::CreateCompletionQueue(const Request& request, SocketMessage& message) {
+  if (request.size == 0 || request.size > kMostEntries) return Nonsense("a completion queue of so many entries");
+  absl::StatusOr<UserBudget::Share> mapped = budget_->Take(UserBudget::Kind::kMapping, 1);
+  if (!mapped.ok()) return mapped.status();
+  absl::StatusOr<Mapping> mapping = MapOf(message, CompletionBytes(request.size));
+  if (!mapping.ok()) return mapping.status();
+  Reply reply;
+  reply.number = ++last_number_;
+  completion_queues_[reply.number] =
+      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size);
+  return reply;
+}
+
+absl::StatusOr<Session::Reply> Session::CreateQueuePair(const Request& request, SocketMessage& message) {
+  const auto send = completion_queues_.find(request.number);
+  const auto receive = completion_queues_.find(request.other);
+  if (send == completion_queues_.end() || receive == completion_queues_.end())
+    return Nonsense("no such completion queue");
+  if (request.size == 0 || request.size > kMostEntries) return Nonsense("a queue pair for so many requests");
+  if (page() == nullptr) return Nonsense("the page comes first");
+  const size_t place = static_cast<size_t>(std::find(places_.begin(), places_.end(), nullptr) - places_.begin());
+  if (place == kMostPlaces) {
+    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces, " queue pairs"));
+  }
+  absl::StatusOr<UserBudget::Share> share = budget_->Take(UserBudget::Kind::kQueuePair, 1);
+  if (!share.ok()) return share.status();
+  absl::StatusOr<Mapping> mapping = MapOf(message, SubmissionBytes(request.size));
+  if (!mapping.ok()) return mapping.status();
+  const absl::StatusOr<uint32_t> number = owner_.NewNumber();
+  if (!number.ok()) return number.status();
+  auto made = std::make_shared<VirtualQueuePair>(*std::move(share));
+  made->session = shared_from_this();
+  made->number = *number;
+  made->place = static_cast<uint32_t>(place);
+  made->memory = *std::move(mapping);
+  made->submissions = {made->memory.data(), request.size};
+  made->depth = request.size;
+  made->send_queue = send->second;
+  made->receive_queue = receive->second;
+  if (place == places_.size()) places_.emplace_back();
+  places_[place] = made;
+  queue_pairs_[made->number] = made;
+  Reply reply;
+  reply.number = made->number;
+  reply.other = made->place;
+  owner_.Made(std::move(made));
+  return reply;
+}
+
+absl::StatusOr<Session::Reply> Session::OfQueuePair(const Request& request) {
+  const auto found = queue_pairs_.find(request.number);
+  if (found == queue_pairs_.end()) return Nonsense("no such queue pair");
+  const std::shared_ptr<VirtualQueuePair> queue_pair = found->second;
+  Reply reply;
+  switch (request.operation) {
+    case Operation::kOffer: {
+      const absl::StatusOr<std::string> offer = owner_.Offer(*queue_pair, port_);
+      if (!offer.ok()) return offer.status();
+      reply.SetText(*offer);
+      return reply;
+    }
+    case Operation::kAccept:
+      accepting_ = queue_pair;
+      answers_until_ = SteadyNow() + kAnswerWaits;
+      owner_.Accept(queue_pair, request.text_view());
+      return reply;  // AcceptEnded has answered, or will
+    case Operation::kComplete:
+      if (absl::Status status = owner_.Complete(*queue_pair, request.text_view()); !status.ok()) return status;
+      return reply;
+    case Operation::kClose:
+      owner_.End(queue_pair, fabric::service::End::kClosed);
+      return reply;
+    case Operation::kDestroyQueuePair:
+      places_[queue_pair->place] = nullptr;
+      queue_pairs_.erase(found);
+      owner_.Destroyed(queue_pair, fabric::service::End::kClosed);
+      return reply;
+    default:
+      End();
+      return Nonsense("no such request");
+  }
+}
+
+void Session::AcceptEnded(const VirtualQueuePair& queue_pair, const absl::StatusOr<std::string>& answer) {
+  if (accepting_.get() != &queue_pair) return;
+  accepting_ = nullptr;
+  Reply reply;
+  if (answer.ok()) {
+    reply.SetText(*answer);
+  } else {
+    reply = Reply::Of(answer.status());
+  }
+  Answer(reply);
+}
+
+void Session::GiveAnswersDue(absl::Time now) {
+  const bool late = now >= answers_until_;
+  if (accepting_ != nullptr && late) {
+    const std::shared_ptr<VirtualQueuePair> given_up = accepting_;
+    owner_.End(given_up, fabric::service::End::kConnection);
+    AcceptEnded(*given_up, absl::UnavailableError("the other host's skeind does not answer"));
+  }
+  // Late, somebody may write there still: into skeind's mapping, which is no memory of the process's any more.
+  if (forgetting_ && (late || forgotten_.expired())) {
+    forgetting_ = false;
+    Answer(Reply());
+  }
+}
+
+bool Session::LookForRequests() {
+  if (page() == nullptr) return false;
+  bool any = false;
+  for (size_t word = 0; word * 64 < places_.size(); ++word) {
+    if (page()->pending[word].load(std::memory_order_relaxed) == 0) continue;
+    uint64_t bits = page()->pending[word].exchange(0, std::memory_order_acquire);
+    for (; bits != 0; bits &= bits - 1) {
+      const size_t place = word * 64 + static_cast<size_t>(std::countr_zero(bits));
+      if (place >= places_.size() || places_[place] == nullptr) continue;  // the process's word
+      owner_.MayGoOn(places_[place]);
+      any = true;
+    }
+  }
+  return any;
+}
+
+void Session::GoToSleep() {
+  if (page() != nullptr) fabric::service::PutUp(page()->skeind_sleeps);
+}
+
+void Session::Wake() {
+  if (page() != nullptr) page()->skeind_sleeps.store(0, std::memory_order_relaxed);
+}
+
+std::shared_ptr<service::Region> Session::Region(uint32_t lkey) const {
+  const auto found = regions_.find(lkey);
+  return found == regions_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<service::Region> Session::RegionByKey(uint32_t rkey) const {
+  const auto found = lkeys_.find(rkey);
+  return found == lkeys_.end() ? nullptr : Region(found->second);
+}
+
+void Session::End() {
+  if (std::exchange(ended_, true)) return;
+  const std::shared_ptr<Session> self = shared_from_this();
+  shutdown(socket_.get(), SHUT_RDWR);
+  accepting_ = nullptr;
+  forgetting_ = false;
+  places_.clear();
+  page_ = Mapping();
+  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {}))
+    owner_.Destroyed(queue_pair, fabric::service::End::kGone);
+  completion_queues_.clear();
+  lkeys_.clear();
+  for (const auto& [lkey, region] : std::exchange(regions_, {})) owner_.Forgotten(*region);
+}
+
+}  // namespace skein::service

@@ -1,0 +1,117 @@
+// One process's session: what it has asked skeind for, until it closes its socket or dies.
+#ifndef SKEIN_CORE_SERVICE_SESSION_H_
+#define SKEIN_CORE_SERVICE_SESSION_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "core/base/mapping.h"
+#include "core/base/socket_message.h"
+#include "core/base/unique_fd.h"
+#include "core/fabric/fabric.h"
+#include "core/fabric/service/protocol.h"
+#include "core/fabric/service/shared_queues.h"
+#include "core/service/budget.h"
+#include "core/service/completions.h"
+#include "core/service/port.h"
+#include "core/service/region.h"
+#include "core/service/virtual_queue_pair.h"
+
+namespace skein::service {
+
+// What a session needs of the service that it belongs to.
+class SessionOwner {
+ public:
+  virtual ~SessionOwner() = default;
+  // By the local address of the connection that a process means.
+  virtual absl::StatusOr<Port> PortFor(absl::string_view local_address) = 0;
+  virtual absl::StatusOr<uint32_t> NewNumber() = 0;
+  virtual void Made(std::shared_ptr<VirtualQueuePair> queue_pair) = 0;
+  virtual absl::StatusOr<std::string> Offer(VirtualQueuePair& queue_pair, const Port& port) = 0;
+  // Then Session::AcceptEnded, now or later.
+  virtual void Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view offer) = 0;
+  virtual absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) = 0;
+  // It has requests.
+  virtual void MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) = 0;
+  virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
+  virtual void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
+  virtual void Forgotten(const Region& region) = 0;
+};
+
+// skeind's thread. What the process sends is hostile: an error answers it, and what no honest process sends ends the
+// session, and harms nobody else.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(SessionOwner& owner, UniqueFd socket, uid_t user, std::shared_ptr<UserBudget> budget, UserBudget::Share share)
+      : owner_(owner), socket_(std::move(socket)), user_(user), budget_(std::move(budget)), share_(std::move(share)) {}
+
+  int socket() const { return socket_.get(); }
+  uid_t user() const { return user_; }
+  bool ended() const { return ended_; }
+  const std::shared_ptr<fabric::Device>& device() const { return port_.device; }
+
+  // Reads some requests. False: there was none.
+  bool OnSocket();
+  // Looks which queue pairs have requests. False: none.
+  bool LookForRequests();
+  // Before the thread sleeps: the process wakes it from now on. Then LookForRequests once more.
+  void GoToSleep();
+  void Wake();
+
+  std::shared_ptr<service::Region> Region(uint32_t lkey) const;
+  std::shared_ptr<service::Region> RegionByKey(uint32_t rkey) const;
+  // How the kAccept of that queue pair has ended; nothing if the process does not wait for that.
+  void AcceptEnded(const VirtualQueuePair& queue_pair, const absl::StatusOr<std::string>& answer);
+  // Whether the process waits for an answer that others delay: then GiveAnswersDue, again and again.
+  bool owes_answer() const { return accepting_ != nullptr || forgetting_; }
+  void GiveAnswersDue(absl::Time now);
+  void End();
+
+ private:
+  using Request = fabric::service::Request;
+  using Reply = fabric::service::Reply;
+
+  void Answer(const Reply& reply);
+  absl::StatusOr<Reply> Serve(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> Hello(const Request& request);
+  absl::StatusOr<Reply> PassPage(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> Register(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> CreateCompletionQueue(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> CreateQueuePair(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> OfQueuePair(const Request& request);
+  fabric::service::SessionPage* page() const {
+    return page_.size() == 0 ? nullptr : reinterpret_cast<fabric::service::SessionPage*>(page_.data());
+  }
+
+  SessionOwner& owner_;
+  const UniqueFd socket_;
+  const uid_t user_;
+  const std::shared_ptr<UserBudget> budget_;
+  const UserBudget::Share share_;
+  bool ended_ = false;
+  Port port_;
+  Mapping page_;
+  absl::flat_hash_map<uint32_t, std::shared_ptr<service::Region>> regions_;  // by lkey
+  absl::flat_hash_map<uint32_t, uint32_t> lkeys_;                            // by rkey
+  absl::flat_hash_map<uint32_t, std::shared_ptr<Completions>> completion_queues_;
+  absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
+  std::vector<std::shared_ptr<VirtualQueuePair>> places_;
+  uint32_t last_number_ = 0;  // of a region or completion queue
+  std::shared_ptr<VirtualQueuePair> accepting_;
+  bool forgetting_ = false;
+  std::weak_ptr<service::Region> forgotten_;  // it is answered when nobody has that any more
+  absl::Time answers_until_;                  // whatever others do
+};
+
+}  // namespace skein::service
+
+#endif  // SKEIN_CORE_SERVICE_SESSION_H_

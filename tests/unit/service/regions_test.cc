@@ -1,0 +1,109 @@
+// Memory that a process lets go of while requests name it.
+#include <thread>
+
+#include "tests/unit/service/two_hosts.h"
+
+namespace skein::service {
+namespace {
+
+using fabric::CompletionStatus;
+
+class Regions : public TwoHosts {
+ protected:
+  Couple couple_{one_, other_};
+};
+
+TEST_F(Regions, AreKeptWhileAPeersRequestIsUnderWay) {
+  auto forgotten = couple_.b.device->Allocate(4096, fabric::kRemoteWrite).value();
+  const fabric::RemoteAddress remote = forgotten->remote();
+  ASSERT_EQ(device_other_->regions, 2);
+  HoldTime(true);
+  const fabric::SendRequest write = couple_.a.Write(remote, 1);
+  ASSERT_EQ(couple_.to_b->PostSend({&write, 1}), absl::OkStatus());
+  Settle();
+  std::thread forgets([&] { forgotten = nullptr; });
+  Settle();
+  EXPECT_EQ(device_other_->regions, 2) << "the device may write there still";
+  HoldTime(false);
+  forgets.join();
+  EXPECT_EQ(device_other_->regions, 1) << "whoever has forgotten it has heard that nothing reaches it";
+  EXPECT_EQ(Take(*couple_.a.completions, 1).at(0).status, CompletionStatus::kSuccess);
+  couple_.ExpectWorks();
+}
+
+TEST_F(Regions, AreKeptWhileAnOwnRequestIsUnderWay) {
+  auto source = couple_.a.device->Allocate(4096, fabric::kLocalOnly).value();
+  const fabric::Segment segment = {source->bytes().data(), 8, source->lkey()};
+  fabric::SendRequest write = couple_.a.Write(couple_.b.memory->remote(), 1);
+  write.local = absl::MakeConstSpan(&segment, 1);
+  write.signaled = false;
+  ASSERT_EQ(device_one_->regions, 2);
+  HoldTime(true);
+  ASSERT_EQ(couple_.to_b->PostSend({&write, 1}), absl::OkStatus());
+  Settle();
+  std::thread forgets([&] { source = nullptr; });
+  Settle();
+  EXPECT_EQ(device_one_->regions, 2) << "the device may read there still";
+  HoldTime(false);
+  forgets.join();
+  EXPECT_EQ(device_one_->regions, 1);
+  couple_.ExpectWorks();
+}
+
+TEST_F(Regions, ThatAreForgottenAreNobodys) {
+  auto forgotten = couple_.b.device->Allocate(4096, fabric::kRemoteWrite).value();
+  const fabric::SendRequest write = couple_.a.Write(forgotten->remote(), 1);
+  ASSERT_EQ(couple_.to_b->PostSend({&write, 1}), absl::OkStatus());
+  EXPECT_EQ(Take(*couple_.a.completions, 1).at(0).status, CompletionStatus::kSuccess);
+  forgotten = nullptr;
+  EXPECT_EQ(device_other_->regions, 1);
+  Couple other(one_, other_);
+  ASSERT_EQ(couple_.to_b->PostSend({&write, 1}), absl::OkStatus());
+  EXPECT_EQ(Take(*couple_.a.completions, 1).at(0).status, CompletionStatus::kRemoteAccessError);
+  EXPECT_TRUE(Ended(*couple_.to_b));
+  EXPECT_EQ(couple_.to_b->error().code(), absl::StatusCode::kInternal);
+  EXPECT_TRUE(Ended(*couple_.to_a));
+  other.ExpectWorks();
+}
+
+// The peer never heard where it is.
+TEST_F(Regions, ThatNobodyHasUsedGoAtOnce) {
+  HoldTime(true);
+  auto forgotten = couple_.b.device->Allocate(4096, fabric::kRemoteWrite).value();
+  forgotten = nullptr;
+  EXPECT_EQ(device_other_->regions, 1);
+  HoldTime(false);
+}
+
+TEST_F(Regions, GoWithTheQueuePairThatWroteThere) {
+  auto forgotten = couple_.b.device->Allocate(4096, fabric::kRemoteWrite).value();
+  const fabric::SendRequest write = couple_.a.Write(forgotten->remote(), 1);
+  ASSERT_EQ(couple_.to_b->PostSend({&write, 1}), absl::OkStatus());
+  Take(*couple_.a.completions, 1);
+  couple_.to_b = nullptr;
+  couple_.to_a = nullptr;
+  forgotten = nullptr;
+  EXPECT_TRUE(Eventually([&] { return device_other_->regions == 1; }));
+}
+
+// skeind says of memory that it is about to go, to another skeind that has gone already.
+TEST_F(Regions, AreForgottenWhileTheTrunkEnds) {
+  for (int round = 0; round < 10; ++round) {
+    Couple couple(one_, other_);
+    std::vector<std::unique_ptr<fabric::MemoryRegion>> many;
+    for (int i = 0; i < 16; ++i) {
+      many.push_back(couple.a.device->Allocate(4096, fabric::kRemoteWrite).value());
+      const fabric::SendRequest write = couple.b.Write(many.back()->remote(), 1);
+      ASSERT_EQ(couple.to_a->PostSend({&write, 1}), absl::OkStatus());
+    }
+    EXPECT_EQ(Take(*couple.b.completions, 16).size(), 16U);
+    std::thread stops([this] { other_.Stop(); });
+    many.clear();
+    stops.join();
+    EXPECT_TRUE(Ended(*couple.to_b));
+    other_.Start();
+  }
+}
+
+}  // namespace
+}  // namespace skein::service

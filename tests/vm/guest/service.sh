@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# service.sh BUILD: gRPC and Thrift from guest to guest over RDMA, of processes that cannot reach the device: another user's,
+# who may lock no memory. Each guest's skeind has it for them. Then the server's skeind is killed, and started again.
+set -euo pipefail
+
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+BUILD=$1
+FOLDER=/run/skeind
+declare -A PORTS=([grpc]=50071 [thrift]=50072)
+
+start_skeind() {
+  mkdir -p "$FOLDER"
+  chmod 600 /dev/infiniband/*
+  "$BUILD/tools/skeind/skeind" --folder "$FOLDER" --device rxe0 >>"$VM_RESULTS/skeind-$VM_ROLE.log" 2>&1 &
+  skeind=$!
+  within 30 has_started || fail "skeind does not serve: $(cat "$VM_RESULTS/skeind-$VM_ROLE.log")"
+}
+
+has_started() { grep -q "serves" "$VM_RESULTS/skeind-$VM_ROLE.log"; }
+
+# as_nobody COMMAND...: by way of skeind alone.
+as_nobody() {
+  (
+    ulimit -l 0
+    exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs \
+      env SKEIN_RDMA=service SKEIN_RDMA_SERVICE="$FOLDER" SKEIN_NEGOTIATION_TIMEOUT=20000 SKEIN_RDMA_RETRY_DELAY=500 "$@"
+  )
+}
+
+as_server() {
+  for framework in "${!PORTS[@]}"; do
+    as_nobody "$BUILD/tests/load/${framework}_load" --mode=prefer --serve="$VM_ADDRESS:${PORTS[$framework]}" </dev/zero \
+      >"$VM_RESULTS/$framework-server.log" 2>&1 &
+    await_listener "${PORTS[$framework]}"
+  done
+  tell serving
+  await calling 200
+  kill -9 "$skeind"
+  tell killed
+  await without 200
+  : >"$VM_RESULTS/skeind-server.log"
+  start_skeind
+  tell again
+  await finished 200
+}
+
+# calls FRAMEWORK MODE NAME: what became of them is in the results' NAME.
+calls() {
+  as_nobody "$BUILD/tests/load/$1_load" --mode="$2" --targets="$VM_PEER:${PORTS[$1]}" --connections=2 --calls_each=50 --threads=2 \
+    --most_bytes=65536 --connecting=10s --deadline=10s --hurried=0 </dev/zero >"$VM_RESULTS/$3" 2>"$VM_RESULTS/$3.log" ||
+    fail "$3: $(tail -n 30 "$VM_RESULTS/$3.log")"
+  echo "$3: $(cat "$VM_RESULTS/$3")"
+}
+
+uses() { grep -q "\"$2" "$VM_RESULTS/$1" || fail "$1 did not use $2"; }
+
+as_client() {
+  wait_for_peer
+  await serving 120
+  for framework in "${!PORTS[@]}"; do
+    calls "$framework" require "$framework"
+    uses "$framework" "rdma via skeind:rxe0/1"
+  done
+  tell calling
+  await killed
+  calls grpc prefer without
+  uses without tcp
+  tell without
+  await again
+  within 60 comes_back || fail "no connection uses skeind again"
+  tell finished
+}
+
+comes_back() {
+  calls grpc prefer back
+  grep -q '"rdma via skeind' "$VM_RESULTS/back"
+}
+
+start_skeind
+"as_$VM_ROLE"
