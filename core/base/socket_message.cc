@@ -56,7 +56,7 @@ void TakeOut(int socket) {
 
 ReceiveResult ReceiveMessage(int socket, SocketMessage& message) {
   iovec vector = {message.bytes, sizeof(message.bytes)};
-  // Space for two: who passes a second one is found out before it is anybody's to close.
+  // Space for two: a sender that passes a second one is found out before it is anybody's to close.
   alignas(cmsghdr) char control[CMSG_SPACE(2 * sizeof(int))];
   msghdr header = {};
   header.msg_iov = &vector;

@@ -309,7 +309,7 @@ void Service::Made(std::shared_ptr<VirtualQueuePair> queue_pair) {
   queue_pairs_[queue_pair->number] = std::move(queue_pair);
 }
 
-std::shared_ptr<VirtualQueuePair> Service::Find(uint32_t number) {
+std::shared_ptr<VirtualQueuePair> Service::Find(uint32_t number) const {
   const auto found = queue_pairs_.find(number);
   return found == queue_pairs_.end() ? nullptr : found->second;
 }

@@ -62,7 +62,6 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
   void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void Forgotten(const Region& region) override;
-  std::shared_ptr<VirtualQueuePair> Find(uint32_t number) override;
   absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
   void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
   std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
@@ -77,6 +76,7 @@ class Service final : public SessionOwner, public TrunkOwner {
  private:
   Service(const ServiceOptions& options, FindPort find_port) : options_(options), find_port_(std::move(find_port)) {}
   absl::Status Begin();
+  std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
   bool LookAtSockets(int timeout_ms);
   bool AcceptProcesses();
   bool AcceptSkeinds();

@@ -42,7 +42,6 @@ class TrunkOwner {
  public:
   virtual ~TrunkOwner() = default;
   virtual absl::StatusOr<Port> PortFor(absl::string_view local_address) = 0;
-  virtual std::shared_ptr<VirtualQueuePair> Find(uint32_t number) = 0;
   // A queue pair with an offer out, and its token.
   virtual absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) = 0;
   // The answer to a kConnect.

@@ -2,10 +2,7 @@
 #ifndef SKEIN_TESTS_SUPPORT_SKEIND_HOST_H_
 #define SKEIN_TESTS_SUPPORT_SKEIND_HOST_H_
 
-#include <unistd.h>
-
 #include <atomic>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,6 +10,7 @@
 
 #include "core/fabric/sim/simulation.h"
 #include "core/service/service.h"
+#include "tests/support/temporary_folder.h"
 
 namespace skein::service {
 
@@ -21,18 +19,15 @@ class SkeindHost {
   SkeindHost(fabric::Simulation& simulation, const std::string& name, UserLimits limits = {})
       : SkeindHost(simulation, simulation.CreateDevice(name), limits) {}
   SkeindHost(fabric::Simulation& simulation, std::shared_ptr<fabric::Device> device, UserLimits limits = {})
-      : simulation_(simulation), port_{std::move(device), "127.0.0.1"}, limits_(limits), folder_(NewFolder()) {
+      : simulation_(simulation), port_{std::move(device), "127.0.0.1"}, limits_(limits), folder_("/tmp") {
     Start();
   }
-  ~SkeindHost() {
-    Stop();
-    std::filesystem::remove_all(folder_);
-  }
+  ~SkeindHost() { Stop(); }
 
   // skeind begins, and ends.
   void Start() {
     ServiceOptions options;
-    options.folder = folder_;
+    options.folder = folder_.path();
     options.trunk_address = port_.address;
     options.any_trunk_port = true;
     options.limits = limits_;
@@ -48,17 +43,13 @@ class SkeindHost {
     service_ = nullptr;
   }
 
-  const std::string& folder() const { return folder_; }
+  const std::string& folder() const { return folder_.path(); }
   uint16_t trunk_port() const { return trunk_port_; }
   uint64_t idle_turns() const { return idle_turns_; }
   // While it is held, this host lets no simulated time pass: what skeinds have posted is under way.
   void HoldTime(bool held) { held_ = held; }
 
  private:
-  static std::string NewFolder() {
-    std::string folder = "/tmp/skeind-XXXXXX";
-    return mkdtemp(folder.data()) == nullptr ? "" : folder;
-  }
   void Serve() {
     while (!stop_) {
       if (!held_) simulation_.RunUntilIdle();
@@ -71,7 +62,7 @@ class SkeindHost {
   fabric::Simulation& simulation_;
   const Port port_;
   const UserLimits limits_;
-  const std::string folder_;
+  const TemporaryFolder folder_;  // whose path a socket's address has space for
   std::unique_ptr<Service> service_;
   uint16_t trunk_port_ = 0;
   std::atomic<bool> stop_ = false;

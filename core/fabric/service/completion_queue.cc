@@ -82,7 +82,7 @@ size_t ServiceCompletionQueue::TakeFromRing(absl::Span<Completion> out) {
   return count;
 }
 
-// What has not completed when a queue pair has ended never will: skeind adds nothing behind that.
+// Requests that have not completed when their queue pair has ended never will: skeind adds nothing behind that.
 size_t ServiceCompletionQueue::TakeFlushed(absl::Span<Completion> out) {
   size_t count = 0;
   for (const auto& [number, queue_pair] : members_) {

@@ -20,7 +20,7 @@ bool MayHaveService(const std::string& folder);
 // takes its port that has it. UNAVAILABLE: there is no skeind, or it refuses; the message says which. Asks skeind, for
 // which it waits a second at most; so do all calls that make or destroy something, and Offer, Accept, Complete, Close.
 //
-// What it does not have of the contract: SENDs, receives with buffers, memory of the caller's (Register), requests of
+// It lacks of the contract: SENDs, receives with buffers, memory of the caller's (Register), requests of
 // more than one segment, and immediates beside DeviceCapabilities::immediate_bits.
 absl::StatusOr<std::shared_ptr<Device>> OpenServiceDevice(const std::string& folder, absl::string_view local_address);
 

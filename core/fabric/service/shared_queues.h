@@ -5,7 +5,7 @@
 //   SubmissionQueue   one of a queue pair: the process posts, skeind takes
 //   CompletionRing    one of a completion queue: skeind posts, the process takes
 //
-// Who reads copies an entry once, and looks at the copy alone. skeind checks each field of it; each end knows its own
+// The reader copies an entry once, and looks at the copy alone. skeind checks each field of it; each end knows its own
 // positions from private copies and believes only the other's that lie where they can.
 //
 // Handing over. A queue's writer stores the entries, then `published` (release); its reader loads `published`
@@ -16,7 +16,7 @@
 //   completion:  skeind   published;                  fence; sleeps?          wakes if it finds the flag
 //                process  sleeps := 1;                fence; published?       does not sleep if something is there
 //
-// Who rings takes the flag down by an exchange, so one of several rings.
+// The waking end takes the flag down by an exchange, so one of several threads wakes.
 #ifndef SKEIN_CORE_FABRIC_SERVICE_SHARED_QUEUES_H_
 #define SKEIN_CORE_FABRIC_SERVICE_SHARED_QUEUES_H_
 
@@ -125,7 +125,7 @@ class SharedQueue {
 using SubmissionQueue = SharedQueue<SubmissionHeader, Submission>;
 using CompletionRing = SharedQueue<CompletionHeader, CompletionEntry>;
 
-// Whether the flag was up and is down now by this call: who took it down rings.
+// Whether the flag was up and is down now by this call: its caller wakes the other end.
 inline bool TakeDown(std::atomic<uint32_t>& flag) {
   FullFence();
   return flag.load(std::memory_order_relaxed) != 0 && flag.exchange(0, std::memory_order_relaxed) != 0;

@@ -15,7 +15,7 @@
 #include "core/durable/storage/pmem_storage.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/durable/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace {
 

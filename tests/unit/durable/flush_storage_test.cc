@@ -14,7 +14,7 @@
 #include "core/fabric/sim/simulation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/unit/durable/temporary_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace skein::durable {
 namespace {

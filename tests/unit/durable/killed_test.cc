@@ -13,8 +13,8 @@
 #include "core/durable/storage/file_storage.h"
 #include "core/durable/storage/pmem_storage.h"
 #include "gtest/gtest.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/durable/logged.h"
-#include "tests/unit/durable/temporary_folder.h"
 
 namespace skein::durable {
 namespace {

@@ -1,6 +1,7 @@
 // Processes, trunks and skeinds that end: who hears of it, how, and what is free afterwards.
 #include <chrono>
 
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/service/two_hosts.h"
 
 namespace skein::service {
@@ -173,19 +174,18 @@ TEST_F(Dying, SkeindGoes) {
 
 // A skeind that has been stopped, as by SIGSTOP, takes connections still.
 TEST(SkeindThatHangs, IsWaitedForASecond) {
-  std::string folder = "/tmp/skeind-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TemporaryFolder folder("/tmp");
+  ASSERT_NE(folder.path(), "");
   {
-    const UniqueFd listens = ListenAtPath(folder + "/" + std::string(fabric::service::kSocketName)).value();
+    const UniqueFd listens = ListenAtPath(folder.File(std::string(fabric::service::kSocketName))).value();
     const auto begun = std::chrono::steady_clock::now();
-    const absl::Status opened = fabric::OpenServiceDevice(folder, "").status();
+    const absl::Status opened = fabric::OpenServiceDevice(folder.path(), "").status();
     EXPECT_EQ(opened.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(opened.message(), HasSubstr("skeind does not answer"));
     EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
   }
-  const absl::Status refused = fabric::OpenServiceDevice(folder, "").status();
-  EXPECT_THAT(refused.message(), HasSubstr("no skeind listens in " + folder));
-  std::filesystem::remove_all(folder);
+  const absl::Status refused = fabric::OpenServiceDevice(folder.path(), "").status();
+  EXPECT_THAT(refused.message(), HasSubstr("no skeind listens in " + folder.path()));
 }
 
 }  // namespace
