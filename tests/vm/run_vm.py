@@ -48,6 +48,7 @@ TESTS = [
     Test("interop", guests=2, seconds=900),
     Test("thrift", guests=2, seconds=900),
     Test("service", guests=2, seconds=600),
+    Test("service_faults", guests=1, seconds=900, usual=few(2, "server-killed", "client-stopped", "skeind-killed")),
     Test("faults", guests=2, seconds=900),
     Test("process_faults", guests=1, seconds=600,
          usual=few(2, "server-killed", "no-memory-to-lock", "server-out-of-memory", "clock-set")),

@@ -1,0 +1,40 @@
+"""A skeind of this guest, for the processes of tests that use RDMA through it."""
+
+import pathlib
+import subprocess
+
+import guests
+
+FOLDER = pathlib.Path("/run/skeind")
+SETTINGS = {**guests.SETTINGS, "SKEIN_RDMA_SERVICE": str(FOLDER), "SKEIN_RDMA_RETRY_DELAY": "500"}
+
+
+class Skeind:
+    def __init__(self, build):
+        self._command = [build / "tools/skeind/skeind", "--folder", FOLDER, "--device", "rxe0"]
+        self._log = guests.RESULTS / f"skeind-{guests.ROLE}.log"
+        self._process = None
+        FOLDER.mkdir(parents=True, exist_ok=True)
+
+    def start(self):
+        """Returns when it serves."""
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+        guests.wait_until(lambda: "serves" in self._log.read_text() or self._ended(), 30, "skeind serves")
+        if self._ended():
+            raise RuntimeError(f"skeind ended with {self._process.returncode}: {self._log.read_text()}")
+
+    def _ended(self):
+        return self._process.poll() is not None
+
+    def signal(self, number):
+        self._process.send_signal(number)
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self):
+        """Asks it to end, and returns its status."""
+        self._process.terminate()
+        return self._process.wait(20)
