@@ -15,7 +15,6 @@ sys.path.insert(0, str(ROOT / "tests/faults"))
 import faults  # noqa: E402
 import programs  # noqa: E402
 
-PATH = "rdma via skeind"
 # A stopped skeind is noticed by connections that have something to say, when it has answered nothing for that long.
 RETURN_TIME = 60  # seconds
 
@@ -30,7 +29,7 @@ def meets_again(scene, address, row):
         newcomer, seen = scene.client(address, mode="prefer"), programs.Sum()
         faults.await_calls(newcomer, row, to=seen)
         newcomer.kill()
-        if not seen.over_other_than(PATH):
+        if not seen.over_other_than("rdma"):
             return
         if time.monotonic() - start > RETURN_TIME:
             row.problems.append(f"{RETURN_TIME} s after skeind was back calls went over {seen.paths}")
@@ -70,19 +69,14 @@ FAULTS = {
 
 def main():
     build, *arguments = sys.argv[1:]
-    programs.PATHS[PATH] = {"SKEIN_SHM": "off", "SKEIN_RDMA": "service"}
     options = faults.parse_arguments(FAULTS, ["--build", build, *SLOW, *arguments])
-    options.path = options.path or [PATH]
-    options.settings = {**skeind.SETTINGS, **options.settings}
     before = guests.rdma_objects()
-    options.skeind = skeind.Skeind(options.build)
-    options.skeind.start()
+    options.skeind = skeind.give_rdma(options.build)
+    options.path = options.path or ["rdma"]
+    options.settings = {**guests.SETTINGS, **options.settings}
     print(f"--seed={options.seed}", flush=True)
-    results = [faults.run_all(options, FAULTS)]
-    if (status := options.skeind.stop()) != 0:
-        print(f"FAILED: skeind ended with {status}")
-        results.append([False])
-    return guests.verdict(sum(results, []), before)
+    results = faults.run_all(options, FAULTS)
+    return guests.verdict([*results, options.skeind.ends_well()], before)
 
 
 if __name__ == "__main__":

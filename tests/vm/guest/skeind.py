@@ -4,6 +4,7 @@ import pathlib
 import subprocess
 
 import guests
+from guests import programs
 
 FOLDER = pathlib.Path("/run/skeind")
 SETTINGS = {**guests.SETTINGS, "SKEIN_RDMA_SERVICE": str(FOLDER), "SKEIN_RDMA_RETRY_DELAY": "500"}
@@ -34,7 +35,19 @@ class Skeind:
         self._process.kill()
         self._process.wait()
 
-    def stop(self):
-        """Asks it to end, and returns its status."""
+    def ends_well(self):
+        """Asks it to end; whether it does, with status 0."""
         self._process.terminate()
-        return self._process.wait(20)
+        status = self._process.wait(20)
+        if status != 0:
+            print(f"FAILED: skeind ended with {status}: {self._log.read_text()}")
+        return status == 0
+
+
+def give_rdma(build):
+    """From now on the programs that this process starts have no RDMA but through a skeind of this guest, which is returned."""
+    one = Skeind(build)
+    one.start()
+    programs.PATHS["rdma"] = {"SKEIN_SHM": "off", "SKEIN_RDMA": "service"}
+    guests.SETTINGS.update(SETTINGS)
+    return one
