@@ -132,13 +132,11 @@ void Service::Stop() {
 }
 
 void Service::Run() {
-  const auto stopped = [this] {
-    pollfd wait = {stop_.get(), POLLIN, 0};
-    return poll(&wait, 1, 0) > 0;
-  };
   absl::Time idle_since = SteadyNow();
-  while (turn_ % kTurnsBetweenLooks != 0 || !stopped()) {
-    if (Turn()) {
+  for (uint64_t turn = 0; !stopped_; ++turn) {
+    bool any = Work();
+    if (turn % kTurnsBetweenLooks == 0) any |= LookAtSockets(0);
+    if (any) {
       idle_since = SteadyNow();
     } else if (SteadyNow() - idle_since > options_.spin) {
       Sleep();
@@ -148,11 +146,15 @@ void Service::Run() {
 }
 
 bool Service::Turn() {
+  const bool any = Work();
+  return LookAtSockets(0) || any;
+}
+
+bool Service::Work() {
   bool any = false;
   for (const auto& session : sessions_) any |= session->LookForRequests();
   any |= ServeTurns();
   for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->Poll();
-  if (turn_++ % kTurnsBetweenLooks == 0 || !any) any |= LookAtSockets(0);
   return any;
 }
 
@@ -160,6 +162,8 @@ bool Service::ServeTurns() {
   bool any = false;
   // As many as there are now: those that come back to the end of the queue wait until completions were looked at.
   for (int i = 0; i < 64 && !turns_.empty(); ++i, any = true) Serve(turns_.Next());
+  // Requests of several processes go to the device with one doorbell.
+  for (size_t i = 0; any && i < trunks_.size(); ++i) trunks_[i]->Flush();
   return any;
 }
 
@@ -180,7 +184,6 @@ void Service::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
     ++served.taken;
     bytes += request.length;
   }
-  trunk->Flush();
   if (posted == Trunk::Posted::kRefused) return Refuse(queue_pair);
   if (posted == Trunk::Posted::kYes && served.taken != published) MayGoOn(queue_pair);
 }
@@ -229,6 +232,7 @@ bool Service::LookAtSockets(int timeout_ms) {
     if (waits[at++].revents != 0) any |= trunk->OnSocket();
     if (waits[at++].revents != 0) trunk->AckEvents();
   }
+  stopped_ = waits[2].revents != 0;
   if (waits[0].revents != 0) any |= AcceptProcesses();
   if (waits[1].revents != 0) any |= AcceptSkeinds();
   DropEnded();

@@ -77,6 +77,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   Service(const ServiceOptions& options, FindPort find_port) : options_(options), find_port_(std::move(find_port)) {}
   absl::Status Begin();
   std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
+  // What is in shared memory, and the device's completions.
+  bool Work();
   bool LookAtSockets(int timeout_ms);
   bool AcceptProcesses();
   bool AcceptSkeinds();
@@ -95,6 +97,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   UniqueFd processes_;  // listens
   UniqueFd skeinds_;    // listens
   UniqueFd stop_;
+  bool stopped_ = false;
   uint16_t trunk_port_ = 0;
   absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
   std::vector<std::shared_ptr<Session>> sessions_;
@@ -103,7 +106,6 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
   uint32_t last_number_ = 0;
   Turns turns_;
-  uint64_t turn_ = 0;
   absl::Time accepts_again_ = absl::InfinitePast();  // when it has found no descriptor for a connection
 };
 

@@ -57,16 +57,25 @@ int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const
 
 int main(int argc, char** argv) {
   skein::service::ServiceOptions options;
-  skein::RdmaOptions rdma;
+  skein::Options base;
+  base.rdma.memory = int64_t{1} << 40;
+  // As every process has it (docs/options.md); the command line wins.
+  const skein::EnvironmentOptions environment = skein::OptionsFromEnvironment(base, "", environ);
+  if (!environment.error.ok()) {
+    std::cerr << "skeind: " << environment.error.message() << std::endl;
+    return 1;
+  }
+  if (!environment.warning.empty()) std::cerr << "skeind: " << environment.warning << std::endl;
+  skein::RdmaOptions rdma = environment.options.rdma;
   std::string address;
   int64_t spin_us = absl::ToInt64Microseconds(options.spin);
   options.folder = rdma.service;
   options.trunk_port = 18517;
-  rdma.memory = int64_t{1} << 40;
 
   CLI::App app("Owns this host's RDMA device for its processes, which use it with skein.rdma=service or auto.",
                "skeind");
   app.get_formatter()->column_width(36);
+  app.footer("SKEIN_RDMA_TIMEOUT and the other SKEIN_RDMA variables say how the device is used, as to every process.");
   app.add_option("--folder", options.folder, "Where processes find skeind.sock; a container mounts it")
       ->capture_default_str();
   app.add_option("--port", options.trunk_port,

@@ -13,7 +13,7 @@ declare -A PORTS=([grpc]=50071 [thrift]=50072)
 start_skeind() {
   mkdir -p "$FOLDER"
   chmod 600 /dev/infiniband/*
-  "$BUILD/tools/skeind/skeind" --folder "$FOLDER" --device rxe0 >>"$VM_RESULTS/skeind-$VM_ROLE.log" 2>&1 &
+  SKEIN_RDMA_TIMEOUT=16 "$BUILD/tools/skeind/skeind" --folder "$FOLDER" --device rxe0 >>"$VM_RESULTS/skeind-$VM_ROLE.log" 2>&1 &
   skeind=$!
   within 30 has_started || fail "skeind does not serve: $(cat "$VM_RESULTS/skeind-$VM_ROLE.log")"
 }

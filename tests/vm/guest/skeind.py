@@ -1,5 +1,6 @@
 """A skeind of this guest, for the processes of tests that use RDMA through it."""
 
+import os
 import pathlib
 import subprocess
 
@@ -20,7 +21,7 @@ class Skeind:
     def start(self):
         """Returns when it serves."""
         with self._log.open("wb") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env={**os.environ, **SETTINGS})
         guests.wait_until(lambda: "serves" in self._log.read_text() or self._ended(), 30, "skeind serves")
         if self._ended():
             raise RuntimeError(f"skeind ended with {self._process.returncode}: {self._log.read_text()}")
