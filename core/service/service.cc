@@ -162,7 +162,7 @@ bool Service::ServeTurns() {
   bool any = false;
   // As many as there are now: those that come back to the end of the queue wait until completions were looked at.
   for (int i = 0; i < 64 && !turns_.empty(); ++i, any = true) Serve(turns_.Next());
-  // Requests of several processes go to the device with one doorbell.
+  // What several processes ask is posted at once: the device hears of it once.
   for (size_t i = 0; any && i < trunks_.size(); ++i) trunks_[i]->Flush();
   return any;
 }
