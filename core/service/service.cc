@@ -97,6 +97,7 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Create(const ServiceOptions& o
 }
 
 Service::~Service() {
+  if (mailbox_ != nullptr) mailbox_->Close();
   for (const auto& session : sessions_) session->End();
   for (const auto& trunk : trunks_) trunk->Fail("skeind ends");
 }
@@ -122,6 +123,9 @@ absl::Status Service::Begin() {
     return ErrnoStatus(errno, "getsockname");
   trunk_port_ = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
                                                 : reinterpret_cast<sockaddr_in&>(own).sin_port);
+  absl::StatusOr<std::shared_ptr<StatisticsMailbox>> mailbox = StatisticsMailbox::Create();
+  if (!mailbox.ok()) return mailbox.status();
+  mailbox_ = *std::move(mailbox);
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return stop_.valid() ? absl::OkStatus() : ErrnoStatus(errno, "create an eventfd");
 }
@@ -180,6 +184,7 @@ void Service::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
     ++served.taken;
     bytes += request.length;
   }
+  served.traffic.request_bytes += bytes;
   trunk->Flush();
   if (posted == Trunk::Posted::kRefused) return Refuse(queue_pair);
   if (posted == Trunk::Posted::kYes && served.taken != published) MayGoOn(queue_pair);
@@ -189,6 +194,7 @@ void Service::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
 void Service::Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   if (queue_pair->state != State::kConnected) return;  // the requests before it have found the trunk broken
   queue_pair->is_refused = true;
+  queue_pair->session->CountRefusal();
   queue_pair->trunk->Later([this, queue_pair] {
     if (queue_pair->state != State::kConnected) return;
     fabric::service::CompletionEntry refused;
@@ -208,7 +214,8 @@ bool Service::LookAtSockets(int timeout_ms) {
   const bool accepts = SteadyNow() >= accepts_again_;
   std::vector<pollfd> waits = {{accepts ? processes_.get() : -1, POLLIN, 0},
                                {accepts ? skeinds_.get() : -1, POLLIN, 0},
-                               {stop_.get(), POLLIN, 0}};
+                               {stop_.get(), POLLIN, 0},
+                               {mailbox_->fd(), POLLIN, 0}};
   if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
   for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
   for (const auto& trunk : trunks_) {
@@ -217,11 +224,12 @@ bool Service::LookAtSockets(int timeout_ms) {
   }
   GiveAnswersDue();
   if (poll(waits.data(), waits.size(), timeout_ms) <= 0) return false;
+  if (timeout_ms != 0) ++counted_.wakes;
   bool any = false;
   // Copies: what is heard may make new ones, or end some.
   const std::vector<std::shared_ptr<Session>> sessions = sessions_;
   const std::vector<std::shared_ptr<Trunk>> trunks = trunks_;
-  size_t at = 3;
+  size_t at = 4;
   for (const auto& session : sessions) {
     if (waits[at++].revents != 0) any |= session->OnSocket();
   }
@@ -231,6 +239,7 @@ bool Service::LookAtSockets(int timeout_ms) {
   }
   if (waits[0].revents != 0) any |= AcceptProcesses();
   if (waits[1].revents != 0) any |= AcceptSkeinds();
+  if (waits[3].revents != 0) mailbox_->Answer([this] { return Count(); });
   DropEnded();
   return any;
 }
@@ -242,7 +251,10 @@ void Service::Sleep() {
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
   const bool waits =
       std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->owes_answer(); });
-  if (!work) LookAtSockets(waits ? 100 : -1);
+  if (!work) {
+    ++counted_.sleeps;
+    LookAtSockets(waits ? 100 : -1);
+  }
   for (const auto& session : sessions_) session->Wake();
 }
 
@@ -254,7 +266,10 @@ void Service::GiveAnswersDue() {
 }
 
 void Service::DropEnded() {
-  std::erase_if(sessions_, [](const auto& session) { return session->ended(); });
+  std::erase_if(sessions_, [this](const auto& session) {
+    if (session->ended()) counted_.ended += session->Statistics();
+    return session->ended();
+  });
   if (std::erase_if(trunks_, [](const auto& trunk) { return trunk->ended(); }) == 0) return;
   absl::erase_if(trunks_by_peer_, [](const auto& known) { return known.second.expired(); });
 }
@@ -276,12 +291,13 @@ bool Service::AcceptProcesses() {
     if (budget == nullptr) known = budget = std::make_shared<UserBudget>(options_.limits);
     absl::StatusOr<UserBudget::Share> share = budget->Take(UserBudget::Kind::kSession, 1);
     if (!share.ok()) {
+      ++counted_.sessions_refused;
       SendMessage(socket.get(), fabric::service::Reply::Of(share.status()).view());
       Closer::Get().CloseSocket(std::move(socket));  // not before the process has read that
       continue;
     }
     sessions_.push_back(
-        std::make_shared<Session>(*this, std::move(socket), who->uid, std::move(budget), *std::move(share)));
+        std::make_shared<Session>(*this, std::move(socket), *who, std::move(budget), *std::move(share)));
   }
   return any;
 }

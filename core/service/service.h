@@ -19,6 +19,7 @@
 #include "core/fabric/fabric.h"
 #include "core/service/budget.h"
 #include "core/service/session.h"
+#include "core/service/statistics_mailbox.h"
 #include "core/service/trunk.h"
 #include "core/service/turns.h"
 
@@ -52,6 +53,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   // Does what there is to do now. False: nothing.
   bool Turn();
   uint16_t trunk_port() const { return trunk_port_; }
+  // By which other threads ask for statistics. May outlive the service.
+  const std::shared_ptr<StatisticsMailbox>& mailbox() const { return mailbox_; }
 
   // SessionOwner and TrunkOwner.
   absl::StatusOr<Port> PortFor(absl::string_view local_address) override { return find_port_(local_address); }
@@ -86,6 +89,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
   void Sleep();
   void DropEnded();
+  Statistics Count() const;
   absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
                                                  const std::shared_ptr<fabric::Device>& device);
   void FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair);
@@ -104,6 +108,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   uint32_t last_number_ = 0;
   Turns turns_;
   uint64_t turn_ = 0;
+  Statistics counted_;  // those parts that no session or trunk has
+  std::shared_ptr<StatisticsMailbox> mailbox_;
   absl::Time accepts_again_ = absl::InfinitePast();  // when it has found no descriptor for a connection
 };
 

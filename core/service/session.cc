@@ -69,6 +69,7 @@ bool Session::OnSocket() {
     if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
     const absl::StatusOr<Reply> reply = Serve(request, message);
     const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget;
+    if (!reply.ok()) CountRefusal();
     if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   }
   return true;
@@ -243,6 +244,7 @@ absl::StatusOr<Session::Reply> Session::OfQueuePair(const Request& request) {
     case Operation::kDestroyQueuePair:
       places_[queue_pair->place] = nullptr;
       queue_pairs_.erase(found);
+      destroyed_ += TrafficOf(*queue_pair);
       owner_.Destroyed(queue_pair, fabric::service::End::kClosed);
       return reply;
     default:
@@ -258,6 +260,7 @@ void Session::AcceptEnded(const VirtualQueuePair& queue_pair, const absl::Status
   if (answer.ok()) {
     reply.SetText(*answer);
   } else {
+    CountRefusal();
     reply = Reply::Of(answer.status());
   }
   Answer(reply);
@@ -319,8 +322,10 @@ void Session::End() {
   forgetting_ = false;
   places_.clear();
   page_ = Mapping();
-  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {}))
+  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {})) {
+    destroyed_ += TrafficOf(*queue_pair);
     owner_.Destroyed(queue_pair, fabric::service::End::kGone);
+  }
   completion_queues_.clear();
   lkeys_.clear();
   for (const auto& [lkey, region] : std::exchange(regions_, {})) owner_.Forgotten(*region);

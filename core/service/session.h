@@ -24,6 +24,7 @@
 #include "core/service/completions.h"
 #include "core/service/port.h"
 #include "core/service/region.h"
+#include "core/service/statistics.h"
 #include "core/service/virtual_queue_pair.h"
 
 namespace skein::service {
@@ -51,11 +52,13 @@ class SessionOwner {
 // session, and harms nobody else.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(SessionOwner& owner, UniqueFd socket, uid_t user, std::shared_ptr<UserBudget> budget, UserBudget::Share share)
-      : owner_(owner), socket_(std::move(socket)), user_(user), budget_(std::move(budget)), share_(std::move(share)) {}
+  Session(SessionOwner& owner, UniqueFd socket, const PeerCredentials& who, std::shared_ptr<UserBudget> budget,
+          UserBudget::Share share)
+      : owner_(owner), socket_(std::move(socket)), who_(who), budget_(std::move(budget)), share_(std::move(share)) {}
 
   int socket() const { return socket_.get(); }
-  uid_t user() const { return user_; }
+  uid_t user() const { return who_.uid; }
+  pid_t process() const { return who_.pid; }
   bool ended() const { return ended_; }
   const std::shared_ptr<fabric::Device>& device() const { return port_.device; }
 
@@ -76,6 +79,10 @@ class Session : public std::enable_shared_from_this<Session> {
   void GiveAnswersDue(absl::Time now);
   void End();
 
+  void CountRefusal() { ++refusals_; }
+  // But for what is under way, which the trunks know.
+  ProcessStatistics Statistics() const;
+
  private:
   using Request = fabric::service::Request;
   using Reply = fabric::service::Reply;
@@ -94,7 +101,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   SessionOwner& owner_;
   const UniqueFd socket_;
-  const uid_t user_;
+  const PeerCredentials who_;
   const std::shared_ptr<UserBudget> budget_;
   const UserBudget::Share share_;
   bool ended_ = false;
@@ -110,6 +117,8 @@ class Session : public std::enable_shared_from_this<Session> {
   bool forgetting_ = false;
   std::weak_ptr<service::Region> forgotten_;  // it is answered when nobody has that any more
   absl::Time answers_until_;                  // whatever others do
+  Traffic destroyed_;                         // of queue pairs that are no more
+  uint64_t refusals_ = 0;
 };
 
 }  // namespace skein::service

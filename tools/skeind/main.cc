@@ -43,6 +43,7 @@ int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const
     return 1;
   }
   running = service->get();
+  service::HandleStatistics((*service)->mailbox());
   for (const int number : {SIGTERM, SIGINT}) std::signal(number, [](int) { running->Stop(); });
   std::signal(SIGPIPE, SIG_IGN);
   std::cout << "skeind: serves " << options.folder << ", and other hosts at port " << (*service)->trunk_port()
