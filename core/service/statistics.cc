@@ -98,12 +98,14 @@ trace::MetricFamilies MetricsOf(Statistics statistics) {
        {ServiceMetric::kRefusals, [](const Process& each) { return each.statistics.refusals; }}});
   using Peer = PeerStatistics;
   if (statistics.peers.size() > kMostPeersTold) statistics.peers.resize(kMostPeersTold);
-  AddFamilies<Peer>(
-      families, statistics.peers, [](const Peer& each) { return Labels{{"peer", each.host}}; },
-      {{ServiceMetric::kTrunks, [](const Peer& each) { return each.trunks; }},
-       {ServiceMetric::kTrunkQueuePairs, [](const Peer& each) { return each.queue_pairs; }},
-       {ServiceMetric::kTrunkUnderWay, [](const Peer& each) { return each.under_way; }},
-       {ServiceMetric::kTrunkWaits, [](const Peer& each) { return each.waits; }}});
+  AddFamilies<Peer>(families, statistics.peers,
+                    [](const Peer& each) {
+                      return Labels{{"peer", each.host}};
+                    },
+                    {{ServiceMetric::kTrunks, [](const Peer& each) { return each.trunks; }},
+                     {ServiceMetric::kTrunkQueuePairs, [](const Peer& each) { return each.queue_pairs; }},
+                     {ServiceMetric::kTrunkUnderWay, [](const Peer& each) { return each.under_way; }},
+                     {ServiceMetric::kTrunkWaits, [](const Peer& each) { return each.waits; }}});
   return families;
 }
 
@@ -112,19 +114,18 @@ trace::MetricFamilies QueuePairMetricsOf(std::vector<QueuePairStatistics> queue_
   if (queue_pairs.size() > kMostQueuePairsTold) queue_pairs.resize(kMostQueuePairsTold);
   trace::MetricFamilies families;
   using Pair = QueuePairStatistics;
-  AddFamilies<Pair>(
-      families, queue_pairs,
-      [](const Pair& each) {
-        return Labels{{"user", absl::StrCat(each.user)},
-                      {"client", absl::StrCat(each.process)},
-                      {"queue_pair", absl::StrCat(each.number)},
-                      {"peer", each.peer}};
-      },
-      {{ServiceMetric::kPairUnderWay, [](const Pair& each) { return each.under_way; }},
-       {ServiceMetric::kPairRequests, [](const Pair& each) { return each.traffic.requests; }},
-       {ServiceMetric::kPairRequestBytes, [](const Pair& each) { return each.traffic.request_bytes; }},
-       {ServiceMetric::kPairArrivals, [](const Pair& each) { return each.traffic.arrivals; }},
-       {ServiceMetric::kPairArrivedBytes, [](const Pair& each) { return each.traffic.arrived_bytes; }}});
+  AddFamilies<Pair>(families, queue_pairs,
+                    [](const Pair& each) {
+                      return Labels{{"user", absl::StrCat(each.user)},
+                                    {"client", absl::StrCat(each.process)},
+                                    {"queue_pair", absl::StrCat(each.number)},
+                                    {"peer", each.peer}};
+                    },
+                    {{ServiceMetric::kPairUnderWay, [](const Pair& each) { return each.under_way; }},
+                     {ServiceMetric::kPairRequests, [](const Pair& each) { return each.traffic.requests; }},
+                     {ServiceMetric::kPairRequestBytes, [](const Pair& each) { return each.traffic.request_bytes; }},
+                     {ServiceMetric::kPairArrivals, [](const Pair& each) { return each.traffic.arrivals; }},
+                     {ServiceMetric::kPairArrivedBytes, [](const Pair& each) { return each.traffic.arrived_bytes; }}});
   return families;
 }
 

@@ -43,8 +43,8 @@ class StatisticsMailbox {
   Statistics latest_ ABSL_GUARDED_BY(mu_);
 };
 
-// The skein command may ask for these from now on, as it asks other processes for their metrics: the verbs "metrics", and
-// "queue_pairs" for those of virtual queue pairs. Once per process.
+// The skein command may ask for these from now on, as it asks other processes for their metrics: the verbs "metrics",
+// and "queue_pairs" for those of virtual queue pairs. Once per process.
 void HandleStatistics(std::shared_ptr<StatisticsMailbox> mailbox);
 
 }  // namespace skein::service

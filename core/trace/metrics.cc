@@ -115,7 +115,7 @@ void AddDurations(MetricFamilies& families, const Durations& durations, const Ag
 // Labels in the order in which LabelledBy, CounterOf and skeind put them, so that none is there twice, and values that
 // every format can have; for a summary our quantiles.
 bool IsOurs(const Metric& metric) {
-  constexpr std::array<absl::string_view, 11> kLabels = {"path", "side",   "method", "kind",       "interval", "work",
+  constexpr std::array<absl::string_view, 11> kLabels = {"path",   "side", "method", "kind",       "interval", "work",
                                                          "reason", "user", "client", "queue_pair", "peer"};
   const auto* next = kLabels.begin();
   for (const auto& [name, value] : metric.labels) {
@@ -214,12 +214,12 @@ std::string MetricsMarkdown() {
   }
   absl::StrAppend(&page,
                   "\n## skeind's\n\n"
-                  "[skeind](service.md) has these as well, and `skein top --service` shows them. `user` and `client` are\n"
-                  "the user and the number of a process that uses it. `client` is 0 for all that are in a pid\n"
+                  "[skeind](service.md) has these as well, and `skein top --service` shows them. `user` and `client`\n"
+                  "are the user and the number of a process that uses it. `client` is 0 for all that are in a pid\n"
                   "namespace that skeind does not see, `ended` for all that have ended, and `others` beyond the 1000\n"
-                  "busiest. `peer` is the other host's address. Those of virtual queue pairs (`skein_service_pair_...`)\n"
-                  "are too many for Prometheus: `skein metrics` and `skein exporter` leave them out,\n"
-                  "`skein top --service --queue-pairs` shows the busiest.\n\n"
+                  "busiest. `peer` is the other host's address. Those of virtual queue pairs\n"
+                  "(`skein_service_pair_...`) are too many for Prometheus: `skein metrics` and `skein exporter` leave\n"
+                  "them out, `skein top --service --queue-pairs` shows the busiest.\n\n"
                   "| metric | type | labels | meaning |\n|---|---|---|---|\n");
   for (const ServiceMetricSpec& spec : kServiceTable) {
     AppendRow(page, spec.name, TypeName(spec.type == MetricType::kGauge), spec.labels, spec.help);
