@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +25,9 @@
 #include "core/base/random_value.h"
 #include "core/base/tcp_address.h"
 #include "core/fabric/service/session.h"
+#include "core/service/listeners.h"
 #include "core/service/offer.h"
+#include "core/service/predecessor.h"
 
 namespace skein::service {
 namespace {
@@ -40,29 +44,6 @@ constexpr uint32_t kNumbers = 1 << 24;
 constexpr absl::Duration kUntilAcceptedAgain = absl::Milliseconds(100);
 // Hosts that may have connected to this one: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
-
-absl::StatusOr<UniqueFd> ListenForProcesses(const std::string& folder) {
-  const std::string path = absl::StrCat(folder, "/", fabric::service::kSocketName);
-  if (ConnectToPath(path).ok()) return absl::AlreadyExistsError(absl::StrCat("another skeind listens at ", path));
-  unlink(path.c_str());  // a killed one's
-  absl::StatusOr<UniqueFd> listening = ListenAtPath(path);
-  if (!listening.ok()) {
-    return absl::Status(listening.status().code(), absl::StrCat(path, ": ", listening.status().message()));
-  }
-  // Which users may come, the folder's permissions say.
-  if (chmod(path.c_str(), 0666) != 0) return ErrnoStatus(errno, absl::StrCat("let processes use ", path));
-  return listening;
-}
-
-absl::StatusOr<UniqueFd> ListenOnTcp(const addrinfo& address) {
-  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, "create a TCP socket");
-  const int on = 1;
-  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) return ErrnoStatus(errno, "bind the trunks' port");
-  if (listen(fd.get(), 128) != 0) return ErrnoStatus(errno, "listen on the trunks' port");
-  return fd;
-}
 
 absl::StatusOr<UniqueFd> ConnectByTcp(const addrinfo& address) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -103,31 +84,28 @@ Service::~Service() {
 }
 
 absl::Status Service::Begin() {
-  absl::StatusOr<UniqueFd> processes =
-      options_.listening >= 0 ? UniqueFd(options_.listening) : ListenForProcesses(options_.folder);
-  if (!processes.ok()) return processes.status();
-  processes_ = *std::move(processes);
-  // systemd's waits, unless its unit says otherwise.
-  const int flags = fcntl(processes_.get(), F_GETFL);
-  if (flags < 0 || fcntl(processes_.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
-      fcntl(processes_.get(), F_SETFD, FD_CLOEXEC) != 0) {
-    return ErrnoStatus(errno, "use the socket that listens for processes");
-  }
-  absl::StatusOr<UniqueFd> skeinds = OpenFirst(options_.trunk_address, absl::StrCat(options_.trunk_port),
-                                               AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV, ListenOnTcp);
-  if (!skeinds.ok()) return skeinds.status();
-  skeinds_ = *std::move(skeinds);
-  sockaddr_storage own = {};
-  socklen_t size = sizeof(own);
-  if (getsockname(skeinds_.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
-    return ErrnoStatus(errno, "getsockname");
-  trunk_port_ = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
-                                                : reinterpret_cast<sockaddr_in&>(own).sin_port);
+  absl::StatusOr<std::optional<Predecessor>> predecessor = std::optional<Predecessor>();
+  if (options_.replaces) predecessor = Predecessor::Find(options_.folder);
+  if (!predecessor.ok()) return predecessor.status();
+  absl::StatusOr<Listeners> listeners = Listen(options_, predecessor->has_value() ? &**predecessor : nullptr);
+  if (!listeners.ok()) return listeners.status();
+  listeners_ = *std::move(listeners);
   absl::StatusOr<std::shared_ptr<StatisticsMailbox>> mailbox = StatisticsMailbox::Create();
   if (!mailbox.ok()) return mailbox.status();
   mailbox_ = *std::move(mailbox);
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  return stop_.valid() ? absl::OkStatus() : ErrnoStatus(errno, "create an eventfd");
+  if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
+  // Last: the predecessor serves until nothing can go wrong here any more.
+  if (!predecessor->has_value()) return absl::OkStatus();
+  if (absl::Status gone = (*predecessor)->Stop(); !gone.ok()) options_.log(gone.message());
+  return absl::OkStatus();
+}
+
+// Nobody who comes from now on is turned away: the successor has both listeners.
+void Service::GiveWay() {
+  listeners_.processes.Reset();
+  listeners_.skeinds.Reset();
+  Stop();
 }
 
 void Service::Stop() {
@@ -212,8 +190,8 @@ void Service::MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
 
 bool Service::LookAtSockets(int timeout_ms) {
   const bool accepts = SteadyNow() >= accepts_again_;
-  std::vector<pollfd> waits = {{accepts ? processes_.get() : -1, POLLIN, 0},
-                               {accepts ? skeinds_.get() : -1, POLLIN, 0},
+  std::vector<pollfd> waits = {{accepts ? listeners_.processes.get() : -1, POLLIN, 0},
+                               {accepts ? listeners_.skeinds.get() : -1, POLLIN, 0},
                                {stop_.get(), POLLIN, 0},
                                {mailbox_->fd(), POLLIN, 0}};
   if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
@@ -283,7 +261,7 @@ UniqueFd Service::AcceptFrom(int listening) {
 
 bool Service::AcceptProcesses() {
   bool any = false;
-  for (UniqueFd socket; (socket = AcceptFrom(processes_.get())).valid(); any = true) {
+  for (UniqueFd socket; (socket = AcceptFrom(listeners_.processes.get())).valid(); any = true) {
     const absl::StatusOr<PeerCredentials> who = CredentialsOf(socket.get());
     if (!who.ok()) continue;
     std::weak_ptr<UserBudget>& known = budgets_[who->uid];
@@ -304,7 +282,7 @@ bool Service::AcceptProcesses() {
 
 bool Service::AcceptSkeinds() {
   bool any = false;
-  for (UniqueFd socket; (socket = AcceptFrom(skeinds_.get())).valid(); any = true) {
+  for (UniqueFd socket; (socket = AcceptFrom(listeners_.skeinds.get())).valid(); any = true) {
     if (trunks_.size() >= kMostTrunks) continue;
     WatchForDeath(socket.get());
     trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr));
@@ -335,7 +313,7 @@ absl::StatusOr<std::string> Service::Offer(VirtualQueuePair& queue_pair, const P
     return absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed");
   queue_pair.state = State::kOffered;
   queue_pair.token = RandomValue<uint64_t>();
-  return EncodeOffer({queue_pair.number, queue_pair.token, trunk_port_, port.address});
+  return EncodeOffer({queue_pair.number, queue_pair.token, listeners_.trunk_port, port.address});
 }
 
 void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view bytes) {
@@ -346,11 +324,11 @@ void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::
     return session->AcceptEnded(
         *queue_pair, absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed"));
   }
-  if (offer->port != trunk_port_ && !options_.any_trunk_port) {
+  if (offer->port != listeners_.trunk_port && !options_.any_trunk_port) {
     return session->AcceptEnded(
-        *queue_pair,
-        FallbackError(FallbackCode::kProtocol, absl::StrCat("the other host's skeind has port ", offer->port,
-                                                            ", and this one ", trunk_port_, ": start both with one")));
+        *queue_pair, FallbackError(FallbackCode::kProtocol,
+                                   absl::StrCat("the other host's skeind has port ", offer->port, ", and this one ",
+                                                listeners_.trunk_port, ": start both with one")));
   }
   const absl::StatusOr<std::shared_ptr<Trunk>> trunk = TrunkTo(offer->host, offer->port, session->device());
   if (!trunk.ok()) return session->AcceptEnded(*queue_pair, trunk.status());
@@ -406,7 +384,8 @@ void Service::Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, con
     return queue_pair->session->AcceptEnded(*queue_pair, status);
   }
   queue_pair->state = State::kConnected;
-  queue_pair->session->AcceptEnded(*queue_pair, EncodeOffer({queue_pair->number, queue_pair->token, trunk_port_, ""}));
+  queue_pair->session->AcceptEnded(*queue_pair,
+                                   EncodeOffer({queue_pair->number, queue_pair->token, listeners_.trunk_port, ""}));
 }
 
 absl::Status Service::Complete(VirtualQueuePair& queue_pair, absl::string_view bytes) {

@@ -46,6 +46,10 @@ class SessionOwner {
   virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Forgotten(const Region& region) = 0;
+  // For the skein command, and for another skeind that takes this one's place.
+  virtual uint16_t trunk_port() const = 0;
+  virtual int ListenerFor(fabric::service::Listener which) const = 0;
+  virtual void GiveWay() = 0;
 };
 
 // skeind's thread. What the process sends is hostile: an error answers it, and what no honest process sends ends the
@@ -87,9 +91,10 @@ class Session : public std::enable_shared_from_this<Session> {
   using Request = fabric::service::Request;
   using Reply = fabric::service::Reply;
 
-  void Answer(const Reply& reply);
+  void Answer(const Reply& reply, int descriptor = -1);
   absl::StatusOr<Reply> Serve(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> Hello(const Request& request);
+  absl::StatusOr<Reply> AnswerQuery(const Request& request);
   absl::StatusOr<Reply> PassPage(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> Register(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> CreateCompletionQueue(const Request& request, SocketMessage& message);
