@@ -59,6 +59,7 @@ class Replacing : public ::testing::Test {
     options_.folder = folder_.path();
     options_.trunk_address = "127.0.0.1";
     options_.any_trunk_port = true;
+    options_.spin = absl::InfiniteDuration();  // the simulation wakes no sleeper
   }
 
   absl::StatusOr<std::unique_ptr<Skeind>> Begin() {

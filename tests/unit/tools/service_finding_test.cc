@@ -44,10 +44,14 @@ auto Finds(const std::string& verdict, const std::string& fact, const std::strin
 class AsNobody {
  public:
   AsNobody() : was_root_(geteuid() == 0) {
-    if (was_root_) EXPECT_EQ(seteuid(65534), 0);
+    if (was_root_) {
+      EXPECT_EQ(seteuid(65534), 0);
+    }
   }
   ~AsNobody() {
-    if (was_root_) EXPECT_EQ(seteuid(0), 0);
+    if (was_root_) {
+      EXPECT_EQ(seteuid(0), 0);
+    }
   }
 
  private:
@@ -77,7 +81,7 @@ TEST_F(ServiceFinding, AProcessThatDoesNotWantItIsNotTold) {
   EXPECT_THAT(Check("/nonexistent", RdmaBy::kDirect), ElementsAre(Finds("ok", "not used")));
 }
 
-TEST_F(ServiceFinding, OfAKilledOneThereIsOnlyTheFile) {
+TEST_F(ServiceFinding, OfOneThatHasEndedThereIsOnlyTheFile) {
   { const auto left = ListenAtPath(Socket()).value(); }
   EXPECT_THAT(Check(folder_.path(), RdmaBy::kAuto), ElementsAre(Finds("warn", "nobody listens", "restart skeind")));
   EXPECT_THAT(Check(folder_.path(), RdmaBy::kService), ElementsAre(Finds("FAIL", "nobody listens")));

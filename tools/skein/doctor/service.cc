@@ -34,7 +34,7 @@ class ServiceCheck {
     if (!FolderIsThere() || !SocketIsThere()) return;
     const absl::StatusOr<Query> query = Query::Open(options_.service);
     if (absl::IsNotFound(query.status())) {
-      return Bad(absl::StrCat(Socket(), ": nobody listens there; its skeind was killed"), kRestart);
+      return Bad(absl::StrCat(Socket(), ": nobody listens there any more"), kRestart);
     }
     if (!query.ok()) return Bad(absl::StrCat(Socket(), ": ", query.status().message()));
     const std::string name = query->who().pid == 0 ? "skeind" : absl::StrCat("skeind, process ", query->who().pid);
