@@ -18,7 +18,9 @@
 #include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
 #include "core/service/budget.h"
+#include "core/service/listeners.h"
 #include "core/service/session.h"
+#include "core/service/statistics_mailbox.h"
 #include "core/service/trunk.h"
 #include "core/service/turns.h"
 
@@ -27,6 +29,7 @@ namespace skein::service {
 struct ServiceOptions {
   std::string folder;                // where processes find skeind.sock
   int listening = -1;                // a socket that listens there already, as systemd passes one; -1: none
+  bool replaces = false;             // a skeind that serves the folder now (predecessor.h), if there is one
   std::string trunk_address = "::";  // on which other hosts' skeinds reach this one
   uint16_t trunk_port = 0;           // 0: any that is free
   // Whether offers may lead to other ports than this skeind's own. Else a process could have skeind connect anywhere.
@@ -51,7 +54,9 @@ class Service final : public SessionOwner, public TrunkOwner {
   void Stop();
   // Does what there is to do now. False: nothing.
   bool Turn();
-  uint16_t trunk_port() const { return trunk_port_; }
+  uint16_t trunk_port() const override { return listeners_.trunk_port; }
+  // By which other threads ask for statistics. May outlive the service.
+  const std::shared_ptr<StatisticsMailbox>& mailbox() const { return mailbox_; }
 
   // SessionOwner and TrunkOwner.
   absl::StatusOr<Port> PortFor(absl::string_view local_address) override { return find_port_(local_address); }
@@ -62,6 +67,10 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
   void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void Forgotten(const Region& region) override;
+  int ListenerFor(fabric::service::Listener which) const override {
+    return which == fabric::service::Listener::kProcesses ? listeners_.processes.get() : listeners_.skeinds.get();
+  }
+  void GiveWay() override;
   absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
   void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
   std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
@@ -88,17 +97,16 @@ class Service final : public SessionOwner, public TrunkOwner {
   void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
   void Sleep();
   void DropEnded();
+  Statistics Count() const;
   absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
                                                  const std::shared_ptr<fabric::Device>& device);
   void FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair);
 
   const ServiceOptions options_;
   const FindPort find_port_;
-  UniqueFd processes_;  // listens
-  UniqueFd skeinds_;    // listens
+  Listeners listeners_;
   UniqueFd stop_;
   bool stopped_ = false;
-  uint16_t trunk_port_ = 0;
   absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<std::shared_ptr<Trunk>> trunks_;
@@ -106,6 +114,9 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
   uint32_t last_number_ = 0;
   Turns turns_;
+  uint64_t turn_ = 0;
+  Statistics counted_;  // those parts that no session or trunk has
+  std::shared_ptr<StatisticsMailbox> mailbox_;
   absl::Time accepts_again_ = absl::InfinitePast();  // when it has found no descriptor for a connection
 };
 

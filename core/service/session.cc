@@ -1,5 +1,6 @@
 #include "core/service/session.h"
 
+#include <skein/options.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,8 @@
 #include "core/base/deadline.h"
 #include "core/base/random_value.h"
 #include "core/base/sealed_memory.h"
+#include "core/fabric/service/query.h"
+#include "core/inspect/control.h"
 
 namespace skein::service {
 namespace {
@@ -68,20 +71,23 @@ bool Session::OnSocket() {
     }
     if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
     const absl::StatusOr<Reply> reply = Serve(request, message);
-    const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget;
+    const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
+                               request.operation == Operation::kPassListener;
+    if (!reply.ok()) CountRefusal();
     if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   }
   return true;
 }
 
-void Session::Answer(const Reply& reply) {
+void Session::Answer(const Reply& reply, int descriptor) {
   // The process asks one at a time: a socket without space for the answer is of a process that does not.
-  if (SendMessage(socket_.get(), reply.view()) != SendResult::kSent) End();
+  if (SendMessage(socket_.get(), reply.view(), descriptor) != SendResult::kSent) End();
 }
 
 absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMessage& message) {
   if (owes_answer()) return Nonsense("one request at a time");
   if (request.operation == Operation::kHello) return Hello(request);
+  if (request.operation >= Operation::kAbout && request.operation <= Operation::kStop) return AnswerQuery(request);
   if (device() == nullptr) return Nonsense("the greeting comes first");
   switch (request.operation) {
     case Operation::kPassPage:
@@ -132,6 +138,28 @@ absl::StatusOr<Session::Reply> Session::Hello(const Request& request) {
   reply.size = capabilities.max_message_bytes;
   reply.other_size = capabilities.good_message_bytes;
   reply.SetText(device()->name());
+  return reply;
+}
+
+absl::StatusOr<Session::Reply> Session::AnswerQuery(const Request& request) {
+  Reply reply;
+  if (request.operation == Operation::kAbout) {
+    using Kind = UserBudget::Kind;
+    const auto share = [this](Kind kind) {
+      return fabric::service::UserShare{budget_->used(kind), budget_->most(kind)};
+    };
+    const fabric::service::About about = {std::string(inspect::Version()), owner_.trunk_port(), share(Kind::kSession),
+                                          share(Kind::kQueuePair), share(Kind::kBytes)};
+    reply.SetText(EncodeAbout(about));
+    return reply;
+  }
+  if (!PeerUsers({0}).Check(user()).ok()) return absl::PermissionDeniedError("only skeind's own user, and root, may");
+  if (request.operation == Operation::kStop) {
+    owner_.GiveWay();
+    return reply;
+  }
+  if (request.number > static_cast<uint32_t>(fabric::service::Listener::kSkeinds)) return Nonsense("no such listener");
+  Answer(reply, owner_.ListenerFor(static_cast<fabric::service::Listener>(request.number)));
   return reply;
 }
 
@@ -243,6 +271,7 @@ absl::StatusOr<Session::Reply> Session::OfQueuePair(const Request& request) {
     case Operation::kDestroyQueuePair:
       places_[queue_pair->place] = nullptr;
       queue_pairs_.erase(found);
+      destroyed_ += TrafficOf(*queue_pair);
       owner_.Destroyed(queue_pair, fabric::service::End::kClosed);
       return reply;
     default:
@@ -258,6 +287,7 @@ void Session::AcceptEnded(const VirtualQueuePair& queue_pair, const absl::Status
   if (answer.ok()) {
     reply.SetText(*answer);
   } else {
+    CountRefusal();
     reply = Reply::Of(answer.status());
   }
   Answer(reply);
@@ -319,8 +349,10 @@ void Session::End() {
   forgetting_ = false;
   places_.clear();
   page_ = Mapping();
-  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {}))
+  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {})) {
+    destroyed_ += TrafficOf(*queue_pair);
     owner_.Destroyed(queue_pair, fabric::service::End::kGone);
+  }
   completion_queues_.clear();
   lkeys_.clear();
   for (const auto& [lkey, region] : std::exchange(regions_, {})) owner_.Forgotten(*region);

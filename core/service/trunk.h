@@ -100,6 +100,15 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   void TellClosed(const std::shared_ptr<VirtualQueuePair>& queue_pair);
   void Fail(absl::string_view why);
 
+  // The other skeind's address: a number.
+  std::string PeerHost() const;
+  size_t queue_pairs() const { return members_.size(); }
+  size_t under_way() const { return under_way_.size(); }
+  uint64_t waits() const { return waits_; }
+  // Of each queue pair, those of its requests that have not ended.
+  using UnderWayOf = absl::flat_hash_map<const VirtualQueuePair*, uint64_t>;
+  void AddUnderWay(UnderWayOf& of) const;
+
  private:
   struct UnderWay {
     std::shared_ptr<VirtualQueuePair> queue_pair;  // null: a question of the trunk's own
@@ -137,7 +146,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   static bool IsAllowed(const fabric::service::Submission& request, const VirtualQueuePair::Remote& remote);
   void Add(const fabric::SendRequest& request, fabric::Segment segment, UnderWay under_way);
   void Completed(const fabric::Completion& completion);
-  void Arrived(uint32_t immediate);
+  void Arrived(uint32_t immediate, size_t bytes);
   void PublishNews();
   void DoWhatWaited();
   void AskWhetherAllHasEnded();
@@ -168,6 +177,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
 
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> members_;
   std::deque<std::shared_ptr<VirtualQueuePair>> want_space_;
+  uint64_t waits_ = 0;  // for space, so far
   std::vector<std::shared_ptr<Completions>> news_;
   absl::flat_hash_map<Lent, std::shared_ptr<Region>> lent_;
 };

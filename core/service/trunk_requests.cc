@@ -26,6 +26,7 @@ uint32_t NeededAccess(Opcode opcode) {
 Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, const Submission& request) {
   if (under_way_.size() >= kSends) {
     queue_pair->waits_for_space = true;
+    ++waits_;
     want_space_.push_back(queue_pair);
     return Posted::kFull;
   }
@@ -141,7 +142,7 @@ void Trunk::Completed(const fabric::Completion& completion) {
   }
   if (completion.opcode == Opcode::kReceiveWithImmediate) {
     ++receives_to_post_;
-    return Arrived(completion.immediate);
+    return Arrived(completion.immediate, completion.bytes);
   }
   while (completed_ < completion.id && !under_way_.empty()) {
     const UnderWay done = std::move(under_way_.front());
@@ -158,9 +159,11 @@ void Trunk::Completed(const fabric::Completion& completion) {
   }
 }
 
-void Trunk::Arrived(uint32_t immediate) {
+void Trunk::Arrived(uint32_t immediate, size_t bytes) {
   const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(immediate >> 8);
   if (queue_pair == nullptr || queue_pair->state != VirtualQueuePair::State::kConnected) return;
+  ++queue_pair->traffic.arrivals;
+  queue_pair->traffic.arrived_bytes += bytes;
   const std::shared_ptr<Completions>& queue = queue_pair->receive_queue;
   if (!queue->Add({0, queue_pair->number, 0, static_cast<uint32_t>(Opcode::kReceiveWithImmediate),
                    (immediate & 0xFF) << fabric::service::kImmediateShift, 0})) {

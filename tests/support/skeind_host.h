@@ -33,6 +33,7 @@ class SkeindHost {
     options.limits = limits_;
     service_ = Service::Create(options, [this](absl::string_view) { return port_; }).value();
     trunk_port_ = service_->trunk_port();
+    mailbox_ = service_->mailbox();
     stop_ = false;
     thread_ = std::thread([this] { Serve(); });
   }
@@ -45,6 +46,7 @@ class SkeindHost {
 
   const std::string& folder() const { return folder_.path(); }
   uint16_t trunk_port() const { return trunk_port_; }
+  const std::shared_ptr<StatisticsMailbox>& mailbox() const { return mailbox_; }
   uint64_t idle_turns() const { return idle_turns_; }
   // While it is held, this host lets no simulated time pass: what skeinds have posted is under way.
   void HoldTime(bool held) { held_ = held; }
@@ -64,6 +66,7 @@ class SkeindHost {
   const UserLimits limits_;
   const TemporaryFolder folder_;  // whose path a socket's address has space for
   std::unique_ptr<Service> service_;
+  std::shared_ptr<StatisticsMailbox> mailbox_;
   uint16_t trunk_port_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> held_ = false;

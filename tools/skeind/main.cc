@@ -11,6 +11,7 @@
 
 #include "absl/time/time.h"
 #include "core/base/options.h"
+#include "core/fabric/service/service_device.h"
 #include "core/service/host_ports.h"
 #include "core/service/service.h"
 
@@ -31,7 +32,13 @@ int PassedSocket() {
 
 int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const std::string& address) {
   auto ports = std::make_shared<service::HostPorts>(rdma, address);
-  if (const absl::StatusOr<service::Port> port = ports->For(""); port.ok()) {
+  const absl::StatusOr<service::Port> port = ports->For("");
+  if (!port.ok() && options.replaces && fabric::OpenServiceDevice(options.folder, "").ok()) {
+    std::cerr << "skeind: the one that runs has an RDMA port, and this one would have none: " << port.status().message()
+              << std::endl;
+    return 1;
+  }
+  if (port.ok()) {
     std::cout << "skeind: " << port->device->name() << ", reached at " << port->address << std::endl;
   } else {
     std::cerr << "skeind: no RDMA port yet: " << port.status().message() << std::endl;
@@ -43,6 +50,7 @@ int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const
     return 1;
   }
   running = service->get();
+  service::HandleStatistics((*service)->mailbox());
   for (const int number : {SIGTERM, SIGINT}) std::signal(number, [](int) { running->Stop(); });
   std::signal(SIGPIPE, SIG_IGN);
   std::cout << "skeind: serves " << options.folder << ", and other hosts at port " << (*service)->trunk_port()
@@ -95,10 +103,16 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--user-memory", options.limits.bytes, "Bytes that one user's processes register")
       ->capture_default_str();
+  app.add_flag("--replace", options.replaces,
+               "Takes the place of the skeind that runs with that folder, which then ends");
   app.set_version_flag("--version", SKEIN_VERSION);
   CLI11_PARSE(app, argc, argv);
   options.spin = absl::Microseconds(spin_us);
   options.log = [](absl::string_view line) { std::cerr << "skeind: " << line << std::endl; };
   options.listening = skein::PassedSocket();
+  if (options.listening >= 0 && options.replaces) {
+    std::cerr << "skeind: --replace is for one that systemd has not started: systemctl restart skeind" << std::endl;
+    return 1;
+  }
   return skein::Serve(options, rdma, address);
 }
