@@ -10,6 +10,7 @@
 #include "core/base/mapping.h"
 #include "core/fabric/fabric.h"
 #include "core/service/budget.h"
+#include "core/service/worker.h"
 
 namespace skein::service {
 
@@ -17,15 +18,23 @@ namespace skein::service {
 // whose other end has been told where it is (Trunk::Lend), until that end says that it will not write there any more.
 class Region {
  public:
-  Region(UserBudget::Share share, UserBudget::Share mapped, Mapping mapping,
-         std::unique_ptr<fabric::MemoryRegion> registered, uint64_t base, uint32_t access, uint32_t rkey)
-      : share_(std::move(share)),
-        mapped_(std::move(mapped)),
-        mapping_(std::move(mapping)),
-        registered_(std::move(registered)),
-        base_(base),
-        access_(access),
-        rkey_(rkey) {}
+  // To register or deregister more would hold up skeind's thread for longer than some messages take.
+  static constexpr uint64_t kMostAtOnce = uint64_t{256} << 10;
+
+  // `worker`, which outlives it, deregisters what is large.
+  template <typename... Arguments>
+  static std::shared_ptr<Region> Create(Worker& worker, Arguments&&... arguments) {
+    return {new Region(std::forward<Arguments>(arguments)...), [&worker](Region* region) {
+              if (region->size() <= kMostAtOnce) return delete region;
+              worker.Do([region]() -> Worker::Then {
+                region->registered_ = nullptr;
+                return [region] { delete region; };
+              });
+            }};
+  }
+
+  // Expires when the memory has been deregistered, and the user's budget has it back.
+  std::weak_ptr<const bool> watch() const { return watched_; }
 
   uint64_t base() const { return base_; }  // as the process numbers it
   uint64_t size() const { return mapping_.size(); }
@@ -42,10 +51,21 @@ class Region {
   uint32_t lkey() const { return registered_->lkey(); }
 
  private:
+  Region(UserBudget::Share share, UserBudget::Share mapped, Mapping mapping,
+         std::unique_ptr<fabric::MemoryRegion> registered, uint64_t base, uint32_t access, uint32_t rkey)
+      : share_(std::move(share)),
+        mapped_(std::move(mapped)),
+        mapping_(std::move(mapping)),
+        registered_(std::move(registered)),
+        base_(base),
+        access_(access),
+        rkey_(rkey) {}
+
+  const std::shared_ptr<const bool> watched_ = std::make_shared<const bool>(true);
   const UserBudget::Share share_;
   const UserBudget::Share mapped_;
   const Mapping mapping_;
-  const std::unique_ptr<fabric::MemoryRegion> registered_;  // goes before the mapping
+  std::unique_ptr<fabric::MemoryRegion> registered_;  // goes before the mapping
   const uint64_t base_;
   const uint32_t access_;
   const uint32_t rkey_;

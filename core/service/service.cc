@@ -93,6 +93,9 @@ absl::Status Service::Begin() {
   absl::StatusOr<std::shared_ptr<StatisticsMailbox>> mailbox = StatisticsMailbox::Create();
   if (!mailbox.ok()) return mailbox.status();
   mailbox_ = *std::move(mailbox);
+  absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Create();
+  if (!worker.ok()) return worker.status();
+  worker_ = *std::move(worker);
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
   // Last: the predecessor serves until nothing can go wrong here any more.
@@ -197,7 +200,8 @@ bool Service::LookAtSockets(int timeout_ms) {
   std::vector<pollfd> waits = {{accepts ? listeners_.processes.get() : -1, POLLIN, 0},
                                {accepts ? listeners_.skeinds.get() : -1, POLLIN, 0},
                                {stop_.get(), POLLIN, 0},
-                               {mailbox_->fd(), POLLIN, 0}};
+                               {mailbox_->fd(), POLLIN, 0},
+                               {worker_->fd(), POLLIN, 0}};
   if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
   for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
   for (const auto& trunk : trunks_) {
@@ -211,7 +215,7 @@ bool Service::LookAtSockets(int timeout_ms) {
   // Copies: what is heard may make new ones, or end some.
   const std::vector<std::shared_ptr<Session>> sessions = sessions_;
   const std::vector<std::shared_ptr<Trunk>> trunks = trunks_;
-  size_t at = 4;
+  size_t at = 5;
   for (const auto& session : sessions) {
     if (waits[at++].revents != 0) any |= session->OnSocket();
   }
@@ -222,6 +226,7 @@ bool Service::LookAtSockets(int timeout_ms) {
   stopped_ = waits[2].revents != 0;
   if (waits[0].revents != 0) any |= AcceptProcesses();
   if (waits[1].revents != 0) any |= AcceptSkeinds();
+  if (waits[4].revents != 0) any |= worker_->Heed();
   if (waits[3].revents != 0) mailbox_->Answer([this] { return Count(); });
   DropEnded();
   return any;

@@ -23,6 +23,7 @@
 #include "core/service/statistics_mailbox.h"
 #include "core/service/trunk.h"
 #include "core/service/turns.h"
+#include "core/service/worker.h"
 
 namespace skein::service {
 
@@ -67,6 +68,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
   void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void Forgotten(const Region& region) override;
+  Worker& worker() override { return *worker_; }
   int ListenerFor(fabric::service::Listener which) const override {
     return which == fabric::service::Listener::kProcesses ? listeners_.processes.get() : listeners_.skeinds.get();
   }
@@ -104,6 +106,7 @@ class Service final : public SessionOwner, public TrunkOwner {
 
   const ServiceOptions options_;
   const FindPort find_port_;
+  std::unique_ptr<Worker> worker_;  // outlives whoever has regions
   Listeners listeners_;
   UniqueFd stop_;
   bool stopped_ = false;

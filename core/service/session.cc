@@ -22,8 +22,8 @@ using fabric::service::kMostPlaces;
 using fabric::service::Operation;
 using fabric::service::SubmissionBytes;
 
-// Others wait while the kernel pins these pages.
-constexpr uint64_t kMostRegionBytes = uint64_t{256} << 20;
+// Until they are registered nobody else's are, and the process waits for no longer than a second.
+constexpr uint64_t kMostRegionBytes = uint64_t{1} << 30;
 // Less than a process waits (fabric/service/session.cc).
 constexpr absl::Duration kAnswerWaits = absl::Milliseconds(800);
 // Then others have their turn, and it is looked at again.
@@ -72,7 +72,7 @@ bool Session::OnSocket() {
     if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
     const absl::StatusOr<Reply> reply = Serve(request, message);
     const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
-                               request.operation == Operation::kPassListener;
+                               request.operation == Operation::kPassListener || registering_;
     if (!reply.ok()) CountRefusal();
     if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   }
@@ -98,7 +98,7 @@ absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMess
       const auto region = regions_.find(request.number);
       if (region == regions_.end()) return Nonsense("no such memory");
       forgetting_ = true;
-      forgotten_ = region->second;
+      forgotten_ = region->second->watch();
       answers_until_ = SteadyNow() + kAnswerWaits;
       lkeys_.erase(region->second->rkey());
       owner_.Forgotten(*std::exchange(region->second, nullptr));
@@ -181,8 +181,27 @@ absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketM
   if (!mapped.ok()) return mapped.status();
   absl::StatusOr<Mapping> mapping = MapOf(message, request.size);
   if (!mapping.ok()) return mapping.status();
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered =
-      device()->Register(mapping->bytes(), request.access);
+  Registration of = {*std::move(share), *std::move(mapped), *std::move(mapping), request.address, request.access};
+  if (request.size <= service::Region::kMostAtOnce) {
+    auto registered = device()->Register(of.mapping.bytes(), of.access);
+    return Registered(std::move(of), std::move(registered));
+  }
+  registering_ = true;
+  owner_.worker().Do([self = shared_from_this(), device = device(), of = std::move(of)]() mutable -> Worker::Then {
+    auto registered = device->Register(of.mapping.bytes(), of.access);
+    return [self = std::move(self), of = std::move(of), registered = std::move(registered)]() mutable {
+      self->registering_ = false;
+      if (self->ended()) return;
+      const absl::StatusOr<Reply> reply = self->Registered(std::move(of), std::move(registered));
+      if (!reply.ok()) self->CountRefusal();
+      self->Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
+    };
+  });
+  return Reply();  // that answers
+}
+
+absl::StatusOr<Session::Reply> Session::Registered(Registration of,
+                                                   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered) {
   if (!registered.ok()) return registered.status();
   Reply reply;
   do {
@@ -191,8 +210,8 @@ absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketM
   reply.number = ++last_number_;
   lkeys_[reply.key] = reply.number;
   regions_[reply.number] =
-      std::make_shared<service::Region>(*std::move(share), *std::move(mapped), *std::move(mapping),
-                                        *std::move(registered), request.address, request.access, reply.key);
+      service::Region::Create(owner_.worker(), std::move(of.share), std::move(of.mapped), std::move(of.mapping),
+                              *std::move(registered), of.address, of.access, reply.key);
   return reply;
 }
 

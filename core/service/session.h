@@ -26,6 +26,7 @@
 #include "core/service/region.h"
 #include "core/service/statistics.h"
 #include "core/service/virtual_queue_pair.h"
+#include "core/service/worker.h"
 
 namespace skein::service {
 
@@ -46,6 +47,7 @@ class SessionOwner {
   virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Forgotten(const Region& region) = 0;
+  virtual Worker& worker() = 0;
   // For the skein command, and for another skeind that takes this one's place.
   virtual uint16_t trunk_port() const = 0;
   virtual int ListenerFor(fabric::service::Listener which) const = 0;
@@ -79,7 +81,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // How the kAccept of that queue pair has ended; nothing if the process does not wait for that.
   void AcceptEnded(const VirtualQueuePair& queue_pair, const absl::StatusOr<std::string>& answer);
   // Whether the process waits for an answer that others delay: then GiveAnswersDue, again and again.
-  bool owes_answer() const { return accepting_ != nullptr || forgetting_; }
+  bool owes_answer() const { return accepting_ != nullptr || forgetting_ || registering_; }
   void GiveAnswersDue(absl::Time now);
   void End();
 
@@ -90,6 +92,14 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   using Request = fabric::service::Request;
   using Reply = fabric::service::Reply;
+  // Memory that is being registered.
+  struct Registration {
+    UserBudget::Share share;
+    UserBudget::Share mapped;
+    Mapping mapping;
+    uint64_t address = 0;  // as the process numbers it
+    uint32_t access = 0;
+  };
 
   void Answer(const Reply& reply, int descriptor = -1);
   absl::StatusOr<Reply> Serve(const Request& request, SocketMessage& message);
@@ -97,6 +107,7 @@ class Session : public std::enable_shared_from_this<Session> {
   absl::StatusOr<Reply> AnswerQuery(const Request& request);
   absl::StatusOr<Reply> PassPage(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> Register(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> Registered(Registration of, absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered);
   absl::StatusOr<Reply> CreateCompletionQueue(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> CreateQueuePair(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> OfQueuePair(const Request& request);
@@ -119,8 +130,9 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<std::shared_ptr<VirtualQueuePair>> places_;
   uint32_t last_number_ = 0;  // of a region or completion queue
   std::shared_ptr<VirtualQueuePair> accepting_;
+  bool registering_ = false;
   bool forgetting_ = false;
-  std::weak_ptr<service::Region> forgotten_;  // it is answered when nobody has that any more
+  std::weak_ptr<const bool> forgotten_;  // it is answered when that memory is deregistered
   absl::Time answers_until_;                  // whatever others do
   Traffic destroyed_;                         // of queue pairs that are no more
   uint64_t refusals_ = 0;
