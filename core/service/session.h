@@ -133,8 +133,8 @@ class Session : public std::enable_shared_from_this<Session> {
   bool registering_ = false;
   bool forgetting_ = false;
   std::weak_ptr<const bool> forgotten_;  // it is answered when that memory is deregistered
-  absl::Time answers_until_;                  // whatever others do
-  Traffic destroyed_;                         // of queue pairs that are no more
+  absl::Time answers_until_;             // whatever others do
+  Traffic destroyed_;                    // of queue pairs that are no more
   uint64_t refusals_ = 0;
 };
 
