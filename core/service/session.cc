@@ -16,6 +16,7 @@ namespace {
 using fabric::service::CompletionBytes;
 using fabric::service::kMostEntries;
 using fabric::service::kMostPlaces;
+using fabric::service::kQuestionPlace;
 using fabric::service::Operation;
 using fabric::service::SubmissionBytes;
 
@@ -188,9 +189,10 @@ absl::StatusOr<Session::Reply> Session::CreateQueuePair(const Request& request, 
     return Nonsense("no such completion queue");
   if (request.size == 0 || request.size > kMostEntries) return Nonsense("a queue pair for so many requests");
   if (page() == nullptr) return Nonsense("the page comes first");
-  const size_t place = static_cast<size_t>(std::find(places_.begin(), places_.end(), nullptr) - places_.begin());
+  const auto free = std::find(places_.begin() + kQuestionPlace + 1, places_.end(), nullptr);
+  const size_t place = static_cast<size_t>(free - places_.begin());
   if (place == kMostPlaces) {
-    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces, " queue pairs"));
+    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces - 1, " queue pairs"));
   }
   absl::StatusOr<UserBudget::Share> share = budget_->Take(UserBudget::Kind::kQueuePair, 1);
   if (!share.ok()) return share.status();
@@ -285,9 +287,12 @@ bool Session::LookForRequests() {
     uint64_t bits = page()->pending[word].exchange(0, std::memory_order_acquire);
     for (; bits != 0; bits &= bits - 1) {
       const size_t place = word * 64 + static_cast<size_t>(std::countr_zero(bits));
-      if (place >= places_.size() || places_[place] == nullptr) continue;  // the process's word
-      owner_.MayGoOn(places_[place]);
       any = true;
+      if (place == kQuestionPlace) {
+        page()->answered.store(page()->asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      } else if (place < places_.size() && places_[place] != nullptr) {  // the process's word
+        owner_.MayGoOn(places_[place]);
+      }
     }
   }
   return any;

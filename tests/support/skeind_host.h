@@ -46,12 +46,21 @@ class SkeindHost {
   const std::string& folder() const { return folder_.path(); }
   uint16_t trunk_port() const { return trunk_port_; }
   uint64_t idle_turns() const { return idle_turns_; }
+  // While it hangs it does nothing, as after SIGSTOP. When this returns it does.
+  void Hang(bool hangs) {
+    hangs_ = hangs;
+    while (hangs && !hung_) std::this_thread::yield();
+  }
   // While it is held, this host lets no simulated time pass: what skeinds have posted is under way.
   void HoldTime(bool held) { held_ = held; }
 
  private:
   void Serve() {
     while (!stop_) {
+      if ((hung_ = hangs_.load())) {
+        std::this_thread::yield();
+        continue;
+      }
       if (!held_) simulation_.RunUntilIdle();
       if (service_->Turn()) continue;
       ++idle_turns_;
@@ -67,6 +76,8 @@ class SkeindHost {
   uint16_t trunk_port_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> held_ = false;
+  std::atomic<bool> hangs_ = false;
+  std::atomic<bool> hung_ = false;
   std::atomic<uint64_t> idle_turns_ = 0;
   std::thread thread_;
 };

@@ -1,12 +1,14 @@
 #include "core/fabric/service/completion_queue.h"
 
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include <array>
 #include <cerrno>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/base/sealed_memory.h"
 #include "core/fabric/service/queue_pair.h"
@@ -15,6 +17,8 @@ namespace skein::fabric::service {
 namespace {
 
 constexpr uint32_t kLookEvery = 1024;
+// Two looks, so that a process that was itself stopped gives skeind the time between them.
+constexpr int kMostUnanswered = 2;
 
 }  // namespace
 
@@ -34,22 +38,28 @@ absl::StatusOr<std::unique_ptr<ServiceCompletionQueue>> ServiceCompletionQueue::
   }
   UniqueFd waker(ends[0]);
   const UniqueFd skeinds(ends[1]);
+  UniqueFd timer(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!timer.valid()) return ErrnoStatus(errno, "create a timer");
   Request request;
   request.operation = Operation::kCreateCompletionQueue;
   request.size = capacity;
   const absl::StatusOr<Reply> created = session->Ask(request, memory->memfd.get());
   if (!created.ok()) return created.status();
   std::unique_ptr<ServiceCompletionQueue> queue(new ServiceCompletionQueue(
-      std::move(session), std::move(memory->mapping), capacity, created->number, std::move(waker)));
+      std::move(session), std::move(memory->mapping), capacity, created->number, std::move(waker), std::move(timer)));
   request.operation = Operation::kWakeBy;
   request.number = created->number;
   if (absl::Status told = queue->session_->Ask(request, skeinds.get()).status(); !told.ok()) return told;
   if (absl::Status opened = queue->sleep_.Open(); !opened.ok()) return opened;
-  if (absl::Status watched = queue->sleep_.Watch(queue->waker_.get()); !watched.ok()) return watched;
+  for (const int fd : {queue->waker_.get(), queue->timer_.get()}) {
+    if (absl::Status watched = queue->sleep_.Watch(fd); !watched.ok()) return watched;
+  }
+  queue->session_->AddSleeper(&queue->sleep_);
   return queue;
 }
 
 ServiceCompletionQueue::~ServiceCompletionQueue() {
+  session_->RemoveSleeper(&sleep_);
   Request request;
   request.operation = Operation::kDropCompletionQueue;
   request.number = number_;
@@ -61,7 +71,10 @@ size_t ServiceCompletionQueue::Poll(absl::Span<Completion> out) {
   size_t count = TakeFromRing(out);
   count += TakeFlushed(out.subspan(count));
   // A process that never sleeps finds out by this that skeind has gone.
-  if (count == 0 && ++empty_polls_ % kLookEvery == 0) session_->Look();
+  if (count == 0 && ++empty_polls_ % kLookEvery == 0) {
+    session_->Look();
+    LookForAnswer();
+  }
   return count;
 }
 
@@ -107,8 +120,47 @@ void ServiceCompletionQueue::AckEvents() {
   do {
     received = recv(waker_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
   } while (received > 0);
-  if (received == 0) session_->SetEnded();  // skeind has let go of its end
+  if (received == 0) session_->End("skeind has gone").IgnoreError();  // it has let go of its end
   sleep_.Acknowledge();
+  MutexLock lock(&mu_);
+  LookForAnswer();
+}
+
+void ServiceCompletionQueue::BeginToAsk() {
+  MutexLock lock(&mu_);
+  if (!asks() && !session_->ended()) Ask();
+}
+
+// False: there is nothing to ask for.
+bool ServiceCompletionQueue::Ask() {
+  asks_.store(false, std::memory_order_relaxed);
+  bool any = false;
+  for (const auto& [number, queue_pair] : members_) any |= queue_pair->IsToBeAskedFor(this);
+  if (!any) return false;
+  asks_.store(true, std::memory_order_relaxed);
+  question_ = session_->Question();
+  unanswered_ = 0;
+  LookAgainIn(session_->silence() / kMostUnanswered);
+  return true;
+}
+
+void ServiceCompletionQueue::LookForAnswer() {
+  if (!asks() || SteadyNow() < look_at_) return;
+  if (session_->ended()) return LookAgainIn(absl::ZeroDuration());
+  if (!session_->Answered(question_)) {
+    if (++unanswered_ < kMostUnanswered) return LookAgainIn(session_->silence() / kMostUnanswered);
+    session_->End("skeind does not answer: it has been stopped, or hangs").IgnoreError();
+    return LookAgainIn(absl::ZeroDuration());
+  }
+  if (!Ask()) LookAgainIn(absl::ZeroDuration());
+}
+
+// Zero: not at all.
+void ServiceCompletionQueue::LookAgainIn(absl::Duration wait) {
+  look_at_ = SteadyNow() + wait;
+  itimerspec when = {};
+  when.it_value = absl::ToTimespec(wait);
+  timerfd_settime(timer_.get(), 0, &when, nullptr);  // which also makes it unreadable
 }
 
 void ServiceCompletionQueue::Attach(uint32_t number, ServiceQueuePair* queue_pair) {

@@ -159,6 +159,13 @@ absl::Status ServiceQueuePair::PostSend(absl::Span<const SendRequest> batch) {
     return absl::FailedPreconditionError(
         absl::StrCat("the queue pair is not ready", why.ok() ? "" : ": ", why.message()));
   }
+  if (absl::Status laid = Lay(batch); !laid.ok()) return laid;
+  session_->HasRequests(place_);
+  if (!send_queue_->asks()) send_queue_->BeginToAsk();
+  return absl::OkStatus();
+}
+
+absl::Status ServiceQueuePair::Lay(absl::Span<const SendRequest> batch) {
   MutexLock lock(&mu_);
   if (batch.size() > depth_ - (published_ - reaped_)) return absl::ResourceExhaustedError("the send queue is full");
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -167,10 +174,10 @@ absl::Status ServiceQueuePair::PostSend(absl::Span<const SendRequest> batch) {
     const uint64_t position = published_ + i;
     submissions_.at(position) = *encoded;
     posted_[position % posted_.size()] = {batch[i].id, batch[i].opcode};
+    if (batch[i].signaled) told_by_ = position + 1;
   }
   published_ += batch.size();
   submissions_.header().published.store(published_, std::memory_order_release);
-  session_->HasRequests(place_);
   return absl::OkStatus();
 }
 
@@ -191,7 +198,7 @@ QueuePairState ServiceQueuePair::RefreshState() {
 
 absl::Status ServiceQueuePair::error() const {
   if (const End why = end(); why != End::kOpen) return WhyEnded(why);
-  return session_->ended() ? absl::UnavailableError("skeind has gone") : absl::OkStatus();
+  return session_->error();
 }
 
 void ServiceQueuePair::Close() {
@@ -221,6 +228,12 @@ ServiceQueuePair::Taken ServiceQueuePair::Completed(const CompletionEntry& entry
   out.id = posted.id;
   out.opcode = posted.opcode;
   return Taken::kYes;
+}
+
+bool ServiceQueuePair::IsToBeAskedFor(const ServiceCompletionQueue* queue) {
+  if (queue != send_queue_ || end() != End::kOpen) return false;
+  MutexLock lock(&mu_);
+  return std::exchange(asked_for_, published_) != published_ || reaped_ < told_by_;
 }
 
 size_t ServiceQueuePair::Flush(const ServiceCompletionQueue* queue, absl::Span<Completion> out) {

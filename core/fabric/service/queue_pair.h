@@ -61,6 +61,8 @@ class ServiceQueuePair final : public QueuePair {
   // receive.
   enum class Taken : uint8_t { kYes, kNothing, kLater };
   Taken Completed(const CompletionEntry& entry, Completion& out) ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether there was a post since this was asked last, or a completion is still to come; of the send queue.
+  bool IsToBeAskedFor(const ServiceCompletionQueue* queue) ABSL_LOCKS_EXCLUDED(mu_);
   // Completes what is outstanding as flushed: requests in the send queue, receives in the receive queue.
   size_t Flush(const ServiceCompletionQueue* queue, absl::Span<Completion> out) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -75,6 +77,7 @@ class ServiceQueuePair final : public QueuePair {
                    Mapping memory, const Reply& created);
   absl::StatusOr<std::string> Connect(Operation operation, absl::string_view text);
   absl::StatusOr<Submission> Encode(const SendRequest& request) const;
+  absl::Status Lay(absl::Span<const SendRequest> batch) ABSL_LOCKS_EXCLUDED(mu_);
   End end() const { return static_cast<End>(submissions_.header().end.load(std::memory_order_acquire)); }
 
   const std::shared_ptr<Session> session_;
@@ -93,6 +96,8 @@ class ServiceQueuePair final : public QueuePair {
   mutable Mutex mu_;
   uint64_t published_ ABSL_GUARDED_BY(mu_) = 0;
   uint64_t reaped_ ABSL_GUARDED_BY(mu_) = 0;  // requests before this have completed, and whoever polls has heard
+  uint64_t told_by_ ABSL_GUARDED_BY(mu_) = 0;    // requests up to the last that is signaled
+  uint64_t asked_for_ ABSL_GUARDED_BY(mu_) = 0;  // requests published when the send queue last asked after skeind
   std::vector<Posted> posted_ ABSL_GUARDED_BY(mu_);
 };
 
