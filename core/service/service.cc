@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -37,7 +36,7 @@ constexpr uint64_t kBytesATurn = 256 << 10;
 // A look at the sockets costs a system call.
 constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
-constexpr absl::Duration kUntilAcceptedAgain = absl::Milliseconds(100);
+constexpr int kAcceptAgainMs = 100;
 // Hosts that may have connected to this one: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
 
@@ -86,6 +85,13 @@ void WatchForDeath(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+// Milliseconds for poll(2), rounded up.
+int UntilMs(absl::Time time) {
+  if (time == absl::InfiniteFuture()) return -1;
+  const absl::Duration left = std::max(time - SteadyNow(), absl::ZeroDuration());
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
 }
 
 }  // namespace
@@ -209,14 +215,20 @@ bool Service::LookAtSockets(int timeout_ms) {
   std::vector<pollfd> waits = {{accepts ? processes_.get() : -1, POLLIN, 0},
                                {accepts ? skeinds_.get() : -1, POLLIN, 0},
                                {stop_.get(), POLLIN, 0}};
-  if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
+  if (!accepts && (timeout_ms < 0 || timeout_ms > kAcceptAgainMs)) timeout_ms = kAcceptAgainMs;
   for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
   for (const auto& trunk : trunks_) {
     waits.push_back({trunk->socket(), static_cast<short>(trunk->wants_to_write() ? POLLIN | POLLOUT : POLLIN), 0});
     waits.push_back({trunk->completions_fd(), POLLIN, 0});
   }
   GiveAnswersDue();
-  if (poll(waits.data(), waits.size(), timeout_ms) <= 0) return false;
+  const bool any = poll(waits.data(), waits.size(), timeout_ms) > 0 && HeedSockets(waits);
+  TendTrunks();
+  DropEnded();
+  return any;
+}
+
+bool Service::HeedSockets(const std::vector<pollfd>& waits) {
   bool any = false;
   // Copies: what is heard may make new ones, or end some.
   const std::vector<std::shared_ptr<Session>> sessions = sessions_;
@@ -231,8 +243,14 @@ bool Service::LookAtSockets(int timeout_ms) {
   }
   if (waits[0].revents != 0) any |= AcceptProcesses();
   if (waits[1].revents != 0) any |= AcceptSkeinds();
-  DropEnded();
   return any;
+}
+
+absl::Time Service::TendTrunks() {
+  const absl::Time now = SteadyNow();
+  absl::Time next = absl::InfiniteFuture();
+  for (size_t i = 0; i < trunks_.size(); ++i) next = std::min(next, trunks_[i]->Tend(now));
+  return next;
 }
 
 void Service::Sleep() {
@@ -242,7 +260,8 @@ void Service::Sleep() {
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
   const bool waits =
       std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->owes_answer(); });
-  if (!work) LookAtSockets(waits ? 100 : -1);
+  const absl::Time next = waits ? SteadyNow() + absl::Milliseconds(100) : absl::InfiniteFuture();
+  if (!work) LookAtSockets(UntilMs(std::min(next, TendTrunks())));
   for (const auto& session : sessions_) session->Wake();
 }
 
@@ -262,7 +281,7 @@ void Service::DropEnded() {
 // Without a descriptor the connection stays in the queue, which would keep this thread awake.
 UniqueFd Service::AcceptFrom(int listening) {
   UniqueFd socket = AcceptQueued(listening);
-  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + kUntilAcceptedAgain;
+  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + absl::Milliseconds(kAcceptAgainMs);
   return socket;
 }
 
@@ -291,7 +310,7 @@ bool Service::AcceptSkeinds() {
   for (UniqueFd socket; (socket = AcceptFrom(skeinds_.get())).valid(); any = true) {
     if (trunks_.size() >= kMostTrunks) continue;
     WatchForDeath(socket.get());
-    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr));
+    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience));
   }
   return any;
 }
@@ -362,7 +381,7 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
       OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
-  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device);
+  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience);
   if (absl::Status begun = trunk->Begin(host); !begun.ok()) return begun;
   trunks_.push_back(trunk);
   trunks_by_peer_[peer] = trunk;

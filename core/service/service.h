@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_SERVICE_SERVICE_H_
 #define SKEIN_CORE_SERVICE_SERVICE_H_
 
+#include <poll.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,6 +36,7 @@ struct ServiceOptions {
   UserLimits limits;
   std::function<void(absl::string_view line)> log = [](absl::string_view) {};
   absl::Duration spin = absl::Microseconds(50);  // without work, before the thread sleeps
+  TrunkPatience patience;
 };
 
 // One thread, but for Stop.
@@ -78,6 +81,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Begin();
   std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
   bool LookAtSockets(int timeout_ms);
+  bool HeedSockets(const std::vector<pollfd>& waits);
   bool AcceptProcesses();
   bool AcceptSkeinds();
   UniqueFd AcceptFrom(int listening);
@@ -85,6 +89,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   bool ServeTurns();
   void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
   void Sleep();
+  // When to do so again; infinite: when something else has happened.
+  absl::Time TendTrunks();
   void DropEnded();
   absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
                                                  const std::shared_ptr<fabric::Device>& device);

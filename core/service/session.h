@@ -105,7 +105,7 @@ class Session : public std::enable_shared_from_this<Session> {
   absl::flat_hash_map<uint32_t, std::shared_ptr<Completions>> completion_queues_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
   std::vector<std::shared_ptr<VirtualQueuePair>> places_ = {nullptr};  // none at kQuestionPlace
-  uint32_t last_number_ = 0;  // of a region or completion queue
+  uint32_t last_number_ = 0;                                           // of a region or completion queue
   std::shared_ptr<VirtualQueuePair> accepting_;
   bool forgetting_ = false;
   std::weak_ptr<service::Region> forgotten_;  // it is answered when nobody has that any more

@@ -21,8 +21,8 @@ constexpr size_t kMostUnwritten = size_t{4} << 20;
 
 }  // namespace
 
-Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device)
-    : owner_(owner), socket_(std::move(socket)), device_(std::move(device)) {}
+Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience)
+    : owner_(owner), socket_(std::move(socket)), patience_(patience), device_(std::move(device)) {}
 
 Trunk::~Trunk() { Fail("skeind ends"); }
 
@@ -72,6 +72,7 @@ absl::Status Trunk::Begin(absl::string_view host) {
 void Trunk::Send(const TrunkMessage& message) {
   if (ended_) return;
   if (!ready_ && message.kind != TrunkKind::kWelcome) return unsent_.push_back(message);
+  active_ |= message.kind != TrunkKind::kAsk && message.kind != TrunkKind::kHere;
   absl::StrAppend(&out_, message.view());
   if (out_.size() > kMostUnwritten) return Fail("the other skeind does not read");
   Write();
@@ -170,6 +171,14 @@ void Trunk::Heed(const TrunkMessage& message) {
     case TrunkKind::kRevoked:
       lent_.erase({message.number, message.rkey});
       return;
+    case TrunkKind::kAsk: {
+      TrunkMessage answer;
+      answer.kind = TrunkKind::kHere;
+      return Send(answer);
+    }
+    case TrunkKind::kHere:
+      answered_ = true;
+      return;
   }
   Fail("the other skeind sends what is no message");
 }
@@ -199,6 +208,7 @@ void Trunk::Greet(const TrunkMessage& message) {
   }
   peers_landing_ = {message.address, message.key};
   ready_ = true;
+  look_at_ = absl::InfiniteFuture();
   PostReceives();
   for (const TrunkMessage& waited : std::exchange(unsent_, {})) Send(waited);
 }
@@ -211,6 +221,7 @@ std::shared_ptr<VirtualQueuePair> Trunk::FindOwn(uint32_t number) {
 void Trunk::Attach(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->trunk = shared_from_this();
   members_[queue_pair->number] = queue_pair;
+  if (queue_pair->state == VirtualQueuePair::State::kAccepting) Await(TrunkKind::kConnected, queue_pair);
 }
 
 void Trunk::Connected(const TrunkMessage& answer) {
@@ -230,6 +241,7 @@ void Trunk::Connected(const TrunkMessage& answer) {
 
 void Trunk::TellClosed(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->told_closed = true;
+  if (!queue_pair->heard_closed) Await(TrunkKind::kClosed, queue_pair);
   TrunkMessage closed;
   closed.kind = TrunkKind::kClosed;
   closed.number = queue_pair->peer;
@@ -297,6 +309,7 @@ void Trunk::Revoke(const Region& region) {
     revoke.kind = TrunkKind::kRevoke;
     revoke.number = queue_pair->peer;
     revoke.rkey = lent.rkey;
+    Await(TrunkKind::kRevoked, queue_pair, lent.rkey);
   }
   for (const TrunkMessage& revoke : revokes) Send(revoke);
   AskWhetherAllHasEnded();  // what is under way may have it, too
@@ -314,6 +327,7 @@ void Trunk::Fail(absl::string_view why) {
   under_way_.clear();
   later_.clear();
   want_space_.clear();
+  awaited_.clear();
   for (const auto& [number, queue_pair] : std::exchange(members_, {})) {
     if (queue_pair->state == VirtualQueuePair::State::kAccepting) {
       owner_.Connected(queue_pair, absl::UnavailableError(why));

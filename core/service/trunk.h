@@ -12,6 +12,11 @@
 // and stays registered until the other one has answered kRevoked, both have said kClosed of that queue pair, or the
 // shared queue pair is no more. So no process can be written to by what it has let go of, and a request that names
 // memory of nobody's never reaches the device, where it would break the queue pair for all.
+//
+// Silence. A skeind that has been stopped, or hangs, keeps its TCP connection, and its device answers still. So after a
+// request or a message the trunk asks the other skeind whether it is there (kAsk), again and again while something is
+// under way, and ends without an answer. An idle trunk asks nothing. Whatever else only the other skeind's answer ends
+// has a deadline, too: so no process's budget is held for ever by one that answers kAsk alone.
 #ifndef SKEIN_CORE_SERVICE_TRUNK_H_
 #define SKEIN_CORE_SERVICE_TRUNK_H_
 
@@ -28,6 +33,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
 #include "core/service/port.h"
@@ -36,6 +42,12 @@
 #include "core/service/virtual_queue_pair.h"
 
 namespace skein::service {
+
+// How long a trunk waits for the other skeind.
+struct TrunkPatience {
+  absl::Duration silence = absl::Seconds(5);   // for its greeting, and whether it is there
+  absl::Duration answers = absl::Seconds(60);  // until what is under way there has ended
+};
 
 // What a trunk needs of the service that it belongs to.
 class TrunkOwner {
@@ -66,7 +78,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   static constexpr uint32_t kReceives = 1024;
 
   // `socket`: connected or about to be, not blocking. `device`: null on the side that was connected to, until kHello.
-  Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device);
+  Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience);
   ~Trunk();
   // The side that connects, which means the other one by `host`. The greeting goes when TCP is connected.
   absl::Status Begin(absl::string_view host);
@@ -85,6 +97,10 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   // there.
   bool Arm();
   void AckEvents();
+
+  // Whether the other skeind is there, and owes no answer for too long. When to look again: infinite while nothing is
+  // under way. After the sockets have been read, so that an answer that has come counts.
+  absl::Time Tend(absl::Time now);
 
   // To the other skeind, now or when the trunk is ready.
   void Send(const TrunkMessage& message);
@@ -119,6 +135,14 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
     }
   };
 
+  // An answer of the other skeind's, until then.
+  struct Awaited {
+    absl::Time until;
+    TrunkKind answer;
+    std::weak_ptr<VirtualQueuePair> of;
+    uint32_t rkey = 0;
+  };
+
   absl::Status MakeQueuePair();
   void PostReceives();
   bool Read();
@@ -141,15 +165,26 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   void PublishNews();
   void DoWhatWaited();
   void AskWhetherAllHasEnded();
+  void Await(TrunkKind answer, const std::shared_ptr<VirtualQueuePair>& of, uint32_t rkey = 0);
+  bool IsAwaited(const Awaited& awaited) const;
+  void AskWhetherItIsThere(absl::Time now);
+  bool CheckQueuePair();
 
   TrunkOwner& owner_;
   const UniqueFd socket_;
+  const TrunkPatience patience_;
   bool connecting_ = false;
   bool ready_ = false;
   bool ended_ = false;
   std::string in_;
   std::string out_;
   std::vector<TrunkMessage> unsent_;  // until it is ready
+
+  bool active_ = false;  // something was posted or said since the last question
+  bool answered_ = true;
+  int unanswered_ = 0;  // looks that found no answer
+  absl::Time look_at_ = absl::InfiniteFuture();
+  std::deque<Awaited> awaited_;
 
   std::shared_ptr<fabric::Device> device_;
   // Where requests of no bytes go: a device may want to know of them, too, that the memory is there.

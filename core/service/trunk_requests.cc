@@ -82,6 +82,7 @@ const VirtualQueuePair::Remote* Trunk::FindRemote(const std::shared_ptr<VirtualQ
   question.number = queue_pair->peer;
   question.from = queue_pair->number;
   question.rkey = rkey;
+  Await(TrunkKind::kResolved, queue_pair, rkey);
   Send(question);
   return nullptr;
 }
@@ -105,6 +106,7 @@ void Trunk::Add(const fabric::SendRequest& request, fabric::Segment segment, Und
 
 void Trunk::Flush() {
   if (batch_.empty() || ended_) return;
+  active_ = true;
   for (size_t i = 0; i < batch_.size(); ++i) {
     batch_[i].local =
         segments_[i].size == 0 ? absl::Span<const fabric::Segment>() : absl::MakeConstSpan(&segments_[i], 1);
@@ -205,8 +207,15 @@ bool Trunk::Arm() {
 void Trunk::AckEvents() {
   if (completions_ == nullptr) return;
   completions_->AckEvents();
+  CheckQueuePair();
+}
+
+bool Trunk::CheckQueuePair() {
   Poll();  // what has completed before is not to look as if it had failed
-  if (!ended_ && queue_pair_->RefreshState() == fabric::QueuePairState::kError) Fail(queue_pair_->error().message());
+  if (ended_) return false;
+  if (queue_pair_->RefreshState() != fabric::QueuePairState::kError) return true;
+  Fail(queue_pair_->error().message());
+  return false;
 }
 
 }  // namespace skein::service

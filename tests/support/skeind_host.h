@@ -18,8 +18,13 @@ class SkeindHost {
  public:
   SkeindHost(fabric::Simulation& simulation, const std::string& name, UserLimits limits = {})
       : SkeindHost(simulation, simulation.CreateDevice(name), limits) {}
-  SkeindHost(fabric::Simulation& simulation, std::shared_ptr<fabric::Device> device, UserLimits limits = {})
-      : simulation_(simulation), port_{std::move(device), "127.0.0.1"}, limits_(limits), folder_("/tmp") {
+  SkeindHost(fabric::Simulation& simulation, std::shared_ptr<fabric::Device> device, UserLimits limits = {},
+             TrunkPatience patience = {})
+      : simulation_(simulation),
+        port_{std::move(device), "127.0.0.1"},
+        limits_(limits),
+        patience_(patience),
+        folder_("/tmp") {
     Start();
   }
   ~SkeindHost() { Stop(); }
@@ -31,6 +36,7 @@ class SkeindHost {
     options.trunk_address = port_.address;
     options.any_trunk_port = true;
     options.limits = limits_;
+    options.patience = patience_;
     service_ = Service::Create(options, [this](absl::string_view) { return port_; }).value();
     trunk_port_ = service_->trunk_port();
     stop_ = false;
@@ -71,6 +77,7 @@ class SkeindHost {
   fabric::Simulation& simulation_;
   const Port port_;
   const UserLimits limits_;
+  const TrunkPatience patience_;
   const TemporaryFolder folder_;  // whose path a socket's address has space for
   std::unique_ptr<Service> service_;
   uint16_t trunk_port_ = 0;

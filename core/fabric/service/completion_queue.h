@@ -32,7 +32,8 @@ class ServiceQueuePair;
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | asks_ | under mu_, relaxed | asks(), relaxed: a post loads it after it has held its queue pair's lock, and Ask takes that lock after it has written false. So it sees the post, or the post sees false |
+// | asks_ | under mu_, relaxed | asks(), relaxed: a post loads it after it has held its queue pair's lock, and Ask
+// takes that lock after it has written false. So it sees the post, or the post sees false |
 class ServiceCompletionQueue final : public CompletionQueue {
  public:
   static absl::StatusOr<std::unique_ptr<ServiceCompletionQueue>> Create(std::shared_ptr<Session> session,

@@ -95,7 +95,7 @@ class ServiceQueuePair final : public QueuePair {
 
   mutable Mutex mu_;
   uint64_t published_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t reaped_ ABSL_GUARDED_BY(mu_) = 0;  // requests before this have completed, and whoever polls has heard
+  uint64_t reaped_ ABSL_GUARDED_BY(mu_) = 0;     // requests before this have completed, and whoever polls has heard
   uint64_t told_by_ ABSL_GUARDED_BY(mu_) = 0;    // requests up to the last that is signaled
   uint64_t asked_for_ ABSL_GUARDED_BY(mu_) = 0;  // requests published when the send queue last asked after skeind
   std::vector<Posted> posted_ ABSL_GUARDED_BY(mu_);

@@ -1,6 +1,12 @@
 // skeinds that have been stopped, or hang: their sockets stay open.
 #include <poll.h>
 
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "core/service/offer.h"
+#include "tests/support/raw_trunk.h"
 #include "tests/unit/service/two_hosts.h"
 
 namespace skein::service {
@@ -111,6 +117,126 @@ TEST_F(SilentSkeind, IsAskedForAsLongAsSomethingIsUnderWay) {
   };
   sleeps(absl::Seconds(10));  // and looks at the answer
   sleeps(3 * kSilence);
+}
+
+// The other host's skeind. Its device answers still, and so does TCP.
+class SilentTrunk : public TwoHosts {
+ protected:
+  SilentTrunk() : TwoHosts({}, {.silence = kSilence, .answers = 2 * kSilence}) {}
+  ~SilentTrunk() override { other_.Hang(false); }
+  // Of what the two skeinds say to each other now, nothing is under way.
+  static void LetTimePass() { std::this_thread::sleep_for(absl::ToChronoNanoseconds(3 * kSilence)); }
+};
+
+TEST_F(SilentTrunk, EndsAndTheNextConnectionMakesAnother) {
+  Couple couple(one_, other_);
+  couple.ExpectWorks();
+  LetTimePass();
+  ASSERT_EQ(couple.to_b->RefreshState(), fabric::QueuePairState::kReady) << "it has answered";
+  other_.Hang(true);
+  const fabric::SendRequest write = couple.a.Write(couple.b.memory->remote(), 1);
+  ASSERT_EQ(couple.to_b->PostSend({&write, 1}), absl::OkStatus());
+  EXPECT_EQ(Take(*couple.a.completions, 1).at(0).status, CompletionStatus::kSuccess) << "the device answers";
+  ASSERT_TRUE(Ended(*couple.to_b));
+  EXPECT_THAT(couple.to_b->error().message(), HasSubstr("the connection between the two hosts' skeinds has failed"));
+  other_.Hang(false);
+  ASSERT_TRUE(Ended(*couple.to_a));
+  Couple(one_, other_).ExpectWorks();
+}
+
+TEST_F(SilentTrunk, OfWhichNobodyWantsAnythingStays) {
+  Couple couple(one_, other_);
+  couple.ExpectWorks();
+  LetTimePass();
+  other_.Hang(true);
+  LetTimePass();
+  other_.Hang(false);
+  couple.ExpectWorks();
+}
+
+// Whoever connects to the port takes a place there.
+TEST_F(SilentTrunk, ThatNeverGreets) {
+  const RawTrunk stranger(one_.trunk_port());
+  EXPECT_EQ(stranger.Receive().status().message(), "skeind has closed the connection");
+}
+
+// A skeind that says that it is there, and nothing else, by a thread of its own.
+class EvasiveSkeind : public SilentTrunk {
+ protected:
+  // Answers the greeting and, if it is to, the process that would connect.
+  void Begin(bool connects) {
+    connects_ = connects;
+    thread_ = std::thread([this] {
+      const auto trunk = trunks_.Next();
+      if (!trunk->Welcome(*device_).ok()) return;
+      for (absl::StatusOr<TrunkMessage> said; (said = trunk->Receive()).ok();) {
+        lent_ = lent_ || said->kind == TrunkKind::kResolved;
+        if (said->kind != TrunkKind::kConnect || !connects_) continue;
+        TrunkMessage answer;
+        answer.kind = TrunkKind::kConnected;
+        answer.number = said->from;
+        answer.from = 9;
+        trunk->Send(answer);
+        answer.kind = TrunkKind::kResolve;
+        answer.rkey = rkey_;
+        trunk->Send(answer);
+      }
+      ended_ = true;
+    });
+  }
+  ~EvasiveSkeind() override { thread_.join(); }
+  std::string Offer() const { return EncodeOffer({1, 2, trunks_.port, "127.0.0.1"}); }
+  void ExpectEnded() {
+    EXPECT_TRUE(Eventually([&] { return ended_.load(); }));
+  }
+
+  const std::shared_ptr<fabric::Device> device_ = simulation_.CreateDevice("evasive");
+  const RawTrunks trunks_;
+  std::thread thread_;
+  std::atomic<bool> connects_ = false;
+  std::atomic<uint32_t> rkey_ = 0;  // where it asks for the process's memory
+  std::atomic<bool> lent_ = false;
+  std::atomic<bool> ended_ = false;
+};
+
+TEST_F(EvasiveSkeind, NeverSaysThatItHasConnected) {
+  Begin(/*connects=*/false);
+  const Process process(one_);
+  EXPECT_FALSE(NewPair(process)->Accept(Offer()).ok());
+  ExpectEnded();
+}
+
+TEST_F(EvasiveSkeind, NeverSaysThatItHasClosed) {
+  Begin(/*connects=*/true);
+  const Process process(one_);
+  EXPECT_TRUE(NewPair(process)->Accept(Offer()).ok());
+  ExpectEnded();
+}
+
+TEST_F(EvasiveSkeind, NeverGivesMemoryBack) {
+  Process process(one_);
+  rkey_ = process.memory->remote().rkey;
+  Begin(/*connects=*/true);
+  const auto pair = NewPair(process);
+  ASSERT_TRUE(pair->Accept(Offer()).ok());
+  ASSERT_TRUE(Eventually([&] { return lent_.load(); }));
+  std::thread forgets([&] { process.memory = nullptr; });
+  Settle();
+  EXPECT_EQ(device_one_->regions, 1) << "the other skeind has it still";
+  ExpectEnded();
+  forgets.join();
+  EXPECT_EQ(device_one_->regions, 0);
+}
+
+TEST_F(EvasiveSkeind, NeverSaysWhereMemoryIs) {
+  Begin(/*connects=*/true);
+  Process process(one_);
+  const auto pair = NewPair(process);
+  ASSERT_TRUE(pair->Accept(Offer()).ok());
+  const fabric::SendRequest write = process.Write({4096, 77}, 1);
+  ASSERT_EQ(pair->PostSend({&write, 1}), absl::OkStatus());
+  EXPECT_TRUE(Ended(*pair));
+  ExpectEnded();
 }
 
 }  // namespace
