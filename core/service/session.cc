@@ -9,6 +9,7 @@
 #include "core/base/deadline.h"
 #include "core/base/random_value.h"
 #include "core/base/sealed_memory.h"
+#include "core/service/trunk.h"
 
 namespace skein::service {
 namespace {
@@ -130,7 +131,7 @@ absl::StatusOr<Session::Reply> Session::Hello(const Request& request) {
   port_ = *std::move(port);
   Reply reply;
   const fabric::DeviceCapabilities capabilities = device()->capabilities();
-  reply.size = capabilities.max_message_bytes;
+  reply.size = Trunk::MostMessageBytes(*device());
   reply.other_size = capabilities.good_message_bytes;
   reply.SetText(device()->name());
   return reply;

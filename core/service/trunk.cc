@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/service/session.h"
 
 namespace skein::service {
 namespace {
@@ -220,6 +221,7 @@ std::shared_ptr<VirtualQueuePair> Trunk::FindOwn(uint32_t number) {
 
 void Trunk::Attach(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->trunk = shared_from_this();
+  queue_pair->process = shares_.Of(queue_pair->session->user(), queue_pair->session.get());
   members_[queue_pair->number] = queue_pair;
   if (queue_pair->state == VirtualQueuePair::State::kAccepting) Await(TrunkKind::kConnected, queue_pair);
 }

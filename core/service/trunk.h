@@ -20,6 +20,7 @@
 #ifndef SKEIN_CORE_SERVICE_TRUNK_H_
 #define SKEIN_CORE_SERVICE_TRUNK_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -38,6 +39,7 @@
 #include "core/fabric/fabric.h"
 #include "core/service/port.h"
 #include "core/service/region.h"
+#include "core/service/shares.h"
 #include "core/service/trunk_message.h"
 #include "core/service/virtual_queue_pair.h"
 
@@ -74,8 +76,14 @@ class TrunkOwner {
 class Trunk : public std::enable_shared_from_this<Trunk> {
  public:
   enum class Posted : uint8_t { kYes, kFull, kAsked, kRefused };
+  static uint64_t MostMessageBytes(const fabric::Device& device) {
+    return std::min(kMostMessageBytes, device.capabilities().max_message_bytes);
+  }
   static constexpr uint32_t kSends = 512;
   static constexpr uint32_t kReceives = 1024;
+  // Under way together, and in one request, which others wait for: more would gain nothing.
+  static constexpr uint64_t kBytes = 2 << 20;
+  static constexpr uint64_t kMostMessageBytes = 1 << 20;
 
   // `socket`: connected or about to be, not blocking. `device`: null on the side that was connected to, until kHello.
   Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience);
@@ -193,9 +201,11 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   std::unique_ptr<fabric::CompletionQueue> completions_;
   std::unique_ptr<fabric::QueuePair> queue_pair_;
   std::deque<UnderWay> under_way_;
-  uint64_t posted_ = 0;     // requests, since the start
-  uint64_t completed_ = 0;  // of them
-  uint64_t signaled_ = 0;   // the last one that will say that it has completed
+  uint64_t posted_ = 0;        // requests, since the start
+  uint64_t completed_ = 0;     // of them
+  uint64_t signaled_ = 0;      // the last one that will say that it has completed
+  uint64_t silent_bytes_ = 0;  // of those since
+  Shares shares_{kSends, kBytes};
   uint32_t receives_to_post_ = 0;
   std::vector<fabric::SendRequest> batch_;
   std::vector<fabric::Segment> segments_;

@@ -15,6 +15,7 @@ using fabric::service::End;
 using fabric::service::Submission;
 
 constexpr uint64_t kSignalEvery = 16;
+constexpr uint64_t kSignalBytes = Trunk::kBytes / 8;
 
 uint32_t NeededAccess(Opcode opcode) {
   if (opcode == Opcode::kRead) return fabric::kRemoteRead;
@@ -24,12 +25,13 @@ uint32_t NeededAccess(Opcode opcode) {
 }  // namespace
 
 Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, const Submission& request) {
-  if (under_way_.size() >= kSends) {
+  if (!IsPossible(request)) return Posted::kRefused;
+  if (!shares_.Allows(*queue_pair->process, request.length) || under_way_.size() >= kSends) {
     queue_pair->waits_for_space = true;
     want_space_.push_back(queue_pair);
+    if (signaled_ <= completed_) AskWhetherAllHasEnded();  // nothing else would tell of the space
     return Posted::kFull;
   }
-  if (!IsPossible(request)) return Posted::kRefused;
   fabric::SendRequest out;
   out.opcode = static_cast<Opcode>(request.opcode);
   out.remote = peers_landing_;
@@ -57,7 +59,7 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
 }
 
 bool Trunk::IsPossible(const Submission& request) const {
-  if (request.opcode > 0xFF || request.length > device_->capabilities().max_message_bytes) return false;
+  if (request.opcode > 0xFF || request.length > MostMessageBytes(*device_)) return false;
   switch (static_cast<Opcode>(request.opcode)) {
     case Opcode::kWrite:
     case Opcode::kWriteWithImmediate:
@@ -95,13 +97,17 @@ bool Trunk::IsAllowed(const Submission& request, const VirtualQueuePair::Remote&
 }
 
 void Trunk::Add(const fabric::SendRequest& request, fabric::Segment segment, UnderWay under_way) {
+  if (under_way.queue_pair != nullptr) shares_.Posted(*under_way.queue_pair->process, under_way.length);
+  silent_bytes_ += under_way.length;
   under_way_.push_back(std::move(under_way));
   batch_.push_back(request);
   segments_.push_back(segment);
   fabric::SendRequest& last = batch_.back();
   last.id = ++posted_;
-  last.signaled |= posted_ - signaled_ >= kSignalEvery;
-  if (last.signaled) signaled_ = posted_;
+  last.signaled |= posted_ - signaled_ >= kSignalEvery || silent_bytes_ >= kSignalBytes;
+  if (!last.signaled) return;
+  signaled_ = posted_;
+  silent_bytes_ = 0;
 }
 
 void Trunk::Flush() {
@@ -149,6 +155,7 @@ void Trunk::Completed(const fabric::Completion& completion) {
     const UnderWay done = std::move(under_way_.front());
     under_way_.pop_front();
     ++completed_;
+    if (done.queue_pair != nullptr) shares_.Ended(*done.queue_pair->process, done.length);
     if (!done.tells || done.queue_pair->state != VirtualQueuePair::State::kConnected) continue;
     const bool moves_bytes = done.opcode == Opcode::kRead || fabric::IsAtomic(done.opcode);
     const std::shared_ptr<Completions>& queue = done.queue_pair->send_queue;

@@ -22,6 +22,7 @@
 #include "core/fabric/service/shared_queues.h"
 #include "core/service/budget.h"
 #include "core/service/completions.h"
+#include "core/service/shares.h"
 
 namespace skein::service {
 
@@ -71,6 +72,7 @@ struct VirtualQueuePair {
   bool told_closed = false;
   bool heard_closed = false;
   absl::flat_hash_map<uint32_t, Remote> remotes;
+  std::shared_ptr<Shares::Process> process;
 };
 
 }  // namespace skein::service
