@@ -37,6 +37,7 @@ constexpr uint64_t kBytesATurn = 256 << 10;
 constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
 constexpr int kAcceptAgainMs = 100;
+constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 // Hosts that may have connected to this one: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
 
@@ -158,6 +159,7 @@ bool Service::Turn() {
   for (const auto& session : sessions_) any |= session->LookForRequests();
   any |= ServeTurns();
   for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->Poll();
+  WakeThoseUnwoken();
   if (turn_++ % kTurnsBetweenLooks == 0 || !any) any |= LookAtSockets(0);
   return any;
 }
@@ -253,14 +255,23 @@ absl::Time Service::TendTrunks() {
   return next;
 }
 
+void Service::WakeThoseUnwoken() {
+  for (const auto& each : std::exchange(unwoken_, {})) {
+    if (const std::shared_ptr<Completions> queue = each.lock(); queue != nullptr) queue->WakeIfAsleep();
+  }
+}
+
 void Service::Sleep() {
   for (const auto& session : sessions_) session->GoToSleep();
   bool work = !turns_.empty();
   for (const auto& session : sessions_) work |= session->LookForRequests();
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
-  const bool waits =
-      std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->owes_answer(); });
-  const absl::Time next = waits ? SteadyNow() + absl::Milliseconds(100) : absl::InfiniteFuture();
+  absl::Time next = absl::InfiniteFuture();
+  if (!unwoken_.empty()) {
+    next = SteadyNow() + kUntilWokenAgain;
+  } else if (std::any_of(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->owes_answer(); })) {
+    next = SteadyNow() + absl::Milliseconds(100);
+  }
   if (!work) LookAtSockets(UntilMs(std::min(next, TendTrunks())));
   for (const auto& session : sessions_) session->Wake();
 }

@@ -65,6 +65,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
   void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void Forgotten(const Region& region) override;
+  Completions::Unwoken& unwoken() override { return unwoken_; }
   absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
   void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
   std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
@@ -88,6 +89,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   void GiveAnswersDue();
   bool ServeTurns();
   void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
+  void WakeThoseUnwoken();
   void Sleep();
   // When to do so again; infinite: when something else has happened.
   absl::Time TendTrunks();
@@ -103,6 +105,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   UniqueFd stop_;
   uint16_t trunk_port_ = 0;
   absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
+  Completions::Unwoken unwoken_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<std::shared_ptr<Trunk>> trunks_;
   absl::flat_hash_map<std::string, std::weak_ptr<Trunk>> trunks_by_peer_;

@@ -179,7 +179,7 @@ absl::StatusOr<Session::Reply> Session::CreateCompletionQueue(const Request& req
   Reply reply;
   reply.number = ++last_number_;
   completion_queues_[reply.number] =
-      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size);
+      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size, owner_.unwoken());
   return reply;
 }
 

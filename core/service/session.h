@@ -45,6 +45,7 @@ class SessionOwner {
   virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Forgotten(const Region& region) = 0;
+  virtual Completions::Unwoken& unwoken() = 0;
 };
 
 // skeind's thread. What the process sends is hostile: an error answers it, and what no honest process sends ends the

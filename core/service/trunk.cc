@@ -286,6 +286,7 @@ void Trunk::Resolve(const TrunkMessage& question) {
   answer.base = region->base();
   answer.size = region->size();
   answer.access = region->access();
+  if (!device_->capabilities().atomics) answer.access &= ~uint32_t{fabric::kRemoteAtomic};
   answer.address = region->remote().address;
   answer.key = region->remote().rkey;
   Send(answer);

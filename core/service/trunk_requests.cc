@@ -67,7 +67,7 @@ bool Trunk::IsPossible(const Submission& request) const {
       return true;
     case Opcode::kFetchAdd:
     case Opcode::kCompareSwap:
-      return request.length == sizeof(uint64_t);
+      return request.length == sizeof(uint64_t) && device_->capabilities().atomics;
     default:
       return false;
   }

@@ -2,7 +2,9 @@
 
 #include <sys/socket.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -19,6 +21,7 @@ namespace {
 constexpr uint32_t kLookEvery = 1024;
 // Two looks, so that a process that was itself stopped gives skeind the time between them.
 constexpr int kMostUnanswered = 2;
+constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 
 }  // namespace
 
@@ -68,13 +71,22 @@ ServiceCompletionQueue::~ServiceCompletionQueue() {
 
 size_t ServiceCompletionQueue::Poll(absl::Span<Completion> out) {
   MutexLock lock(&mu_);
-  size_t count = TakeFromRing(out);
+  size_t count = TakeKept(out);
+  count += TakeFromRing(out.subspan(count));
   count += TakeFlushed(out.subspan(count));
   // A process that never sleeps finds out by this that skeind has gone.
   if (count == 0 && ++empty_polls_ % kLookEvery == 0) {
     session_->Look();
     LookForAnswer();
   }
+  return count;
+}
+
+size_t ServiceCompletionQueue::TakeKept(absl::Span<Completion> out) {
+  if (!any_kept_) return 0;
+  any_kept_ = false;
+  size_t count = 0;
+  for (const auto& [number, queue_pair] : members_) any_kept_ |= !queue_pair->TakeKept(this, out, count);
   return count;
 }
 
@@ -87,8 +99,7 @@ size_t ServiceCompletionQueue::TakeFromRing(absl::Span<Completion> out) {
     const auto member = members_.find(entry.queue_pair);
     if (member == members_.end()) continue;  // destroyed since
     const ServiceQueuePair::Taken taken = member->second->Completed(entry, out[count]);
-    // Of a queue pair that has ended none will come.
-    if (taken == ServiceQueuePair::Taken::kLater && member->second->state() != QueuePairState::kError) break;
+    any_kept_ |= taken == ServiceQueuePair::Taken::kKept;
     count += taken == ServiceQueuePair::Taken::kYes ? 1 : 0;
   }
   if (at != consumed_) ring_.header().consumed.store(consumed_ = at, std::memory_order_release);
@@ -123,12 +134,21 @@ void ServiceCompletionQueue::AckEvents() {
   if (received == 0) session_->End("skeind has gone").IgnoreError();  // it has let go of its end
   sleep_.Acknowledge();
   MutexLock lock(&mu_);
+  uint64_t times = 0;
+  const bool rang = read(timer_.get(), &times, sizeof(times)) > 0;
   LookForAnswer();
+  if (!rang) return;
+  if (session_->unheard()) {
+    SetTimer(kUntilWokenAgain);
+  } else if (asks()) {
+    SetTimer(std::max(look_at_ - SteadyNow(), kUntilWokenAgain));
+  }
 }
 
 void ServiceCompletionQueue::BeginToAsk() {
   MutexLock lock(&mu_);
   if (!asks() && !session_->ended()) Ask();
+  if (session_->unheard()) SetTimer(kUntilWokenAgain);
 }
 
 // False: there is nothing to ask for.
@@ -145,19 +165,24 @@ bool ServiceCompletionQueue::Ask() {
 }
 
 void ServiceCompletionQueue::LookForAnswer() {
+  if (session_->unheard() && !session_->WakeAgain()) return;
   if (!asks() || SteadyNow() < look_at_) return;
-  if (session_->ended()) return LookAgainIn(absl::ZeroDuration());
-  if (!session_->Answered(question_)) {
+  if (!session_->ended() && !session_->Answered(question_)) {
     if (++unanswered_ < kMostUnanswered) return LookAgainIn(session_->silence() / kMostUnanswered);
     session_->End("skeind does not answer: it has been stopped, or hangs").IgnoreError();
-    return LookAgainIn(absl::ZeroDuration());
   }
-  if (!Ask()) LookAgainIn(absl::ZeroDuration());
+  if (!session_->ended() && Ask()) return;
+  asks_.store(false, std::memory_order_relaxed);
+  LookAgainIn(absl::ZeroDuration());
 }
 
 // Zero: not at all.
 void ServiceCompletionQueue::LookAgainIn(absl::Duration wait) {
   look_at_ = SteadyNow() + wait;
+  SetTimer(wait);
+}
+
+void ServiceCompletionQueue::SetTimer(absl::Duration wait) const {
   itimerspec when = {};
   when.it_value = absl::ToTimespec(wait);
   timerfd_settime(timer_.get(), 0, &when, nullptr);  // which also makes it unreadable

@@ -53,7 +53,7 @@ class ServiceCompletionQueue final : public CompletionQueue {
   uint32_t number() const { return number_; }
   // From queue pairs. Detached, none of its completions is told any more.
   void Attach(uint32_t number, ServiceQueuePair* queue_pair) ABSL_LOCKS_EXCLUDED(mu_);
-  // False: whoever has just posted calls BeginToAsk.
+  // False: whoever has just posted calls BeginToAsk. So it does when skeind could not be woken for it.
   bool asks() const { return asks_.load(std::memory_order_relaxed); }
   void BeginToAsk() ABSL_LOCKS_EXCLUDED(mu_);
   void Detach(uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);
@@ -68,11 +68,13 @@ class ServiceCompletionQueue final : public CompletionQueue {
         waker_(std::move(waker)),
         timer_(std::move(timer)) {}
 
+  size_t TakeKept(absl::Span<Completion> out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t TakeFromRing(absl::Span<Completion> out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   size_t TakeFlushed(absl::Span<Completion> out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Ask() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LookForAnswer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LookAgainIn(absl::Duration wait) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SetTimer(absl::Duration wait) const;
 
   const std::shared_ptr<Session> session_;
   const Mapping memory_;
@@ -83,6 +85,7 @@ class ServiceCompletionQueue final : public CompletionQueue {
   SleepDescriptor sleep_;
   Mutex mu_;
   uint64_t consumed_ ABSL_GUARDED_BY(mu_) = 0;
+  bool any_kept_ ABSL_GUARDED_BY(mu_) = false;  // some member may have messages that found no receive
   uint32_t empty_polls_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<bool> asks_ = false;
   uint64_t question_ ABSL_GUARDED_BY(mu_) = 0;

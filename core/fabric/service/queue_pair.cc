@@ -161,7 +161,7 @@ absl::Status ServiceQueuePair::PostSend(absl::Span<const SendRequest> batch) {
   }
   if (absl::Status laid = Lay(batch); !laid.ok()) return laid;
   session_->HasRequests(place_);
-  if (!send_queue_->asks()) send_queue_->BeginToAsk();
+  if (!send_queue_->asks() || session_->unheard()) send_queue_->BeginToAsk();
   return absl::OkStatus();
 }
 
@@ -187,7 +187,8 @@ absl::Status ServiceQueuePair::PostReceive(absl::Span<const ReceiveRequest> batc
 }
 
 QueuePairState ServiceQueuePair::state() const {
-  if (end() != End::kOpen || session_->ended()) return QueuePairState::kError;
+  if (end() != End::kOpen || flooded_.load(std::memory_order_acquire) || session_->ended())
+    return QueuePairState::kError;
   return connected_.load(std::memory_order_acquire) ? QueuePairState::kReady : QueuePairState::kReset;
 }
 
@@ -198,6 +199,9 @@ QueuePairState ServiceQueuePair::RefreshState() {
 
 absl::Status ServiceQueuePair::error() const {
   if (const End why = end(); why != End::kOpen) return WhyEnded(why);
+  if (flooded_.load(std::memory_order_acquire)) {
+    return absl::ResourceExhaustedError("the peer sends more messages than there may be receives for");
+  }
   return session_->error();
 }
 
@@ -216,18 +220,30 @@ ServiceQueuePair::Taken ServiceQueuePair::Completed(const CompletionEntry& entry
   out.immediate = entry.immediate;
   out.bytes = static_cast<size_t>(entry.bytes);
   out.queue_pair = this;
-  if (out.opcode == Opcode::kReceiveWithImmediate) {
-    if (receives_->Take(out.id)) return Taken::kYes;
-    return state() == QueuePairState::kError ? Taken::kNothing
-                                             : Taken::kLater;  // nobody posts receives to an ended one
-  }
   MutexLock lock(&mu_);
+  if (out.opcode == Opcode::kReceiveWithImmediate) {
+    if (kept_.empty() && receives_->Take(out.id)) return Taken::kYes;
+    if (state() == QueuePairState::kError) return Taken::kNothing;  // nobody posts receives to an ended one
+    kept_.push_back(out);
+    if (kept_.size() > receives_->most()) flooded_.store(true, std::memory_order_release);
+    return Taken::kKept;
+  }
   if (entry.position < reaped_ || entry.position >= published_) return Taken::kNothing;
   reaped_ = entry.position + 1;
   const Posted& posted = posted_[entry.position % posted_.size()];
   out.id = posted.id;
   out.opcode = posted.opcode;
   return Taken::kYes;
+}
+
+bool ServiceQueuePair::TakeKept(const ServiceCompletionQueue* queue, absl::Span<Completion> out, size_t& count) {
+  if (queue != receive_queue_) return true;
+  MutexLock lock(&mu_);
+  if (state() == QueuePairState::kError) kept_.clear();
+  for (; !kept_.empty() && count < out.size() && receives_->Take(kept_.front().id); kept_.pop_front()) {
+    out[count++] = kept_.front();
+  }
+  return kept_.empty();
 }
 
 bool ServiceQueuePair::IsToBeAskedFor(const ServiceCompletionQueue* queue) {

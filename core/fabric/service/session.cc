@@ -111,9 +111,22 @@ absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
 void Session::HasRequests(uint32_t place) {
   const uint64_t bit = uint64_t{1} << (place % 64);
   page().pending[place / 64].fetch_or(bit, std::memory_order_release);
-  if (!TakeDown(page().skeind_sleeps)) return;
-  // A socket that is full has woken skeind already; one that has ended is found out by whoever asks.
-  SendMessage(socket_.get(), Request().view());
+  if (!Wake()) unheard_.store(true, std::memory_order_relaxed);
+}
+
+bool Session::Wake() {
+  if (!TakeDown(page().skeind_sleeps)) return true;
+  // A socket that is full (EAGAIN) has woken skeind already; one that has ended is found out by whoever asks.
+  if (SendMessage(socket_.get(), Request().view()) != SendResult::kFull || errno == EAGAIN) return true;
+  PutUp(page().skeind_sleeps);
+  return false;
+}
+
+bool Session::WakeAgain() {
+  unheard_.store(false, std::memory_order_relaxed);
+  if (Wake()) return true;
+  unheard_.store(true, std::memory_order_relaxed);
+  return false;
 }
 
 uint64_t Session::Question() {

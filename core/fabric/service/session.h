@@ -32,7 +32,8 @@ inline constexpr absl::string_view kSocketName = "skeind.sock";
 // | atomic | written | pairs with |
 // |---|---|---|
 // | ended_ | by the thread that finds the session ended, release | the acquire in ended() |
-// | SessionPage's words | shared_queues.h | shared_queues.h |
+// | unheard_ | by who has rung in vain or again, relaxed | unheard(), relaxed: whoever has set it looks at it in
+// BeginToAsk | | SessionPage's words | shared_queues.h | shared_queues.h |
 class Session {
  public:
   // Asks the skeind that listens in `folder`. UNAVAILABLE: there is none, or it has refused; the message says which.
@@ -45,6 +46,9 @@ class Session {
   absl::StatusOr<Reply> Ask(const Request& request, int descriptor = -1) ABSL_LOCKS_EXCLUDED(mu_);
   // The queue pair at that place has requests.
   void HasRequests(uint32_t place);
+  // Whether the kernel had no memory to wake skeind: then WakeAgain, soon. False: it has none still.
+  bool unheard() const { return unheard_.load(std::memory_order_relaxed); }
+  bool WakeAgain();
   // Asks whether skeind is there, without waiting. Answered says whether skeind has looked since.
   uint64_t Question();
   bool Answered(uint64_t question) const { return page().answered.load(std::memory_order_relaxed) >= question; }
@@ -67,6 +71,7 @@ class Session {
   Session(UniqueFd socket, SharedMemory page, absl::Duration silence)
       : socket_(std::move(socket)), page_memory_(std::move(page)), silence_(silence) {}
   absl::Status Begin(absl::string_view local_address);
+  bool Wake();
   SessionPage& page() const { return *reinterpret_cast<SessionPage*>(page_memory_.mapping.data()); }
 
   const UniqueFd socket_;
@@ -76,6 +81,7 @@ class Session {
   uint64_t max_message_bytes_ = 0;
   uint64_t good_message_bytes_ = 0;
   std::atomic<bool> ended_ = false;
+  std::atomic<bool> unheard_ = false;
   Mutex mu_;  // one request at a time
   mutable Mutex end_mu_;
   absl::Status error_ ABSL_GUARDED_BY(end_mu_);
