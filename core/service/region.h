@@ -1,4 +1,5 @@
-// Memory of a process that skeind has mapped, and has registered with the device.
+// Memory of a process that skeind has mapped, and has registered with the device: for each trunk on which it is used,
+// and until there is one for nobody, so that the process hears if that cannot be.
 #ifndef SKEIN_CORE_SERVICE_REGION_H_
 #define SKEIN_CORE_SERVICE_REGION_H_
 
@@ -6,7 +7,8 @@
 #include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "core/base/mapping.h"
 #include "core/fabric/fabric.h"
 #include "core/service/budget.h"
@@ -31,7 +33,7 @@ class Region {
   uint64_t size() const { return mapping_.size(); }
   uint32_t access() const { return access_; }
   uint32_t rkey() const { return rkey_; }  // by what the process's peers name it
-  fabric::RemoteAddress remote() const { return registered_->remote(); }
+  absl::Span<std::byte> bytes() const { return mapping_.bytes(); }
 
   // Where that piece is in skeind's own mapping. Null: it is not all in the region.
   std::byte* At(uint64_t address, uint64_t size) const {
@@ -39,13 +41,38 @@ class Region {
       return nullptr;
     return mapping_.data() + (address - base_);
   }
-  uint32_t lkey() const { return registered_->lkey(); }
+
+  // For one trunk's queue pair alone (fabric::Device::ForPeer): its keys are of no use on others.
+  class OnTrunk {
+   public:
+    // `domain`: null where the device has none: then what is registered for nobody is for all.
+    static absl::StatusOr<std::shared_ptr<OnTrunk>> Create(std::shared_ptr<Region> region, fabric::Device* domain) {
+      auto made = std::make_shared<OnTrunk>();
+      made->region_ = std::move(region);
+      if (domain == nullptr) return made;
+      absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> own =
+          domain->Register(made->region_->bytes(), made->region_->access());
+      if (!own.ok()) return own.status();
+      made->own_ = *std::move(own);
+      made->region_->registered_ = nullptr;
+      return made;
+    }
+    const Region& region() const { return *region_; }
+    uint32_t lkey() const { return registered().lkey(); }
+    fabric::RemoteAddress remote() const { return registered().remote(); }
+
+   private:
+    const fabric::MemoryRegion& registered() const { return own_ != nullptr ? *own_ : *region_->registered_; }
+
+    std::shared_ptr<Region> region_;
+    std::unique_ptr<fabric::MemoryRegion> own_;  // goes before the region's mapping
+  };
 
  private:
   const UserBudget::Share share_;
   const UserBudget::Share mapped_;
   const Mapping mapping_;
-  const std::unique_ptr<fabric::MemoryRegion> registered_;  // goes before the mapping
+  std::unique_ptr<fabric::MemoryRegion> registered_;  // for nobody; goes before the mapping
   const uint64_t base_;
   const uint32_t access_;
   const uint32_t rkey_;

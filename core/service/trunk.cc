@@ -28,8 +28,12 @@ Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device>
 Trunk::~Trunk() { Fail("skeind ends"); }
 
 absl::Status Trunk::MakeQueuePair() {
+  absl::StatusOr<std::shared_ptr<fabric::Device>> domain = device_->ForPeer();
+  if (!domain.ok()) return domain.status();
+  domain_ = *std::move(domain);
+  fabric::Device& device = domain_ == nullptr ? *device_ : *domain_;
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
-      device_->CreateCompletionQueue(kSends + kReceives);
+      device.CreateCompletionQueue(kSends + kReceives);
   if (!completions.ok()) return completions.status();
   completions_ = *std::move(completions);
   fabric::QueuePairOptions options;
@@ -38,12 +42,12 @@ absl::Status Trunk::MakeQueuePair() {
   options.max_send_requests = kSends;
   options.max_receive_requests = kReceives;
   options.peer_always_receives = true;  // the other skeind does nothing else
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device_->CreateQueuePair(options);
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device.CreateQueuePair(options);
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   receives_to_post_ = kReceives;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> landing =
-      device_->Allocate(kLandingBytes, fabric::kRemoteWrite | fabric::kRemoteRead);
+      device.Allocate(kLandingBytes, fabric::kRemoteWrite | fabric::kRemoteRead);
   if (!landing.ok()) return landing.status();
   landing_ = *std::move(landing);
   return absl::OkStatus();
@@ -277,18 +281,19 @@ void Trunk::Resolve(const TrunkMessage& question) {
   answer.rkey = question.rkey;
   const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(question.number);
   const bool asks_its_peer = queue_pair != nullptr && queue_pair->peer == question.from;
-  const std::shared_ptr<Region> region = asks_its_peer ? owner_.RegionOf(*queue_pair, question.rkey) : nullptr;
-  if (region == nullptr) {
+  const std::shared_ptr<Region::OnTrunk> here =
+      asks_its_peer ? Here(owner_.RegionOf(*queue_pair, question.rkey)) : nullptr;
+  if (here == nullptr) {
     answer.SetStatus(absl::NotFoundError("no memory has that key"));
     return Send(answer);
   }
-  lent_[{queue_pair->number, question.rkey}] = region;
-  answer.base = region->base();
-  answer.size = region->size();
-  answer.access = region->access();
+  lent_[{queue_pair->number, question.rkey}] = here;
+  answer.base = here->region().base();
+  answer.size = here->region().size();
+  answer.access = here->region().access();
   if (!device_->capabilities().atomics) answer.access &= ~uint32_t{fabric::kRemoteAtomic};
-  answer.address = region->remote().address;
-  answer.key = region->remote().rkey;
+  answer.address = here->remote().address;
+  answer.key = here->remote().rkey;
   Send(answer);
 }
 
@@ -304,10 +309,11 @@ void Trunk::Resolved(const TrunkMessage& answer) {
 }
 
 void Trunk::Revoke(const Region& region) {
+  here_.erase(&region);
   std::vector<TrunkMessage> revokes;  // a Send that fails clears what is lent
   for (const auto& [lent, what] : lent_) {
     const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(lent.number);
-    if (what.get() != &region || queue_pair == nullptr) continue;
+    if (&what->region() != &region || queue_pair == nullptr) continue;
     TrunkMessage& revoke = revokes.emplace_back();
     revoke.kind = TrunkKind::kRevoke;
     revoke.number = queue_pair->peer;
@@ -327,6 +333,7 @@ void Trunk::Fail(absl::string_view why) {
   if (queue_pair_ != nullptr) queue_pair_->Close();
   queue_pair_ = nullptr;  // before memory that it may write
   lent_.clear();
+  here_.clear();
   under_way_.clear();
   later_.clear();
   want_space_.clear();

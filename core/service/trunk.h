@@ -11,7 +11,9 @@
 // Memory. A process's region is lent to the other skeind when that first asks where it is, for one virtual queue pair,
 // and stays registered until the other one has answered kRevoked, both have said kClosed of that queue pair, or the
 // shared queue pair is no more. So no process can be written to by what it has let go of, and a request that names
-// memory of nobody's never reaches the device, where it would break the queue pair for all.
+// memory of nobody's never reaches the device, where it would break the queue pair for all. Where the device has
+// protection domains the trunk has one of its own, in which only memory is registered that is used on this trunk. So
+// another host's skeind, or whoever pretends to be one, reaches what it has been lent and no more, whatever it guesses.
 //
 // Silence. A skeind that has been stopped, or hangs, keeps its TCP connection, and its device answers still. So after a
 // request or a message the trunk asks the other skeind whether it is there (kAsk), again and again while something is
@@ -127,7 +129,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
  private:
   struct UnderWay {
     std::shared_ptr<VirtualQueuePair> queue_pair;  // null: a question of the trunk's own
-    std::shared_ptr<Region> region;                // whose bytes the device reads or writes
+    std::shared_ptr<Region::OnTrunk> region;       // whose bytes the device reads or writes
     uint64_t position = 0;
     uint32_t length = 0;
     fabric::Opcode opcode = fabric::Opcode::kWrite;
@@ -152,6 +154,8 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   };
 
   absl::Status MakeQueuePair();
+  // That memory for this trunk's queue pair. Null: it cannot be registered.
+  std::shared_ptr<Region::OnTrunk> Here(const std::shared_ptr<Region>& region);
   void PostReceives();
   bool Read();
   bool Write();
@@ -195,6 +199,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   std::deque<Awaited> awaited_;
 
   std::shared_ptr<fabric::Device> device_;
+  std::shared_ptr<fabric::Device> domain_;  // the device, for this trunk alone; null: it has no such thing
   // Where requests of no bytes go: a device may want to know of them, too, that the memory is there.
   std::unique_ptr<fabric::MemoryRegion> landing_;
   fabric::RemoteAddress peers_landing_;
@@ -214,7 +219,8 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> members_;
   std::deque<std::shared_ptr<VirtualQueuePair>> want_space_;
   std::vector<std::shared_ptr<Completions>> news_;
-  absl::flat_hash_map<Lent, std::shared_ptr<Region>> lent_;
+  absl::flat_hash_map<Lent, std::shared_ptr<Region::OnTrunk>> lent_;
+  absl::flat_hash_map<const Region*, std::shared_ptr<Region::OnTrunk>> here_;  // until the process lets go of it
 };
 
 }  // namespace skein::service

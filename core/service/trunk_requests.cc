@@ -45,9 +45,9 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   if (request.length > 0) {
     const VirtualQueuePair::Remote* const remote = FindRemote(queue_pair, request.rkey);
     if (remote == nullptr) return Posted::kAsked;
-    under_way.region = queue_pair->session->Region(request.lkey);
+    under_way.region = Here(queue_pair->session->Region(request.lkey));
     std::byte* const data =
-        under_way.region == nullptr ? nullptr : under_way.region->At(request.address, request.length);
+        under_way.region == nullptr ? nullptr : under_way.region->region().At(request.address, request.length);
     if (data == nullptr || !IsAllowed(request, *remote)) return Posted::kRefused;
     segment = {data, request.length, under_way.region->lkey()};
     out.remote = {remote->address + (request.remote_address - remote->base), remote->key};
@@ -56,6 +56,16 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   }
   Add(out, segment, std::move(under_way));
   return Posted::kYes;
+}
+
+std::shared_ptr<Region::OnTrunk> Trunk::Here(const std::shared_ptr<Region>& region) {
+  if (region == nullptr) return nullptr;
+  std::shared_ptr<Region::OnTrunk>& here = here_[region.get()];
+  if (here != nullptr) return here;
+  absl::StatusOr<std::shared_ptr<Region::OnTrunk>> made = Region::OnTrunk::Create(region, domain_.get());
+  if (made.ok()) return here = *std::move(made);
+  here_.erase(region.get());
+  return nullptr;
 }
 
 bool Trunk::IsPossible(const Submission& request) const {
