@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -41,7 +40,8 @@ constexpr uint64_t kBytesATurn = 256 << 10;
 // A look at the sockets costs a system call.
 constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
-constexpr absl::Duration kUntilAcceptedAgain = absl::Milliseconds(100);
+constexpr int kAcceptAgainMs = 100;
+constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 // Hosts that may have connected to this one: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
 
@@ -67,6 +67,13 @@ void WatchForDeath(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+// Milliseconds for poll(2), rounded up.
+int UntilMs(absl::Time time) {
+  if (time == absl::InfiniteFuture()) return -1;
+  const absl::Duration left = std::max(time - SteadyNow(), absl::ZeroDuration());
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
 }
 
 }  // namespace
@@ -140,6 +147,7 @@ bool Service::Work() {
   for (const auto& session : sessions_) any |= session->LookForRequests();
   any |= ServeTurns();
   for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->Poll();
+  WakeThoseUnwoken();
   ++turn_;
   return any;
 }
@@ -202,15 +210,21 @@ bool Service::LookAtSockets(int timeout_ms) {
                                {stop_.get(), POLLIN, 0},
                                {mailbox_->fd(), POLLIN, 0},
                                {worker_->fd(), POLLIN, 0}};
-  if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
+  if (!accepts && (timeout_ms < 0 || timeout_ms > kAcceptAgainMs)) timeout_ms = kAcceptAgainMs;
   for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
   for (const auto& trunk : trunks_) {
     waits.push_back({trunk->socket(), static_cast<short>(trunk->wants_to_write() ? POLLIN | POLLOUT : POLLIN), 0});
     waits.push_back({trunk->completions_fd(), POLLIN, 0});
   }
   GiveAnswersDue();
-  if (poll(waits.data(), waits.size(), timeout_ms) <= 0) return false;
-  if (timeout_ms != 0) ++counted_.wakes;
+  const bool any = poll(waits.data(), waits.size(), timeout_ms) > 0 && HeedSockets(waits);
+  if (any && timeout_ms != 0) ++counted_.wakes;
+  TendTrunks();
+  DropEnded();
+  return any;
+}
+
+bool Service::HeedSockets(const std::vector<pollfd>& waits) {
   bool any = false;
   // Copies: what is heard may make new ones, or end some.
   const std::vector<std::shared_ptr<Session>> sessions = sessions_;
@@ -228,8 +242,20 @@ bool Service::LookAtSockets(int timeout_ms) {
   if (waits[1].revents != 0) any |= AcceptSkeinds();
   if (waits[4].revents != 0) any |= worker_->Heed();
   if (waits[3].revents != 0) mailbox_->Answer([this] { return Count(); });
-  DropEnded();
   return any;
+}
+
+absl::Time Service::TendTrunks() {
+  const absl::Time now = SteadyNow();
+  absl::Time next = absl::InfiniteFuture();
+  for (size_t i = 0; i < trunks_.size(); ++i) next = std::min(next, trunks_[i]->Tend(now));
+  return next;
+}
+
+void Service::WakeThoseUnwoken() {
+  for (const auto& each : std::exchange(unwoken_, {})) {
+    if (const std::shared_ptr<Completions> queue = each.lock(); queue != nullptr) queue->WakeIfAsleep();
+  }
 }
 
 void Service::Sleep() {
@@ -237,11 +263,15 @@ void Service::Sleep() {
   bool work = !turns_.empty();
   for (const auto& session : sessions_) work |= session->LookForRequests();
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
-  const bool waits =
-      std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->owes_answer(); });
+  absl::Time next = absl::InfiniteFuture();
+  if (!unwoken_.empty()) {
+    next = SteadyNow() + kUntilWokenAgain;
+  } else if (std::any_of(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->owes_answer(); })) {
+    next = SteadyNow() + absl::Milliseconds(100);
+  }
   if (!work) {
     ++counted_.sleeps;
-    LookAtSockets(waits ? 100 : -1);
+    LookAtSockets(UntilMs(std::min(next, TendTrunks())));
   }
   for (const auto& session : sessions_) session->Wake();
 }
@@ -265,7 +295,7 @@ void Service::DropEnded() {
 // Without a descriptor the connection stays in the queue, which would keep this thread awake.
 UniqueFd Service::AcceptFrom(int listening) {
   UniqueFd socket = AcceptQueued(listening);
-  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + kUntilAcceptedAgain;
+  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + absl::Milliseconds(kAcceptAgainMs);
   return socket;
 }
 
@@ -295,7 +325,7 @@ bool Service::AcceptSkeinds() {
   for (UniqueFd socket; (socket = AcceptFrom(listeners_.skeinds.get())).valid(); any = true) {
     if (trunks_.size() >= kMostTrunks) continue;
     WatchForDeath(socket.get());
-    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr));
+    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience));
   }
   return any;
 }
@@ -366,7 +396,7 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
       OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
-  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device);
+  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience);
   if (absl::Status begun = trunk->Begin(host); !begun.ok()) return begun;
   trunks_.push_back(trunk);
   trunks_by_peer_[peer] = trunk;

@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_SERVICE_SERVICE_H_
 #define SKEIN_CORE_SERVICE_SERVICE_H_
 
+#include <poll.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,6 +40,7 @@ struct ServiceOptions {
   UserLimits limits;
   std::function<void(absl::string_view line)> log = [](absl::string_view) {};
   absl::Duration spin = absl::Microseconds(50);  // without work, before the thread sleeps
+  TrunkPatience patience;
 };
 
 // One thread, but for Stop.
@@ -73,6 +76,7 @@ class Service final : public SessionOwner, public TrunkOwner {
     return which == fabric::service::Listener::kProcesses ? listeners_.processes.get() : listeners_.skeinds.get();
   }
   void GiveWay() override;
+  Completions::Unwoken& unwoken() override { return unwoken_; }
   absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
   void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
   std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
@@ -91,13 +95,17 @@ class Service final : public SessionOwner, public TrunkOwner {
   // What is in shared memory, and the device's completions.
   bool Work();
   bool LookAtSockets(int timeout_ms);
+  bool HeedSockets(const std::vector<pollfd>& waits);
   bool AcceptProcesses();
   bool AcceptSkeinds();
   UniqueFd AcceptFrom(int listening);
   void GiveAnswersDue();
   bool ServeTurns();
   void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
+  void WakeThoseUnwoken();
   void Sleep();
+  // When to do so again; infinite: when something else has happened.
+  absl::Time TendTrunks();
   void DropEnded();
   Statistics Count() const;
   absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
@@ -111,6 +119,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   UniqueFd stop_;
   bool stopped_ = false;
   absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
+  Completions::Unwoken unwoken_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<std::shared_ptr<Trunk>> trunks_;
   absl::flat_hash_map<std::string, std::weak_ptr<Trunk>> trunks_by_peer_;

@@ -12,6 +12,7 @@
 #include "core/base/sealed_memory.h"
 #include "core/fabric/service/query.h"
 #include "core/inspect/control.h"
+#include "core/service/trunk.h"
 
 namespace skein::service {
 namespace {
@@ -19,6 +20,7 @@ namespace {
 using fabric::service::CompletionBytes;
 using fabric::service::kMostEntries;
 using fabric::service::kMostPlaces;
+using fabric::service::kQuestionPlace;
 using fabric::service::Operation;
 using fabric::service::SubmissionBytes;
 
@@ -135,7 +137,7 @@ absl::StatusOr<Session::Reply> Session::Hello(const Request& request) {
   port_ = *std::move(port);
   Reply reply;
   const fabric::DeviceCapabilities capabilities = device()->capabilities();
-  reply.size = capabilities.max_message_bytes;
+  reply.size = Trunk::MostMessageBytes(*device());
   reply.other_size = capabilities.good_message_bytes;
   reply.SetText(device()->name());
   return reply;
@@ -224,7 +226,7 @@ absl::StatusOr<Session::Reply> Session::CreateCompletionQueue(const Request& req
   Reply reply;
   reply.number = ++last_number_;
   completion_queues_[reply.number] =
-      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size);
+      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size, owner_.unwoken());
   return reply;
 }
 
@@ -235,9 +237,10 @@ absl::StatusOr<Session::Reply> Session::CreateQueuePair(const Request& request, 
     return Nonsense("no such completion queue");
   if (request.size == 0 || request.size > kMostEntries) return Nonsense("a queue pair for so many requests");
   if (page() == nullptr) return Nonsense("the page comes first");
-  const size_t place = static_cast<size_t>(std::find(places_.begin(), places_.end(), nullptr) - places_.begin());
+  const auto free = std::find(places_.begin() + kQuestionPlace + 1, places_.end(), nullptr);
+  const size_t place = static_cast<size_t>(free - places_.begin());
   if (place == kMostPlaces) {
-    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces, " queue pairs"));
+    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces - 1, " queue pairs"));
   }
   absl::StatusOr<UserBudget::Share> share = budget_->Take(UserBudget::Kind::kQueuePair, 1);
   if (!share.ok()) return share.status();
@@ -334,9 +337,12 @@ bool Session::LookForRequests() {
     uint64_t bits = page()->pending[word].exchange(0, std::memory_order_acquire);
     for (; bits != 0; bits &= bits - 1) {
       const size_t place = word * 64 + static_cast<size_t>(std::countr_zero(bits));
-      if (place >= places_.size() || places_[place] == nullptr) continue;  // the process's word
-      owner_.MayGoOn(places_[place]);
       any = true;
+      if (place == kQuestionPlace) {
+        page()->answered.store(page()->asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      } else if (place < places_.size() && places_[place] != nullptr) {  // the process's word
+        owner_.MayGoOn(places_[place]);
+      }
     }
   }
   return any;

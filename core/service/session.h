@@ -52,6 +52,7 @@ class SessionOwner {
   virtual uint16_t trunk_port() const = 0;
   virtual int ListenerFor(fabric::service::Listener which) const = 0;
   virtual void GiveWay() = 0;
+  virtual Completions::Unwoken& unwoken() = 0;
 };
 
 // skeind's thread. What the process sends is hostile: an error answers it, and what no honest process sends ends the
@@ -127,8 +128,8 @@ class Session : public std::enable_shared_from_this<Session> {
   absl::flat_hash_map<uint32_t, uint32_t> lkeys_;                            // by rkey
   absl::flat_hash_map<uint32_t, std::shared_ptr<Completions>> completion_queues_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
-  std::vector<std::shared_ptr<VirtualQueuePair>> places_;
-  uint32_t last_number_ = 0;  // of a region or completion queue
+  std::vector<std::shared_ptr<VirtualQueuePair>> places_ = {nullptr};  // none at kQuestionPlace
+  uint32_t last_number_ = 0;                                           // of a region or completion queue
   std::shared_ptr<VirtualQueuePair> accepting_;
   bool registering_ = false;
   bool forgetting_ = false;

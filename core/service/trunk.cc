@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/service/session.h"
 
 namespace skein::service {
 namespace {
@@ -21,14 +22,18 @@ constexpr size_t kMostUnwritten = size_t{4} << 20;
 
 }  // namespace
 
-Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device)
-    : owner_(owner), socket_(std::move(socket)), device_(std::move(device)) {}
+Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience)
+    : owner_(owner), socket_(std::move(socket)), patience_(patience), device_(std::move(device)) {}
 
 Trunk::~Trunk() { Fail("skeind ends"); }
 
 absl::Status Trunk::MakeQueuePair() {
+  absl::StatusOr<std::shared_ptr<fabric::Device>> domain = device_->ForPeer();
+  if (!domain.ok()) return domain.status();
+  domain_ = *std::move(domain);
+  fabric::Device& device = domain_ == nullptr ? *device_ : *domain_;
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
-      device_->CreateCompletionQueue(kSends + kReceives);
+      device.CreateCompletionQueue(kSends + kReceives);
   if (!completions.ok()) return completions.status();
   completions_ = *std::move(completions);
   fabric::QueuePairOptions options;
@@ -37,12 +42,12 @@ absl::Status Trunk::MakeQueuePair() {
   options.max_send_requests = kSends;
   options.max_receive_requests = kReceives;
   options.peer_always_receives = true;  // the other skeind does nothing else
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device_->CreateQueuePair(options);
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device.CreateQueuePair(options);
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   receives_to_post_ = kReceives;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> landing =
-      device_->Allocate(kLandingBytes, fabric::kRemoteWrite | fabric::kRemoteRead);
+      device.Allocate(kLandingBytes, fabric::kRemoteWrite | fabric::kRemoteRead);
   if (!landing.ok()) return landing.status();
   landing_ = *std::move(landing);
   return absl::OkStatus();
@@ -72,6 +77,7 @@ absl::Status Trunk::Begin(absl::string_view host) {
 void Trunk::Send(const TrunkMessage& message) {
   if (ended_) return;
   if (!ready_ && message.kind != TrunkKind::kWelcome) return unsent_.push_back(message);
+  active_ |= message.kind != TrunkKind::kAsk && message.kind != TrunkKind::kHere;
   absl::StrAppend(&out_, message.view());
   if (out_.size() > kMostUnwritten) return Fail("the other skeind does not read");
   Write();
@@ -170,6 +176,14 @@ void Trunk::Heed(const TrunkMessage& message) {
     case TrunkKind::kRevoked:
       lent_.erase({message.number, message.rkey});
       return;
+    case TrunkKind::kAsk: {
+      TrunkMessage answer;
+      answer.kind = TrunkKind::kHere;
+      return Send(answer);
+    }
+    case TrunkKind::kHere:
+      answered_ = true;
+      return;
   }
   Fail("the other skeind sends what is no message");
 }
@@ -199,6 +213,7 @@ void Trunk::Greet(const TrunkMessage& message) {
   }
   peers_landing_ = {message.address, message.key};
   ready_ = true;
+  look_at_ = absl::InfiniteFuture();
   PostReceives();
   for (const TrunkMessage& waited : std::exchange(unsent_, {})) Send(waited);
 }
@@ -210,7 +225,9 @@ std::shared_ptr<VirtualQueuePair> Trunk::FindOwn(uint32_t number) {
 
 void Trunk::Attach(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->trunk = shared_from_this();
+  queue_pair->process = shares_.Of(queue_pair->session->user(), queue_pair->session.get());
   members_[queue_pair->number] = queue_pair;
+  if (queue_pair->state == VirtualQueuePair::State::kAccepting) Await(TrunkKind::kConnected, queue_pair);
 }
 
 void Trunk::Connected(const TrunkMessage& answer) {
@@ -230,6 +247,7 @@ void Trunk::Connected(const TrunkMessage& answer) {
 
 void Trunk::TellClosed(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->told_closed = true;
+  if (!queue_pair->heard_closed) Await(TrunkKind::kClosed, queue_pair);
   TrunkMessage closed;
   closed.kind = TrunkKind::kClosed;
   closed.number = queue_pair->peer;
@@ -268,12 +286,21 @@ void Trunk::Resolve(const TrunkMessage& question) {
     answer.SetStatus(absl::NotFoundError("no memory has that key"));
     return Send(answer);
   }
-  lent_[{queue_pair->number, question.rkey}] = region;
-  answer.base = region->base();
-  answer.size = region->size();
-  answer.access = region->access();
-  answer.address = region->remote().address;
-  answer.key = region->remote().rkey;
+  const std::shared_ptr<Region::OnTrunk> here = Here(region.get());
+  if (here == nullptr) {
+    return BringHere(region, [this, question, answer](const std::shared_ptr<Region::OnTrunk>& brought) mutable {
+      if (brought != nullptr) return Resolve(question);
+      answer.SetStatus(absl::ResourceExhaustedError("the memory cannot be registered"));
+      Send(answer);
+    });
+  }
+  lent_[{queue_pair->number, question.rkey}] = here;
+  answer.base = here->region().base();
+  answer.size = here->region().size();
+  answer.access = here->region().access();
+  if (!device_->capabilities().atomics) answer.access &= ~uint32_t{fabric::kRemoteAtomic};
+  answer.address = here->remote().address;
+  answer.key = here->remote().rkey;
   Send(answer);
 }
 
@@ -289,14 +316,17 @@ void Trunk::Resolved(const TrunkMessage& answer) {
 }
 
 void Trunk::Revoke(const Region& region) {
+  here_.erase(&region);
+  Brought(&region, nullptr);
   std::vector<TrunkMessage> revokes;  // a Send that fails clears what is lent
   for (const auto& [lent, what] : lent_) {
     const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(lent.number);
-    if (what.get() != &region || queue_pair == nullptr) continue;
+    if (&what->region() != &region || queue_pair == nullptr) continue;
     TrunkMessage& revoke = revokes.emplace_back();
     revoke.kind = TrunkKind::kRevoke;
     revoke.number = queue_pair->peer;
     revoke.rkey = lent.rkey;
+    Await(TrunkKind::kRevoked, queue_pair, lent.rkey);
   }
   for (const TrunkMessage& revoke : revokes) Send(revoke);
   AskWhetherAllHasEnded();  // what is under way may have it, too
@@ -311,9 +341,12 @@ void Trunk::Fail(absl::string_view why) {
   if (queue_pair_ != nullptr) queue_pair_->Close();
   queue_pair_ = nullptr;  // before memory that it may write
   lent_.clear();
+  here_.clear();
+  brought_.clear();
   under_way_.clear();
   later_.clear();
   want_space_.clear();
+  awaited_.clear();
   for (const auto& [number, queue_pair] : std::exchange(members_, {})) {
     if (queue_pair->state == VirtualQueuePair::State::kAccepting) {
       owner_.Connected(queue_pair, absl::UnavailableError(why));

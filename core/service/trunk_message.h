@@ -27,6 +27,8 @@ enum class TrunkKind : uint32_t {
   kResolved = 7,  // number: that asked; rkey; base, size: as its process numbers it; address, key: the device's; access
   kRevoke = 8,    // number, rkey: the memory is about to go
   kRevoked = 9,   // number: whose memory it is, rkey: nothing is under way there, and nothing follows
+  kAsk = 10,      // is the other skeind there?
+  kHere = 11,     // it is
 };
 
 struct TrunkMessage {

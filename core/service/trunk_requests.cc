@@ -15,6 +15,7 @@ using fabric::service::End;
 using fabric::service::Submission;
 
 constexpr uint64_t kSignalEvery = 16;
+constexpr uint64_t kSignalBytes = Trunk::kBytes / 8;
 
 uint32_t NeededAccess(Opcode opcode) {
   if (opcode == Opcode::kRead) return fabric::kRemoteRead;
@@ -24,13 +25,14 @@ uint32_t NeededAccess(Opcode opcode) {
 }  // namespace
 
 Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, const Submission& request) {
-  if (under_way_.size() >= kSends) {
+  if (!IsPossible(request)) return Posted::kRefused;
+  if (!shares_.Allows(*queue_pair->process, request.length) || under_way_.size() >= kSends) {
     queue_pair->waits_for_space = true;
     ++waits_;
     want_space_.push_back(queue_pair);
+    if (signaled_ <= completed_) AskWhetherAllHasEnded();  // nothing else would tell of the space
     return Posted::kFull;
   }
-  if (!IsPossible(request)) return Posted::kRefused;
   fabric::SendRequest out;
   out.opcode = static_cast<Opcode>(request.opcode);
   out.remote = peers_landing_;
@@ -44,10 +46,18 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   if (request.length > 0) {
     const VirtualQueuePair::Remote* const remote = FindRemote(queue_pair, request.rkey);
     if (remote == nullptr) return Posted::kAsked;
-    under_way.region = queue_pair->session->Region(request.lkey);
-    std::byte* const data =
-        under_way.region == nullptr ? nullptr : under_way.region->At(request.address, request.length);
+    const std::shared_ptr<Region> region = queue_pair->session->Region(request.lkey);
+    std::byte* const data = region == nullptr ? nullptr : region->At(request.address, request.length);
     if (data == nullptr || !IsAllowed(request, *remote)) return Posted::kRefused;
+    under_way.region = Here(region.get());
+    if (under_way.region == nullptr) {
+      queue_pair->waits_to_hear = true;
+      BringHere(region, [this, queue_pair](const std::shared_ptr<Region::OnTrunk>& here) {
+        queue_pair->waits_to_hear = false;
+        here == nullptr ? owner_.Refuse(queue_pair) : owner_.MayGoOn(queue_pair);
+      });
+      return Posted::kAsked;
+    }
     segment = {data, request.length, under_way.region->lkey()};
     out.remote = {remote->address + (request.remote_address - remote->base), remote->key};
     // The processes' numbers need not be multiples of 8 where the device's are.
@@ -57,8 +67,40 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   return Posted::kYes;
 }
 
+std::shared_ptr<Region::OnTrunk> Trunk::Here(const Region* region) const {
+  const auto found = here_.find(region);
+  return found == here_.end() ? nullptr : found->second;
+}
+
+void Trunk::BringHere(const std::shared_ptr<Region>& region, Then then) {
+  std::vector<Then>& waiting = brought_[region.get()];
+  waiting.push_back(std::move(then));
+  if (waiting.size() > 1) return;
+  std::shared_ptr<Region::OnTrunk> here = Region::OnTrunk::Create(owner_.worker(), region);
+  if (domain_ == nullptr || region->size() <= Region::kMostAtOnce) {
+    return Brought(region.get(), here->Register(domain_.get()).ok() ? here : nullptr);
+  }
+  owner_.worker().Do(
+      [self = shared_from_this(), domain = domain_, region, here = std::move(here)]() mutable -> Worker::Then {
+        if (!here->Register(domain.get()).ok()) here = nullptr;
+        return [self = std::move(self), region = std::move(region), here = std::move(here)] {
+          self->Brought(region.get(), here);
+        };
+      });
+}
+
+// Nobody waits: the process has let go of it meanwhile, or the trunk has ended.
+void Trunk::Brought(const Region* region, const std::shared_ptr<Region::OnTrunk>& here) {
+  const auto found = brought_.find(region);
+  if (found == brought_.end()) return;
+  const std::vector<Then> waiting = std::move(found->second);
+  brought_.erase(found);
+  if (here != nullptr) here_[region] = here;
+  for (const Then& then : waiting) then(here);
+}
+
 bool Trunk::IsPossible(const Submission& request) const {
-  if (request.opcode > 0xFF || request.length > device_->capabilities().max_message_bytes) return false;
+  if (request.opcode > 0xFF || request.length > MostMessageBytes(*device_)) return false;
   switch (static_cast<Opcode>(request.opcode)) {
     case Opcode::kWrite:
     case Opcode::kWriteWithImmediate:
@@ -66,7 +108,7 @@ bool Trunk::IsPossible(const Submission& request) const {
       return true;
     case Opcode::kFetchAdd:
     case Opcode::kCompareSwap:
-      return request.length == sizeof(uint64_t);
+      return request.length == sizeof(uint64_t) && device_->capabilities().atomics;
     default:
       return false;
   }
@@ -83,6 +125,7 @@ const VirtualQueuePair::Remote* Trunk::FindRemote(const std::shared_ptr<VirtualQ
   question.number = queue_pair->peer;
   question.from = queue_pair->number;
   question.rkey = rkey;
+  Await(TrunkKind::kResolved, queue_pair, rkey);
   Send(question);
   return nullptr;
 }
@@ -95,17 +138,22 @@ bool Trunk::IsAllowed(const Submission& request, const VirtualQueuePair::Remote&
 }
 
 void Trunk::Add(const fabric::SendRequest& request, fabric::Segment segment, UnderWay under_way) {
+  if (under_way.queue_pair != nullptr) shares_.Posted(*under_way.queue_pair->process, under_way.length);
+  silent_bytes_ += under_way.length;
   under_way_.push_back(std::move(under_way));
   batch_.push_back(request);
   segments_.push_back(segment);
   fabric::SendRequest& last = batch_.back();
   last.id = ++posted_;
-  last.signaled |= posted_ - signaled_ >= kSignalEvery;
-  if (last.signaled) signaled_ = posted_;
+  last.signaled |= posted_ - signaled_ >= kSignalEvery || silent_bytes_ >= kSignalBytes;
+  if (!last.signaled) return;
+  signaled_ = posted_;
+  silent_bytes_ = 0;
 }
 
 void Trunk::Flush() {
   if (batch_.empty() || ended_) return;
+  active_ = true;
   for (size_t i = 0; i < batch_.size(); ++i) {
     batch_[i].local =
         segments_[i].size == 0 ? absl::Span<const fabric::Segment>() : absl::MakeConstSpan(&segments_[i], 1);
@@ -148,6 +196,7 @@ void Trunk::Completed(const fabric::Completion& completion) {
     const UnderWay done = std::move(under_way_.front());
     under_way_.pop_front();
     ++completed_;
+    if (done.queue_pair != nullptr) shares_.Ended(*done.queue_pair->process, done.length);
     if (!done.tells || done.queue_pair->state != VirtualQueuePair::State::kConnected) continue;
     const bool moves_bytes = done.opcode == Opcode::kRead || fabric::IsAtomic(done.opcode);
     const std::shared_ptr<Completions>& queue = done.queue_pair->send_queue;
@@ -208,8 +257,15 @@ bool Trunk::Arm() {
 void Trunk::AckEvents() {
   if (completions_ == nullptr) return;
   completions_->AckEvents();
+  CheckQueuePair();
+}
+
+bool Trunk::CheckQueuePair() {
   Poll();  // what has completed before is not to look as if it had failed
-  if (!ended_ && queue_pair_->RefreshState() == fabric::QueuePairState::kError) Fail(queue_pair_->error().message());
+  if (ended_) return false;
+  if (queue_pair_->RefreshState() != fabric::QueuePairState::kError) return true;
+  Fail(queue_pair_->error().message());
+  return false;
 }
 
 }  // namespace skein::service

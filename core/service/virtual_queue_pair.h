@@ -22,6 +22,7 @@
 #include "core/fabric/service/shared_queues.h"
 #include "core/service/budget.h"
 #include "core/service/completions.h"
+#include "core/service/shares.h"
 #include "core/service/statistics.h"
 
 namespace skein::service {
@@ -73,6 +74,7 @@ struct VirtualQueuePair {
   bool told_closed = false;
   bool heard_closed = false;
   absl::flat_hash_map<uint32_t, Remote> remotes;
+  std::shared_ptr<Shares::Process> process;
 };
 
 inline Traffic TrafficOf(const VirtualQueuePair& queue_pair) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/service/service_device.h"
 #include "gmock/gmock.h"
@@ -35,9 +36,10 @@ constexpr uint32_t kAllAccess = fabric::kRemoteWrite | fabric::kRemoteRead | fab
 
 // A process with a device, memory and a completion queue. It dies as the kernel lets one die: its socket closes.
 struct Process {
-  explicit Process(const SkeindHost& host, uint32_t entries = 256) : Process(host.folder(), entries) {}
-  explicit Process(const std::string& folder, uint32_t entries = 256)
-      : device(fabric::OpenServiceDevice(folder, "127.0.0.1").value()),
+  explicit Process(const SkeindHost& host, uint32_t entries = 256, absl::Duration silence = absl::Seconds(5))
+      : Process(host.folder(), entries, silence) {}
+  explicit Process(const std::string& folder, uint32_t entries = 256, absl::Duration silence = absl::Seconds(5))
+      : device(fabric::OpenServiceDevice(folder, "127.0.0.1", silence).value()),
         completions(device->CreateCompletionQueue(entries).value()),
         memory(device->Allocate(4096, kAllAccess).value()) {}
 
