@@ -1,5 +1,6 @@
 // Devices with protection domains: what is registered for which trunk.
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -30,6 +31,10 @@ class DeviceOfDomains final : public fabric::ForwardingDevice {
   int of(size_t trunk) const {
     MutexLock lock(&mu_);
     return domains_.at(trunk)->regions;
+  }
+  CountedDevice& domain(size_t trunk) {
+    MutexLock lock(&mu_);
+    return *domains_.at(trunk);
   }
   size_t domains() const {
     MutexLock lock(&mu_);
@@ -74,6 +79,74 @@ TEST_F(Domains, MemoryIsRegisteredForTheTrunkThatUsesIt) {
   couple = nullptr;
   EXPECT_TRUE(Eventually([&] { return device_->of(0) == 0; }));
   EXPECT_EQ(device_->of(1), 1);
+}
+
+// Large memory at one_, of a process that has a queue pair with one of other_'s.
+class LargeInDomains : public Domains {
+ protected:
+  static constexpr size_t kLarge = 1 << 20;
+
+  LargeInDomains() : large_(couple_.a.device->Allocate(kLarge, kAllAccess).value()) { couple_.ExpectWorks(); }
+
+  // Of the large memory there, or from it.
+  fabric::SendRequest WriteThere() { return couple_.b.Write(large_->remote(), 5); }
+  fabric::SendRequest WriteFrom() {
+    segment_ = {large_->bytes().data(), 8, large_->lkey()};
+    fabric::SendRequest write = couple_.a.Write(couple_.b.memory->remote(), 5);
+    write.local = absl::MakeConstSpan(&segment_, 1);
+    return write;
+  }
+  bool IsHeld() {
+    return Eventually([this] { return device_->domain(0).held == 1; });
+  }
+  // While the device registers it others' messages go on; then the WRITE does.
+  void ExpectHoldsUpNobody(fabric::QueuePair& pair, const fabric::SendRequest& write, Process& of) {
+    Couple beside(one_, other_);
+    device_->domain(0).holds_large = true;
+    ASSERT_EQ(pair.PostSend({&write, 1}), absl::OkStatus());
+    ASSERT_TRUE(IsHeld());
+    beside.ExpectWorks();
+    device_->domain(0).holds_large = false;
+    EXPECT_EQ(Take(*of.completions, 1).at(0).status, fabric::CompletionStatus::kSuccess);
+    couple_.ExpectWorks();
+  }
+
+  Couple couple_{one_, other_};
+  std::unique_ptr<fabric::MemoryRegion> large_;
+  fabric::Segment segment_;
+};
+
+TEST_F(LargeInDomains, HoldsUpNobodyWhileItIsRegisteredForItsOwnProcess) {
+  ExpectHoldsUpNobody(*couple_.to_b, WriteFrom(), couple_.a);
+}
+
+TEST_F(LargeInDomains, HoldsUpNobodyWhileItIsRegisteredForThePeer) {
+  ExpectHoldsUpNobody(*couple_.to_a, WriteThere(), couple_.b);
+}
+
+TEST_F(LargeInDomains, IsNoMemoryAnyMoreIfItsProcessLetsGoOfItMeanwhile) {
+  device_->domain(0).holds_large = true;
+  const fabric::SendRequest write = WriteThere();
+  ASSERT_EQ(couple_.to_a->PostSend({&write, 1}), absl::OkStatus());
+  ASSERT_TRUE(IsHeld());
+  std::thread forgets([this] { large_ = nullptr; });
+  const auto refused = Take(*couple_.b.completions, 1);
+  device_->domain(0).holds_large = false;
+  forgets.join();
+  EXPECT_EQ(refused.at(0).status, fabric::CompletionStatus::kRemoteAccessError);
+  EXPECT_TRUE(Ended(*couple_.to_a));
+  EXPECT_TRUE(Eventually([this] { return device_->of(0) == 1; })) << "the couple's small one";
+}
+
+TEST_F(LargeInDomains, IsForgottenWithTheTrunkThatEndsMeanwhile) {
+  device_->domain(0).holds_large = true;
+  const fabric::SendRequest write = WriteFrom();
+  ASSERT_EQ(couple_.to_b->PostSend({&write, 1}), absl::OkStatus());
+  ASSERT_TRUE(IsHeld());
+  other_.Stop();
+  EXPECT_TRUE(Ended(*couple_.to_b));
+  device_->domain(0).holds_large = false;
+  EXPECT_TRUE(Eventually([this] { return device_->of(0) == 0; }));
 }
 
 TEST_F(Domains, OfATrunkThatHasEndedNothingIsLeft) {
