@@ -259,19 +259,19 @@ void Service::WakeThoseUnwoken() {
 }
 
 void Service::Sleep() {
+  absl::Time next = TendTrunks();  // which may find something: before all is looked at once more
   for (const auto& session : sessions_) session->GoToSleep();
   bool work = !turns_.empty();
   for (const auto& session : sessions_) work |= session->LookForRequests();
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
-  absl::Time next = absl::InfiniteFuture();
   if (!unwoken_.empty()) {
-    next = SteadyNow() + kUntilWokenAgain;
+    next = std::min(next, SteadyNow() + kUntilWokenAgain);
   } else if (std::any_of(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->owes_answer(); })) {
-    next = SteadyNow() + absl::Milliseconds(100);
+    next = std::min(next, SteadyNow() + absl::Milliseconds(100));
   }
   if (!work) {
     ++counted_.sleeps;
-    LookAtSockets(UntilMs(std::min(next, TendTrunks())));
+    LookAtSockets(UntilMs(next));
   }
   for (const auto& session : sessions_) session->Wake();
 }
