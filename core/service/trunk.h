@@ -15,6 +15,7 @@
 #ifndef SKEIN_CORE_SERVICE_TRUNK_H_
 #define SKEIN_CORE_SERVICE_TRUNK_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -147,6 +148,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   void Add(const fabric::SendRequest& request, fabric::Segment segment, UnderWay under_way);
   void Completed(const fabric::Completion& completion);
   void Arrived(uint32_t immediate, size_t bytes);
+  void LetGoOn();
   void PublishNews();
   void DoWhatWaited();
   void AskWhetherAllHasEnded();
@@ -179,6 +181,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   std::deque<std::shared_ptr<VirtualQueuePair>> want_space_;
   uint64_t waits_ = 0;  // for space, so far
   std::vector<std::shared_ptr<Completions>> news_;
+  std::array<fabric::Completion, 32> polled_;  // Poll's, not made anew each time
   absl::flat_hash_map<Lent, std::shared_ptr<Region>> lent_;
 };
 
