@@ -14,7 +14,7 @@ namespace skein::service {
 namespace {
 
 // The skein command waits longer.
-constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kCountsWithin = absl::Seconds(2);
 
 }  // namespace
 
@@ -57,14 +57,14 @@ void StatisticsMailbox::Close() {
 
 void HandleStatistics(std::shared_ptr<StatisticsMailbox> mailbox) {
   inspect::Handle("metrics", [mailbox](absl::string_view) -> absl::StatusOr<std::string> {
-    absl::StatusOr<Statistics> statistics = mailbox->Ask(kPatience);
+    absl::StatusOr<Statistics> statistics = mailbox->Ask(kCountsWithin);
     if (!statistics.ok()) return statistics.status();
     trace::MetricFamilies families = trace::MetricsOf(trace::ReadCounters(), {}, trace::MethodTable());
     trace::Merge(families, MetricsOf(*std::move(statistics)));
     return trace::PrometheusText(families);
   });
   inspect::Handle("queue_pairs", [mailbox](absl::string_view) -> absl::StatusOr<std::string> {
-    absl::StatusOr<Statistics> statistics = mailbox->Ask(kPatience);
+    absl::StatusOr<Statistics> statistics = mailbox->Ask(kCountsWithin);
     if (!statistics.ok()) return statistics.status();
     return trace::PrometheusText(QueuePairMetricsOf(std::move(statistics->queue_pairs)));
   });

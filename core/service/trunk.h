@@ -23,6 +23,7 @@
 #define SKEIN_CORE_SERVICE_TRUNK_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -189,6 +190,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   void Add(const fabric::SendRequest& request, fabric::Segment segment, UnderWay under_way);
   void Completed(const fabric::Completion& completion);
   void Arrived(uint32_t immediate, size_t bytes);
+  void LetGoOn();
   void PublishNews();
   void DoWhatWaited();
   void AskWhetherAllHasEnded();
@@ -235,6 +237,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   std::deque<std::shared_ptr<VirtualQueuePair>> want_space_;
   uint64_t waits_ = 0;  // for space, so far
   std::vector<std::shared_ptr<Completions>> news_;
+  std::array<fabric::Completion, 32> polled_;  // Poll's, not made anew each time
   absl::flat_hash_map<Lent, std::shared_ptr<Region::OnTrunk>> lent_;
   absl::flat_hash_map<const Region*, std::shared_ptr<Region::OnTrunk>> here_;  // until the process lets go of it
   absl::flat_hash_map<const Region*, std::vector<Then>> brought_;              // the worker registers it

@@ -1,5 +1,4 @@
 // Requests on their way, and what arrives.
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -166,22 +165,26 @@ void Trunk::Flush() {
 
 bool Trunk::Poll() {
   if (ended_ || completions_ == nullptr) return false;
-  std::array<fabric::Completion, 32> polled;
   bool any = false;
-  for (size_t count; !ended_ && (count = completions_->Poll(absl::MakeSpan(polled))) > 0; any = true) {
-    for (const fabric::Completion& completion : absl::MakeSpan(polled).first(count)) Completed(completion);
+  for (size_t count = polled_.size(); !ended_ && count == polled_.size(); any |= count > 0) {
+    count = completions_->Poll(absl::MakeSpan(polled_));
+    for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) Completed(completion);
   }
   if (any) {
     PublishNews();
     DoWhatWaited();
-    for (const auto& queue_pair : std::exchange(want_space_, {})) {
-      queue_pair->waits_for_space = false;
-      owner_.MayGoOn(queue_pair);
-    }
+    if (!want_space_.empty()) LetGoOn();
     if (!later_.empty()) AskWhetherAllHasEnded();  // when it was asked last, there may have been no space for it
   }
   if (!ended_ && ready_ && receives_to_post_ >= kReceives / 4) PostReceives();
   return any;
+}
+
+void Trunk::LetGoOn() {
+  for (const auto& queue_pair : std::exchange(want_space_, {})) {
+    queue_pair->waits_for_space = false;
+    owner_.MayGoOn(queue_pair);
+  }
 }
 
 void Trunk::Completed(const fabric::Completion& completion) {

@@ -63,6 +63,11 @@ class TwoHosts {
       to_.BeginProcess();
       const std::string answer = to_.pair->Accept(from_.pair->Offer().value()).value();
       Require(from_.pair->Complete(answer).ok(), "connected");
+      // With the first message one skeind asks the other where the memory is.
+      Post(1);
+      for (Host* host : {&from_, &to_}) {
+        while (host->completions->Poll(absl::MakeSpan(polled_)) == 0) std::this_thread::yield();
+      }
     });
   }
   ~TwoHosts() {
@@ -73,6 +78,16 @@ class TwoHosts {
   }
 
   void Pass(size_t messages) {
+    Post(messages);
+    TakeUp(from_, 1);
+    TakeUp(to_, messages);
+    const std::vector<fabric::ReceiveRequest> receives(messages);
+    Require(to_.pair->PostReceive(receives).ok(), "receives");
+  }
+
+ private:
+  // The last one tells when it has completed.
+  void Post(size_t messages) {
     const fabric::Segment segment = {from_.memory->bytes().data(), 64, from_.memory->lkey()};
     batch_.resize(messages);
     for (fabric::SendRequest& request : batch_) {
@@ -83,13 +98,7 @@ class TwoHosts {
     }
     batch_.back().signaled = true;
     Require(from_.pair->PostSend(batch_).ok(), "a message");
-    TakeUp(from_, 1);
-    TakeUp(to_, messages);
-    const std::vector<fabric::ReceiveRequest> receives(messages);
-    Require(to_.pair->PostReceive(receives).ok(), "receives");
   }
-
- private:
   void TakeUp(Host& at, size_t count) {
     for (int turns = 0; turns < 1000 && count > 0; ++turns) {
       const size_t polled = at.completions->Poll(absl::MakeSpan(polled_));

@@ -17,7 +17,7 @@
 namespace skein::fabric::service {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(1);
+constexpr absl::Duration kAnswersWithin = absl::Seconds(1);
 
 bool ReadableUntil(int socket, Deadline until) {
   pollfd wait = {socket, POLLIN, 0};
@@ -69,7 +69,7 @@ absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) c
   if (const SendResult sent = SendMessage(socket_.get(), request.view()); sent == SendResult::kRefused) {
     return ErrnoStatus(errno, "ask skeind");
   }
-  const Deadline until = After(kPatience);
+  const Deadline until = After(kAnswersWithin);
   SocketMessage message;
   for (ReceiveResult received; (received = ReceiveMessage(socket_.get(), message)) != ReceiveResult::kMessage;) {
     if (received != ReceiveResult::kEmpty) return absl::UnavailableError("skeind has gone");
