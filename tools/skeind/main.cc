@@ -13,6 +13,7 @@
 #include "core/base/options.h"
 #include "core/fabric/service/service_device.h"
 #include "core/service/host_ports.h"
+#include "core/service/secret.h"
 #include "core/service/service.h"
 
 namespace skein {
@@ -92,6 +93,9 @@ int main(int argc, char** argv) {
   app.add_option("--listen", options.trunk_address, "The address to listen on there")->capture_default_str();
   app.add_option("--address", address,
                  "By which other hosts reach this one; by default the RDMA port's own IP address");
+  std::string secret_file;
+  app.add_option("--secret-file", secret_file,
+                 "A file with a secret that the skeinds of all hosts have; others are not let in");
   app.add_option("--device", rdma.device, "The RDMA device; by default the one that has the address of a connection");
   app.add_option("--device-port", rdma.port, "Its port")->check(CLI::Range(0, 255));
   app.add_option("--gid-index", rdma.gid_index, "Index into the port's GID table")->check(CLI::Range(-1, 255));
@@ -113,6 +117,14 @@ int main(int argc, char** argv) {
   if (options.listening >= 0 && options.replaces) {
     std::cerr << "skeind: --replace is for one that systemd has not started: systemctl restart skeind" << std::endl;
     return 1;
+  }
+  if (!secret_file.empty()) {
+    absl::StatusOr<std::string> secret = skein::service::ReadSecret(secret_file);
+    if (!secret.ok()) {
+      std::cerr << "skeind: " << secret.status().message() << std::endl;
+      return 1;
+    }
+    options.secret = *std::move(secret);
   }
   return skein::Serve(options, rdma, address);
 }
