@@ -39,10 +39,12 @@ Statistics Service::Count() const {
   Statistics statistics = counted_;
   statistics.turns = turn_;
   Trunk::UnderWayOf under_way;
+  absl::flat_hash_map<const Trunk*, std::string> hosts;
   std::map<std::string, PeerStatistics> peers;
   for (const auto& trunk : trunks_) {
     trunk->AddUnderWay(under_way);
-    PeerStatistics& peer = peers[trunk->PeerHost()];
+    const std::string& host = hosts[trunk.get()] = trunk->PeerHost();
+    PeerStatistics& peer = peers[host];
     ++peer.trunks;
     peer.queue_pairs += trunk->queue_pairs();
     peer.under_way += trunk->under_way();
@@ -65,9 +67,8 @@ Statistics Service::Count() const {
     const auto its = under_way.find(queue_pair.get());
     const uint64_t requests = its == under_way.end() ? 0 : its->second;
     processes[{session.user(), session.process()}].under_way += requests;
-    statistics.queue_pairs.push_back({session.user(), session.process(), number,
-                                      queue_pair->trunk == nullptr ? "" : queue_pair->trunk->PeerHost(), requests,
-                                      TrafficOf(*queue_pair)});
+    statistics.queue_pairs.push_back(
+        {session.user(), session.process(), number, hosts[queue_pair->trunk.get()], requests, TrafficOf(*queue_pair)});
   }
   for (const auto& [who, process] : processes) statistics.processes.push_back(process);
   return statistics;

@@ -19,7 +19,7 @@ absl::StatusOr<std::optional<Predecessor>> Predecessor::Find(const std::string& 
   absl::StatusOr<Query> query = Query::Open(folder);
   if (absl::IsNotFound(query.status())) return std::optional<Predecessor>();
   if (!query.ok()) return query.status();
-  return Predecessor(*std::move(query));
+  return Predecessor(folder, *std::move(query));
 }
 
 absl::Status Predecessor::Explain(const absl::Status& status) const {
@@ -48,8 +48,17 @@ absl::Status Predecessor::Stop() const {
   Request request;
   request.operation = Operation::kStop;
   const absl::Status asked = query_.Ask(request).status();
-  if (absl::IsUnavailable(asked) || (asked.ok() && query_.WaitForEnd(kUntilGone))) return absl::OkStatus();
-  return Explain(asked.ok() ? absl::AbortedError("it has been told to end, and has not yet") : asked);
+  if (asked.ok()) {
+    return query_.WaitForEnd(kUntilGone) ? absl::OkStatus()
+                                         : Explain(absl::AbortedError("it has been told to end, and has not yet"));
+  }
+  // One that has gone by itself has left its place: nobody answers there, for this skeind does not serve yet.
+  const bool has_gone = absl::IsUnavailable(asked);
+  const absl::StatusOr<Query> now = has_gone ? Query::Open(folder_) : absl::StatusOr<Query>(asked);
+  if (absl::IsFailedPrecondition(asked) || (now.ok() && now->AskAbout().ok())) {
+    return absl::AlreadyExistsError("another skeind has taken that place meanwhile");
+  }
+  return has_gone ? absl::OkStatus() : Explain(asked);
 }
 
 }  // namespace skein::service

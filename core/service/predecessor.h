@@ -29,14 +29,16 @@ class Predecessor {
   static absl::StatusOr<std::optional<Predecessor>> Find(const std::string& folder);
 
   absl::StatusOr<UniqueFd> Listener(fabric::service::Listener which) const;
-  // Waits until it has gone, for 10 s at most. If it has not, it has been told to go, and takes nobody any more once it
-  // hears that: the successor serves all the same.
+  // Waits until it has gone, for 10 s at most. ALREADY_EXISTS: another successor was faster, and has its place. Another
+  // error: it has not gone, but has been told to, and takes nobody any more once it hears that: the successor serves.
   absl::Status Stop() const;
 
  private:
-  explicit Predecessor(fabric::service::Query query) : query_(std::move(query)) {}
+  Predecessor(std::string folder, fabric::service::Query query)
+      : folder_(std::move(folder)), query_(std::move(query)) {}
   absl::Status Explain(const absl::Status& status) const;
 
+  std::string folder_;
   fabric::service::Query query_;
 };
 

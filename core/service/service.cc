@@ -107,7 +107,9 @@ absl::Status Service::Begin() {
   if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
   // Last: the predecessor serves until nothing can go wrong here any more.
   if (!predecessor->has_value()) return absl::OkStatus();
-  if (absl::Status gone = (*predecessor)->Stop(); !gone.ok()) options_.log(gone.message());
+  const absl::Status gone = (*predecessor)->Stop();
+  if (absl::IsAlreadyExists(gone)) return gone;
+  if (!gone.ok()) options_.log(gone.message());
   return absl::OkStatus();
 }
 

@@ -156,12 +156,15 @@ absl::StatusOr<Session::Reply> Session::AnswerQuery(const Request& request) {
     return reply;
   }
   if (!PeerUsers({0}).Check(user()).ok()) return absl::PermissionDeniedError("only skeind's own user, and root, may");
+  using fabric::service::Listener;
+  if (request.number > static_cast<uint32_t>(Listener::kSkeinds)) return Nonsense("no such listener");
+  const int listener = owner_.ListenerFor(static_cast<Listener>(request.number));
+  if (listener < 0) return absl::FailedPreconditionError("another skeind takes its place already");
   if (request.operation == Operation::kStop) {
     owner_.GiveWay();
     return reply;
   }
-  if (request.number > static_cast<uint32_t>(fabric::service::Listener::kSkeinds)) return Nonsense("no such listener");
-  Answer(reply, owner_.ListenerFor(static_cast<fabric::service::Listener>(request.number)));
+  Answer(reply, listener);
   return reply;
 }
 

@@ -71,7 +71,7 @@ struct Statistics {
   std::vector<QueuePairStatistics> queue_pairs;
 };
 
-// Of the processes, peers and queue pairs that did most, so that an answer stays within what the skein command takes
+// Of the processes and queue pairs that did most, so that an answer stays within what the skein command takes
 // (inspect::AskMetrics).
 inline constexpr size_t kMostProcessesTold = 1000;
 inline constexpr size_t kMostPeersTold = 2000;

@@ -194,6 +194,19 @@ TEST_F(Replacing, ASuccessorThatDiesBeforeItServesHasChangedNothing) {
   EXPECT_FALSE(first->has_ended());
 }
 
+TEST_F(Replacing, OfTwoSuccessorsOneServes) {
+  const auto first = Begin().value();
+  const auto slower = Predecessor::Find(folder_.path()).value();
+  const auto slowest = Predecessor::Find(folder_.path()).value();
+  ASSERT_TRUE(slower.has_value() && slowest.has_value());
+  EXPECT_TRUE(slower->Listener(fabric::service::Listener::kProcesses).ok());
+  const auto second = BeginInPlaceOf(*first);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(slower->Stop().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_FALSE(slowest->Listener(fabric::service::Listener::kSkeinds).ok());
+  Couple(folder_.path(), other_).ExpectWorks();
+}
+
 TEST_F(Replacing, AnotherUserMayNot) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
   const auto first = Begin().value();
