@@ -7,7 +7,7 @@
 
 #include <cerrno>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -27,14 +27,16 @@ absl::StatusOr<std::string> ReadSecret(const std::string& path) {
     return absl::PermissionDeniedError(absl::StrCat("everybody may read or write ", path, ": chmod 600 it"));
   }
   std::ifstream file(path, std::ios::binary);
-  std::string secret((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file) return absl::UnavailableError(absl::StrCat("cannot read ", path));
-  absl::StripTrailingAsciiWhitespace(&secret);
+  std::ostringstream read;
+  read << file.rdbuf();
+  const std::string bytes = read.str();
+  const absl::string_view secret = absl::StripTrailingAsciiWhitespace(bytes);
   if (secret.size() < kLeastBytes) {
     return absl::InvalidArgumentError(absl::StrCat(path, " has ", secret.size(), " bytes, where a secret has ",
                                                    kLeastBytes, " at least: openssl rand -hex 32"));
   }
-  return secret;
+  return std::string(secret);
 }
 
 Proof Prove(const std::string& secret, absl::string_view who, absl::string_view said) {

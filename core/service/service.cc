@@ -448,6 +448,7 @@ std::shared_ptr<Region> Service::RegionOf(const VirtualQueuePair& queue_pair, ui
 void Service::End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) {
   if (queue_pair->state == State::kEnded) return;
   const State before = std::exchange(queue_pair->state, State::kEnded);
+  queue_pair->locals.clear();
   // What has completed is there before the process sees the end.
   for (const auto& queue : {queue_pair->send_queue, queue_pair->receive_queue}) {
     if (queue->has_news()) queue->Publish();

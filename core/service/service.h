@@ -59,6 +59,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   void Stop();
   // Does what there is to do now. False: nothing.
   bool Turn();
+  // That part of it for which nobody asks the kernel: requests in shared memory, and completions.
+  bool Work();
   uint16_t trunk_port() const override { return listeners_.trunk_port; }
   // By which other threads ask for statistics. May outlive the service.
   const std::shared_ptr<StatisticsMailbox>& mailbox() const { return mailbox_; }
@@ -93,8 +95,6 @@ class Service final : public SessionOwner, public TrunkOwner {
   Service(const ServiceOptions& options, FindPort find_port) : options_(options), find_port_(std::move(find_port)) {}
   absl::Status Begin();
   std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
-  // What is in shared memory, and the device's completions.
-  bool Work();
   bool LookAtSockets(int timeout_ms);
   bool HeedSockets(const std::vector<pollfd>& waits);
   bool AcceptProcesses();

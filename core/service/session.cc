@@ -103,6 +103,7 @@ absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMess
       forgotten_ = region->second->watch();
       answers_until_ = SteadyNow() + kAnswerWaits;
       lkeys_.erase(region->second->rkey());
+      for (const auto& [number, queue_pair] : queue_pairs_) queue_pair->locals.erase(request.number);
       owner_.Forgotten(*std::exchange(region->second, nullptr));
       regions_.erase(region);
       return Reply();  // GiveAnswersDue answers

@@ -168,6 +168,10 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   };
 
   absl::Status MakeQueuePair();
+  // Memory that the queue pair's process names. `local` null: it has no such memory. False: the queue pair goes on
+  // later.
+  bool FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint32_t lkey,
+                 std::shared_ptr<Region::OnTrunk>& local);
   // Memory as this trunk's queue pair has it. Null: it is not registered there, or not yet.
   std::shared_ptr<Region::OnTrunk> Here(const Region* region) const;
   // Registers it there; then calls `then` with it, or with null if that cannot be. At once, or when the worker has

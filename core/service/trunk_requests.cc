@@ -44,19 +44,10 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   UnderWay under_way = {queue_pair, nullptr, queue_pair->taken, request.length, out.opcode, out.signaled};
   if (request.length > 0) {
     const VirtualQueuePair::Remote* const remote = FindRemote(queue_pair, request.rkey);
-    if (remote == nullptr) return Posted::kAsked;
-    const std::shared_ptr<Region> region = queue_pair->session->Region(request.lkey);
-    std::byte* const data = region == nullptr ? nullptr : region->At(request.address, request.length);
+    if (remote == nullptr || !FindLocal(queue_pair, request.lkey, under_way.region)) return Posted::kAsked;
+    std::byte* const data =
+        under_way.region == nullptr ? nullptr : under_way.region->region().At(request.address, request.length);
     if (data == nullptr || !IsAllowed(request, *remote)) return Posted::kRefused;
-    under_way.region = Here(region.get());
-    if (under_way.region == nullptr) {
-      queue_pair->waits_to_hear = true;
-      BringHere(region, [this, queue_pair](const std::shared_ptr<Region::OnTrunk>& here) {
-        queue_pair->waits_to_hear = false;
-        here == nullptr ? owner_.Refuse(queue_pair) : owner_.MayGoOn(queue_pair);
-      });
-      return Posted::kAsked;
-    }
     segment = {data, request.length, under_way.region->lkey()};
     out.remote = {remote->address + (request.remote_address - remote->base), remote->key};
     // The processes' numbers need not be multiples of 8 where the device's are.
@@ -64,6 +55,22 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   }
   Add(out, segment, std::move(under_way));
   return Posted::kYes;
+}
+
+bool Trunk::FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint32_t lkey,
+                      std::shared_ptr<Region::OnTrunk>& local) {
+  const auto known = queue_pair->locals.find(lkey);
+  if (known != queue_pair->locals.end()) return local = known->second, true;
+  const std::shared_ptr<Region> region = queue_pair->session->Region(lkey);
+  if (region == nullptr) return true;
+  local = Here(region.get());
+  if (local != nullptr) return queue_pair->locals[lkey] = local, true;
+  queue_pair->waits_to_hear = true;
+  BringHere(region, [this, queue_pair](const std::shared_ptr<Region::OnTrunk>& here) {
+    queue_pair->waits_to_hear = false;
+    here == nullptr ? owner_.Refuse(queue_pair) : owner_.MayGoOn(queue_pair);
+  });
+  return false;
 }
 
 std::shared_ptr<Region::OnTrunk> Trunk::Here(const Region* region) const {

@@ -22,6 +22,7 @@
 #include "core/fabric/service/shared_queues.h"
 #include "core/service/budget.h"
 #include "core/service/completions.h"
+#include "core/service/region.h"
 #include "core/service/shares.h"
 #include "core/service/statistics.h"
 
@@ -74,6 +75,8 @@ struct VirtualQueuePair {
   bool told_closed = false;
   bool heard_closed = false;
   absl::flat_hash_map<uint32_t, Remote> remotes;
+  // The process's memory that its requests have named, by lkey; until the process lets go of it, or this ends.
+  absl::flat_hash_map<uint32_t, std::shared_ptr<Region::OnTrunk>> locals;
   std::shared_ptr<Shares::Process> process;
 };
 

@@ -103,7 +103,7 @@ class TwoHosts {
     for (int turns = 0; turns < 1000 && count > 0; ++turns) {
       const size_t polled = at.completions->Poll(absl::MakeSpan(polled_));
       count -= polled;
-      if (polled == 0) Require(at.skeind->Turn(), "skeind has something to do");
+      if (polled == 0) Require(at.skeind->Work(), "skeind has something to do");
     }
     Require(count == 0, "as many as were sent");
   }
