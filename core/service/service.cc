@@ -321,7 +321,7 @@ bool Service::AcceptSkeinds() {
   for (UniqueFd socket; (socket = AcceptFrom(skeinds_.get())).valid(); any = true) {
     if (trunks_.size() >= kMostTrunks) continue;
     WatchForDeath(socket.get());
-    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience));
+    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience, options_.secret));
   }
   return any;
 }
@@ -392,7 +392,7 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
       OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
-  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience);
+  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience, options_.secret);
   if (absl::Status begun = trunk->Begin(host); !begun.ok()) return begun;
   trunks_.push_back(trunk);
   trunks_by_peer_[peer] = trunk;

@@ -37,6 +37,7 @@ struct ServiceOptions {
   std::function<void(absl::string_view line)> log = [](absl::string_view) {};
   absl::Duration spin = absl::Microseconds(50);  // without work, before the thread sleeps
   TrunkPatience patience;
+  std::string secret;  // that all skeinds know; empty: none
 };
 
 // One thread, but for Stop.

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/base/random_value.h"
 #include "core/service/session.h"
 
 namespace skein::service {
@@ -20,10 +21,20 @@ constexpr size_t kLandingBytes = 64;
 // What a skeind that does not read is kept for.
 constexpr size_t kMostUnwritten = size_t{4} << 20;
 
+bool IsOfGreeting(TrunkKind kind) {
+  return kind == TrunkKind::kHello || kind == TrunkKind::kWelcome || kind == TrunkKind::kChallenge ||
+         kind == TrunkKind::kProof;
+}
+
 }  // namespace
 
-Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience)
-    : owner_(owner), socket_(std::move(socket)), patience_(patience), device_(std::move(device)) {}
+Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience,
+             std::string secret)
+    : owner_(owner),
+      socket_(std::move(socket)),
+      patience_(patience),
+      secret_(std::move(secret)),
+      device_(std::move(device)) {}
 
 Trunk::~Trunk() { Fail("skeind ends"); }
 
@@ -65,18 +76,20 @@ absl::Status Trunk::Begin(absl::string_view host) {
   TrunkMessage hello;
   if (offer->size() > hello.text.size()) return absl::InternalError("the device's offers are too long");
   hello.size = kTrunkVersion;
+  hello.nonce = RandomValue<decltype(hello.nonce)>();
   hello.address = landing_->remote().address;
   hello.key = landing_->remote().rkey;
   hello.SetHost(host);
   hello.SetText(*offer);
-  absl::StrAppend(&out_, hello.view());
+  said_ = std::string(hello.view());
+  out_ = said_;
   connecting_ = true;
   return absl::OkStatus();
 }
 
 void Trunk::Send(const TrunkMessage& message) {
   if (ended_) return;
-  if (!ready_ && message.kind != TrunkKind::kWelcome) return unsent_.push_back(message);
+  if (!ready_ && !IsOfGreeting(message.kind)) return unsent_.push_back(message);
   active_ |= message.kind != TrunkKind::kAsk && message.kind != TrunkKind::kHere;
   absl::StrAppend(&out_, message.view());
   if (out_.size() > kMostUnwritten) return Fail("the other skeind does not read");
@@ -141,11 +154,12 @@ bool Trunk::Read() {
 }
 
 void Trunk::Heed(const TrunkMessage& message) {
-  const bool greets = message.kind == TrunkKind::kHello || message.kind == TrunkKind::kWelcome;
-  if (greets == ready_) return Fail("the other skeind greets when it should not");
+  if (IsOfGreeting(message.kind) == ready_) return Fail("the other skeind greets when it should not");
   switch (message.kind) {
     case TrunkKind::kHello:
     case TrunkKind::kWelcome:
+    case TrunkKind::kChallenge:
+    case TrunkKind::kProof:
       return Greet(message);
     case TrunkKind::kConnect: {
       TrunkMessage answer;
@@ -186,36 +200,6 @@ void Trunk::Heed(const TrunkMessage& message) {
       return;
   }
   Fail("the other skeind sends what is no message");
-}
-
-void Trunk::Greet(const TrunkMessage& message) {
-  if (message.kind == TrunkKind::kWelcome) {
-    if (queue_pair_ == nullptr) return Fail("the other skeind answers what nobody asked");
-    const absl::Status completed = queue_pair_->Complete(message.text_view());
-    if (!completed.ok()) return Fail(completed.message());
-  } else {
-    if (queue_pair_ != nullptr) return Fail("the other skeind greets twice");
-    if (message.size != kTrunkVersion) return Fail(absl::StrCat("the other skeind speaks version ", message.size));
-    absl::StatusOr<Port> port = owner_.PortFor(message.host_view());
-    if (!port.ok()) return Fail(port.status().message());
-    device_ = std::move(port->device);
-    if (absl::Status made = MakeQueuePair(); !made.ok()) return Fail(made.message());
-    const absl::StatusOr<std::string> answer = queue_pair_->Accept(message.text_view());
-    if (!answer.ok()) return Fail(answer.status().message());
-    TrunkMessage welcome;
-    welcome.kind = TrunkKind::kWelcome;
-    welcome.address = landing_->remote().address;
-    welcome.key = landing_->remote().rkey;
-    if (answer->size() > welcome.text.size()) return Fail("the device's answers are too long");
-    welcome.SetText(*answer);
-    Send(welcome);
-    if (ended_) return;  // the other skeind has gone meanwhile
-  }
-  peers_landing_ = {message.address, message.key};
-  ready_ = true;
-  look_at_ = absl::InfiniteFuture();
-  PostReceives();
-  for (const TrunkMessage& waited : std::exchange(unsent_, {})) Send(waited);
 }
 
 std::shared_ptr<VirtualQueuePair> Trunk::FindOwn(uint32_t number) {

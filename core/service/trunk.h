@@ -6,6 +6,8 @@
 //                    completes               <------ kWelcome, the answer
 //     ready                                                          ready
 //
+// With a secret (secret.h) kChallenge and kProof come between the two. Only then the other side makes a queue pair.
+//
 // The end of either ends the trunk, and with it each virtual queue pair on it.
 //
 // Memory. A process's region is lent to the other skeind when that first asks where it is, for one virtual queue pair,
@@ -88,7 +90,8 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   static constexpr uint64_t kMostMessageBytes = 1 << 20;
 
   // `socket`: connected or about to be, not blocking. `device`: null on the side that was connected to, until kHello.
-  Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience);
+  Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience,
+        std::string secret);
   ~Trunk();
   // The side that connects, which means the other one by `host`. The greeting goes when TCP is connected.
   absl::Status Begin(absl::string_view host);
@@ -160,7 +163,11 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   bool Read();
   bool Write();
   void Heed(const TrunkMessage& message);
-  void Greet(const TrunkMessage& hello);
+  void Greet(const TrunkMessage& message);
+  void Challenge();
+  void Welcome(const TrunkMessage& hello);
+  void Welcomed(TrunkMessage welcome);
+  void BecomeReady(fabric::RemoteAddress peers_landing);
   void Resolve(const TrunkMessage& question);
   void Resolved(const TrunkMessage& answer);
   void Connected(const TrunkMessage& answer);
@@ -185,6 +192,9 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   TrunkOwner& owner_;
   const UniqueFd socket_;
   const TrunkPatience patience_;
+  const std::string secret_;  // empty: there is none
+  std::string said_;          // in the greeting, by both
+  bool challenged_ = false;
   bool connecting_ = false;
   bool ready_ = false;
   bool ended_ = false;

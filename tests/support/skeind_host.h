@@ -19,11 +19,12 @@ class SkeindHost {
   SkeindHost(fabric::Simulation& simulation, const std::string& name, UserLimits limits = {})
       : SkeindHost(simulation, simulation.CreateDevice(name), limits) {}
   SkeindHost(fabric::Simulation& simulation, std::shared_ptr<fabric::Device> device, UserLimits limits = {},
-             TrunkPatience patience = {})
+             TrunkPatience patience = {}, std::string secret = "")
       : simulation_(simulation),
         port_{std::move(device), "127.0.0.1"},
         limits_(limits),
         patience_(patience),
+        secret_(std::move(secret)),
         folder_("/tmp") {
     Start();
   }
@@ -37,6 +38,7 @@ class SkeindHost {
     options.any_trunk_port = true;
     options.limits = limits_;
     options.patience = patience_;
+    options.secret = secret_;
     service_ = Service::Create(options, [this](absl::string_view) { return port_; }).value();
     trunk_port_ = service_->trunk_port();
     stop_ = false;
@@ -78,6 +80,7 @@ class SkeindHost {
   const Port port_;
   const UserLimits limits_;
   const TrunkPatience patience_;
+  const std::string secret_;
   const TemporaryFolder folder_;  // whose path a socket's address has space for
   std::unique_ptr<Service> service_;
   uint16_t trunk_port_ = 0;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/options.h"
 #include "core/service/host_ports.h"
+#include "core/service/secret.h"
 #include "core/service/service.h"
 
 namespace skein {
@@ -75,6 +76,9 @@ int main(int argc, char** argv) {
   app.add_option("--listen", options.trunk_address, "The address to listen on there")->capture_default_str();
   app.add_option("--address", address,
                  "By which other hosts reach this one; by default the RDMA port's own IP address");
+  std::string secret_file;
+  app.add_option("--secret-file", secret_file,
+                 "A file with a secret that the skeinds of all hosts have; others are not let in");
   app.add_option("--device", rdma.device, "The RDMA device; by default the one that has the address of a connection");
   app.add_option("--device-port", rdma.port, "Its port")->check(CLI::Range(0, 255));
   app.add_option("--gid-index", rdma.gid_index, "Index into the port's GID table")->check(CLI::Range(-1, 255));
@@ -91,5 +95,11 @@ int main(int argc, char** argv) {
   options.spin = absl::Microseconds(spin_us);
   options.log = [](absl::string_view line) { std::cerr << "skeind: " << line << std::endl; };
   options.listening = skein::PassedSocket();
+  if (!secret_file.empty()) {
+    if (absl::Status read = skein::service::ReadSecret(secret_file, options.secret); !read.ok()) {
+      std::cerr << "skeind: " << read.message() << std::endl;
+      return 1;
+    }
+  }
   return skein::Serve(options, rdma, address);
 }
