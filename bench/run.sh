@@ -23,10 +23,18 @@ case $name in
   core) program=(micro/core.py) ;;
   preload) program=(micro/preload.py) ;;
   large) program=(micro/large_payloads.py) ;;
-  rdma | service) program=(micro/soft_roce.py "$name") ;;
+  rdma) program=(micro/soft_roce.py rdma) ;;
+  service) # on the model, then in two guests
+    quick=()
+    [[ " $* " != *" --quick "* ]] || quick=(--quick)
+    [[ " $* " == *" --help "* ]] ||
+      python3 -B "$(dirname "${BASH_SOURCE[0]}")/sim/service_sim.py" --build "$build" "${quick[@]}"
+    program=(micro/soft_roce.py service)
+    ;;
   flock-sim) program=(sim/flock_sim.py) ;;
+  service-sim) program=(sim/service_sim.py) ;;
   durable) program=(durable/durable.py) ;;
   durable-calls) program=(durable/durable_calls.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma service flock-sim durable durable-calls" ;;
+  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma service service-sim flock-sim durable durable-calls" ;;
 esac
 exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

@@ -33,6 +33,7 @@ SERVICE = (
     ("bandwidth 4096", "4 KiB, MB/s"),
     ("bandwidth 65536", "64 KiB, MB/s"),
 )
+CROWDS = (1, 8, 32)  # processes at each end
 STREAMS = (
     ("latency 64", "64 B p50, us"),
     ("latency 4096", "4 KiB p50, us"),
@@ -44,6 +45,19 @@ def cell(figures):
     if "p50_us" in figures:
         return table.cell(figures["p50_us"], "{:,.0f}")
     return table.cell(figures["mb_per_s"], "{:.2f}")
+
+
+def crowd(tool, figures, figure, kind):
+    return [table.cell(figures[f"{tool} crowd {processes}"][figure], kind) for processes in CROWDS]
+
+
+def crowds(figures):
+    """Processes at each end that send at once, each to one of the other end's."""
+    columns = [f"{processes} processes" for processes in CROWDS]
+    what = (("mb_per_s", "MB/s together", "{:.2f}"), ("queue_pairs", "queue pairs", "{:.0f}"), ("registered_mib", "MiB registered", "{:.1f}"))
+    lines = [[f"{TITLES[tool]}: {text}", *crowd(tool, figures, figure, kind)]
+             for figure, text, kind in what for tool in ("stream", "service")]  # fmt: skip
+    return "\n".join(table.rows(["messages of 4 KiB", *columns], lines))
 
 
 def part(title, tools, columns, figures):
@@ -64,7 +78,7 @@ def markdown(results):
     if failures:
         about += f" Failed, and done again: {', '.join(failures)}."
     if settings.get("compared") == "service":
-        return "\n\n".join((about, part("byte streams", ("stream", "service"), SERVICE, figures)))
+        return "\n\n".join((about, part("byte streams", ("stream", "service"), SERVICE, figures), crowds(figures)))
     return "\n\n".join(
         (
             about,

@@ -1,5 +1,5 @@
-// The one calibration of all experiments: what things cost on FLOCK's machines (thesis, 4.1: EPYC 7452 with 32 cores,
-// ConnectX-5, 100 Gb/s). README.md says where each number is from.
+// The calibration of all experiments: what things cost on FLOCK's machines (thesis, 4.1: EPYC 7452 with 32 cores,
+// ConnectX-5, 100 Gb/s), and what RaaS's NICs and skeind cost. README.md says where FLOCK's numbers are from.
 #ifndef SKEIN_BENCH_SIM_COSTS_H_
 #define SKEIN_BENCH_SIM_COSTS_H_
 
@@ -25,8 +25,34 @@ struct CpuCosts {
   double bytes_per_nanosecond = 10;              // copied
 };
 
+// skeind's (core/service), and what it costs a process to use it. Instructions were counted by callgrind in a release
+// build, without those of the simulated device, and are taken as three a nanosecond: here, with all of it in the cache,
+// six were run. README.md says how. Lines of other cores, the NIC's and the NIC's price come on top, from above.
+struct ServiceCosts {
+  absl::Duration turn = absl::Nanoseconds(880);  // of a connection: 1,250 instructions queue it, 1,390 are its turn's
+  absl::Duration request = absl::Nanoseconds(190);      // 560: checked, translated, laid into the batch
+  absl::Duration work_request = absl::Nanoseconds(40);  // assumed: the driver writes it for the NIC; as header and item
+  absl::Duration completion = absl::Nanoseconds(30);    // 94: one request of the shared queue pair has ended
+  absl::Duration tell = absl::Nanoseconds(55);          // 160: an entry for the process that waits for it
+  absl::Duration arrival = absl::Nanoseconds(75);       // 220: an immediate, with the entry for its process
+  absl::Duration receive = absl::Nanoseconds(10);       // 16, and the driver's: another one is posted
+  absl::Duration session = absl::Nanoseconds(3);        // assumed: a look at a page that has nothing, in the cache
+  absl::Duration queue = absl::Nanoseconds(25);         // assumed: a look at a completion queue that has nothing
+  absl::Duration sockets = absl::Nanoseconds(250);      // poll(2), measured here,
+  absl::Duration socket = absl::Nanoseconds(50);        // and for each descriptor: 47 measured, 10 to 500 of them
+  absl::Duration wake = absl::Nanoseconds(950);         // a message on a local socket, measured here
+  absl::Duration wake_up = absl::Microseconds(5);       // assumed: until a blocked thread runs
+  absl::Duration spin = absl::Microseconds(50);         // ServiceOptions::spin, and the processes'
+};
+
 struct Costs {
   fabric::SimConfig nic;
+  // Of NICs with many queue pairs at once (service/host_nic.h).
+  uint64_t burst_bytes = 1024;     // unknown, swept: what a queue pair sends in its turn; here a packet
+  size_t reads_a_queue_pair = 16;  // under way: what ConnectX NICs allow, and core/fabric/verbs asks for
+  uint64_t switch_bytes =
+      100'000;  // assumed: waiting for a host's wire, before the switch pauses those that send there
+  ServiceCosts service;
   CpuCosts cpu;
   size_t server_cores = 32;
   size_t max_batch = 16;  // requests in a message
@@ -49,9 +75,29 @@ inline fabric::SimConfig ConnectX5() {
   return config;
 }
 
+// RaaS's ConnectX-3 Pro: 40 Gb/s (VI). It is said to receive 35 million WRITEs a second and to answer 26 million READs
+// (Kalia, Kaminsky, Andersen, SIGCOMM 2014, on ConnectX-3): 30 ns a packet. 400 queue pairs are where the paper's
+// figure 6 begins to fall. How long it then waits for the state of one is unknown, and swept; this is a read over PCIe
+// 3 that overlaps with nothing.
+inline fabric::SimConfig ConnectX3Pro() {
+  fabric::SimConfig config = ConnectX5();
+  config.bytes_per_second = 5'000'000'000;
+  config.packet_cost = absl::Nanoseconds(30);
+  config.queue_pair_cache = 400;
+  config.queue_pair_miss_cost = absl::Nanoseconds(400);
+  return config;
+}
+
 inline Costs Calibrated() {
   Costs costs;
   costs.nic = ConnectX5();
+  return costs;
+}
+
+// Four of RaaS's machines. Its processors (24 cores of 2.1 GHz) are taken to be FLOCK's.
+inline Costs OfRaas() {
+  Costs costs;
+  costs.nic = ConnectX3Pro();
   return costs;
 }
 

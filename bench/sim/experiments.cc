@@ -1,8 +1,13 @@
 #include "bench/sim/experiments.h"
 
+#include <cstddef>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bench/sim/costs.h"
+#include "bench/sim/scenario.h"
 
 namespace skein::bench {
 namespace {
@@ -26,7 +31,14 @@ Scenario Spinlock(size_t threads, size_t outstanding, size_t threads_per_queue_p
   return scenario;
 }
 
-using Points = std::vector<Point>;
+struct FlockPoint {
+  std::string experiment;
+  std::string series;
+  size_t x = 0;
+  Scenario scenario;
+  size_t reads = 0;  // queue pairs that READ; 0: requests and responses
+};
+using Points = std::vector<FlockPoint>;
 
 // Figure 2.2 (a).
 void Reads(bool quick, Points& points) {
@@ -155,9 +167,21 @@ void Clients(bool quick, Points& points) {
   }
 }
 
+absl::StatusOr<std::string> Run(const FlockPoint& point) {
+  const Costs costs = Calibrated();
+  const absl::StatusOr<Outcome> run =
+      point.reads > 0 ? RunReads(point.scenario, point.reads, costs) : Run(point.scenario, costs);
+  if (!run.ok()) return run.status();
+  return absl::StrFormat(
+      R"("mrps": %.4f, "requests_per_message": %.4f, "requests_per_response": %.4f, "p50_us": %.3f, "p99_us": %.3f, )"
+      R"("active_queue_pairs": %.0f, "nic_misses": %.4f, "server_busy": %.4f)",
+      run->requests_per_second / 1e6, run->requests_per_message, run->requests_per_response, run->p50_us, run->p99_us,
+      run->active_queue_pairs, run->nic_misses, run->server_busy);
+}
+
 }  // namespace
 
-std::vector<Point> Experiments(uint64_t seed, bool quick) {
+std::vector<Point> FlockExperiments(uint64_t seed, bool quick) {
   Points points;
   Reads(quick, points);
   QueuePairSharing(quick, points);
@@ -166,18 +190,16 @@ std::vector<Point> Experiments(uint64_t seed, bool quick) {
   Processes(quick, points);
   LinkPools(quick, points);
   Clients(quick, points);
-  for (Point& point : points) {
+  std::vector<Point> all;
+  for (FlockPoint& point : points) {
     point.scenario.seed = seed;
-    if (!quick) continue;
-    point.scenario.warm_up /= 2;
-    point.scenario.measured /= 4;
+    if (quick) {
+      point.scenario.warm_up /= 2;
+      point.scenario.measured /= 4;
+    }
+    all.push_back({point.experiment, point.series, point.x, [point] { return Run(point); }});
   }
-  return points;
-}
-
-absl::StatusOr<Outcome> Run(const Point& point, const Costs& costs) {
-  if (point.reads > 0) return RunReads(point.scenario, point.reads, costs);
-  return Run(point.scenario, costs);
+  return all;
 }
 
 }  // namespace skein::bench

@@ -6,6 +6,10 @@
 namespace skein::bench {
 namespace {
 
+double Ratio(uint64_t a, uint64_t b) { return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b); }
+
+}  // namespace
+
 void RunFor(Cluster& cluster, absl::Duration duration) {
   const absl::Time end = cluster.now() + duration;
   while (cluster.events.next_time() <= end && cluster.status.ok()) cluster.events.PopNext().action();
@@ -18,10 +22,6 @@ double Quantile(std::vector<double>& values, double part) {
   std::nth_element(values.begin(), nth, values.end());
   return *nth;
 }
-
-double Ratio(uint64_t a, uint64_t b) { return b == 0 ? 0 : static_cast<double>(a) / static_cast<double>(b); }
-
-}  // namespace
 
 absl::StatusOr<Outcome> Measure(Cluster& cluster, const Host& server) {
   const Scenario& scenario = cluster.scenario;

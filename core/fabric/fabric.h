@@ -211,6 +211,7 @@ struct QueuePairOptions {
 };
 
 struct DeviceCapabilities {
+  bool atomics = true;           // kFetchAdd and kCompareSwap, asked for by this end and by the peer
   bool announces_close = false;  // who ends a connection is seen by the peer, also if silent, before what it does next
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;

@@ -200,9 +200,11 @@ absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process) {
   return text.ok() ? DecodeSeries(*text) : text.status();
 }
 
-absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process, Deadline end) {
+namespace {
+
+absl::StatusOr<trace::MetricFamilies> AskFamilies(pid_t process, absl::string_view question, Deadline end) {
   const absl::StatusOr<std::vector<LibraryAnswer>> answers =
-      AskEach(process, "metrics", {.bytes = kMostMetricsBytes, .lines = kMostMetricsLines, .end = end});
+      AskEach(process, question, {.bytes = kMostMetricsBytes, .lines = kMostMetricsLines, .end = end});
   if (!answers.ok()) return answers.status();
   trace::MetricFamilies all;
   for (const LibraryAnswer& answer : *answers) {
@@ -213,6 +215,16 @@ absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process, Deadline end) {
     trace::Merge(all, *std::move(families));
   }
   return all;
+}
+
+}  // namespace
+
+absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process, Deadline end) {
+  return AskFamilies(process, "metrics", end);
+}
+
+absl::StatusOr<trace::MetricFamilies> AskQueuePairMetrics(pid_t process) {
+  return AskFamilies(process, "queue_pairs", AnswerLimits().end);
 }
 
 }  // namespace skein::inspect

@@ -68,6 +68,8 @@ absl::StatusOr<std::vector<SeriesFigures>> AskSeries(pid_t process);
 // What each library of another process counts and measures; the label "library" tells them apart. Errors are Ask's, and
 // DATA_LOSS if it is none of what trace::CheckMetrics takes.
 absl::StatusOr<trace::MetricFamilies> AskMetrics(pid_t process, Deadline end = AnswerLimits().end);
+// The same of a skeind's virtual queue pairs; INVALID_ARGUMENT: it is none.
+absl::StatusOr<trace::MetricFamilies> AskQueuePairMetrics(pid_t process);
 
 }  // namespace skein::inspect
 

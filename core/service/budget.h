@@ -45,6 +45,9 @@ class UserBudget : public std::enable_shared_from_this<UserBudget> {
     uint64_t amount_ = 0;
   };
 
+  uint64_t used(Kind kind) const { return used_[static_cast<size_t>(kind)]; }
+  uint64_t most(Kind kind) const { return most_[static_cast<size_t>(kind)]; }
+
   absl::StatusOr<Share> Take(Kind kind, uint64_t amount) {
     const auto at = static_cast<size_t>(kind);
     if (amount > most_[at] - used_[at]) {

@@ -2,8 +2,11 @@
 #ifndef SKEIN_CORE_SERVICE_COMPLETIONS_H_
 #define SKEIN_CORE_SERVICE_COMPLETIONS_H_
 
+#include <cerrno>
 #include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "core/base/closer.h"
 #include "core/base/mapping.h"
@@ -15,10 +18,17 @@
 namespace skein::service {
 
 // skeind's thread.
-class Completions {
+class Completions : public std::enable_shared_from_this<Completions> {
  public:
-  Completions(UserBudget::Share mapped, Mapping memory, uint64_t capacity)
-      : mapped_(std::move(mapped)), memory_(std::move(memory)), ring_(memory_.data(), capacity), capacity_(capacity) {}
+  // Those whose sleeper the kernel had no memory to wake: to be tried again.
+  using Unwoken = std::vector<std::weak_ptr<Completions>>;
+
+  Completions(UserBudget::Share mapped, Mapping memory, uint64_t capacity, Unwoken& unwoken)
+      : mapped_(std::move(mapped)),
+        memory_(std::move(memory)),
+        ring_(memory_.data(), capacity),
+        capacity_(capacity),
+        unwoken_(unwoken) {}
 
   ~Completions() { Closer::Get().CloseSocket(std::move(waker_)); }
 
@@ -41,8 +51,11 @@ class Completions {
   }
   // For what no completion tells.
   void WakeIfAsleep() {
-    // A full socket has woken the sleeper already.
-    if (fabric::service::TakeDown(ring_.header().sleeps)) SendMessage(waker_.get(), "!");
+    if (!fabric::service::TakeDown(ring_.header().sleeps)) return;
+    // A socket that is full (EAGAIN) has woken the sleeper already.
+    if (SendMessage(waker_.get(), "!") != SendResult::kFull || errno == EAGAIN) return;
+    fabric::service::PutUp(ring_.header().sleeps);
+    unwoken_.push_back(weak_from_this());
   }
 
  private:
@@ -50,6 +63,7 @@ class Completions {
   const Mapping memory_;
   const fabric::service::CompletionRing ring_;
   const uint64_t capacity_;
+  Unwoken& unwoken_;
   UniqueFd waker_;  // the process has had it in its hands: to close it may take long
   uint64_t position_ = 0;
   uint64_t published_ = 0;

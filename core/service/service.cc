@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -12,6 +11,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -23,7 +24,9 @@
 #include "core/base/random_value.h"
 #include "core/base/tcp_address.h"
 #include "core/fabric/service/session.h"
+#include "core/service/listeners.h"
 #include "core/service/offer.h"
+#include "core/service/predecessor.h"
 
 namespace skein::service {
 namespace {
@@ -37,32 +40,10 @@ constexpr uint64_t kBytesATurn = 256 << 10;
 // A look at the sockets costs a system call.
 constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
-constexpr absl::Duration kUntilAcceptedAgain = absl::Milliseconds(100);
+constexpr int kAcceptAgainMs = 100;
+constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 // Hosts that may have connected to this one: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
-
-absl::StatusOr<UniqueFd> ListenForProcesses(const std::string& folder) {
-  const std::string path = absl::StrCat(folder, "/", fabric::service::kSocketName);
-  if (ConnectToPath(path).ok()) return absl::AlreadyExistsError(absl::StrCat("another skeind listens at ", path));
-  unlink(path.c_str());  // a killed one's
-  absl::StatusOr<UniqueFd> listening = ListenAtPath(path);
-  if (!listening.ok()) {
-    return absl::Status(listening.status().code(), absl::StrCat(path, ": ", listening.status().message()));
-  }
-  // Which users may come, the folder's permissions say.
-  if (chmod(path.c_str(), 0666) != 0) return ErrnoStatus(errno, absl::StrCat("let processes use ", path));
-  return listening;
-}
-
-absl::StatusOr<UniqueFd> ListenOnTcp(const addrinfo& address) {
-  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return ErrnoStatus(errno, "create a TCP socket");
-  const int on = 1;
-  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) return ErrnoStatus(errno, "bind the trunks' port");
-  if (listen(fd.get(), 128) != 0) return ErrnoStatus(errno, "listen on the trunks' port");
-  return fd;
-}
 
 absl::StatusOr<UniqueFd> ConnectByTcp(const addrinfo& address) {
   UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -88,6 +69,13 @@ void WatchForDeath(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
+// Milliseconds for poll(2), rounded up.
+int UntilMs(absl::Time time) {
+  if (time == absl::InfiniteFuture()) return -1;
+  const absl::Duration left = std::max(time - SteadyNow(), absl::ZeroDuration());
+  return static_cast<int>(absl::ToInt64Milliseconds(absl::Ceil(left, absl::Milliseconds(1))));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Service>> Service::Create(const ServiceOptions& options, FindPort find_port) {
@@ -97,33 +85,39 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Create(const ServiceOptions& o
 }
 
 Service::~Service() {
+  if (mailbox_ != nullptr) mailbox_->Close();
   for (const auto& session : sessions_) session->End();
   for (const auto& trunk : trunks_) trunk->Fail("skeind ends");
 }
 
 absl::Status Service::Begin() {
-  absl::StatusOr<UniqueFd> processes =
-      options_.listening >= 0 ? UniqueFd(options_.listening) : ListenForProcesses(options_.folder);
-  if (!processes.ok()) return processes.status();
-  processes_ = *std::move(processes);
-  // systemd's waits, unless its unit says otherwise.
-  const int flags = fcntl(processes_.get(), F_GETFL);
-  if (flags < 0 || fcntl(processes_.get(), F_SETFL, flags | O_NONBLOCK) != 0 ||
-      fcntl(processes_.get(), F_SETFD, FD_CLOEXEC) != 0) {
-    return ErrnoStatus(errno, "use the socket that listens for processes");
-  }
-  absl::StatusOr<UniqueFd> skeinds = OpenFirst(options_.trunk_address, absl::StrCat(options_.trunk_port),
-                                               AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV, ListenOnTcp);
-  if (!skeinds.ok()) return skeinds.status();
-  skeinds_ = *std::move(skeinds);
-  sockaddr_storage own = {};
-  socklen_t size = sizeof(own);
-  if (getsockname(skeinds_.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0)
-    return ErrnoStatus(errno, "getsockname");
-  trunk_port_ = ntohs(own.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(own).sin6_port
-                                                : reinterpret_cast<sockaddr_in&>(own).sin_port);
+  absl::StatusOr<std::optional<Predecessor>> predecessor = std::optional<Predecessor>();
+  if (options_.replaces) predecessor = Predecessor::Find(options_.folder);
+  if (!predecessor.ok()) return predecessor.status();
+  absl::StatusOr<Listeners> listeners = Listen(options_, predecessor->has_value() ? &**predecessor : nullptr);
+  if (!listeners.ok()) return listeners.status();
+  listeners_ = *std::move(listeners);
+  absl::StatusOr<std::shared_ptr<StatisticsMailbox>> mailbox = StatisticsMailbox::Create();
+  if (!mailbox.ok()) return mailbox.status();
+  mailbox_ = *std::move(mailbox);
+  absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Create();
+  if (!worker.ok()) return worker.status();
+  worker_ = *std::move(worker);
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  return stop_.valid() ? absl::OkStatus() : ErrnoStatus(errno, "create an eventfd");
+  if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
+  // Last: the predecessor serves until nothing can go wrong here any more.
+  if (!predecessor->has_value()) return absl::OkStatus();
+  const absl::Status gone = (*predecessor)->Stop();
+  if (absl::IsAlreadyExists(gone)) return gone;
+  if (!gone.ok()) options_.log(gone.message());
+  return absl::OkStatus();
+}
+
+// Nobody who comes from now on is turned away: the successor has both listeners.
+void Service::GiveWay() {
+  listeners_.processes.Reset();
+  listeners_.skeinds.Reset();
+  Stop();
 }
 
 void Service::Stop() {
@@ -132,13 +126,11 @@ void Service::Stop() {
 }
 
 void Service::Run() {
-  const auto stopped = [this] {
-    pollfd wait = {stop_.get(), POLLIN, 0};
-    return poll(&wait, 1, 0) > 0;
-  };
   absl::Time idle_since = SteadyNow();
-  while (turn_ % kTurnsBetweenLooks != 0 || !stopped()) {
-    if (Turn()) {
+  while (!stopped_) {
+    bool any = Work();
+    if (turn_ % kTurnsBetweenLooks == 0) any |= LookAtSockets(0);
+    if (any) {
       idle_since = SteadyNow();
     } else if (SteadyNow() - idle_since > options_.spin) {
       Sleep();
@@ -148,11 +140,17 @@ void Service::Run() {
 }
 
 bool Service::Turn() {
+  const bool any = Work();
+  return LookAtSockets(0) || any;
+}
+
+bool Service::Work() {
   bool any = false;
   for (const auto& session : sessions_) any |= session->LookForRequests();
   any |= ServeTurns();
   for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->Poll();
-  if (turn_++ % kTurnsBetweenLooks == 0 || !any) any |= LookAtSockets(0);
+  WakeThoseUnwoken();
+  ++turn_;
   return any;
 }
 
@@ -160,6 +158,8 @@ bool Service::ServeTurns() {
   bool any = false;
   // As many as there are now: those that come back to the end of the queue wait until completions were looked at.
   for (int i = 0; i < 64 && !turns_.empty(); ++i, any = true) Serve(turns_.Next());
+  // What several processes ask is posted at once: the device hears of it once.
+  for (size_t i = 0; any && i < trunks_.size(); ++i) trunks_[i]->Flush();
   return any;
 }
 
@@ -180,7 +180,7 @@ void Service::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
     ++served.taken;
     bytes += request.length;
   }
-  trunk->Flush();
+  served.traffic.request_bytes += bytes;
   if (posted == Trunk::Posted::kRefused) return Refuse(queue_pair);
   if (posted == Trunk::Posted::kYes && served.taken != published) MayGoOn(queue_pair);
 }
@@ -189,6 +189,7 @@ void Service::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
 void Service::Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   if (queue_pair->state != State::kConnected) return;  // the requests before it have found the trunk broken
   queue_pair->is_refused = true;
+  queue_pair->session->CountRefusal();
   queue_pair->trunk->Later([this, queue_pair] {
     if (queue_pair->state != State::kConnected) return;
     fabric::service::CompletionEntry refused;
@@ -206,22 +207,31 @@ void Service::MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
 
 bool Service::LookAtSockets(int timeout_ms) {
   const bool accepts = SteadyNow() >= accepts_again_;
-  std::vector<pollfd> waits = {{accepts ? processes_.get() : -1, POLLIN, 0},
-                               {accepts ? skeinds_.get() : -1, POLLIN, 0},
-                               {stop_.get(), POLLIN, 0}};
-  if (!accepts && timeout_ms < 0) timeout_ms = static_cast<int>(absl::ToInt64Milliseconds(kUntilAcceptedAgain));
+  std::vector<pollfd> waits = {{accepts ? listeners_.processes.get() : -1, POLLIN, 0},
+                               {accepts ? listeners_.skeinds.get() : -1, POLLIN, 0},
+                               {stop_.get(), POLLIN, 0},
+                               {mailbox_->fd(), POLLIN, 0},
+                               {worker_->fd(), POLLIN, 0}};
+  if (!accepts && (timeout_ms < 0 || timeout_ms > kAcceptAgainMs)) timeout_ms = kAcceptAgainMs;
   for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
   for (const auto& trunk : trunks_) {
     waits.push_back({trunk->socket(), static_cast<short>(trunk->wants_to_write() ? POLLIN | POLLOUT : POLLIN), 0});
     waits.push_back({trunk->completions_fd(), POLLIN, 0});
   }
   GiveAnswersDue();
-  if (poll(waits.data(), waits.size(), timeout_ms) <= 0) return false;
+  const bool any = poll(waits.data(), waits.size(), timeout_ms) > 0 && HeedSockets(waits);
+  if (any && timeout_ms != 0) ++counted_.wakes;
+  TendTrunks();
+  DropEnded();
+  return any;
+}
+
+bool Service::HeedSockets(const std::vector<pollfd>& waits) {
   bool any = false;
   // Copies: what is heard may make new ones, or end some.
   const std::vector<std::shared_ptr<Session>> sessions = sessions_;
   const std::vector<std::shared_ptr<Trunk>> trunks = trunks_;
-  size_t at = 3;
+  size_t at = 5;
   for (const auto& session : sessions) {
     if (waits[at++].revents != 0) any |= session->OnSocket();
   }
@@ -229,20 +239,42 @@ bool Service::LookAtSockets(int timeout_ms) {
     if (waits[at++].revents != 0) any |= trunk->OnSocket();
     if (waits[at++].revents != 0) trunk->AckEvents();
   }
+  stopped_ = waits[2].revents != 0;
   if (waits[0].revents != 0) any |= AcceptProcesses();
   if (waits[1].revents != 0) any |= AcceptSkeinds();
-  DropEnded();
+  if (waits[4].revents != 0) any |= worker_->Heed();
+  if (waits[3].revents != 0) mailbox_->Answer([this] { return Count(); });
   return any;
 }
 
+absl::Time Service::TendTrunks() {
+  const absl::Time now = SteadyNow();
+  absl::Time next = absl::InfiniteFuture();
+  for (size_t i = 0; i < trunks_.size(); ++i) next = std::min(next, trunks_[i]->Tend(now));
+  return next;
+}
+
+void Service::WakeThoseUnwoken() {
+  for (const auto& each : std::exchange(unwoken_, {})) {
+    if (const std::shared_ptr<Completions> queue = each.lock(); queue != nullptr) queue->WakeIfAsleep();
+  }
+}
+
 void Service::Sleep() {
+  absl::Time next = TendTrunks();  // which may find something: before all is looked at once more
   for (const auto& session : sessions_) session->GoToSleep();
   bool work = !turns_.empty();
   for (const auto& session : sessions_) work |= session->LookForRequests();
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
-  const bool waits =
-      std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) { return session->owes_answer(); });
-  if (!work) LookAtSockets(waits ? 100 : -1);
+  if (!unwoken_.empty()) {
+    next = std::min(next, SteadyNow() + kUntilWokenAgain);
+  } else if (std::any_of(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->owes_answer(); })) {
+    next = std::min(next, SteadyNow() + absl::Milliseconds(100));
+  }
+  if (!work) {
+    ++counted_.sleeps;
+    LookAtSockets(UntilMs(next));
+  }
   for (const auto& session : sessions_) session->Wake();
 }
 
@@ -254,7 +286,10 @@ void Service::GiveAnswersDue() {
 }
 
 void Service::DropEnded() {
-  std::erase_if(sessions_, [](const auto& session) { return session->ended(); });
+  std::erase_if(sessions_, [this](const auto& session) {
+    if (session->ended()) counted_.ended += session->Statistics();
+    return session->ended();
+  });
   if (std::erase_if(trunks_, [](const auto& trunk) { return trunk->ended(); }) == 0) return;
   absl::erase_if(trunks_by_peer_, [](const auto& known) { return known.second.expired(); });
 }
@@ -262,13 +297,13 @@ void Service::DropEnded() {
 // Without a descriptor the connection stays in the queue, which would keep this thread awake.
 UniqueFd Service::AcceptFrom(int listening) {
   UniqueFd socket = AcceptQueued(listening);
-  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + kUntilAcceptedAgain;
+  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + absl::Milliseconds(kAcceptAgainMs);
   return socket;
 }
 
 bool Service::AcceptProcesses() {
   bool any = false;
-  for (UniqueFd socket; (socket = AcceptFrom(processes_.get())).valid(); any = true) {
+  for (UniqueFd socket; (socket = AcceptFrom(listeners_.processes.get())).valid(); any = true) {
     const absl::StatusOr<PeerCredentials> who = CredentialsOf(socket.get());
     if (!who.ok()) continue;
     std::weak_ptr<UserBudget>& known = budgets_[who->uid];
@@ -276,22 +311,23 @@ bool Service::AcceptProcesses() {
     if (budget == nullptr) known = budget = std::make_shared<UserBudget>(options_.limits);
     absl::StatusOr<UserBudget::Share> share = budget->Take(UserBudget::Kind::kSession, 1);
     if (!share.ok()) {
+      ++counted_.sessions_refused;
       SendMessage(socket.get(), fabric::service::Reply::Of(share.status()).view());
       Closer::Get().CloseSocket(std::move(socket));  // not before the process has read that
       continue;
     }
     sessions_.push_back(
-        std::make_shared<Session>(*this, std::move(socket), who->uid, std::move(budget), *std::move(share)));
+        std::make_shared<Session>(*this, std::move(socket), *who, std::move(budget), *std::move(share)));
   }
   return any;
 }
 
 bool Service::AcceptSkeinds() {
   bool any = false;
-  for (UniqueFd socket; (socket = AcceptFrom(skeinds_.get())).valid(); any = true) {
+  for (UniqueFd socket; (socket = AcceptFrom(listeners_.skeinds.get())).valid(); any = true) {
     if (trunks_.size() >= kMostTrunks) continue;
     WatchForDeath(socket.get());
-    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr));
+    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience, options_.secret));
   }
   return any;
 }
@@ -319,7 +355,7 @@ absl::StatusOr<std::string> Service::Offer(VirtualQueuePair& queue_pair, const P
     return absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed");
   queue_pair.state = State::kOffered;
   queue_pair.token = RandomValue<uint64_t>();
-  return EncodeOffer({queue_pair.number, queue_pair.token, trunk_port_, port.address});
+  return EncodeOffer({queue_pair.number, queue_pair.token, listeners_.trunk_port, port.address});
 }
 
 void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view bytes) {
@@ -330,11 +366,11 @@ void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::
     return session->AcceptEnded(
         *queue_pair, absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed"));
   }
-  if (offer->port != trunk_port_ && !options_.any_trunk_port) {
+  if (offer->port != listeners_.trunk_port && !options_.any_trunk_port) {
     return session->AcceptEnded(
-        *queue_pair,
-        FallbackError(FallbackCode::kProtocol, absl::StrCat("the other host's skeind has port ", offer->port,
-                                                            ", and this one ", trunk_port_, ": start both with one")));
+        *queue_pair, FallbackError(FallbackCode::kProtocol,
+                                   absl::StrCat("the other host's skeind has port ", offer->port, ", and this one ",
+                                                listeners_.trunk_port, ": start both with one")));
   }
   const absl::StatusOr<std::shared_ptr<Trunk>> trunk = TrunkTo(offer->host, offer->port, session->device());
   if (!trunk.ok()) return session->AcceptEnded(*queue_pair, trunk.status());
@@ -362,7 +398,7 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
       OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
-  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device);
+  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience, options_.secret);
   if (absl::Status begun = trunk->Begin(host); !begun.ok()) return begun;
   trunks_.push_back(trunk);
   trunks_by_peer_[peer] = trunk;
@@ -390,7 +426,8 @@ void Service::Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, con
     return queue_pair->session->AcceptEnded(*queue_pair, status);
   }
   queue_pair->state = State::kConnected;
-  queue_pair->session->AcceptEnded(*queue_pair, EncodeOffer({queue_pair->number, queue_pair->token, trunk_port_, ""}));
+  queue_pair->session->AcceptEnded(*queue_pair,
+                                   EncodeOffer({queue_pair->number, queue_pair->token, listeners_.trunk_port, ""}));
 }
 
 absl::Status Service::Complete(VirtualQueuePair& queue_pair, absl::string_view bytes) {
@@ -411,6 +448,7 @@ std::shared_ptr<Region> Service::RegionOf(const VirtualQueuePair& queue_pair, ui
 void Service::End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) {
   if (queue_pair->state == State::kEnded) return;
   const State before = std::exchange(queue_pair->state, State::kEnded);
+  queue_pair->locals.clear();
   // What has completed is there before the process sees the end.
   for (const auto& queue : {queue_pair->send_queue, queue_pair->receive_queue}) {
     if (queue->has_news()) queue->Publish();

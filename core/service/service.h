@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_SERVICE_SERVICE_H_
 #define SKEIN_CORE_SERVICE_SERVICE_H_
 
+#include <poll.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,15 +20,19 @@
 #include "core/base/unique_fd.h"
 #include "core/fabric/fabric.h"
 #include "core/service/budget.h"
+#include "core/service/listeners.h"
 #include "core/service/session.h"
+#include "core/service/statistics_mailbox.h"
 #include "core/service/trunk.h"
 #include "core/service/turns.h"
+#include "core/service/worker.h"
 
 namespace skein::service {
 
 struct ServiceOptions {
   std::string folder;                // where processes find skeind.sock
   int listening = -1;                // a socket that listens there already, as systemd passes one; -1: none
+  bool replaces = false;             // a skeind that serves the folder now (predecessor.h), if there is one
   std::string trunk_address = "::";  // on which other hosts' skeinds reach this one
   uint16_t trunk_port = 0;           // 0: any that is free
   // Whether offers may lead to other ports than this skeind's own. Else a process could have skeind connect anywhere.
@@ -34,6 +40,8 @@ struct ServiceOptions {
   UserLimits limits;
   std::function<void(absl::string_view line)> log = [](absl::string_view) {};
   absl::Duration spin = absl::Microseconds(50);  // without work, before the thread sleeps
+  TrunkPatience patience;
+  std::string secret;  // that all skeinds know; empty: none
 };
 
 // One thread, but for Stop.
@@ -51,7 +59,11 @@ class Service final : public SessionOwner, public TrunkOwner {
   void Stop();
   // Does what there is to do now. False: nothing.
   bool Turn();
-  uint16_t trunk_port() const { return trunk_port_; }
+  // That part of it for which nobody asks the kernel: requests in shared memory, and completions.
+  bool Work();
+  uint16_t trunk_port() const override { return listeners_.trunk_port; }
+  // By which other threads ask for statistics. May outlive the service.
+  const std::shared_ptr<StatisticsMailbox>& mailbox() const { return mailbox_; }
 
   // SessionOwner and TrunkOwner.
   absl::StatusOr<Port> PortFor(absl::string_view local_address) override { return find_port_(local_address); }
@@ -62,6 +74,12 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
   void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void Forgotten(const Region& region) override;
+  Worker& worker() override { return *worker_; }
+  int ListenerFor(fabric::service::Listener which) const override {
+    return which == fabric::service::Listener::kProcesses ? listeners_.processes.get() : listeners_.skeinds.get();
+  }
+  void GiveWay() override;
+  Completions::Unwoken& unwoken() override { return unwoken_; }
   absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
   void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
   std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
@@ -78,25 +96,31 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Status Begin();
   std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
   bool LookAtSockets(int timeout_ms);
+  bool HeedSockets(const std::vector<pollfd>& waits);
   bool AcceptProcesses();
   bool AcceptSkeinds();
   UniqueFd AcceptFrom(int listening);
   void GiveAnswersDue();
   bool ServeTurns();
   void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
+  void WakeThoseUnwoken();
   void Sleep();
+  // When to do so again; infinite: when something else has happened.
+  absl::Time TendTrunks();
   void DropEnded();
+  Statistics Count() const;
   absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
                                                  const std::shared_ptr<fabric::Device>& device);
   void FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair);
 
   const ServiceOptions options_;
   const FindPort find_port_;
-  UniqueFd processes_;  // listens
-  UniqueFd skeinds_;    // listens
+  std::unique_ptr<Worker> worker_;  // outlives whoever has regions
+  Listeners listeners_;
   UniqueFd stop_;
-  uint16_t trunk_port_ = 0;
+  bool stopped_ = false;
   absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
+  Completions::Unwoken unwoken_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::vector<std::shared_ptr<Trunk>> trunks_;
   absl::flat_hash_map<std::string, std::weak_ptr<Trunk>> trunks_by_peer_;
@@ -104,6 +128,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   uint32_t last_number_ = 0;
   Turns turns_;
   uint64_t turn_ = 0;
+  Statistics counted_;  // those parts that no session or trunk has
+  std::shared_ptr<StatisticsMailbox> mailbox_;
   absl::Time accepts_again_ = absl::InfinitePast();  // when it has found no descriptor for a connection
 };
 

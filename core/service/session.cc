@@ -1,5 +1,6 @@
 #include "core/service/session.h"
 
+#include <skein/options.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,9 @@
 #include "core/base/deadline.h"
 #include "core/base/random_value.h"
 #include "core/base/sealed_memory.h"
+#include "core/fabric/service/query.h"
+#include "core/inspect/control.h"
+#include "core/service/trunk.h"
 
 namespace skein::service {
 namespace {
@@ -16,11 +20,12 @@ namespace {
 using fabric::service::CompletionBytes;
 using fabric::service::kMostEntries;
 using fabric::service::kMostPlaces;
+using fabric::service::kQuestionPlace;
 using fabric::service::Operation;
 using fabric::service::SubmissionBytes;
 
-// Others wait while the kernel pins these pages.
-constexpr uint64_t kMostRegionBytes = uint64_t{256} << 20;
+// Until they are registered nobody else's are, and the process waits for no longer than a second.
+constexpr uint64_t kMostRegionBytes = uint64_t{1} << 30;
 // Less than a process waits (fabric/service/session.cc).
 constexpr absl::Duration kAnswerWaits = absl::Milliseconds(800);
 // Then others have their turn, and it is looked at again.
@@ -68,20 +73,23 @@ bool Session::OnSocket() {
     }
     if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
     const absl::StatusOr<Reply> reply = Serve(request, message);
-    const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget;
+    const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
+                               request.operation == Operation::kPassListener || registering_;
+    if (!reply.ok()) CountRefusal();
     if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   }
   return true;
 }
 
-void Session::Answer(const Reply& reply) {
+void Session::Answer(const Reply& reply, int descriptor) {
   // The process asks one at a time: a socket without space for the answer is of a process that does not.
-  if (SendMessage(socket_.get(), reply.view()) != SendResult::kSent) End();
+  if (SendMessage(socket_.get(), reply.view(), descriptor) != SendResult::kSent) End();
 }
 
 absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMessage& message) {
   if (owes_answer()) return Nonsense("one request at a time");
   if (request.operation == Operation::kHello) return Hello(request);
+  if (request.operation >= Operation::kAbout && request.operation <= Operation::kStop) return AnswerQuery(request);
   if (device() == nullptr) return Nonsense("the greeting comes first");
   switch (request.operation) {
     case Operation::kPassPage:
@@ -92,9 +100,10 @@ absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMess
       const auto region = regions_.find(request.number);
       if (region == regions_.end()) return Nonsense("no such memory");
       forgetting_ = true;
-      forgotten_ = region->second;
+      forgotten_ = region->second->watch();
       answers_until_ = SteadyNow() + kAnswerWaits;
       lkeys_.erase(region->second->rkey());
+      for (const auto& [number, queue_pair] : queue_pairs_) queue_pair->locals.erase(request.number);
       owner_.Forgotten(*std::exchange(region->second, nullptr));
       regions_.erase(region);
       return Reply();  // GiveAnswersDue answers
@@ -129,9 +138,34 @@ absl::StatusOr<Session::Reply> Session::Hello(const Request& request) {
   port_ = *std::move(port);
   Reply reply;
   const fabric::DeviceCapabilities capabilities = device()->capabilities();
-  reply.size = capabilities.max_message_bytes;
+  reply.size = Trunk::MostMessageBytes(*device());
   reply.other_size = capabilities.good_message_bytes;
   reply.SetText(device()->name());
+  return reply;
+}
+
+absl::StatusOr<Session::Reply> Session::AnswerQuery(const Request& request) {
+  Reply reply;
+  if (request.operation == Operation::kAbout) {
+    using Kind = UserBudget::Kind;
+    const auto share = [this](Kind kind) {
+      return fabric::service::UserShare{budget_->used(kind), budget_->most(kind)};
+    };
+    const fabric::service::About about = {std::string(inspect::Version()), owner_.trunk_port(), share(Kind::kSession),
+                                          share(Kind::kQueuePair), share(Kind::kBytes)};
+    reply.SetText(EncodeAbout(about));
+    return reply;
+  }
+  if (!PeerUsers({0}).Check(user()).ok()) return absl::PermissionDeniedError("only skeind's own user, and root, may");
+  using fabric::service::Listener;
+  if (request.number > static_cast<uint32_t>(Listener::kSkeinds)) return Nonsense("no such listener");
+  const int listener = owner_.ListenerFor(static_cast<Listener>(request.number));
+  if (listener < 0) return absl::FailedPreconditionError("another skeind takes its place already");
+  if (request.operation == Operation::kStop) {
+    owner_.GiveWay();
+    return reply;
+  }
+  Answer(reply, listener);
   return reply;
 }
 
@@ -153,8 +187,27 @@ absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketM
   if (!mapped.ok()) return mapped.status();
   absl::StatusOr<Mapping> mapping = MapOf(message, request.size);
   if (!mapping.ok()) return mapping.status();
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered =
-      device()->Register(mapping->bytes(), request.access);
+  Registration of = {*std::move(share), *std::move(mapped), *std::move(mapping), request.address, request.access};
+  if (request.size <= service::Region::kMostAtOnce) {
+    auto registered = device()->Register(of.mapping.bytes(), of.access);
+    return Registered(std::move(of), std::move(registered));
+  }
+  registering_ = true;
+  owner_.worker().Do([self = shared_from_this(), device = device(), of = std::move(of)]() mutable -> Worker::Then {
+    auto registered = device->Register(of.mapping.bytes(), of.access);
+    return [self = std::move(self), of = std::move(of), registered = std::move(registered)]() mutable {
+      self->registering_ = false;
+      if (self->ended()) return;
+      const absl::StatusOr<Reply> reply = self->Registered(std::move(of), std::move(registered));
+      if (!reply.ok()) self->CountRefusal();
+      self->Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
+    };
+  });
+  return Reply();  // that answers
+}
+
+absl::StatusOr<Session::Reply> Session::Registered(Registration of,
+                                                   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered) {
   if (!registered.ok()) return registered.status();
   Reply reply;
   do {
@@ -163,8 +216,8 @@ absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketM
   reply.number = ++last_number_;
   lkeys_[reply.key] = reply.number;
   regions_[reply.number] =
-      std::make_shared<service::Region>(*std::move(share), *std::move(mapped), *std::move(mapping),
-                                        *std::move(registered), request.address, request.access, reply.key);
+      service::Region::Create(owner_.worker(), std::move(of.share), std::move(of.mapped), std::move(of.mapping),
+                              *std::move(registered), of.address, of.access, reply.key);
   return reply;
 }
 
@@ -177,7 +230,7 @@ absl::StatusOr<Session::Reply> Session::CreateCompletionQueue(const Request& req
   Reply reply;
   reply.number = ++last_number_;
   completion_queues_[reply.number] =
-      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size);
+      std::make_shared<Completions>(*std::move(mapped), *std::move(mapping), request.size, owner_.unwoken());
   return reply;
 }
 
@@ -188,9 +241,10 @@ absl::StatusOr<Session::Reply> Session::CreateQueuePair(const Request& request, 
     return Nonsense("no such completion queue");
   if (request.size == 0 || request.size > kMostEntries) return Nonsense("a queue pair for so many requests");
   if (page() == nullptr) return Nonsense("the page comes first");
-  const size_t place = static_cast<size_t>(std::find(places_.begin(), places_.end(), nullptr) - places_.begin());
+  const auto free = std::find(places_.begin() + kQuestionPlace + 1, places_.end(), nullptr);
+  const size_t place = static_cast<size_t>(free - places_.begin());
   if (place == kMostPlaces) {
-    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces, " queue pairs"));
+    return absl::ResourceExhaustedError(absl::StrCat("skeind lets a process have ", kMostPlaces - 1, " queue pairs"));
   }
   absl::StatusOr<UserBudget::Share> share = budget_->Take(UserBudget::Kind::kQueuePair, 1);
   if (!share.ok()) return share.status();
@@ -243,6 +297,7 @@ absl::StatusOr<Session::Reply> Session::OfQueuePair(const Request& request) {
     case Operation::kDestroyQueuePair:
       places_[queue_pair->place] = nullptr;
       queue_pairs_.erase(found);
+      destroyed_ += TrafficOf(*queue_pair);
       owner_.Destroyed(queue_pair, fabric::service::End::kClosed);
       return reply;
     default:
@@ -258,6 +313,7 @@ void Session::AcceptEnded(const VirtualQueuePair& queue_pair, const absl::Status
   if (answer.ok()) {
     reply.SetText(*answer);
   } else {
+    CountRefusal();
     reply = Reply::Of(answer.status());
   }
   Answer(reply);
@@ -285,9 +341,12 @@ bool Session::LookForRequests() {
     uint64_t bits = page()->pending[word].exchange(0, std::memory_order_acquire);
     for (; bits != 0; bits &= bits - 1) {
       const size_t place = word * 64 + static_cast<size_t>(std::countr_zero(bits));
-      if (place >= places_.size() || places_[place] == nullptr) continue;  // the process's word
-      owner_.MayGoOn(places_[place]);
       any = true;
+      if (place == kQuestionPlace) {
+        page()->answered.store(page()->asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      } else if (place < places_.size() && places_[place] != nullptr) {  // the process's word
+        owner_.MayGoOn(places_[place]);
+      }
     }
   }
   return any;
@@ -319,8 +378,10 @@ void Session::End() {
   forgetting_ = false;
   places_.clear();
   page_ = Mapping();
-  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {}))
+  for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {})) {
+    destroyed_ += TrafficOf(*queue_pair);
     owner_.Destroyed(queue_pair, fabric::service::End::kGone);
+  }
   completion_queues_.clear();
   lkeys_.clear();
   for (const auto& [lkey, region] : std::exchange(regions_, {})) owner_.Forgotten(*region);

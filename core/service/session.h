@@ -24,7 +24,9 @@
 #include "core/service/completions.h"
 #include "core/service/port.h"
 #include "core/service/region.h"
+#include "core/service/statistics.h"
 #include "core/service/virtual_queue_pair.h"
+#include "core/service/worker.h"
 
 namespace skein::service {
 
@@ -45,17 +47,25 @@ class SessionOwner {
   virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
   virtual void Forgotten(const Region& region) = 0;
+  virtual Worker& worker() = 0;
+  // For the skein command, and for another skeind that takes this one's place.
+  virtual uint16_t trunk_port() const = 0;
+  virtual int ListenerFor(fabric::service::Listener which) const = 0;
+  virtual void GiveWay() = 0;
+  virtual Completions::Unwoken& unwoken() = 0;
 };
 
 // skeind's thread. What the process sends is hostile: an error answers it, and what no honest process sends ends the
 // session, and harms nobody else.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(SessionOwner& owner, UniqueFd socket, uid_t user, std::shared_ptr<UserBudget> budget, UserBudget::Share share)
-      : owner_(owner), socket_(std::move(socket)), user_(user), budget_(std::move(budget)), share_(std::move(share)) {}
+  Session(SessionOwner& owner, UniqueFd socket, const PeerCredentials& who, std::shared_ptr<UserBudget> budget,
+          UserBudget::Share share)
+      : owner_(owner), socket_(std::move(socket)), who_(who), budget_(std::move(budget)), share_(std::move(share)) {}
 
   int socket() const { return socket_.get(); }
-  uid_t user() const { return user_; }
+  uid_t user() const { return who_.uid; }
+  pid_t process() const { return who_.pid; }
   bool ended() const { return ended_; }
   const std::shared_ptr<fabric::Device>& device() const { return port_.device; }
 
@@ -72,19 +82,33 @@ class Session : public std::enable_shared_from_this<Session> {
   // How the kAccept of that queue pair has ended; nothing if the process does not wait for that.
   void AcceptEnded(const VirtualQueuePair& queue_pair, const absl::StatusOr<std::string>& answer);
   // Whether the process waits for an answer that others delay: then GiveAnswersDue, again and again.
-  bool owes_answer() const { return accepting_ != nullptr || forgetting_; }
+  bool owes_answer() const { return accepting_ != nullptr || forgetting_ || registering_; }
   void GiveAnswersDue(absl::Time now);
   void End();
+
+  void CountRefusal() { ++refusals_; }
+  // But for what is under way, which the trunks know.
+  ProcessStatistics Statistics() const;
 
  private:
   using Request = fabric::service::Request;
   using Reply = fabric::service::Reply;
+  // Memory that is being registered.
+  struct Registration {
+    UserBudget::Share share;
+    UserBudget::Share mapped;
+    Mapping mapping;
+    uint64_t address = 0;  // as the process numbers it
+    uint32_t access = 0;
+  };
 
-  void Answer(const Reply& reply);
+  void Answer(const Reply& reply, int descriptor = -1);
   absl::StatusOr<Reply> Serve(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> Hello(const Request& request);
+  absl::StatusOr<Reply> AnswerQuery(const Request& request);
   absl::StatusOr<Reply> PassPage(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> Register(const Request& request, SocketMessage& message);
+  absl::StatusOr<Reply> Registered(Registration of, absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered);
   absl::StatusOr<Reply> CreateCompletionQueue(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> CreateQueuePair(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> OfQueuePair(const Request& request);
@@ -94,7 +118,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   SessionOwner& owner_;
   const UniqueFd socket_;
-  const uid_t user_;
+  const PeerCredentials who_;
   const std::shared_ptr<UserBudget> budget_;
   const UserBudget::Share share_;
   bool ended_ = false;
@@ -104,12 +128,15 @@ class Session : public std::enable_shared_from_this<Session> {
   absl::flat_hash_map<uint32_t, uint32_t> lkeys_;                            // by rkey
   absl::flat_hash_map<uint32_t, std::shared_ptr<Completions>> completion_queues_;
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
-  std::vector<std::shared_ptr<VirtualQueuePair>> places_;
-  uint32_t last_number_ = 0;  // of a region or completion queue
+  std::vector<std::shared_ptr<VirtualQueuePair>> places_ = {nullptr};  // none at kQuestionPlace
+  uint32_t last_number_ = 0;                                           // of a region or completion queue
   std::shared_ptr<VirtualQueuePair> accepting_;
+  bool registering_ = false;
   bool forgetting_ = false;
-  std::weak_ptr<service::Region> forgotten_;  // it is answered when nobody has that any more
-  absl::Time answers_until_;                  // whatever others do
+  std::weak_ptr<const bool> forgotten_;  // it is answered when that memory is deregistered
+  absl::Time answers_until_;             // whatever others do
+  Traffic destroyed_;                    // of queue pairs that are no more
+  uint64_t refusals_ = 0;
 };
 
 }  // namespace skein::service

@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/base/random_value.h"
+#include "core/service/session.h"
 
 namespace skein::service {
 namespace {
@@ -19,16 +21,30 @@ constexpr size_t kLandingBytes = 64;
 // What a skeind that does not read is kept for.
 constexpr size_t kMostUnwritten = size_t{4} << 20;
 
+bool IsOfGreeting(TrunkKind kind) {
+  return kind == TrunkKind::kHello || kind == TrunkKind::kWelcome || kind == TrunkKind::kChallenge ||
+         kind == TrunkKind::kProof;
+}
+
 }  // namespace
 
-Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device)
-    : owner_(owner), socket_(std::move(socket)), device_(std::move(device)) {}
+Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience,
+             std::string secret)
+    : owner_(owner),
+      socket_(std::move(socket)),
+      patience_(patience),
+      secret_(std::move(secret)),
+      device_(std::move(device)) {}
 
 Trunk::~Trunk() { Fail("skeind ends"); }
 
 absl::Status Trunk::MakeQueuePair() {
+  absl::StatusOr<std::shared_ptr<fabric::Device>> domain = device_->ForPeer();
+  if (!domain.ok()) return domain.status();
+  domain_ = *std::move(domain);
+  fabric::Device& device = domain_ == nullptr ? *device_ : *domain_;
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> completions =
-      device_->CreateCompletionQueue(kSends + kReceives);
+      device.CreateCompletionQueue(kSends + kReceives);
   if (!completions.ok()) return completions.status();
   completions_ = *std::move(completions);
   fabric::QueuePairOptions options;
@@ -37,12 +53,12 @@ absl::Status Trunk::MakeQueuePair() {
   options.max_send_requests = kSends;
   options.max_receive_requests = kReceives;
   options.peer_always_receives = true;  // the other skeind does nothing else
-  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device_->CreateQueuePair(options);
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> queue_pair = device.CreateQueuePair(options);
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   receives_to_post_ = kReceives;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> landing =
-      device_->Allocate(kLandingBytes, fabric::kRemoteWrite | fabric::kRemoteRead);
+      device.Allocate(kLandingBytes, fabric::kRemoteWrite | fabric::kRemoteRead);
   if (!landing.ok()) return landing.status();
   landing_ = *std::move(landing);
   return absl::OkStatus();
@@ -60,18 +76,21 @@ absl::Status Trunk::Begin(absl::string_view host) {
   TrunkMessage hello;
   if (offer->size() > hello.text.size()) return absl::InternalError("the device's offers are too long");
   hello.size = kTrunkVersion;
+  hello.nonce = RandomValue<decltype(hello.nonce)>();
   hello.address = landing_->remote().address;
   hello.key = landing_->remote().rkey;
   hello.SetHost(host);
   hello.SetText(*offer);
-  absl::StrAppend(&out_, hello.view());
+  said_ = std::string(hello.view());
+  out_ = said_;
   connecting_ = true;
   return absl::OkStatus();
 }
 
 void Trunk::Send(const TrunkMessage& message) {
   if (ended_) return;
-  if (!ready_ && message.kind != TrunkKind::kWelcome) return unsent_.push_back(message);
+  if (!ready_ && !IsOfGreeting(message.kind)) return unsent_.push_back(message);
+  active_ |= message.kind != TrunkKind::kAsk && message.kind != TrunkKind::kHere;
   absl::StrAppend(&out_, message.view());
   if (out_.size() > kMostUnwritten) return Fail("the other skeind does not read");
   Write();
@@ -135,11 +154,12 @@ bool Trunk::Read() {
 }
 
 void Trunk::Heed(const TrunkMessage& message) {
-  const bool greets = message.kind == TrunkKind::kHello || message.kind == TrunkKind::kWelcome;
-  if (greets == ready_) return Fail("the other skeind greets when it should not");
+  if (IsOfGreeting(message.kind) == ready_) return Fail("the other skeind greets when it should not");
   switch (message.kind) {
     case TrunkKind::kHello:
     case TrunkKind::kWelcome:
+    case TrunkKind::kChallenge:
+    case TrunkKind::kProof:
       return Greet(message);
     case TrunkKind::kConnect: {
       TrunkMessage answer;
@@ -170,37 +190,16 @@ void Trunk::Heed(const TrunkMessage& message) {
     case TrunkKind::kRevoked:
       lent_.erase({message.number, message.rkey});
       return;
+    case TrunkKind::kAsk: {
+      TrunkMessage answer;
+      answer.kind = TrunkKind::kHere;
+      return Send(answer);
+    }
+    case TrunkKind::kHere:
+      answered_ = true;
+      return;
   }
   Fail("the other skeind sends what is no message");
-}
-
-void Trunk::Greet(const TrunkMessage& message) {
-  if (message.kind == TrunkKind::kWelcome) {
-    if (queue_pair_ == nullptr) return Fail("the other skeind answers what nobody asked");
-    const absl::Status completed = queue_pair_->Complete(message.text_view());
-    if (!completed.ok()) return Fail(completed.message());
-  } else {
-    if (queue_pair_ != nullptr) return Fail("the other skeind greets twice");
-    if (message.size != kTrunkVersion) return Fail(absl::StrCat("the other skeind speaks version ", message.size));
-    absl::StatusOr<Port> port = owner_.PortFor(message.host_view());
-    if (!port.ok()) return Fail(port.status().message());
-    device_ = std::move(port->device);
-    if (absl::Status made = MakeQueuePair(); !made.ok()) return Fail(made.message());
-    const absl::StatusOr<std::string> answer = queue_pair_->Accept(message.text_view());
-    if (!answer.ok()) return Fail(answer.status().message());
-    TrunkMessage welcome;
-    welcome.kind = TrunkKind::kWelcome;
-    welcome.address = landing_->remote().address;
-    welcome.key = landing_->remote().rkey;
-    if (answer->size() > welcome.text.size()) return Fail("the device's answers are too long");
-    welcome.SetText(*answer);
-    Send(welcome);
-    if (ended_) return;  // the other skeind has gone meanwhile
-  }
-  peers_landing_ = {message.address, message.key};
-  ready_ = true;
-  PostReceives();
-  for (const TrunkMessage& waited : std::exchange(unsent_, {})) Send(waited);
 }
 
 std::shared_ptr<VirtualQueuePair> Trunk::FindOwn(uint32_t number) {
@@ -210,7 +209,9 @@ std::shared_ptr<VirtualQueuePair> Trunk::FindOwn(uint32_t number) {
 
 void Trunk::Attach(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->trunk = shared_from_this();
+  queue_pair->process = shares_.Of(queue_pair->session->user(), queue_pair->session.get());
   members_[queue_pair->number] = queue_pair;
+  if (queue_pair->state == VirtualQueuePair::State::kAccepting) Await(TrunkKind::kConnected, queue_pair);
 }
 
 void Trunk::Connected(const TrunkMessage& answer) {
@@ -230,6 +231,7 @@ void Trunk::Connected(const TrunkMessage& answer) {
 
 void Trunk::TellClosed(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->told_closed = true;
+  if (!queue_pair->heard_closed) Await(TrunkKind::kClosed, queue_pair);
   TrunkMessage closed;
   closed.kind = TrunkKind::kClosed;
   closed.number = queue_pair->peer;
@@ -268,12 +270,21 @@ void Trunk::Resolve(const TrunkMessage& question) {
     answer.SetStatus(absl::NotFoundError("no memory has that key"));
     return Send(answer);
   }
-  lent_[{queue_pair->number, question.rkey}] = region;
-  answer.base = region->base();
-  answer.size = region->size();
-  answer.access = region->access();
-  answer.address = region->remote().address;
-  answer.key = region->remote().rkey;
+  const std::shared_ptr<Region::OnTrunk> here = Here(region.get());
+  if (here == nullptr) {
+    return BringHere(region, [this, question, answer](const std::shared_ptr<Region::OnTrunk>& brought) mutable {
+      if (brought != nullptr) return Resolve(question);
+      answer.SetStatus(absl::ResourceExhaustedError("the memory cannot be registered"));
+      Send(answer);
+    });
+  }
+  lent_[{queue_pair->number, question.rkey}] = here;
+  answer.base = here->region().base();
+  answer.size = here->region().size();
+  answer.access = here->region().access();
+  if (!device_->capabilities().atomics) answer.access &= ~uint32_t{fabric::kRemoteAtomic};
+  answer.address = here->remote().address;
+  answer.key = here->remote().rkey;
   Send(answer);
 }
 
@@ -289,14 +300,17 @@ void Trunk::Resolved(const TrunkMessage& answer) {
 }
 
 void Trunk::Revoke(const Region& region) {
+  here_.erase(&region);
+  Brought(&region, nullptr);
   std::vector<TrunkMessage> revokes;  // a Send that fails clears what is lent
   for (const auto& [lent, what] : lent_) {
     const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(lent.number);
-    if (what.get() != &region || queue_pair == nullptr) continue;
+    if (&what->region() != &region || queue_pair == nullptr) continue;
     TrunkMessage& revoke = revokes.emplace_back();
     revoke.kind = TrunkKind::kRevoke;
     revoke.number = queue_pair->peer;
     revoke.rkey = lent.rkey;
+    Await(TrunkKind::kRevoked, queue_pair, lent.rkey);
   }
   for (const TrunkMessage& revoke : revokes) Send(revoke);
   AskWhetherAllHasEnded();  // what is under way may have it, too
@@ -311,9 +325,12 @@ void Trunk::Fail(absl::string_view why) {
   if (queue_pair_ != nullptr) queue_pair_->Close();
   queue_pair_ = nullptr;  // before memory that it may write
   lent_.clear();
+  here_.clear();
+  brought_.clear();
   under_way_.clear();
   later_.clear();
   want_space_.clear();
+  awaited_.clear();
   for (const auto& [number, queue_pair] : std::exchange(members_, {})) {
     if (queue_pair->state == VirtualQueuePair::State::kAccepting) {
       owner_.Connected(queue_pair, absl::UnavailableError(why));

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "core/service/secret.h"
 
 namespace skein::service {
 
@@ -27,6 +28,10 @@ enum class TrunkKind : uint32_t {
   kResolved = 7,  // number: that asked; rkey; base, size: as its process numbers it; address, key: the device's; access
   kRevoke = 8,    // number, rkey: the memory is about to go
   kRevoked = 9,   // number: whose memory it is, rkey: nothing is under way there, and nothing follows
+  kAsk = 10,      // is the other skeind there?
+  kHere = 11,     // it is
+  kChallenge = 12,  // of a side that has a secret, after kHello: nonce
+  kProof = 13,      // its answer: proof, of all before. Then kWelcome, with a proof of all before and itself
 };
 
 struct TrunkMessage {
@@ -42,6 +47,8 @@ struct TrunkMessage {
   uint64_t address = 0;
   uint32_t key = 0;
   uint32_t text_size = 0;
+  std::array<uint8_t, 16> nonce = {};  // kHello, kChallenge: nobody foresees it
+  Proof proof = {};
   std::array<char, 64> host = {};  // ends with a zero
   std::array<char, 256> text = {};
 

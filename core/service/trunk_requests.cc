@@ -1,5 +1,4 @@
 // Requests on their way, and what arrives.
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +14,7 @@ using fabric::service::End;
 using fabric::service::Submission;
 
 constexpr uint64_t kSignalEvery = 16;
+constexpr uint64_t kSignalBytes = Trunk::kBytes / 8;
 
 uint32_t NeededAccess(Opcode opcode) {
   if (opcode == Opcode::kRead) return fabric::kRemoteRead;
@@ -24,12 +24,14 @@ uint32_t NeededAccess(Opcode opcode) {
 }  // namespace
 
 Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, const Submission& request) {
-  if (under_way_.size() >= kSends) {
+  if (!IsPossible(request)) return Posted::kRefused;
+  if (!shares_.Allows(*queue_pair->process, request.length) || under_way_.size() >= kSends) {
     queue_pair->waits_for_space = true;
+    ++waits_;
     want_space_.push_back(queue_pair);
+    if (signaled_ <= completed_) AskWhetherAllHasEnded();  // nothing else would tell of the space
     return Posted::kFull;
   }
-  if (!IsPossible(request)) return Posted::kRefused;
   fabric::SendRequest out;
   out.opcode = static_cast<Opcode>(request.opcode);
   out.remote = peers_landing_;
@@ -42,10 +44,9 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   UnderWay under_way = {queue_pair, nullptr, queue_pair->taken, request.length, out.opcode, out.signaled};
   if (request.length > 0) {
     const VirtualQueuePair::Remote* const remote = FindRemote(queue_pair, request.rkey);
-    if (remote == nullptr) return Posted::kAsked;
-    under_way.region = queue_pair->session->Region(request.lkey);
+    if (remote == nullptr || !FindLocal(queue_pair, request.lkey, under_way.region)) return Posted::kAsked;
     std::byte* const data =
-        under_way.region == nullptr ? nullptr : under_way.region->At(request.address, request.length);
+        under_way.region == nullptr ? nullptr : under_way.region->region().At(request.address, request.length);
     if (data == nullptr || !IsAllowed(request, *remote)) return Posted::kRefused;
     segment = {data, request.length, under_way.region->lkey()};
     out.remote = {remote->address + (request.remote_address - remote->base), remote->key};
@@ -56,8 +57,56 @@ Trunk::Posted Trunk::Post(const std::shared_ptr<VirtualQueuePair>& queue_pair, c
   return Posted::kYes;
 }
 
+bool Trunk::FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint32_t lkey,
+                      std::shared_ptr<Region::OnTrunk>& local) {
+  const auto known = queue_pair->locals.find(lkey);
+  if (known != queue_pair->locals.end()) return local = known->second, true;
+  const std::shared_ptr<Region> region = queue_pair->session->Region(lkey);
+  if (region == nullptr) return true;
+  local = Here(region.get());
+  if (local != nullptr) return queue_pair->locals[lkey] = local, true;
+  queue_pair->waits_to_hear = true;
+  BringHere(region, [this, queue_pair](const std::shared_ptr<Region::OnTrunk>& here) {
+    queue_pair->waits_to_hear = false;
+    here == nullptr ? owner_.Refuse(queue_pair) : owner_.MayGoOn(queue_pair);
+  });
+  return false;
+}
+
+std::shared_ptr<Region::OnTrunk> Trunk::Here(const Region* region) const {
+  const auto found = here_.find(region);
+  return found == here_.end() ? nullptr : found->second;
+}
+
+void Trunk::BringHere(const std::shared_ptr<Region>& region, Then then) {
+  std::vector<Then>& waiting = brought_[region.get()];
+  waiting.push_back(std::move(then));
+  if (waiting.size() > 1) return;
+  std::shared_ptr<Region::OnTrunk> here = Region::OnTrunk::Create(owner_.worker(), region);
+  if (domain_ == nullptr || region->size() <= Region::kMostAtOnce) {
+    return Brought(region.get(), here->Register(domain_.get()).ok() ? here : nullptr);
+  }
+  owner_.worker().Do(
+      [self = shared_from_this(), domain = domain_, region, here = std::move(here)]() mutable -> Worker::Then {
+        if (!here->Register(domain.get()).ok()) here = nullptr;
+        return [self = std::move(self), region = std::move(region), here = std::move(here)] {
+          self->Brought(region.get(), here);
+        };
+      });
+}
+
+// Nobody waits: the process has let go of it meanwhile, or the trunk has ended.
+void Trunk::Brought(const Region* region, const std::shared_ptr<Region::OnTrunk>& here) {
+  const auto found = brought_.find(region);
+  if (found == brought_.end()) return;
+  const std::vector<Then> waiting = std::move(found->second);
+  brought_.erase(found);
+  if (here != nullptr) here_[region] = here;
+  for (const Then& then : waiting) then(here);
+}
+
 bool Trunk::IsPossible(const Submission& request) const {
-  if (request.opcode > 0xFF || request.length > device_->capabilities().max_message_bytes) return false;
+  if (request.opcode > 0xFF || request.length > MostMessageBytes(*device_)) return false;
   switch (static_cast<Opcode>(request.opcode)) {
     case Opcode::kWrite:
     case Opcode::kWriteWithImmediate:
@@ -65,7 +114,7 @@ bool Trunk::IsPossible(const Submission& request) const {
       return true;
     case Opcode::kFetchAdd:
     case Opcode::kCompareSwap:
-      return request.length == sizeof(uint64_t);
+      return request.length == sizeof(uint64_t) && device_->capabilities().atomics;
     default:
       return false;
   }
@@ -82,6 +131,7 @@ const VirtualQueuePair::Remote* Trunk::FindRemote(const std::shared_ptr<VirtualQ
   question.number = queue_pair->peer;
   question.from = queue_pair->number;
   question.rkey = rkey;
+  Await(TrunkKind::kResolved, queue_pair, rkey);
   Send(question);
   return nullptr;
 }
@@ -94,17 +144,22 @@ bool Trunk::IsAllowed(const Submission& request, const VirtualQueuePair::Remote&
 }
 
 void Trunk::Add(const fabric::SendRequest& request, fabric::Segment segment, UnderWay under_way) {
+  if (under_way.queue_pair != nullptr) shares_.Posted(*under_way.queue_pair->process, under_way.length);
+  silent_bytes_ += under_way.length;
   under_way_.push_back(std::move(under_way));
   batch_.push_back(request);
   segments_.push_back(segment);
   fabric::SendRequest& last = batch_.back();
   last.id = ++posted_;
-  last.signaled |= posted_ - signaled_ >= kSignalEvery;
-  if (last.signaled) signaled_ = posted_;
+  last.signaled |= posted_ - signaled_ >= kSignalEvery || silent_bytes_ >= kSignalBytes;
+  if (!last.signaled) return;
+  signaled_ = posted_;
+  silent_bytes_ = 0;
 }
 
 void Trunk::Flush() {
   if (batch_.empty() || ended_) return;
+  active_ = true;
   for (size_t i = 0; i < batch_.size(); ++i) {
     batch_[i].local =
         segments_[i].size == 0 ? absl::Span<const fabric::Segment>() : absl::MakeConstSpan(&segments_[i], 1);
@@ -117,22 +172,26 @@ void Trunk::Flush() {
 
 bool Trunk::Poll() {
   if (ended_ || completions_ == nullptr) return false;
-  std::array<fabric::Completion, 32> polled;
   bool any = false;
-  for (size_t count; !ended_ && (count = completions_->Poll(absl::MakeSpan(polled))) > 0; any = true) {
-    for (const fabric::Completion& completion : absl::MakeSpan(polled).first(count)) Completed(completion);
+  for (size_t count = polled_.size(); !ended_ && count == polled_.size(); any |= count > 0) {
+    count = completions_->Poll(absl::MakeSpan(polled_));
+    for (const fabric::Completion& completion : absl::MakeSpan(polled_).first(count)) Completed(completion);
   }
   if (any) {
     PublishNews();
     DoWhatWaited();
-    for (const auto& queue_pair : std::exchange(want_space_, {})) {
-      queue_pair->waits_for_space = false;
-      owner_.MayGoOn(queue_pair);
-    }
+    if (!want_space_.empty()) LetGoOn();
     if (!later_.empty()) AskWhetherAllHasEnded();  // when it was asked last, there may have been no space for it
   }
   if (!ended_ && ready_ && receives_to_post_ >= kReceives / 4) PostReceives();
   return any;
+}
+
+void Trunk::LetGoOn() {
+  for (const auto& queue_pair : std::exchange(want_space_, {})) {
+    queue_pair->waits_for_space = false;
+    owner_.MayGoOn(queue_pair);
+  }
 }
 
 void Trunk::Completed(const fabric::Completion& completion) {
@@ -141,12 +200,13 @@ void Trunk::Completed(const fabric::Completion& completion) {
   }
   if (completion.opcode == Opcode::kReceiveWithImmediate) {
     ++receives_to_post_;
-    return Arrived(completion.immediate);
+    return Arrived(completion.immediate, completion.bytes);
   }
   while (completed_ < completion.id && !under_way_.empty()) {
     const UnderWay done = std::move(under_way_.front());
     under_way_.pop_front();
     ++completed_;
+    if (done.queue_pair != nullptr) shares_.Ended(*done.queue_pair->process, done.length);
     if (!done.tells || done.queue_pair->state != VirtualQueuePair::State::kConnected) continue;
     const bool moves_bytes = done.opcode == Opcode::kRead || fabric::IsAtomic(done.opcode);
     const std::shared_ptr<Completions>& queue = done.queue_pair->send_queue;
@@ -158,9 +218,11 @@ void Trunk::Completed(const fabric::Completion& completion) {
   }
 }
 
-void Trunk::Arrived(uint32_t immediate) {
+void Trunk::Arrived(uint32_t immediate, size_t bytes) {
   const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(immediate >> 8);
   if (queue_pair == nullptr || queue_pair->state != VirtualQueuePair::State::kConnected) return;
+  ++queue_pair->traffic.arrivals;
+  queue_pair->traffic.arrived_bytes += bytes;
   const std::shared_ptr<Completions>& queue = queue_pair->receive_queue;
   if (!queue->Add({0, queue_pair->number, 0, static_cast<uint32_t>(Opcode::kReceiveWithImmediate),
                    (immediate & 0xFF) << fabric::service::kImmediateShift, 0})) {
@@ -205,8 +267,15 @@ bool Trunk::Arm() {
 void Trunk::AckEvents() {
   if (completions_ == nullptr) return;
   completions_->AckEvents();
+  CheckQueuePair();
+}
+
+bool Trunk::CheckQueuePair() {
   Poll();  // what has completed before is not to look as if it had failed
-  if (!ended_ && queue_pair_->RefreshState() == fabric::QueuePairState::kError) Fail(queue_pair_->error().message());
+  if (ended_) return false;
+  if (queue_pair_->RefreshState() != fabric::QueuePairState::kError) return true;
+  Fail(queue_pair_->error().message());
+  return false;
 }
 
 }  // namespace skein::service

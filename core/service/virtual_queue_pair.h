@@ -22,6 +22,9 @@
 #include "core/fabric/service/shared_queues.h"
 #include "core/service/budget.h"
 #include "core/service/completions.h"
+#include "core/service/region.h"
+#include "core/service/shares.h"
+#include "core/service/statistics.h"
 
 namespace skein::service {
 
@@ -64,6 +67,7 @@ struct VirtualQueuePair {
   bool waits_to_hear = false;    // where memory of the peer's is
   bool waits_for_space = false;  // on the trunk
   bool is_refused = false;       // its next request: it ends when those before have
+  Traffic traffic;               // but for requests, which are `taken`
 
   // The trunk's.
   std::shared_ptr<Trunk> trunk;
@@ -71,7 +75,16 @@ struct VirtualQueuePair {
   bool told_closed = false;
   bool heard_closed = false;
   absl::flat_hash_map<uint32_t, Remote> remotes;
+  // The process's memory that its requests have named, by lkey; until the process lets go of it, or this ends.
+  absl::flat_hash_map<uint32_t, std::shared_ptr<Region::OnTrunk>> locals;
+  std::shared_ptr<Shares::Process> process;
 };
+
+inline Traffic TrafficOf(const VirtualQueuePair& queue_pair) {
+  Traffic traffic = queue_pair.traffic;
+  traffic.requests = queue_pair.taken;
+  return traffic;
+}
 
 }  // namespace skein::service
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "core/trace/quoted.h"
+#include "core/trace/service_metrics.h"
 
 namespace skein::trace {
 namespace {
@@ -44,7 +45,7 @@ struct Quantile {
 };
 constexpr std::array<Quantile, 4> kQuantiles = {{{"0.5", 50}, {"0.9", 90}, {"0.99", 99}, {"0.999", 99.9}}};
 
-absl::string_view TypeName(CounterType type) { return type == CounterType::kGauge ? "gauge" : "counter"; }
+absl::string_view TypeName(bool is_gauge) { return is_gauge ? "gauge" : "counter"; }
 
 std::string Seconds(uint64_t ns) { return absl::StrFormat("%d.%09d", ns / 1'000'000'000, ns % 1'000'000'000); }
 
@@ -111,10 +112,11 @@ void AddDurations(MetricFamilies& families, const Durations& durations, const Ag
   families.push_back(std::move(longest));
 }
 
-// Labels in the order in which LabelledBy and CounterOf put them, so that none is there twice, and values that every
-// format can have; for a summary our quantiles.
+// Labels in the order in which LabelledBy, CounterOf and skeind put them, so that none is there twice, and values that
+// every format can have; for a summary our quantiles.
 bool IsOurs(const Metric& metric) {
-  constexpr std::array<absl::string_view, 7> kLabels = {"path", "side", "method", "kind", "interval", "work", "reason"};
+  constexpr std::array<absl::string_view, 11> kLabels = {"path",   "side", "method", "kind",       "interval", "work",
+                                                         "reason", "user", "client", "queue_pair", "peer"};
   const auto* next = kLabels.begin();
   for (const auto& [name, value] : metric.labels) {
     next = std::find(next, kLabels.end(), name);
@@ -152,8 +154,11 @@ MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapsho
 }
 
 absl::Status CheckMetrics(const MetricFamilies& families) {
-  static const MetricFamilies* const ours =
-      new MetricFamilies(MetricsOf(CounterSnapshot(), AggregateSnapshot(), MethodTable()));
+  static const MetricFamilies* const ours = [] {
+    auto* const all = new MetricFamilies(MetricsOf(CounterSnapshot(), AggregateSnapshot(), MethodTable()));
+    for (const ServiceMetricSpec& spec : kServiceTable) all->push_back(FamilyOf(spec.metric));
+    return all;
+  }();
   std::vector<bool> seen(ours->size());
   for (const MetricFamily& family : families) {
     const auto known = absl::c_find_if(*ours, [&](const MetricFamily& each) { return each.name == family.name; });
@@ -201,11 +206,23 @@ std::string MetricsMarkdown() {
       "answered, 0 if it has not.\n\n"
       "| metric | type | labels | meaning |\n|---|---|---|---|\n";
   for (const CounterSpec& spec : kCounterTable) {
-    AppendRow(page, spec.name, TypeName(spec.type), LabelName(spec.label), spec.help);
+    AppendRow(page, spec.name, TypeName(spec.type == CounterType::kGauge), LabelName(spec.label), spec.help);
   }
   for (const Durations& durations : kDurations) {
     AppendRow(page, durations.name, "summary", durations.labels, durations.help);
     AppendRow(page, absl::StrCat(durations.name, "_max"), "gauge", durations.labels, kLongest);
+  }
+  absl::StrAppend(&page,
+                  "\n## skeind's\n\n"
+                  "[skeind](service.md) has these as well, and `skein top --service` shows them. `user` and `client`\n"
+                  "are the user and the number of a process that uses it. `client` is 0 for all that are in a pid\n"
+                  "namespace that skeind does not see, `ended` for all that have ended, and `others` beyond the 1000\n"
+                  "busiest. `peer` is the other host's address. Those of virtual queue pairs\n"
+                  "(`skein_service_pair_...`) are too many for Prometheus: `skein metrics` and `skein exporter` leave\n"
+                  "them out, `skein top --service --queue-pairs` shows the busiest.\n\n"
+                  "| metric | type | labels | meaning |\n|---|---|---|---|\n");
+  for (const ServiceMetricSpec& spec : kServiceTable) {
+    AppendRow(page, spec.name, TypeName(spec.type == MetricType::kGauge), spec.labels, spec.help);
   }
   return page;
 }

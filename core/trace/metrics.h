@@ -19,8 +19,8 @@ MetricFamilies MetricsOf(const CounterSnapshot& counters, const AggregateSnapsho
                          const MethodTable& methods);
 
 // Of what another process has told, ParsePrometheusText's. DATA_LOSS: a family, its type or help, a label or a quantile
-// is none of MetricsOf's, a family, label or sample is there twice, or a label's value is not printable ASCII: served
-// with others' metrics it would spoil these, too.
+// is none of MetricsOf's or skeind's, a family, label or sample is there twice, or a label's value is not printable
+// ASCII: served with others' metrics it would spoil these, too.
 absl::Status CheckMetrics(const MetricFamilies& families);
 
 // Says of each metric where it is from. The label is behind those that it has.

@@ -178,6 +178,9 @@ std::vector<std::string> Seeds() {
           ask(Operation::kDropCompletionQueue, 2, 0, 0, "") + submit(fabric::Opcode::kWrite, 0, 0) + publish + turns,
       ask(Operation::kAccept, 128, 0, 0, "an offer") + ask(Operation::kClose, 128, 0, 0, "") +
           ask(Operation::kDestroyQueuePair, 128, 0, 0, ""),
+      ask(Operation::kAbout, 0, 0, 0, "") + ask(Operation::kPassListener, 0, 0, 0, "") +
+          ask(Operation::kPassListener, 1, 0, 0, "") + ask(Operation::kPassListener, 2, 0, 0, "") +
+          ask(Operation::kStop, 0, 0, 0, ""),
       Say(Step::kWord, uint8_t{0}, ~uint64_t{0}) + Say(Step::kWord, uint8_t{5}, uint64_t{0}) + turns,
       Say(Step::kWord, uint8_t{3}, uint64_t{1} << 40) + submit(fabric::Opcode::kWrite, 0, 0) + publish + turns,
       Say(Step::kScribble, uint8_t{0}, uint32_t{0}, Piece(std::string(512, '\xFF'))) + turns,

@@ -24,6 +24,7 @@ std::vector<HotPath> TracePaths();
 std::vector<HotPath> WirePaths();
 std::vector<HotPath> RingPaths();
 std::vector<HotPath> SchedulePaths();
+std::vector<HotPath> ServicePaths();
 std::vector<HotPath> StreamPaths();
 std::vector<HotPath> RpcPaths();
 std::vector<HotPath> ThriftPaths();

@@ -22,7 +22,7 @@ constexpr int kRounds = 5;
 std::vector<HotPath> All() {
   std::vector<HotPath> all;
   for (const auto& paths :
-       {TracePaths, WirePaths, RingPaths, SchedulePaths, StreamPaths, RpcPaths, ThriftPaths, GrpcPaths}) {
+       {TracePaths, WirePaths, RingPaths, SchedulePaths, ServicePaths, StreamPaths, RpcPaths, ThriftPaths, GrpcPaths}) {
     for (HotPath& path : paths()) all.push_back(std::move(path));
   }
   return all;

@@ -31,7 +31,7 @@ RETIRED = {
 }
 ALLOWED = {
     # NICs have doorbells, and so have models of them.
-    "doorbell": r"docs/(flock-sim|durable-performance)\.md|bench/(sim|durable)/README\.md|core/(fabric|durable/flush)/",
+    "doorbell": r"docs/(flock-sim|service-sim|durable-performance)\.md|bench/(sim|durable)/README\.md|core/(fabric|durable/flush)/",
     "pulled": r"core/wire/FORMAT\.md",  # an item's name there
     # Classes have these names yet.
     "lifeline": r"thrift_transport/polled_socket\.cc",

@@ -178,7 +178,8 @@ class Sum:
 
     def over_other_than(self, path):
         """Calls that went well elsewhere. (Of some nobody knows: their connection had gone when they were looked at.)"""
-        return {other: count for other, count in self.paths.items() if other.split(":")[0] not in (path, "none")}
+        kinds = {said: said.split(":")[0].removesuffix(" via skeind") for said in self.paths}
+        return {said: count for said, count in self.paths.items() if kinds[said] not in (path, "none")}
 
 
 def held(pid):

@@ -43,8 +43,18 @@ class RawTrunk {
     return send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
   }
   bool Send(const TrunkMessage& message) const { return SendBytes(message.view()); }
-  // UNAVAILABLE: skeind has closed the connection, or says nothing for 10 s, or for a thousand of its turns.
+  // The next message but questions whether this skeind is there, which it answers. UNAVAILABLE: skeind has closed the
+  // connection, or says nothing for 10 s, or for a thousand of its turns.
   absl::StatusOr<TrunkMessage> Receive() const {
+    absl::StatusOr<TrunkMessage> message = ReceiveAny();
+    for (; message.ok() && message->kind == TrunkKind::kAsk; message = ReceiveAny()) {
+      TrunkMessage here;
+      here.kind = TrunkKind::kHere;
+      Send(here);
+    }
+    return message;
+  }
+  absl::StatusOr<TrunkMessage> ReceiveAny() const {
     char bytes[sizeof(TrunkMessage)];
     for (size_t have = 0; have < sizeof(bytes);) {
       pollfd wait = {socket_.get(), POLLIN, 0};

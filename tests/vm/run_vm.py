@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the tests that need an RDMA device, in virtual machines, one after another.
 
-A test is an entry here and a script of its name, guest/NAME.sh, which gets the build folder as its argument, and behind that
-what is said here behind --:
+A test is an entry here and a script, guest/NAME.sh unless another is named, which gets the build folder as its argument, and
+behind that what is said here behind --:
 
     run_vm.py process_faults -- --times 100
 """
@@ -31,6 +31,7 @@ class Test:
     options: tuple = ()  # more of vm.sh's
     usual: tuple = ()  # what its script is told unless something is said behind --
     by_name: bool = False  # not unless it is named: it takes long, or judges rates
+    script: str = ""  # if it is another test's
 
 
 TOLD_SECONDS = 2 * 3600  # limit where something is said behind --: how much that is, only its script knows
@@ -48,6 +49,10 @@ TESTS = [
     Test("interop", guests=2, seconds=900),
     Test("thrift", guests=2, seconds=900),
     Test("service", guests=2, seconds=600),
+    Test("service_faults", guests=1, seconds=900, usual=few(2, "server-killed", "client-stopped", "skeind-killed")),
+    Test("service_interop", guests=2, seconds=900, script="interop", usual=("--service",), by_name=True),
+    Test("service_thrift", guests=2, seconds=900, script="thrift", usual=("--service",), by_name=True),
+    Test("service_soak", guests=1, seconds=3600, script="soak", usual=("--service",), by_name=True),
     Test("faults", guests=2, seconds=900),
     Test("process_faults", guests=1, seconds=600,
          usual=few(2, "server-killed", "no-memory-to-lock", "server-out-of-memory", "clock-set")),
@@ -70,7 +75,7 @@ def parse_arguments():
 
 def command_of(test, options):
     """vm.sh, and what it runs in the guests."""
-    script = [str(SOURCE / "guest" / f"{test.name}.sh"), str(options.build.resolve()), *(options.of_scripts or test.usual)]
+    script = [str(SOURCE / "guest" / f"{test.script or test.name}.sh"), str(options.build.resolve()), *(options.of_scripts or test.usual)]
     seconds = options.seconds or (TOLD_SECONDS if options.of_scripts else test.seconds)
     command = [str(SOURCE / "vm.sh"), "-q", "-n", test.name, "-t", str(seconds), *test.options]
     if test.guests == 2:

@@ -52,6 +52,40 @@ Json JsonOf(const Activity& activity) {
       {"p99_ns", NullUnless(activity.p99_ns > 0, activity.p99_ns)}};
 }
 
+Json JsonOf(const ServiceClient& client) {
+  const bool is_pair = !client.queue_pair.empty();
+  return {{"user", client.user},
+          {"client", client.client},
+          {"queue_pair", NullUnless(is_pair, client.queue_pair)},
+          {"peer", NullUnless(!client.peer.empty(), client.peer)},
+          {"requests_per_second", client.requests},
+          {"request_bytes_per_second", client.request_bytes},
+          {"arrivals_per_second", client.arrivals},
+          {"arrived_bytes_per_second", client.arrived_bytes},
+          {"refusals_per_second", NullUnless(!is_pair, client.refusals)},
+          {"queue_pairs", client.queue_pairs},
+          {"registered_bytes", NullUnless(!is_pair, client.registered_bytes)},
+          {"under_way", client.under_way}};
+}
+
+Json JsonOf(const ServicePeer& peer) {
+  return {{"host", peer.host},
+          {"trunks", peer.trunks},
+          {"queue_pairs", peer.queue_pairs},
+          {"under_way", peer.under_way},
+          {"waits_per_second", peer.waits}};
+}
+
+Json JsonOf(const ServiceActivity& activity) {
+  Json clients = Json::array();
+  for (const ServiceClient& client : activity.clients) clients.push_back(JsonOf(client));
+  Json peers = Json::array();
+  for (const ServicePeer& peer : activity.peers) peers.push_back(JsonOf(peer));
+  return {{"process", activity.process},          {"turns_per_second", activity.turns},
+          {"sleeps_per_second", activity.sleeps}, {"wakes_per_second", activity.wakes},
+          {"clients", std::move(clients)},        {"peers", std::move(peers)}};
+}
+
 Json JsonOf(const inspect::SeriesFigures& figures) {
   return {{"name", figures.whole ? "from end to end" : figures.interval},
           {"work", NullUnless(!figures.whole, figures.work)},
@@ -111,6 +145,12 @@ std::string PathJson(pid_t process, const std::string& name, const inspect::Live
 std::string ActivitiesJson(const std::vector<Activity>& activities) {
   Json all = Json::array();
   for (const Activity& activity : activities) all.push_back(JsonOf(activity));
+  return TextOf(all, kOneLine);
+}
+
+std::string ServiceActivitiesJson(const std::vector<ServiceActivity>& activities) {
+  Json all = Json::array();
+  for (const ServiceActivity& activity : activities) all.push_back(JsonOf(activity));
   return TextOf(all, kOneLine);
 }
 

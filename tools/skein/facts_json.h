@@ -14,14 +14,16 @@
 #include "core/trace/metric_family.h"
 #include "tools/skein/activity.h"
 #include "tools/skein/doctor/report.h"
+#include "tools/skein/service_activity.h"
 #include "tools/skein/stage_table.h"
 
 namespace skein {
 
 // An object on a line, without the line's end.
 std::string PathJson(pid_t process, const std::string& name, const inspect::LivePath& path);
-// Arrays. That of activities is one line, for there may be one each second.
+// Arrays. Those of activities are one line, for there may be one each second.
 std::string ActivitiesJson(const std::vector<Activity>& activities);
+std::string ServiceActivitiesJson(const std::vector<ServiceActivity>& activities);
 std::string StagesJson(const std::vector<StageGroup>& groups);
 std::string MetricsJson(const trace::MetricFamilies& families);
 std::string OptionsJson(absl::Span<const OptionSpec> options);

@@ -19,6 +19,8 @@
 #include "tools/skein/activity.h"
 #include "tools/skein/facts_json.h"
 #include "tools/skein/process_name.h"
+#include "tools/skein/scaled.h"
+#include "tools/skein/service_top.h"
 #include "tools/skein/table.h"
 #include "tools/skein/terminal.h"
 #include "tools/skein/verbs.h"
@@ -31,6 +33,8 @@ struct CommandLine {
   std::optional<double> interval;  // seconds
   std::optional<uint32_t> rounds;  // none: without end
   bool json = false;
+  bool service = false;
+  bool queue_pairs = false;
 };
 
 // What a process has said of itself.
@@ -103,14 +107,6 @@ Activity ActivityBetween(const Sample& before, const Sample& now, pid_t process)
           .p99_ns = now.p99};
 }
 
-std::string Scaled(double number) {
-  constexpr absl::string_view kUnits[] = {"", "k", "M", "G", "T"};
-  size_t unit = 0;
-  for (; number >= 10000 && unit + 1 < std::size(kUnits); ++unit) number /= 1000;
-  const int digits = number < 100 && unit > 0 ? 1 : 0;
-  return absl::StrFormat("%.*f%s", digits, number, kUnits[unit]);
-}
-
 std::vector<std::string> Row(const Activity& activity) {
   const auto percent = [](const std::optional<double>& share) {
     return share.has_value() ? absl::StrFormat("%.0f", *share) : "-";
@@ -146,12 +142,17 @@ std::map<pid_t, Sample> TakeAll(const std::vector<pid_t>& named, std::string& wr
   return samples;
 }
 
+// A terminal shows one look at a time.
+void ClearTerminal() {
+  if (isatty(STDOUT_FILENO) != 0) std::fputs("\033[H\033[J", stdout);
+}
+
 void ShowTable(const std::vector<Activity>& activities) {
   std::vector<std::vector<std::string>> rows = {{"PID", "NAME", "CONNECTIONS", "SENT/s", "RECEIVED/s", "BYTES OUT/s",
                                                  "BYTES IN/s", "COALESCED %", "SPINS HIT %", "WAKE-UPS/s", "P50 us",
                                                  "P99 us"}};
   for (const Activity& activity : activities) rows.push_back(Row(activity));
-  if (isatty(STDOUT_FILENO) != 0) std::fputs("\033[H\033[J", stdout);
+  ClearTerminal();
   std::fputs(Table(std::move(rows), TerminalWidth()).c_str(), stdout);
 }
 
@@ -165,7 +166,27 @@ void Show(const std::map<pid_t, Sample>& before, const std::map<pid_t, Sample>& 
   std::fflush(stdout);
 }
 
+absl::StatusOr<int> RunOfService(const CommandLine& line) {
+  ServiceTop top(line.processes, line.queue_pairs);
+  absl::StatusOr<std::vector<ServiceActivity>> activities = top.Look();
+  for (uint32_t round = 0; activities.ok() && round != line.rounds; ++round) {
+    absl::SleepFor(absl::Seconds(line.interval.value_or(1)));
+    activities = top.Look();
+    if (!activities.ok()) break;
+    if (line.json) {
+      std::puts(ServiceActivitiesJson(*activities).c_str());
+    } else {
+      ClearTerminal();
+      std::fputs(ServiceTables(*activities, line.queue_pairs, TerminalWidth()).c_str(), stdout);
+    }
+    std::fflush(stdout);
+  }
+  if (!activities.ok()) return activities.status();
+  return 0;
+}
+
 absl::StatusOr<int> Run(const CommandLine& line) {
+  if (line.service) return RunOfService(line);
   std::string wrong;
   std::map<pid_t, Sample> before = TakeAll(line.processes, wrong);
   for (uint32_t round = 0; wrong.empty() && round != line.rounds; ++round) {
@@ -178,25 +199,36 @@ absl::StatusOr<int> Run(const CommandLine& line) {
   return wrong.empty() ? 0 : 1;
 }
 
+absl::Status Check(const CommandLine& line) {
+  if (!line.queue_pairs || line.service) return absl::OkStatus();
+  return absl::InvalidArgumentError("--queue-pairs are skeind's: add --service");
+}
+
 }  // namespace
 
 Verb TopVerb() {
   const auto line = std::make_shared<CommandLine>();
-  return {.name = "top",
-          .summary = "what running processes send and receive, second by second",
-          .about =
-              "The traffic of running processes over Skein, again and again. Without a PID, all processes of this "
-              "user that have any connections. Calls' p50 and p99 are of processes that trace (SKEIN_TRACE, skein "
-              "breakdown).",
-          .options = {{"--interval", "S", "waits so many seconds between two looks (default 1)",
-                       Number(line->interval, 0.1, 3600, "seconds")},
-                      {"--rounds", "N", "ends after so many looks (default: at Ctrl-C)",
-                       Number(line->rounds, 1, 1'000'000'000, "rounds")},
-                      {"--json", "", "prints JSON, for programs: a line for each look", Yes(line->json)}},
-          .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
-          .examples = {{"skein top", "all processes, each second"},
-                       {"skein top --interval 5 --rounds 1 4711", "process 4711, of the next five seconds"}},
-          .run = [line] { return Run(*line); }};
+  return {
+      .name = "top",
+      .summary = "what running processes send and receive, second by second",
+      .about =
+          "The traffic of running processes over Skein, again and again. Without a PID, all processes of this "
+          "user that have any connections. Calls' p50 and p99 are of processes that trace (SKEIN_TRACE, skein "
+          "breakdown).\nWith --service instead who uses this host's skeind, the busiest first, and to which hosts it "
+          "leads; the PID is then skeind's, and needed only where several run. Ask as skeind's user or as root.",
+      .options = {{"--interval", "S", "waits so many seconds between two looks (default 1)",
+                   Number(line->interval, 0.1, 3600, "seconds")},
+                  {"--rounds", "N", "ends after so many looks (default: at Ctrl-C)",
+                   Number(line->rounds, 1, 1'000'000'000, "rounds")},
+                  {"--service", "", "of skeind: the processes that use it", Yes(line->service)},
+                  {"--queue-pairs", "", "with --service: their virtual queue pairs", Yes(line->queue_pairs)},
+                  {"--json", "", "prints JSON, for programs: a line for each look", Yes(line->json)}},
+      .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
+      .examples = {{"skein top", "all processes, each second"},
+                   {"skein top --interval 5 --rounds 1 4711", "process 4711, of the next five seconds"},
+                   {"skein top --service", "the processes that use skeind"}},
+      .check = [line] { return Check(*line); },
+      .run = [line] { return Run(*line); }};
 }
 
 }  // namespace skein

@@ -36,7 +36,13 @@ enum class Operation : uint32_t {
   kClose = 12,                 // queue pair `number`
   kDestroyQueuePair = 13,      // queue pair `number`
   kWork = 14,                  // SessionPage::pending says where; no answer
+  // Without a greeting (query.h):
+  kAbout = 15,         //                                                                -> text: EncodeAbout
+  kPassListener = 16,  // number: Listener; from skeind's own user or root               -> a descriptor
+  kStop = 17,          // likewise: skeind listens no more, answers, and ends
 };
+
+enum class Listener : uint32_t { kProcesses = 0, kSkeinds = 1 };
 
 // Offers and answers are no longer than this.
 inline constexpr size_t kMostText = 192;

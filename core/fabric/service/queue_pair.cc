@@ -159,6 +159,13 @@ absl::Status ServiceQueuePair::PostSend(absl::Span<const SendRequest> batch) {
     return absl::FailedPreconditionError(
         absl::StrCat("the queue pair is not ready", why.ok() ? "" : ": ", why.message()));
   }
+  if (absl::Status laid = Lay(batch); !laid.ok()) return laid;
+  session_->HasRequests(place_);
+  if (!send_queue_->asks() || session_->unheard()) send_queue_->BeginToAsk();
+  return absl::OkStatus();
+}
+
+absl::Status ServiceQueuePair::Lay(absl::Span<const SendRequest> batch) {
   MutexLock lock(&mu_);
   if (batch.size() > depth_ - (published_ - reaped_)) return absl::ResourceExhaustedError("the send queue is full");
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -167,10 +174,10 @@ absl::Status ServiceQueuePair::PostSend(absl::Span<const SendRequest> batch) {
     const uint64_t position = published_ + i;
     submissions_.at(position) = *encoded;
     posted_[position % posted_.size()] = {batch[i].id, batch[i].opcode};
+    if (batch[i].signaled) told_by_ = position + 1;
   }
   published_ += batch.size();
   submissions_.header().published.store(published_, std::memory_order_release);
-  session_->HasRequests(place_);
   return absl::OkStatus();
 }
 
@@ -180,7 +187,8 @@ absl::Status ServiceQueuePair::PostReceive(absl::Span<const ReceiveRequest> batc
 }
 
 QueuePairState ServiceQueuePair::state() const {
-  if (end() != End::kOpen || session_->ended()) return QueuePairState::kError;
+  if (end() != End::kOpen || flooded_.load(std::memory_order_acquire) || session_->ended())
+    return QueuePairState::kError;
   return connected_.load(std::memory_order_acquire) ? QueuePairState::kReady : QueuePairState::kReset;
 }
 
@@ -191,7 +199,10 @@ QueuePairState ServiceQueuePair::RefreshState() {
 
 absl::Status ServiceQueuePair::error() const {
   if (const End why = end(); why != End::kOpen) return WhyEnded(why);
-  return session_->ended() ? absl::UnavailableError("skeind has gone") : absl::OkStatus();
+  if (flooded_.load(std::memory_order_acquire)) {
+    return absl::ResourceExhaustedError("the peer sends more messages than there may be receives for");
+  }
+  return session_->error();
 }
 
 void ServiceQueuePair::Close() {
@@ -209,18 +220,36 @@ ServiceQueuePair::Taken ServiceQueuePair::Completed(const CompletionEntry& entry
   out.immediate = entry.immediate;
   out.bytes = static_cast<size_t>(entry.bytes);
   out.queue_pair = this;
-  if (out.opcode == Opcode::kReceiveWithImmediate) {
-    if (receives_->Take(out.id)) return Taken::kYes;
-    return state() == QueuePairState::kError ? Taken::kNothing
-                                             : Taken::kLater;  // nobody posts receives to an ended one
-  }
   MutexLock lock(&mu_);
+  if (out.opcode == Opcode::kReceiveWithImmediate) {
+    if (kept_.empty() && receives_->Take(out.id)) return Taken::kYes;
+    if (state() == QueuePairState::kError) return Taken::kNothing;  // nobody posts receives to an ended one
+    kept_.push_back(out);
+    if (kept_.size() > receives_->most()) flooded_.store(true, std::memory_order_release);
+    return Taken::kKept;
+  }
   if (entry.position < reaped_ || entry.position >= published_) return Taken::kNothing;
   reaped_ = entry.position + 1;
   const Posted& posted = posted_[entry.position % posted_.size()];
   out.id = posted.id;
   out.opcode = posted.opcode;
   return Taken::kYes;
+}
+
+bool ServiceQueuePair::TakeKept(const ServiceCompletionQueue* queue, absl::Span<Completion> out, size_t& count) {
+  if (queue != receive_queue_) return true;
+  MutexLock lock(&mu_);
+  if (state() == QueuePairState::kError) kept_.clear();
+  for (; !kept_.empty() && count < out.size() && receives_->Take(kept_.front().id); kept_.pop_front()) {
+    out[count++] = kept_.front();
+  }
+  return kept_.empty();
+}
+
+bool ServiceQueuePair::IsToBeAskedFor(const ServiceCompletionQueue* queue) {
+  if (queue != send_queue_ || end() != End::kOpen) return false;
+  MutexLock lock(&mu_);
+  return std::exchange(asked_for_, published_) != published_ || reaped_ < told_by_;
 }
 
 size_t ServiceQueuePair::Flush(const ServiceCompletionQueue* queue, absl::Span<Completion> out) {

@@ -32,6 +32,7 @@ class ServiceReceives final : public SharedReceiveQueue {
   absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) override ABSL_LOCKS_EXCLUDED(mu_);
   // False: none is posted.
   bool Take(uint64_t& id) ABSL_LOCKS_EXCLUDED(mu_);
+  uint32_t most() const { return most_; }
 
  private:
   const uint32_t most_;
@@ -57,10 +58,16 @@ class ServiceQueuePair final : public QueuePair {
   absl::Status error() const override;
   void Close() override;
 
-  // The completion queue's. kNothing: of a request that nobody asked to hear of. kLater: a message that finds no
-  // receive.
-  enum class Taken : uint8_t { kYes, kNothing, kLater };
+  // The completion queue's. kNothing: of a request that nobody asked to hear of. kKept: a message that finds no
+  // receive; it waits here, so that it holds up no other queue pair's. One of a peer that sends more of them than there
+  // may be receives ends.
+  enum class Taken : uint8_t { kYes, kNothing, kKept };
   Taken Completed(const CompletionEntry& entry, Completion& out) ABSL_LOCKS_EXCLUDED(mu_);
+  // Behind `out`'s first `count`. False: there are more.
+  bool TakeKept(const ServiceCompletionQueue* queue, absl::Span<Completion> out, size_t& count)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether there was a post since this was asked last, or a completion is still to come; of the send queue.
+  bool IsToBeAskedFor(const ServiceCompletionQueue* queue) ABSL_LOCKS_EXCLUDED(mu_);
   // Completes what is outstanding as flushed: requests in the send queue, receives in the receive queue.
   size_t Flush(const ServiceCompletionQueue* queue, absl::Span<Completion> out) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -75,6 +82,7 @@ class ServiceQueuePair final : public QueuePair {
                    Mapping memory, const Reply& created);
   absl::StatusOr<std::string> Connect(Operation operation, absl::string_view text);
   absl::StatusOr<Submission> Encode(const SendRequest& request) const;
+  absl::Status Lay(absl::Span<const SendRequest> batch) ABSL_LOCKS_EXCLUDED(mu_);
   End end() const { return static_cast<End>(submissions_.header().end.load(std::memory_order_acquire)); }
 
   const std::shared_ptr<Session> session_;
@@ -89,11 +97,15 @@ class ServiceQueuePair final : public QueuePair {
   const uint32_t number_;
   const uint32_t place_;
   std::atomic<bool> connected_ = false;  // release by who connects it, acquire by state()
+  std::atomic<bool> flooded_ = false;    // by messages without receives: release by who polls, acquire by state()
 
   mutable Mutex mu_;
   uint64_t published_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t reaped_ ABSL_GUARDED_BY(mu_) = 0;  // requests before this have completed, and whoever polls has heard
+  uint64_t reaped_ ABSL_GUARDED_BY(mu_) = 0;     // requests before this have completed, and whoever polls has heard
+  uint64_t told_by_ ABSL_GUARDED_BY(mu_) = 0;    // requests up to the last that is signaled
+  uint64_t asked_for_ ABSL_GUARDED_BY(mu_) = 0;  // requests published when the send queue last asked after skeind
   std::vector<Posted> posted_ ABSL_GUARDED_BY(mu_);
+  std::deque<Completion> kept_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace skein::fabric::service

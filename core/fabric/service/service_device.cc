@@ -54,7 +54,7 @@ class ServiceDevice final : public Device {
   }
   absl::Status Usable() const override {
     session_->Look();
-    return session_->ended() ? absl::UnavailableError("skeind has gone") : absl::OkStatus();
+    return session_->error();
   }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     if (bytes == 0) return absl::InvalidArgumentError("a memory region of no bytes");
@@ -95,8 +95,9 @@ bool MayHaveService(const std::string& folder) {
   return access(absl::StrCat(folder, "/", service::kSocketName).c_str(), F_OK) == 0;
 }
 
-absl::StatusOr<std::shared_ptr<Device>> OpenServiceDevice(const std::string& folder, absl::string_view local_address) {
-  absl::StatusOr<std::shared_ptr<service::Session>> session = service::Session::Open(folder, local_address);
+absl::StatusOr<std::shared_ptr<Device>> OpenServiceDevice(const std::string& folder, absl::string_view local_address,
+                                                          absl::Duration silence) {
+  absl::StatusOr<std::shared_ptr<service::Session>> session = service::Session::Open(folder, local_address, silence);
   if (!session.ok()) return session.status();
   return std::make_shared<service::ServiceDevice>(*std::move(session));
 }

@@ -30,14 +30,15 @@ bool WaitFor(int socket, short events, Deadline until) {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& folder, absl::string_view local_address) {
+absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& folder, absl::string_view local_address,
+                                                       absl::Duration silence) {
   absl::StatusOr<UniqueFd> socket = ConnectToPath(absl::StrCat(folder, "/", kSocketName));
   if (!socket.ok()) {
     return absl::UnavailableError(absl::StrCat("no skeind listens in ", folder, ": ", socket.status().message()));
   }
   absl::StatusOr<SharedMemory> page = CreateShared("skein-session", sizeof(SessionPage), /*peers_write=*/true);
   if (!page.ok()) return page.status();
-  std::shared_ptr<Session> session(new Session(*std::move(socket), *std::move(page)));
+  std::shared_ptr<Session> session(new Session(*std::move(socket), *std::move(page), silence));
   if (absl::Status begun = session->Begin(local_address); !begun.ok()) return begun;
   return session;
 }
@@ -60,29 +61,49 @@ absl::Status Session::Begin(absl::string_view local_address) {
   return passed;
 }
 
-absl::Status Session::Lost(absl::string_view why) {
-  SetEnded();
+absl::Status Session::End(absl::string_view why) {
+  MutexLock lock(&end_mu_);
+  if (ended()) return error_;
+  error_ = absl::UnavailableError(why);
+  ended_.store(true, std::memory_order_release);
   shutdown(socket_.get(), SHUT_RDWR);  // skeind lets go of everything
-  return absl::UnavailableError(absl::StrCat("the session with skeind has ended: ", why));
+  for (SleepDescriptor* const sleeper : sleepers_) sleeper->Wake();
+  return error_;
+}
+
+absl::Status Session::error() const {
+  MutexLock lock(&end_mu_);
+  return error_;
+}
+
+void Session::AddSleeper(SleepDescriptor* sleeper) {
+  MutexLock lock(&end_mu_);
+  sleepers_.push_back(sleeper);
+  if (ended()) sleeper->Wake();
+}
+
+void Session::RemoveSleeper(SleepDescriptor* sleeper) {
+  MutexLock lock(&end_mu_);
+  std::erase(sleepers_, sleeper);
 }
 
 absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
   MutexLock lock(&mu_);
   Look();
-  if (ended()) return Lost("skeind has gone");
+  if (ended()) return error();
   const Deadline until = After(kPatience);
   for (SendResult sent; (sent = SendMessage(socket_.get(), request.view(), descriptor)) != SendResult::kSent;) {
-    if (sent == SendResult::kRefused) return Lost(ErrnoStatus(errno, "ask it").message());
+    if (sent == SendResult::kRefused) return End(ErrnoStatus(errno, "ask it").message());
     if (sent == SendResult::kGone) break;  // it may have said why
-    if (!WaitFor(socket_.get(), POLLOUT, until)) return Lost("skeind takes no requests");
+    if (!WaitFor(socket_.get(), POLLOUT, until)) return End("skeind takes no requests");
   }
   SocketMessage message;
   for (ReceiveResult received; (received = ReceiveMessage(socket_.get(), message)) != ReceiveResult::kMessage;) {
-    if (received != ReceiveResult::kEmpty) return Lost("skeind has gone");
-    if (!WaitFor(socket_.get(), POLLIN, until)) return Lost("skeind does not answer");
+    if (received != ReceiveResult::kEmpty) return End("skeind has gone");
+    if (!WaitFor(socket_.get(), POLLIN, until)) return End("skeind does not answer");
   }
   Reply reply;
-  if (!Reply::Parse(message.view(), reply)) return Lost("skeind answers in another language");
+  if (!Reply::Parse(message.view(), reply)) return End("skeind answers in another language");
   if (reply.code == 0) return reply;
   return absl::Status(static_cast<absl::StatusCode>(reply.code), reply.text_view());
 }
@@ -90,9 +111,28 @@ absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
 void Session::HasRequests(uint32_t place) {
   const uint64_t bit = uint64_t{1} << (place % 64);
   page().pending[place / 64].fetch_or(bit, std::memory_order_release);
-  if (!TakeDown(page().skeind_sleeps)) return;
-  // A socket that is full has woken skeind already; one that has ended is found out by whoever asks.
-  SendMessage(socket_.get(), Request().view());
+  if (!Wake()) unheard_.store(true, std::memory_order_relaxed);
+}
+
+bool Session::Wake() {
+  if (!TakeDown(page().skeind_sleeps)) return true;
+  // A socket that is full (EAGAIN) has woken skeind already; one that has ended is found out by whoever asks.
+  if (SendMessage(socket_.get(), Request().view()) != SendResult::kFull || errno == EAGAIN) return true;
+  PutUp(page().skeind_sleeps);
+  return false;
+}
+
+bool Session::WakeAgain() {
+  unheard_.store(false, std::memory_order_relaxed);
+  if (Wake()) return true;
+  unheard_.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+uint64_t Session::Question() {
+  const uint64_t question = page().asked.fetch_add(1, std::memory_order_relaxed) + 1;
+  HasRequests(kQuestionPlace);
+  return question;
 }
 
 void Session::Look() {
@@ -100,7 +140,7 @@ void Session::Look() {
   char unused = 0;
   const ssize_t peeked = recv(socket_.get(), &unused, 1, MSG_PEEK | MSG_DONTWAIT);
   const bool gone = peeked == 0 || (peeked < 0 && errno != EAGAIN && errno != EINTR);
-  if (gone) SetEnded();
+  if (gone) End("skeind has gone").IgnoreError();
 }
 
 }  // namespace skein::fabric::service

@@ -7,61 +7,85 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "core/base/mutex.h"
 #include "core/base/sealed_memory.h"
 #include "core/base/unique_fd.h"
 #include "core/fabric/service/protocol.h"
 #include "core/fabric/service/shared_queues.h"
+#include "core/fabric/sleep_descriptor.h"
 
 namespace skein::fabric::service {
 
 // Where skeind is met.
 inline constexpr absl::string_view kSocketName = "skeind.sock";
 
-// Any thread. Lock: mu_, a leaf.
+// Any thread. Locks: mu_, then end_mu_.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | ended_ | by the thread that finds the socket ended, release | the acquire in ended() |
-// | SessionPage's words | shared_queues.h | shared_queues.h |
+// | ended_ | by the thread that finds the session ended, release | the acquire in ended() |
+// | unheard_ | by who has rung in vain or again, relaxed | unheard(), relaxed: whoever has set it looks at it in
+// BeginToAsk | | SessionPage's words | shared_queues.h | shared_queues.h |
 class Session {
  public:
   // Asks the skeind that listens in `folder`. UNAVAILABLE: there is none, or it has refused; the message says which.
-  static absl::StatusOr<std::shared_ptr<Session>> Open(const std::string& folder, absl::string_view local_address);
+  // `silence`: for so long skeind may leave a question of Question's unanswered.
+  static absl::StatusOr<std::shared_ptr<Session>> Open(const std::string& folder, absl::string_view local_address,
+                                                       absl::Duration silence);
 
   // Asks and waits for the answer, for a second at most: a skeind that takes longer has ended for this process. Its
   // refusal is an error; so is the session's end (UNAVAILABLE).
   absl::StatusOr<Reply> Ask(const Request& request, int descriptor = -1) ABSL_LOCKS_EXCLUDED(mu_);
   // The queue pair at that place has requests.
   void HasRequests(uint32_t place);
+  // Whether the kernel had no memory to wake skeind: then WakeAgain, soon. False: it has none still.
+  bool unheard() const { return unheard_.load(std::memory_order_relaxed); }
+  bool WakeAgain();
+  // Asks whether skeind is there, without waiting. Answered says whether skeind has looked since.
+  uint64_t Question();
+  bool Answered(uint64_t question) const { return page().answered.load(std::memory_order_relaxed) >= question; }
+  absl::Duration silence() const { return silence_; }
 
   // Whether the session is known to have ended.
   bool ended() const { return ended_.load(std::memory_order_acquire); }
+  absl::Status error() const ABSL_LOCKS_EXCLUDED(end_mu_);
   // Looks whether it has.
   void Look();
-  void SetEnded() { ended_.store(true, std::memory_order_release); }
+  // Ends it. The sleepers, which outlive it or have been removed, are woken.
+  absl::Status End(absl::string_view why) ABSL_LOCKS_EXCLUDED(end_mu_);
+  void AddSleeper(SleepDescriptor* sleeper) ABSL_LOCKS_EXCLUDED(end_mu_);
+  void RemoveSleeper(SleepDescriptor* sleeper) ABSL_LOCKS_EXCLUDED(end_mu_);
   const std::string& device() const { return device_; }
   uint64_t max_message_bytes() const { return max_message_bytes_; }
   uint64_t good_message_bytes() const { return good_message_bytes_; }
 
  private:
-  Session(UniqueFd socket, SharedMemory page) : socket_(std::move(socket)), page_memory_(std::move(page)) {}
+  Session(UniqueFd socket, SharedMemory page, absl::Duration silence)
+      : socket_(std::move(socket)), page_memory_(std::move(page)), silence_(silence) {}
   absl::Status Begin(absl::string_view local_address);
-  absl::Status Lost(absl::string_view why);
+  bool Wake();
   SessionPage& page() const { return *reinterpret_cast<SessionPage*>(page_memory_.mapping.data()); }
 
   const UniqueFd socket_;
   SharedMemory page_memory_;
+  const absl::Duration silence_;
   std::string device_;
   uint64_t max_message_bytes_ = 0;
   uint64_t good_message_bytes_ = 0;
   std::atomic<bool> ended_ = false;
-  Mutex mu_;  // one question at a time
+  std::atomic<bool> unheard_ = false;
+  Mutex mu_;  // one request at a time
+  mutable Mutex end_mu_;
+  absl::Status error_ ABSL_GUARDED_BY(end_mu_);
+  std::vector<SleepDescriptor*> sleepers_ ABSL_GUARDED_BY(end_mu_);
 };
 
 }  // namespace skein::fabric::service

@@ -31,14 +31,19 @@
 
 namespace skein::fabric::service {
 
-// Queue pairs of one session.
+// Of one session: queue pairs, and the first place, by whose bit the process asks whether skeind is there.
 inline constexpr uint32_t kMostPlaces = 4096;
+inline constexpr uint32_t kQuestionPlace = 0;
 
 struct SessionPage {
   // Bit p % 64 of word p / 64: the queue pair at place p has requests. The process sets it (release), skeind takes a
   // whole word (acquire), and sees what was published before.
   std::array<std::atomic<uint64_t>, kMostPlaces / 64> pending;
   alignas(64) std::atomic<uint32_t> skeind_sleeps;
+  // Questions whether skeind is there, and the last one that it has answered. Both relaxed: the process counts a
+  // question before it sets kQuestionPlace's bit, and nothing else hangs on the answer.
+  std::atomic<uint64_t> asked;
+  std::atomic<uint64_t> answered;
 };
 
 // One request. As SendRequest, with one segment at most.

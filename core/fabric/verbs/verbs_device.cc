@@ -24,6 +24,7 @@ class VerbsDevice final : public Device {
   absl::string_view name() const override { return name_; }
   DeviceCapabilities capabilities() const override {
     DeviceCapabilities capabilities;
+    capabilities.atomics = port_->context->attributes().atomic_cap != IBV_ATOMIC_NONE;
     capabilities.max_inline_bytes = port_->max_inline_bytes;
     capabilities.max_message_bytes = port_->max_message_bytes;
     // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.

@@ -92,6 +92,62 @@ TEST_F(ServiceCompletions, AMessageThatFindsNoReceiveWaitsForOne) {
   EXPECT_EQ(Take(*couple.b.completions, 1).at(0).id, 42U);
 }
 
+// Nor do others wait for it, on the same completion queue.
+TEST_F(ServiceCompletions, MessagesThatFindNoReceiveHoldUpNobodyElse) {
+  Couple couple(one_, other_);
+  const auto bare = NewPair(couple.b, /*receives=*/0);
+  const auto sends = NewPair(couple.a);
+  ASSERT_EQ(Connect(*sends, *bare), absl::OkStatus());
+  for (const uint32_t immediate : {0x00010000U, 0x00020000U, 0x00030000U}) {
+    fabric::SendRequest write = couple.a.Write(couple.b.memory->remote(), 1);
+    write.opcode = fabric::Opcode::kWriteWithImmediate;
+    write.immediate = immediate;
+    ASSERT_EQ(sends->PostSend({&write, 1}), absl::OkStatus());
+    Take(*couple.a.completions, 1);
+    couple.ExpectWorks();
+    if (immediate != 0x00020000U) continue;
+    // Two have waited. They come in their order, and before the third.
+    const fabric::ReceiveRequest receives[] = {{41, {}}, {42, {}}, {43, {}}};
+    ASSERT_EQ(bare->PostReceive(receives), absl::OkStatus());
+    const auto first = Take(*couple.b.completions, 2);
+    ASSERT_EQ(first.size(), 2U);
+    EXPECT_EQ(first[0].id, 41U);
+    EXPECT_EQ(first[0].immediate, 0x00010000U);
+    EXPECT_EQ(first[0].queue_pair, bare.get());
+    EXPECT_EQ(first[1].immediate, 0x00020000U);
+    const auto third = [&] {
+      write.immediate = 0x00040000U;
+      EXPECT_EQ(sends->PostSend({&write, 1}), absl::OkStatus());
+      Take(*couple.a.completions, 1);
+      return Take(*couple.b.completions, 1);
+    }();
+    EXPECT_EQ(third.at(0).id, 43U);
+    EXPECT_EQ(third.at(0).immediate, 0x00040000U);
+  }
+}
+
+// As many as there may be receives wait. One more is of a peer that heeds no credits.
+TEST_F(ServiceCompletions, APeerThatSendsOnWithoutReceivesEndsItsOwnQueuePair) {
+  Couple couple(one_, other_);
+  const auto bare = NewPair(couple.b, /*receives=*/0);
+  const auto sends = NewPair(couple.a);
+  ASSERT_EQ(Connect(*sends, *bare), absl::OkStatus());
+  fabric::Completion none;
+  for (int i = 0; i < 65; ++i) {
+    EXPECT_EQ(bare->state(), fabric::QueuePairState::kReady) << i;
+    fabric::SendRequest write = couple.a.Write(couple.b.memory->remote(), 1);
+    write.opcode = fabric::Opcode::kWriteWithImmediate;
+    ASSERT_EQ(sends->PostSend({&write, 1}), absl::OkStatus());
+    Take(*couple.a.completions, 1);
+    Settle();
+    EXPECT_EQ(couple.b.completions->Poll({&none, 1}), 0U);
+  }
+  EXPECT_EQ(bare->state(), fabric::QueuePairState::kError);
+  EXPECT_THAT(bare->error().message(), HasSubstr("more messages than there may be receives for"));
+  EXPECT_EQ(bare->PostSend({}).code(), absl::StatusCode::kFailedPrecondition);
+  couple.ExpectWorks();
+}
+
 // A message that nobody has a receive for stands before it in the queue.
 TEST_F(ServiceCompletions, AQueuePairThatEndsIsFlushedAllTheSame) {
   Couple couple(one_, other_);

@@ -2,41 +2,58 @@
 #define SKEIN_TESTS_UNIT_SERVICE_COUNTED_DEVICE_H_
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "tests/support/forwarding_device.h"
 
 namespace skein::service {
 
-// Knows how many regions of processes it has now. skeind's own are allocated, and not counted.
+// Knows how many regions of processes it has now. skeind's own are allocated, and not counted. While `holds_large`, the
+// kernel is busy with large ones: nobody gets one or is rid of one.
 class CountedDevice final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Register(absl::Span<std::byte> bytes,
                                                                  uint32_t access) override {
+    Hold(bytes.size());
     auto made = ForwardingDevice::Register(bytes, access);
     if (!made.ok()) return made;
-    return std::make_unique<Region>(*std::move(made), regions);
+    return std::make_unique<Region>(*std::move(made), *this);
   }
 
   std::atomic<int> regions = 0;
+  std::atomic<bool> holds_large = false;
+  std::atomic<int> held = 0;  // that wait for that
 
  private:
+  void Hold(size_t bytes) {
+    constexpr size_t kLarge = 512 << 10;
+    if (bytes < kLarge) return;
+    ++held;
+    while (holds_large) std::this_thread::yield();
+    --held;
+  }
+
   class Region final : public fabric::MemoryRegion {
    public:
-    Region(std::unique_ptr<fabric::MemoryRegion> region, std::atomic<int>& regions)
-        : region_(std::move(region)), regions_(regions) {
-      ++regions_;
+    Region(std::unique_ptr<fabric::MemoryRegion> region, CountedDevice& device)
+        : region_(std::move(region)), device_(device) {
+      ++device_.regions;
     }
-    ~Region() override { --regions_; }
+    ~Region() override {
+      device_.Hold(bytes().size());
+      --device_.regions;
+    }
     absl::Span<std::byte> bytes() const override { return region_->bytes(); }
     uint32_t lkey() const override { return region_->lkey(); }
     fabric::RemoteAddress remote() const override { return region_->remote(); }
 
    private:
     const std::unique_ptr<fabric::MemoryRegion> region_;
-    std::atomic<int>& regions_;
+    CountedDevice& device_;
   };
 };
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/time/time.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/service/service_device.h"
 #include "gmock/gmock.h"
@@ -35,8 +36,10 @@ constexpr uint32_t kAllAccess = fabric::kRemoteWrite | fabric::kRemoteRead | fab
 
 // A process with a device, memory and a completion queue. It dies as the kernel lets one die: its socket closes.
 struct Process {
-  explicit Process(const SkeindHost& host, uint32_t entries = 256)
-      : device(fabric::OpenServiceDevice(host.folder(), "127.0.0.1").value()),
+  explicit Process(const SkeindHost& host, uint32_t entries = 256, absl::Duration silence = absl::Seconds(5))
+      : Process(host.folder(), entries, silence) {}
+  explicit Process(const std::string& folder, uint32_t entries = 256, absl::Duration silence = absl::Seconds(5))
+      : device(fabric::OpenServiceDevice(folder, "127.0.0.1", silence).value()),
         completions(device->CreateCompletionQueue(entries).value()),
         memory(device->Allocate(4096, kAllAccess).value()) {}
 
@@ -96,7 +99,8 @@ inline std::vector<fabric::Completion> Take(fabric::CompletionQueue& queue, size
 
 // Two processes of two hosts, connected.
 struct Couple {
-  Couple(const SkeindHost& one, const SkeindHost& other) : a(one), b(other), to_b(NewPair(a)), to_a(NewPair(b)) {
+  Couple(const SkeindHost& one, const SkeindHost& other) : Couple(one.folder(), other) {}
+  Couple(const std::string& one, const SkeindHost& other) : a(one), b(other), to_b(NewPair(a)), to_a(NewPair(b)) {
     EXPECT_EQ(Connect(*to_b, *to_a), absl::OkStatus());
   }
   // A word goes there and comes back: both ends are in order, and so is what is between them.

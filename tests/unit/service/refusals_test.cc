@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hooked_device.h"
 #include "tests/unit/service/two_hosts.h"
 
 namespace skein::service {
@@ -159,6 +160,25 @@ TEST_F(Refusals, AnAtomicInMemoryThatIsNumberedFromFour) {
   EXPECT_TRUE(Eventually([&] { return process.end() != End::kOpen; }));
   EXPECT_EQ(process.end(), End::kRequest);
   honest_.ExpectWorks();
+}
+
+// A device without them would end the queue pair for all: at this end, or at the peer's.
+TEST(RefusedAtomics, OfADeviceThatHasNone) {
+  fabric::Simulation simulation(20261129, {});
+  const auto without = [](fabric::DeviceCapabilities& capabilities) { capabilities.atomics = false; };
+  SkeindHost one(simulation, "one");
+  SkeindHost lacks(simulation, std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("lacks"),
+                                                                      fabric::Hooks{.capabilities = without}));
+  Couple honest(one, lacks);
+  Couple couples[] = {{one, lacks}, {lacks, one}};
+  for (Couple& couple : couples) {
+    fabric::SendRequest atomic = couple.a.Write(couple.b.memory->remote(), 1);
+    atomic.opcode = Opcode::kFetchAdd;
+    ASSERT_EQ(couple.to_b->PostSend({&atomic, 1}), absl::OkStatus());
+    EXPECT_EQ(Take(*couple.a.completions, 1).at(0).status, fabric::CompletionStatus::kRemoteAccessError);
+    EXPECT_TRUE(Ended(*couple.to_b));
+  }
+  honest.ExpectWorks();
 }
 
 // The device asks nothing of them that would break the queue pair for all.

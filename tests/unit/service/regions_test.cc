@@ -86,6 +86,82 @@ TEST_F(Regions, GoWithTheQueuePairThatWroteThere) {
   EXPECT_TRUE(Eventually([&] { return device_other_->regions == 1; }));
 }
 
+// Large memory, of a process that asks for it without waiting.
+class LargeRegions : public Regions {
+ protected:
+  static constexpr uint64_t kBytes = 1 << 20;
+
+  bool AsksToRegister() { return Asks(RawSession::Operation::kRegister, kBytes, memory_.memfd.get()); }
+  bool AsksToForget(uint32_t number) { return Asks(RawSession::Operation::kForget, 0, -1, number); }
+  bool IsHeld() {
+    return Eventually([this] { return device_one_->held == 1; });
+  }
+
+  RawProcess process_{one_.folder()};
+
+ private:
+  bool Asks(RawSession::Operation operation, uint64_t bytes, int fd, uint32_t number = 0) {
+    RawSession::Request request;
+    request.operation = operation;
+    request.size = bytes;
+    request.number = number;
+    request.access = kAllAccess;
+    return process_.session.Send(request, fd);
+  }
+
+  const SharedMemory memory_ = CreateShared("large", kBytes, /*peers_write=*/true).value();
+};
+
+TEST_F(LargeRegions, HoldUpNobodyWhileTheyAreRegisteredAndDeregistered) {
+  device_one_->holds_large = true;
+  ASSERT_TRUE(AsksToRegister());
+  ASSERT_TRUE(IsHeld());
+  couple_.ExpectWorks();
+  device_one_->holds_large = false;
+  const auto registered = process_.session.Receive();
+  ASSERT_EQ(registered.status(), absl::OkStatus());
+  EXPECT_EQ(device_one_->regions, 3) << "the couple's, and the two of the process";
+  device_one_->holds_large = true;
+  ASSERT_TRUE(AsksToForget(registered->number));
+  ASSERT_TRUE(IsHeld());
+  couple_.ExpectWorks();
+  device_one_->holds_large = false;
+  EXPECT_EQ(process_.session.Receive().status(), absl::OkStatus());
+  EXPECT_EQ(device_one_->regions, 2) << "the process hears that it is forgotten once it is deregistered";
+}
+
+TEST_F(LargeRegions, GoWithTheProcessThatDiesMeanwhile) {
+  device_one_->holds_large = true;
+  ASSERT_TRUE(AsksToRegister());
+  ASSERT_TRUE(IsHeld());
+  process_.session.Leave();
+  EXPECT_TRUE(Eventually([this] { return device_one_->regions == 1; })) << "the small one of the process has gone";
+  device_one_->holds_large = false;
+  EXPECT_TRUE(Eventually([this] { return device_one_->regions == 1 && device_one_->held == 0; }));
+  couple_.ExpectWorks();
+}
+
+TEST_F(LargeRegions, GoWithSkeindThatStopsMeanwhile) {
+  device_one_->holds_large = true;
+  ASSERT_TRUE(AsksToRegister());
+  ASSERT_TRUE(IsHeld());
+  std::thread stops([this] { one_.Stop(); });
+  device_one_->holds_large = false;
+  stops.join();
+  EXPECT_EQ(device_one_->regions, 0);
+}
+
+// One request at a time holds for what is answered later, too.
+TEST_F(LargeRegions, AreTheOnlyRequestOfTheirProcessMeanwhile) {
+  device_one_->holds_large = true;
+  ASSERT_TRUE(AsksToRegister());
+  ASSERT_TRUE(IsHeld());
+  EXPECT_EQ(process_.session.Ask(RawSession::Operation::kOffer, process_.number).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  device_one_->holds_large = false;
+  EXPECT_EQ(process_.session.Receive().status(), absl::OkStatus());
+}
+
 // skeind says of memory that it is about to go, to another skeind that has gone already.
 TEST_F(Regions, AreForgottenWhileTheTrunkEnds) {
   for (int round = 0; round < 10; ++round) {

@@ -132,7 +132,7 @@ TEST_F(HostileProcess, NamesWhatItHasNot) {
 }
 
 TEST_F(HostileProcess, AsksForWhatThereIsNot) {
-  for (const uint32_t operation : {0U, 15U, ~0U}) {
+  for (const uint32_t operation : {0U, 18U, ~0U}) {
     const RawProcess process(one_.folder());
     EXPECT_FALSE(process.session.Ask(static_cast<Operation>(operation), process.number).ok());
   }

@@ -91,5 +91,30 @@ TEST(Turns, NoQueuePairHasTwoTurnsComing) {
   EXPECT_TRUE(turns.empty());
 }
 
+// More users and processes than Turns keeps known.
+TEST(Turns, HoweverManyThereAreEachHasItsTurnAndNoneIsLost) {
+  Turns turns;
+  constexpr int kUsers = 100;
+  constexpr int kProcesses = 400;
+  for (int round = 0; round < 3; ++round) {
+    std::map<VirtualQueuePair*, int> served;
+    for (int process = 1; process <= kProcesses; ++process) {
+      for (uid_t user = 0; user < kUsers; ++user) {
+        const Pair pair = NewPair();
+        served[pair.get()] = 0;
+        turns.Add(user, Process(static_cast<int>(user) * kProcesses + process), pair);
+        turns.Add(user, Process(static_cast<int>(user) * kProcesses + process), pair);
+      }
+    }
+    std::vector<Pair> kept;
+    while (!turns.empty()) {
+      kept.push_back(turns.Next());
+      EXPECT_EQ(++served.at(kept.back().get()), 1);
+      EXPECT_FALSE(kept.back()->queued);
+    }
+    EXPECT_EQ(kept.size(), size_t{kUsers} * kProcesses);
+  }
+}
+
 }  // namespace
 }  // namespace skein::service

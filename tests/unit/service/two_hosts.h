@@ -13,7 +13,7 @@ namespace skein::service {
 // Two hosts with skeinds; nothing is on their trunk yet.
 class TwoHosts : public ::testing::Test {
  protected:
-  explicit TwoHosts(UserLimits limits = {}) : limits_(limits) {}
+  explicit TwoHosts(UserLimits limits = {}, TrunkPatience patience = {}) : limits_(limits), patience_(patience) {}
 
   // While it is held, what skeinds have posted stays under way.
   void HoldTime(bool held) {
@@ -24,12 +24,13 @@ class TwoHosts : public ::testing::Test {
   void Settle() { service::Settle(one_, other_); }
 
   const UserLimits limits_;
+  const TrunkPatience patience_;
   fabric::Simulation simulation_{20261129, {}};
   const std::shared_ptr<CountedDevice> device_one_ = std::make_shared<CountedDevice>(simulation_.CreateDevice("one"));
   const std::shared_ptr<CountedDevice> device_other_ =
       std::make_shared<CountedDevice>(simulation_.CreateDevice("other"));
-  SkeindHost one_{simulation_, device_one_, limits_};
-  SkeindHost other_{simulation_, device_other_, limits_};
+  SkeindHost one_{simulation_, device_one_, limits_, patience_};
+  SkeindHost other_{simulation_, device_other_, limits_, patience_};
 };
 
 }  // namespace skein::service

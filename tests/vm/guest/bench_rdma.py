@@ -9,6 +9,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 
 import guests
 
@@ -16,7 +17,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "bench/macr
 
 from plan import RSOCKETS_LIBRARY  # noqa: E402
 
-PORTS = {"bench_fabric": 7000, "rsockets": 7001, "perftest": 7002}
+PORTS = {"bench_fabric": 7000, "rsockets": 7001, "perftest": 7002, "crowd": 7100}
+CROWDS = (1, 8, 32)  # processes at each end
+CROWD_BYTES, CROWD_COUNT = 4096, 1024  # of a message; messages of them all
 LIMIT = 90  # seconds for one measurement
 # Acknowledgements are awaited for 1 s: an emulated processor that has to share the real one takes its time. (Where rxe
 # sends parts of a message again, the other end may take them for an invalid request.)
@@ -41,7 +44,8 @@ BESIDE_OTHERS = (
 COMPARED = {
     "rdma": BESIDE_OTHERS,
     "service": tuple((*what, THROUGH_SKEIND) for what in (
-        ("latency", 64, 300), ("latency", 4096, 200), ("latency", 65536, 30), ("bandwidth", 4096, 1000), ("bandwidth", 65536, 64))),
+        ("latency", 64, 300), ("latency", 4096, 200), ("latency", 65536, 30), ("bandwidth", 4096, 1000), ("bandwidth", 65536, 64),
+        *(("crowd", processes, CROWD_COUNT) for processes in CROWDS))),
 }  # fmt: skip
 
 
@@ -68,14 +72,16 @@ class Tools:
 
 
 class Server:
-    def __init__(self, tools):
+    def __init__(self, tools, compared):
         self._tools = tools
         self._servers = [self._serve("bench_fabric"), self._serve("rsockets")]
+        if compared == "service":
+            self._servers += [self._serve("crowd", number) for number in range(max(CROWDS))]
         self._perftest = None
 
-    def _serve(self, name):
+    def _serve(self, name, number=0):
         process = subprocess.Popen(
-            self._tools.fabric(f"--listen={guests.ADDRESS}:{PORTS[name]}"),
+            self._tools.fabric(f"--listen={guests.ADDRESS}:{PORTS[name] + number}"),
             stdout=subprocess.PIPE, text=True, env=environment(name == "rsockets"),
         )  # fmt: skip
         if not process.stdout.readline().startswith("listening on "):
@@ -100,6 +106,12 @@ class Server:
         return subprocess.run(command, capture_output=True, check=True).stdout != b""
 
 
+def on_device():
+    """What this guest's rxe0 has of its users."""
+    regions = json.loads(guests.shell("rdma -j resource show mr"))
+    return {"queue_pairs": guests.rdma_objects()["qp"], "registered_mib": sum(region["mrlen"] for region in regions) / (1 << 20)}
+
+
 class Failed(Exception):
     """A measurement came to no end, or to none of the figures that it is for."""
 
@@ -122,21 +134,50 @@ class Client:
                 print(f"{tool} {measure} {size} failed: {failed}", flush=True)
         raise Failed(f"{tool} {measure} {size} failed {ATTEMPTS} times")
 
-    def _measure(self, tool, measure, size, count):
-        if tool == "perftest":
-            return self._perftest(measure, size, count)
-        port = PORTS["rsockets" if tool == "rsockets" else "bench_fabric"]
+    def _crowd(self, tool, processes, count):
+        """So many processes at each end send at once: their rate together, and what the device of this guest has meanwhile."""
+        started = [
+            subprocess.Popen(self._command(tool, PORTS["crowd"] + number, "bandwidth", CROWD_BYTES, count),
+                             stdout=subprocess.PIPE, text=True, env=environment(False))
+            for number in range(processes)
+        ]  # fmt: skip
+        held, end = {}, time.monotonic() + LIMIT
+        while any(process.poll() is None for process in started):
+            for what, much in on_device().items():
+                held[what] = max(held.get(what, 0), much)
+            if time.monotonic() > end:
+                for process in started:
+                    process.kill()
+                raise Failed(f"{processes} processes: not done after {LIMIT} s")
+            time.sleep(0.05)
+        told = [json.loads(process.communicate()[0] or "{}") for process in started]
+        for one in told:
+            self._check_path(tool, one)
+        return {"mb_per_s": sum(one["mb_per_s"] for one in told), **held}
+
+    def _command(self, tool, port, measure, size, count):
         over = {"rsockets": "tcp", "service": "stream"}.get(tool, tool)
         fabric = "skeind" if tool == "service" else "rdma"
-        command = self._tools.fabric(
+        return self._tools.fabric(
             f"--target={guests.PEER}:{port}", f"--over={over}", f"--fabric={fabric}", f"--measure={measure}",
             f"--bytes={size}", f"--count={count}",
         )  # fmt: skip
+
+    def _measure(self, tool, measure, size, count):
+        if tool == "perftest":
+            return self._perftest(measure, size, count)
+        if measure == "crowd":
+            return self._crowd(tool, size, count // size)
+        command = self._command(tool, PORTS["rsockets" if tool == "rsockets" else "bench_fabric"], measure, size, count)
         told = json.loads(self._output(command, tool == "rsockets"))
-        path = {"tcp": "tcp", "rsockets": "preloaded sockets", "service": "rdma via skeind:rxe0/1"}.get(tool, "rdma:rxe0/1")
-        if told["path"] != path:
-            raise Failed(f"{tool} was measured over {told['path']}")
+        self._check_path(tool, told)
         return {figure: told[figure] for figure in ("p50_us", "p99_us", "mb_per_s") if figure in told}
+
+    @staticmethod
+    def _check_path(tool, told):
+        path = {"tcp": "tcp", "rsockets": "preloaded sockets", "service": "rdma via skeind:rxe0/1"}.get(tool, "rdma:rxe0/1")
+        if told.get("path") != path:
+            raise Failed(f"{tool} was measured over {told.get('path')}")
 
     def _perftest(self, measure, size, count):
         guests.ask(self._questions, f"{measure} {size} {count}")
@@ -176,7 +217,7 @@ def main():
     build, count, seed, compared, gid = sys.argv[1:]
     tools = Tools(pathlib.Path(build), gid)
     if guests.ROLE == "server":
-        server = Server(tools)
+        server = Server(tools, compared)
         guests.tell("serving")
         guests.answer_questions(server.answer, 3600)
         return

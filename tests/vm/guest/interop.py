@@ -1,4 +1,4 @@
-"""interop.py BUILD: both ends of interop.sh. First gRPC's own cases, where every process requires Skein: what is passed was not
+"""interop.py BUILD [--service]: both ends of interop.sh. First gRPC's own cases, where every process requires Skein: what is passed was not
 passed over TCP. Then calls in every style, where one end may be stock (tests/interop/styles.py)."""
 
 import collections
@@ -10,6 +10,7 @@ import sys
 import time
 
 import guests
+import skeind
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/interop"))
@@ -30,7 +31,7 @@ Result = collections.namedtuple("Result", "fault seconds")
 
 
 def programs_of(build):
-    settings = {**guests.SETTINGS, "SKEIN_GRPC": "require"}
+    settings = {**guests.SETTINGS, **guests.programs.PATHS["rdma"], "SKEIN_GRPC": "require"}
     return peers.Programs(build, ROOT / "build/grpc-source", guests.PEER, settings.items())
 
 
@@ -121,7 +122,10 @@ def verdict(faults):
 
 
 if __name__ == "__main__":
-    chosen, chosen_scene = programs_of(pathlib.Path(sys.argv[1])), scene_of(pathlib.Path(sys.argv[1]))
+    build = pathlib.Path(sys.argv[1])
+    if "--service" in sys.argv[2:]:
+        skeind.give_rdma(build)
+    chosen, chosen_scene = programs_of(build), scene_of(build)
     if guests.ROLE == "server":
         sys.exit(serve(chosen) | serve_styles(chosen_scene))
     sys.exit(call(chosen, chosen_scene))

@@ -1,4 +1,4 @@
-"""thrift.py BUILD: both ends of thrift.sh. What a connection ran over is not asked of Skein but of the device, which counts
+"""thrift.py BUILD [--service]: both ends of thrift.sh. What a connection ran over is not asked of Skein but of the device, which counts
 its packets."""
 
 import dataclasses
@@ -7,6 +7,7 @@ import sys
 import time
 
 import guests
+import skeind
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/thrift"))
@@ -105,5 +106,8 @@ def serve(programs):
 
 
 if __name__ == "__main__":
-    chosen_programs = peers.Programs(pathlib.Path(sys.argv[1]), guests.SETTINGS)
+    build = pathlib.Path(sys.argv[1])
+    if "--service" in sys.argv[2:]:
+        skeind.give_rdma(build)
+    chosen_programs = peers.Programs(build, {**guests.SETTINGS, **guests.programs.PATHS["rdma"]})
     sys.exit(serve(chosen_programs) if guests.ROLE == "server" else call(chosen_programs))

@@ -26,6 +26,10 @@ void CheckContainer(Report& report);
 // The kernel's part of RDMA, the library, devices, ports and their addresses.
 void CheckRdma(const RdmaOptions& options, Report& report);
 
+// The host's skeind, if the options let one be used: whether it is there, answers, has a device, and has space for this
+// user.
+void CheckService(const RdmaOptions& options, Report& report);
+
 // Each fabric that is there, tried out between two devices of this process.
 void CheckFabrics(const Options& options, Report& report);
 

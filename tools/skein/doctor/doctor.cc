@@ -49,6 +49,7 @@ absl::StatusOr<int> Run(const CommandLine& line) {
   doctor::CheckLimits(report);
   doctor::CheckContainer(report);
   doctor::CheckRdma(options.rdma, report);
+  doctor::CheckService(options.rdma, report);
   doctor::CheckFabrics(options, report);
   if (line.target.has_value()) doctor::CheckPeer(*line.target, line.tls, options, report);
   if (!line.program.empty()) doctor::CheckProgram(line.program, options.mode, report);

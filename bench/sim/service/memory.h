@@ -1,0 +1,49 @@
+// What connections by RDMA take of a host's memory, from the sizes that the code gives its queues. Arithmetic, no
+// model.
+#ifndef SKEIN_BENCH_SIM_SERVICE_MEMORY_H_
+#define SKEIN_BENCH_SIM_SERVICE_MEMORY_H_
+
+#include <bit>
+#include <cstdint>
+
+#include "core/base/options.h"
+#include "core/channel/ring/ring_group.h"
+#include "core/channel/ring/ring_writer.h"
+#include "core/fabric/service/shared_queues.h"
+#include "core/service/trunk.h"
+
+namespace skein::bench {
+
+// What drivers of ConnectX NICs make of a request, a receive without bytes and a completion.
+inline constexpr uint64_t kSendEntry = 64;
+inline constexpr uint64_t kReceiveEntry = 16;
+inline constexpr uint64_t kCompletionEntry = 64;
+
+constexpr uint64_t QueuePairBytes(uint64_t sends, uint64_t receives) {
+  return std::bit_ceil(sends) * kSendEntry + std::bit_ceil(receives) * kReceiveEntry +
+         std::bit_ceil(sends + receives) * kCompletionEntry;
+}
+
+// Queue pairs and completion queues of connections that have their own.
+constexpr uint64_t OwnBytes(uint64_t connections) {
+  return connections * QueuePairBytes(channel::kSends, channel::RingGroup::kReceives);
+}
+
+// Of connections by way of skeind: what they share with it, and its trunks' queue pairs.
+constexpr uint64_t ServiceBytes(uint64_t applications, uint64_t connections, uint64_t trunks) {
+  using fabric::service::CompletionBytes;
+  using fabric::service::SubmissionBytes;
+  return applications * sizeof(fabric::service::SessionPage) +
+         connections *
+             (SubmissionBytes(channel::kSends) + CompletionBytes(channel::kSends + channel::RingGroup::kReceives)) +
+         trunks * QueuePairBytes(service::Trunk::kSends, service::Trunk::kReceives);
+}
+
+// Either way: where the peer writes, and where it is written from.
+inline uint64_t RingBytes(uint64_t connections) {
+  return connections * (Options().ring_bytes + channel::MirrorBytes(Options().ring_bytes));
+}
+
+}  // namespace skein::bench
+
+#endif  // SKEIN_BENCH_SIM_SERVICE_MEMORY_H_
