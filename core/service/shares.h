@@ -2,8 +2,8 @@
 //
 // The queue pair is one line: what is posted waits for all before it. So a trunk has no more under way than keeps the
 // device busy, and those who have posted lately share that evenly: users, and of a user the processes. One request may
-// be under way for each process at any time, so each goes on. Whoever has come anew waits for what the others had under
-// way when they were alone, once.
+// be under way for each user at any time, and within the user's share one for each process, so each goes on. Whoever
+// has come anew waits for what the others had under way when they were alone, once.
 #ifndef SKEIN_CORE_SERVICE_SHARES_H_
 #define SKEIN_CORE_SERVICE_SHARES_H_
 
@@ -80,8 +80,9 @@ class Shares {
     crowd_.See(age, user);
     user.processes.See(age, process);
     const uint64_t of_user = crowd_.size();
-    return process.requests == 0 ||
-           (Fits(user, of_user, bytes) && Fits(process, of_user * user.processes.size(), bytes));
+    if (user.requests == 0) return true;
+    return Fits(user, of_user, bytes) &&
+           (process.requests == 0 || Fits(process, of_user * user.processes.size(), bytes));
   }
   void Posted(Process& process, uint64_t bytes) {
     ++posted_;
