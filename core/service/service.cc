@@ -394,10 +394,9 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
   const std::shared_ptr<fabric::Device>& device = session.device();
   const std::string peer = absl::StrCat(device->name(), " ", host, " ", port);
   if (const auto known = trunks_by_peer_.find(peer); known != trunks_by_peer_.end()) {
-    if (std::shared_ptr<Trunk> trunk = known->second.lock();
-        trunk != nullptr && !trunk->ended() && trunk->device() == device) {
-      return trunk;
-    }
+    std::shared_ptr<Trunk> trunk = known->second.lock();
+    if (trunk != nullptr) trunk->OnSocket();  // it may have ended
+    if (trunk != nullptr && !trunk->ended() && trunk->device() == device) return trunk;
   }
   if (trunks_.size() >= kMostTrunks) {
     return absl::ResourceExhaustedError(absl::StrCat("skeind has connections with ", kMostTrunks, " hosts"));
