@@ -19,8 +19,8 @@
 //
 // Silence. A skeind that has been stopped, or hangs, keeps its TCP connection, and its device answers still. So after a
 // request or a message the trunk asks the other skeind whether it is there (kAsk), again and again while something is
-// under way, and ends without an answer. An idle trunk asks nothing. Whatever else only the other skeind's answer ends
-// has a deadline, too: so no process's budget is held for ever by one that answers kAsk alone.
+// under way, and ends without an answer. An idle trunk asks nothing. The other skeind
+// owes its other answers by a deadline, too: so one that answers kAsk alone holds no process's budget for ever.
 #ifndef SKEIN_CORE_SERVICE_TRUNK_H_
 #define SKEIN_CORE_SERVICE_TRUNK_H_
 

@@ -148,6 +148,8 @@ TEST_F(LargeRegions, GoWithSkeindThatStopsMeanwhile) {
   ASSERT_TRUE(AsksToRegister());
   ASSERT_TRUE(IsHeld());
   std::thread stops([this] { one_.Stop(); });
+  EXPECT_EQ(process_.session.Receive().status().message(), "skeind has ended the session") << "it stops";
+  EXPECT_EQ(device_one_->held, 1) << "and waits for the large one";
   device_one_->holds_large = false;
   stops.join();
   EXPECT_EQ(device_one_->regions, 0);
