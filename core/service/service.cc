@@ -86,6 +86,8 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Create(const ServiceOptions& o
 
 Service::~Service() {
   if (mailbox_ != nullptr) mailbox_->Close();
+  // A successor serves once its session has ended. Other hosts know by then that they have to connect anew.
+  for (const auto& trunk : trunks_) shutdown(trunk->socket(), SHUT_RDWR);
   for (const auto& session : sessions_) session->End();
   for (const auto& trunk : trunks_) trunk->Fail("skeind ends");
 }
