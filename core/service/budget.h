@@ -17,15 +17,16 @@ struct UserLimits {
   uint64_t queue_pairs = 16384;
   uint64_t bytes = uint64_t{16} << 30;  // registered
   uint64_t mappings = 16384;            // of regions and completion queues
+  uint64_t hosts = 2048;                // to which skeind has connected for them
 };
 
 // One thread.
 class UserBudget : public std::enable_shared_from_this<UserBudget> {
  public:
-  enum class Kind : uint8_t { kSession, kQueuePair, kBytes, kMapping };
+  enum class Kind : uint8_t { kSession, kQueuePair, kBytes, kMapping, kHost };
 
   explicit UserBudget(const UserLimits& limits)
-      : most_{limits.sessions, limits.queue_pairs, limits.bytes, limits.mappings} {}
+      : most_{limits.sessions, limits.queue_pairs, limits.bytes, limits.mappings, limits.hosts} {}
 
   // Gives it back when it goes.
   class Share {
@@ -61,9 +62,9 @@ class UserBudget : public std::enable_shared_from_this<UserBudget> {
 
  private:
   static constexpr const char* kNames[] = {"sessions", "queue pairs", "registered bytes",
-                                           "regions and completion queues"};
-  const uint64_t most_[4];
-  uint64_t used_[4] = {};
+                                           "regions and completion queues", "hosts connected to"};
+  const uint64_t most_[5];
+  uint64_t used_[5] = {};
 };
 
 }  // namespace skein::service

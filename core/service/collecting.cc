@@ -26,7 +26,7 @@ ProcessStatistics Session::Statistics() const {
   ProcessStatistics statistics;
   statistics.user = user();
   statistics.process = process();
-  statistics.sessions = 1;
+  statistics.sessions = ended_ ? 0 : 1;
   statistics.queue_pairs = queue_pairs_.size();
   for (const auto& [lkey, region] : regions_) statistics.registered_bytes += region->size();
   statistics.refusals = refusals_;

@@ -102,8 +102,6 @@ absl::StatusOr<Listeners> Listen(const ServiceOptions& options, const Predecesso
       fcntl(processes->get(), F_SETFD, FD_CLOEXEC) != 0) {
     return ErrnoStatus(errno, "use the socket that listens for processes");
   }
-  // Again, where somebody else has: the kernel tells processes that this one listens.
-  if (listen(processes->get(), kMostQueued) != 0) return ErrnoStatus(errno, "listen for processes");
   const absl::StatusOr<uint16_t> port = PortOf(skeinds->get());
   if (!port.ok()) return port.status();
   return Listeners{*std::move(processes), *std::move(skeinds), *port};

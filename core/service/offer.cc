@@ -1,6 +1,13 @@
 #include "core/service/offer.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "core/base/fallback.h"
 
@@ -19,6 +26,16 @@ struct Header {
 };
 
 }  // namespace
+
+bool IsAddress(const std::string& host) {
+  std::array<std::byte, sizeof(in6_addr)> address;
+  std::array<char, INET6_ADDRSTRLEN> text = {};
+  for (const int family : {AF_INET, AF_INET6}) {
+    if (inet_pton(family, host.c_str(), address.data()) != 1) continue;
+    return inet_ntop(family, address.data(), text.data(), text.size()) != nullptr && host == text.data();
+  }
+  return false;
+}
 
 std::string EncodeOffer(const Offer& offer) {
   Header header;
@@ -39,7 +56,9 @@ absl::StatusOr<Offer> DecodeOffer(absl::string_view bytes) {
   if (header.port > 0xFFFF || header.host_size != bytes.size() || bytes.size() > kMostHost) {
     return FallbackError(FallbackCode::kProtocol, "an offer that is none");
   }
-  return Offer{header.number, header.token, static_cast<uint16_t>(header.port), std::string(bytes)};
+  std::string host(bytes);
+  if (!host.empty() && !IsAddress(host)) return FallbackError(FallbackCode::kProtocol, "an offer of a host's name");
+  return Offer{header.number, header.token, static_cast<uint16_t>(header.port), std::move(host)};
 }
 
 }  // namespace skein::service

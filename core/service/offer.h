@@ -15,8 +15,12 @@ struct Offer {
   uint32_t number = 0;  // of the virtual queue pair, at its skeind
   uint64_t token = 0;   // nobody foresees it
   uint16_t port = 0;    // where that skeind is reached
-  std::string host;     // a number, not a name
+  std::string host;     // an address; empty in an answer
 };
+
+// Whether it is an IP address as inet_ntop(3) writes it. So one address is one text, and no process can have skeind
+// connect to one host under many.
+bool IsAddress(const std::string& host);
 
 std::string EncodeOffer(const Offer& offer);
 // FallbackError: no offer of a version that this skeind knows.

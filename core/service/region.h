@@ -54,9 +54,9 @@ class Region {
       return Owned(worker, new OnTrunk(std::move(region)));
     }
     // Once, before it is used. `domain`: null where the device has none: then what is registered for nobody is for all.
-    absl::Status Register(fabric::Device* domain) {
+    absl::Status Register(fabric::Device* domain, uint32_t access) {
       if (domain == nullptr) return absl::OkStatus();
-      absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> own = domain->Register(region_->bytes(), region_->access());
+      absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> own = domain->Register(region_->bytes(), access);
       if (!own.ok()) return own.status();
       own_ = *std::move(own);
       region_->Deregister();

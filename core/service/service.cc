@@ -42,7 +42,7 @@ constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
 constexpr int kAcceptAgainMs = 100;
 constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
-// Hosts that may have connected to this one: each takes a queue pair.
+// Connections with other hosts, in both directions: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
 
 absl::StatusOr<UniqueFd> ConnectByTcp(const addrinfo& address) {
@@ -86,6 +86,8 @@ absl::StatusOr<std::unique_ptr<Service>> Service::Create(const ServiceOptions& o
 
 Service::~Service() {
   if (mailbox_ != nullptr) mailbox_->Close();
+  // A successor serves once its session has ended. Other hosts know by then that they have to connect anew.
+  for (const auto& trunk : trunks_) shutdown(trunk->socket(), SHUT_RDWR);
   for (const auto& session : sessions_) session->End();
   for (const auto& trunk : trunks_) trunk->Fail("skeind ends");
 }
@@ -106,10 +108,11 @@ absl::Status Service::Begin() {
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
   // Last: the predecessor serves until nothing can go wrong here any more.
-  if (!predecessor->has_value()) return absl::OkStatus();
-  const absl::Status gone = (*predecessor)->Stop();
+  const absl::Status gone = predecessor->has_value() ? (*predecessor)->Stop() : absl::OkStatus();
   if (absl::IsAlreadyExists(gone)) return gone;
   if (!gone.ok()) options_.log(gone.message());
+  // Again, where somebody else has: the kernel tells processes that this one listens.
+  if (listen(listeners_.processes.get(), kMostQueued) != 0) return ErrnoStatus(errno, "listen for processes");
   return absl::OkStatus();
 }
 
@@ -261,6 +264,7 @@ void Service::WakeThoseUnwoken() {
 }
 
 void Service::Sleep() {
+  LookAtSockets(0);                // what this thread has slept through is not to look like silence
   absl::Time next = TendTrunks();  // which may find something: before all is looked at once more
   for (const auto& session : sessions_) session->GoToSleep();
   bool work = !turns_.empty();
@@ -362,6 +366,9 @@ void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::
   const std::shared_ptr<Session> session = queue_pair->session;
   const absl::StatusOr<service::Offer> offer = DecodeOffer(bytes);
   if (!offer.ok()) return session->AcceptEnded(*queue_pair, offer.status());
+  if (offer->host.empty()) {
+    return session->AcceptEnded(*queue_pair, FallbackError(FallbackCode::kProtocol, "an answer in place of an offer"));
+  }
   if (queue_pair->state != State::kNew) {
     return session->AcceptEnded(
         *queue_pair, absl::FailedPreconditionError("the queue pair has made an offer, or is connected or closed"));
@@ -372,7 +379,7 @@ void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::
                                    absl::StrCat("the other host's skeind has port ", offer->port, ", and this one ",
                                                 listeners_.trunk_port, ": start both with one")));
   }
-  const absl::StatusOr<std::shared_ptr<Trunk>> trunk = TrunkTo(offer->host, offer->port, session->device());
+  const absl::StatusOr<std::shared_ptr<Trunk>> trunk = TrunkTo(offer->host, offer->port, *session);
   if (!trunk.ok()) return session->AcceptEnded(*queue_pair, trunk.status());
   queue_pair->state = State::kAccepting;
   queue_pair->token = offer->token;
@@ -385,21 +392,25 @@ void Service::Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::
   (*trunk)->Send(connect);
 }
 
-absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, uint16_t port,
-                                                        const std::shared_ptr<fabric::Device>& device) {
+absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, uint16_t port, Session& session) {
+  const std::shared_ptr<fabric::Device>& device = session.device();
   const std::string peer = absl::StrCat(device->name(), " ", host, " ", port);
   if (const auto known = trunks_by_peer_.find(peer); known != trunks_by_peer_.end()) {
-    if (std::shared_ptr<Trunk> trunk = known->second.lock();
-        trunk != nullptr && !trunk->ended() && trunk->device() == device) {
-      return trunk;
-    }
+    std::shared_ptr<Trunk> trunk = known->second.lock();
+    if (trunk != nullptr) trunk->OnSocket();  // it may have ended
+    if (trunk != nullptr && !trunk->ended() && trunk->device() == device) return trunk;
   }
+  if (trunks_.size() >= kMostTrunks) {
+    return absl::ResourceExhaustedError(absl::StrCat("skeind has connections with ", kMostTrunks, " hosts"));
+  }
+  absl::StatusOr<UserBudget::Share> share = session.TakeHost();
+  if (!share.ok()) return share.status();
   absl::StatusOr<UniqueFd> socket =
       OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
   auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience, options_.secret);
-  if (absl::Status begun = trunk->Begin(host); !begun.ok()) return begun;
+  if (absl::Status begun = trunk->Begin(host, *std::move(share)); !begun.ok()) return begun;
   trunks_.push_back(trunk);
   trunks_by_peer_[peer] = trunk;
   return trunk;

@@ -109,8 +109,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::Time TendTrunks();
   void DropEnded();
   Statistics Count() const;
-  absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port,
-                                                 const std::shared_ptr<fabric::Device>& device);
+  absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port, Session& session);
   void FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair);
 
   const ServiceOptions options_;

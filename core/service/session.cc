@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +26,7 @@ using fabric::service::kQuestionPlace;
 using fabric::service::Operation;
 using fabric::service::SubmissionBytes;
 
-// Until they are registered nobody else's are, and the process waits for no longer than a second.
+// The worker registers nobody else's meanwhile, and no process waits for longer than a second.
 constexpr uint64_t kMostRegionBytes = uint64_t{1} << 30;
 // Less than a process waits (fabric/service/session.cc).
 constexpr absl::Duration kAnswerWaits = absl::Milliseconds(800);
@@ -51,6 +53,12 @@ bool IsUnixSocket(int fd) {
          getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
+bool IsInThisPidNamespace(pid_t process) {
+  std::error_code error;
+  const auto its = std::filesystem::read_symlink(absl::StrCat("/proc/", process, "/ns/pid"), error);
+  return !error && its == std::filesystem::read_symlink("/proc/self/ns/pid", error);
+}
+
 absl::Status Nonsense(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
 }  // namespace
@@ -74,7 +82,7 @@ bool Session::OnSocket() {
     if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
     const absl::StatusOr<Reply> reply = Serve(request, message);
     const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
-                               request.operation == Operation::kPassListener || registering_;
+                               request.operation == Operation::kPassListener || registering_ != 0;
     if (!reply.ok()) CountRefusal();
     if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   }
@@ -156,7 +164,10 @@ absl::StatusOr<Session::Reply> Session::AnswerQuery(const Request& request) {
     reply.SetText(EncodeAbout(about));
     return reply;
   }
-  if (!PeerUsers({0}).Check(user()).ok()) return absl::PermissionDeniedError("only skeind's own user, and root, may");
+  // Root of a container is root to the kernel, too.
+  if (!PeerUsers({0}).Check(user()).ok() || !IsInThisPidNamespace(process())) {
+    return absl::PermissionDeniedError("only skeind's own user, and root, may, and from no container");
+  }
   using fabric::service::Listener;
   if (request.number > static_cast<uint32_t>(Listener::kSkeinds)) return Nonsense("no such listener");
   const int listener = owner_.ListenerFor(static_cast<Listener>(request.number));
@@ -192,18 +203,34 @@ absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketM
     auto registered = device()->Register(of.mapping.bytes(), of.access);
     return Registered(std::move(of), std::move(registered));
   }
-  registering_ = true;
-  owner_.worker().Do([self = shared_from_this(), device = device(), of = std::move(of)]() mutable -> Worker::Then {
-    auto registered = device->Register(of.mapping.bytes(), of.access);
-    return [self = std::move(self), of = std::move(of), registered = std::move(registered)]() mutable {
-      self->registering_ = false;
-      if (self->ended()) return;
-      const absl::StatusOr<Reply> reply = self->Registered(std::move(of), std::move(registered));
-      if (!reply.ok()) self->CountRefusal();
-      self->Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
-    };
-  });
-  return Reply();  // that answers
+  registering_ = ++last_number_;
+  answers_until_ = SteadyNow() + kAnswerWaits;
+  owner_.worker().Do(
+      [self = shared_from_this(), number = registering_, device = device(), of = std::move(of)]() mutable {
+        auto registered = device->Register(of.mapping.bytes(), of.access);
+        return [self = std::move(self), number, of = std::move(of), registered = std::move(registered)]() mutable {
+          self->RegisteredLate(number, std::move(of), std::move(registered));
+        };
+      });
+  return Reply();  // RegisteredLate answers
+}
+
+void Session::RegisteredLate(uint32_t number, Registration of,
+                             absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered) {
+  if (number != registering_) {  // nobody waits for it; the worker lets go of it
+    if (registered.ok()) (void)ToRegion(std::move(of), *std::move(registered), 0);
+    return;
+  }
+  registering_ = 0;
+  const absl::StatusOr<Reply> reply = Registered(std::move(of), std::move(registered));
+  if (!reply.ok()) CountRefusal();
+  Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
+}
+
+std::shared_ptr<service::Region> Session::ToRegion(Registration of, std::unique_ptr<fabric::MemoryRegion> registered,
+                                                   uint32_t rkey) {
+  return service::Region::Create(owner_.worker(), std::move(of.share), std::move(of.mapped), std::move(of.mapping),
+                                 std::move(registered), of.address, of.access, rkey);
 }
 
 absl::StatusOr<Session::Reply> Session::Registered(Registration of,
@@ -215,9 +242,7 @@ absl::StatusOr<Session::Reply> Session::Registered(Registration of,
   } while (reply.key == 0 || lkeys_.contains(reply.key));
   reply.number = ++last_number_;
   lkeys_[reply.key] = reply.number;
-  regions_[reply.number] =
-      service::Region::Create(owner_.worker(), std::move(of.share), std::move(of.mapped), std::move(of.mapping),
-                              *std::move(registered), of.address, of.access, reply.key);
+  regions_[reply.number] = ToRegion(std::move(of), *std::move(registered), reply.key);
   return reply;
 }
 
@@ -326,6 +351,11 @@ void Session::GiveAnswersDue(absl::Time now) {
     owner_.End(given_up, fabric::service::End::kConnection);
     AcceptEnded(*given_up, absl::UnavailableError("the other host's skeind does not answer"));
   }
+  if (registering_ != 0 && late) {
+    registering_ = 0;
+    CountRefusal();
+    Answer(Reply::Of(absl::UnavailableError("skeind registers memory of others before this")));
+  }
   // Late, somebody may write there still: into skeind's mapping, which is no memory of the process's any more.
   if (forgetting_ && (late || forgotten_.expired())) {
     forgetting_ = false;
@@ -375,6 +405,7 @@ void Session::End() {
   const std::shared_ptr<Session> self = shared_from_this();
   shutdown(socket_.get(), SHUT_RDWR);
   accepting_ = nullptr;
+  registering_ = 0;
   forgetting_ = false;
   places_.clear();
   page_ = Mapping();

@@ -77,12 +77,14 @@ class Session : public std::enable_shared_from_this<Session> {
   void GoToSleep();
   void Wake();
 
+  // Of what its user may have, a connection to another host.
+  absl::StatusOr<UserBudget::Share> TakeHost() { return budget_->Take(UserBudget::Kind::kHost, 1); }
   std::shared_ptr<service::Region> Region(uint32_t lkey) const;
   std::shared_ptr<service::Region> RegionByKey(uint32_t rkey) const;
   // How the kAccept of that queue pair has ended; nothing if the process does not wait for that.
   void AcceptEnded(const VirtualQueuePair& queue_pair, const absl::StatusOr<std::string>& answer);
   // Whether the process waits for an answer that others delay: then GiveAnswersDue, again and again.
-  bool owes_answer() const { return accepting_ != nullptr || forgetting_ || registering_; }
+  bool owes_answer() const { return accepting_ != nullptr || forgetting_ || registering_ != 0; }
   void GiveAnswersDue(absl::Time now);
   void End();
 
@@ -108,6 +110,10 @@ class Session : public std::enable_shared_from_this<Session> {
   absl::StatusOr<Reply> AnswerQuery(const Request& request);
   absl::StatusOr<Reply> PassPage(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> Register(const Request& request, SocketMessage& message);
+  void RegisteredLate(uint32_t number, Registration of,
+                      absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered);
+  std::shared_ptr<service::Region> ToRegion(Registration of, std::unique_ptr<fabric::MemoryRegion> registered,
+                                            uint32_t rkey);
   absl::StatusOr<Reply> Registered(Registration of, absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> registered);
   absl::StatusOr<Reply> CreateCompletionQueue(const Request& request, SocketMessage& message);
   absl::StatusOr<Reply> CreateQueuePair(const Request& request, SocketMessage& message);
@@ -131,7 +137,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::vector<std::shared_ptr<VirtualQueuePair>> places_ = {nullptr};  // none at kQuestionPlace
   uint32_t last_number_ = 0;                                           // of a region or completion queue
   std::shared_ptr<VirtualQueuePair> accepting_;
-  bool registering_ = false;
+  uint32_t registering_ = 0;  // which, if the process waits for that
   bool forgetting_ = false;
   std::weak_ptr<const bool> forgotten_;  // it is answered when that memory is deregistered
   absl::Time answers_until_;             // whatever others do

@@ -2,8 +2,8 @@
 //
 // The queue pair is one line: what is posted waits for all before it. So a trunk has no more under way than keeps the
 // device busy, and those who have posted lately share that evenly: users, and of a user the processes. One request may
-// be under way for each process at any time, so each goes on. Whoever has come anew waits for what the others had under
-// way when they were alone, once.
+// be under way for each user at any time, and within the user's share one for each process, so each goes on. A process
+// that comes anew waits once: for what the others had under way when they were alone.
 #ifndef SKEIN_CORE_SERVICE_SHARES_H_
 #define SKEIN_CORE_SERVICE_SHARES_H_
 
@@ -80,8 +80,9 @@ class Shares {
     crowd_.See(age, user);
     user.processes.See(age, process);
     const uint64_t of_user = crowd_.size();
-    return process.requests == 0 ||
-           (Fits(user, of_user, bytes) && Fits(process, of_user * user.processes.size(), bytes));
+    if (user.requests == 0) return true;
+    return Fits(user, of_user, bytes) &&
+           (process.requests == 0 || Fits(process, of_user * user.processes.size(), bytes));
   }
   void Posted(Process& process, uint64_t bytes) {
     ++posted_;
@@ -98,7 +99,7 @@ class Shares {
   }
 
  private:
-  // Requests of an age. Whoever has wanted to post nothing for two of them has no share.
+  // Requests of an age. A process, or a user, that wants to post nothing for two of them has no share.
   static constexpr uint64_t kAge = 1024;
 
   bool Fits(const Part& part, uint64_t among, uint64_t bytes) const {

@@ -69,7 +69,8 @@ void Trunk::PostReceives() {
   if (absl::Status status = queue_pair_->PostReceive(batch); !status.ok()) Fail(status.message());
 }
 
-absl::Status Trunk::Begin(absl::string_view host) {
+absl::Status Trunk::Begin(absl::string_view host, UserBudget::Share opened_by) {
+  opened_by_.emplace(std::move(opened_by));
   if (absl::Status made = MakeQueuePair(); !made.ok()) return made;
   const absl::StatusOr<std::string> offer = queue_pair_->Offer();
   if (!offer.ok()) return offer.status();
@@ -270,13 +271,14 @@ void Trunk::Resolve(const TrunkMessage& question) {
     answer.SetStatus(absl::NotFoundError("no memory has that key"));
     return Send(answer);
   }
-  const std::shared_ptr<Region::OnTrunk> here = Here(region.get());
+  const std::shared_ptr<Region::OnTrunk> here = Here({region.get(), region->access()});
   if (here == nullptr) {
-    return BringHere(region, [this, question, answer](const std::shared_ptr<Region::OnTrunk>& brought) mutable {
-      if (brought != nullptr) return Resolve(question);
-      answer.SetStatus(absl::ResourceExhaustedError("the memory cannot be registered"));
-      Send(answer);
-    });
+    return BringHere(region, region->access(),
+                     [this, question, answer](const std::shared_ptr<Region::OnTrunk>& brought) mutable {
+                       if (brought != nullptr) return Resolve(question);
+                       answer.SetStatus(absl::ResourceExhaustedError("the memory cannot be registered"));
+                       Send(answer);
+                     });
   }
   lent_[{queue_pair->number, question.rkey}] = here;
   answer.base = here->region().base();
@@ -300,8 +302,10 @@ void Trunk::Resolved(const TrunkMessage& answer) {
 }
 
 void Trunk::Revoke(const Region& region) {
-  here_.erase(&region);
-  Brought(&region, nullptr);
+  for (const uint32_t access : {uint32_t{fabric::kLocalOnly}, region.access()}) {
+    here_.erase({&region, access});
+    Brought({&region, access}, nullptr);
+  }
   std::vector<TrunkMessage> revokes;  // a Send that fails clears what is lent
   for (const auto& [lent, what] : lent_) {
     const std::shared_ptr<VirtualQueuePair> queue_pair = FindOwn(lent.number);

@@ -19,8 +19,8 @@
 //
 // Silence. A skeind that has been stopped, or hangs, keeps its TCP connection, and its device answers still. So after a
 // request or a message the trunk asks the other skeind whether it is there (kAsk), again and again while something is
-// under way, and ends without an answer. An idle trunk asks nothing. Whatever else only the other skeind's answer ends
-// has a deadline, too: so no process's budget is held for ever by one that answers kAsk alone.
+// under way, and ends without an answer. An idle trunk asks nothing. The other skeind
+// owes its other answers by a deadline, too: so one that answers kAsk alone holds no process's budget for ever.
 #ifndef SKEIN_CORE_SERVICE_TRUNK_H_
 #define SKEIN_CORE_SERVICE_TRUNK_H_
 
@@ -31,6 +31,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,6 +55,7 @@ namespace skein::service {
 struct TrunkPatience {
   absl::Duration silence = absl::Seconds(5);   // for its greeting, and whether it is there
   absl::Duration answers = absl::Seconds(60);  // until what is under way there has ended
+  absl::Duration unused = absl::Seconds(60);   // until an end that has connected closes what no queue pair uses
 };
 
 // What a trunk needs of the service that it belongs to.
@@ -96,7 +98,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
         std::string secret);
   ~Trunk();
   // The side that connects, which means the other one by `host`. The greeting goes when TCP is connected.
-  absl::Status Begin(absl::string_view host);
+  absl::Status Begin(absl::string_view host, UserBudget::Share opened_by);
 
   int socket() const { return socket_.get(); }
   int completions_fd() const { return completions_ == nullptr ? -1 : completions_->fd(); }
@@ -172,13 +174,16 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   // later.
   bool FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint32_t lkey,
                  std::shared_ptr<Region::OnTrunk>& local);
-  // Memory as this trunk's queue pair has it. Null: it is not registered there, or not yet.
-  std::shared_ptr<Region::OnTrunk> Here(const Region* region) const;
+  // Memory as this trunk's queue pair has it: with no access of the peer's for requests of its own process, with the
+  // region's once it is lent.
+  using Place = std::pair<const Region*, uint32_t>;
+  // Null: it is not registered there, or not yet.
+  std::shared_ptr<Region::OnTrunk> Here(const Place& place) const;
   // Registers it there; then calls `then` with it, or with null if that cannot be. At once, or when the worker has
   // done.
   using Then = std::function<void(const std::shared_ptr<Region::OnTrunk>& here)>;
-  void BringHere(const std::shared_ptr<Region>& region, Then then);
-  void Brought(const Region* region, const std::shared_ptr<Region::OnTrunk>& here);
+  void BringHere(const std::shared_ptr<Region>& region, uint32_t access, Then then);
+  void Brought(const Place& place, const std::shared_ptr<Region::OnTrunk>& here);
   void PostReceives();
   bool Read();
   bool Write();
@@ -207,6 +212,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   void AskWhetherAllHasEnded();
   void Await(TrunkKind answer, const std::shared_ptr<VirtualQueuePair>& of, uint32_t rkey = 0);
   bool IsAwaited(const Awaited& awaited) const;
+  absl::Time UnusedUntil(absl::Time now);
   void AskWhetherItIsThere(absl::Time now);
   bool CheckQueuePair();
 
@@ -247,14 +253,18 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   std::vector<fabric::Segment> segments_;
   std::deque<std::pair<uint64_t, std::function<void()>>> later_;  // after so many have completed
 
+  std::optional<UserBudget::Share> opened_by_;  // nothing: the other skeind has connected
   absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> members_;
+  absl::Time unused_since_ = absl::InfiniteFuture();  // it has no members
   std::deque<std::shared_ptr<VirtualQueuePair>> want_space_;
   uint64_t waits_ = 0;  // for space, so far
   std::vector<std::shared_ptr<Completions>> news_;
   std::array<fabric::Completion, 32> polled_;  // Poll's, not made anew each time
   absl::flat_hash_map<Lent, std::shared_ptr<Region::OnTrunk>> lent_;
-  absl::flat_hash_map<const Region*, std::shared_ptr<Region::OnTrunk>> here_;  // until the process lets go of it
-  absl::flat_hash_map<const Region*, std::vector<Then>> brought_;              // the worker registers it
+  // Of memory whose process has not let go of it: what is registered, as long as lent_, a queue pair or a request has
+  // it.
+  absl::flat_hash_map<Place, std::weak_ptr<Region::OnTrunk>> here_;
+  absl::flat_hash_map<Place, std::vector<Then>> brought_;  // the worker registers it
 };
 
 }  // namespace skein::service

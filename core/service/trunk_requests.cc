@@ -63,45 +63,50 @@ bool Trunk::FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint3
   if (known != queue_pair->locals.end()) return local = known->second, true;
   const std::shared_ptr<Region> region = queue_pair->session->Region(lkey);
   if (region == nullptr) return true;
-  local = Here(region.get());
+  local = Here({region.get(), fabric::kLocalOnly});
   if (local != nullptr) return queue_pair->locals[lkey] = local, true;
   queue_pair->waits_to_hear = true;
-  BringHere(region, [this, queue_pair](const std::shared_ptr<Region::OnTrunk>& here) {
+  BringHere(region, fabric::kLocalOnly, [this, queue_pair, lkey](const std::shared_ptr<Region::OnTrunk>& here) {
+    if (queue_pair->state != VirtualQueuePair::State::kConnected) return;
     queue_pair->waits_to_hear = false;
-    here == nullptr ? owner_.Refuse(queue_pair) : owner_.MayGoOn(queue_pair);
+    if (here == nullptr) return owner_.Refuse(queue_pair);
+    queue_pair->locals[lkey] = here;
+    owner_.MayGoOn(queue_pair);
   });
   return false;
 }
 
-std::shared_ptr<Region::OnTrunk> Trunk::Here(const Region* region) const {
-  const auto found = here_.find(region);
-  return found == here_.end() ? nullptr : found->second;
+std::shared_ptr<Region::OnTrunk> Trunk::Here(const Place& place) const {
+  const auto found = here_.find(place);
+  return found == here_.end() ? nullptr : found->second.lock();
 }
 
-void Trunk::BringHere(const std::shared_ptr<Region>& region, Then then) {
-  std::vector<Then>& waiting = brought_[region.get()];
+void Trunk::BringHere(const std::shared_ptr<Region>& region, uint32_t access, Then then) {
+  const Place place = {region.get(), access};
+  std::vector<Then>& waiting = brought_[place];
+  // A queue pair waits once by itself, and once for its peer.
+  if (waiting.size() > 2 * members_.size()) return Fail("the other skeind asks again and again where one memory is");
   waiting.push_back(std::move(then));
   if (waiting.size() > 1) return;
   std::shared_ptr<Region::OnTrunk> here = Region::OnTrunk::Create(owner_.worker(), region);
   if (domain_ == nullptr || region->size() <= Region::kMostAtOnce) {
-    return Brought(region.get(), here->Register(domain_.get()).ok() ? here : nullptr);
+    return Brought(place, here->Register(domain_.get(), access).ok() ? here : nullptr);
   }
-  owner_.worker().Do(
-      [self = shared_from_this(), domain = domain_, region, here = std::move(here)]() mutable -> Worker::Then {
-        if (!here->Register(domain.get()).ok()) here = nullptr;
-        return [self = std::move(self), region = std::move(region), here = std::move(here)] {
-          self->Brought(region.get(), here);
-        };
-      });
+  owner_.worker().Do([self = shared_from_this(), domain = domain_, place, here = std::move(here)]() mutable {
+    const bool is_here = here->Register(domain.get(), place.second).ok();
+    return [self = std::move(self), place, here = std::move(here), is_here] {
+      self->Brought(place, is_here ? here : nullptr);
+    };
+  });
 }
 
 // Nobody waits: the process has let go of it meanwhile, or the trunk has ended.
-void Trunk::Brought(const Region* region, const std::shared_ptr<Region::OnTrunk>& here) {
-  const auto found = brought_.find(region);
+void Trunk::Brought(const Place& place, const std::shared_ptr<Region::OnTrunk>& here) {
+  const auto found = brought_.find(place);
   if (found == brought_.end()) return;
   const std::vector<Then> waiting = std::move(found->second);
   brought_.erase(found);
-  if (here != nullptr) here_[region] = here;
+  if (here != nullptr) here_[place] = here;
   for (const Then& then : waiting) then(here);
 }
 

@@ -32,7 +32,16 @@ absl::Time Trunk::Tend(absl::Time now) {
       Fail("the other skeind does not answer: it has been stopped, or hangs");
     }
   }
-  return awaited_.empty() ? look_at_ : std::min(look_at_, awaited_.front().until);
+  const absl::Time next = std::min(look_at_, UnusedUntil(now));
+  return awaited_.empty() ? next : std::min(next, awaited_.front().until);
+}
+
+// The end that has connected says kConnect, so the other one cannot begin to use it meanwhile.
+absl::Time Trunk::UnusedUntil(absl::Time now) {
+  if (!opened_by_.has_value() || !members_.empty() || ended_) return unused_since_ = absl::InfiniteFuture();
+  unused_since_ = std::min(unused_since_, now);
+  if (now >= unused_since_ + patience_.unused) Fail("no process uses it");
+  return unused_since_ + patience_.unused;
 }
 
 void Trunk::AskWhetherItIsThere(absl::Time now) {

@@ -64,7 +64,7 @@ struct VirtualQueuePair {
   uint64_t taken = 0;            // requests, since the start
   bool destroyed = false;        // by the process
   bool queued = false;           // it has a turn coming
-  bool waits_to_hear = false;    // where memory of the peer's is
+  bool waits_to_hear = false;    // where memory of the peer's is, or that its own is registered here
   bool waits_for_space = false;  // on the trunk
   bool is_refused = false;       // its next request: it ends when those before have
   Traffic traffic;               // but for requests, which are `taken`

@@ -3,17 +3,34 @@
 //
 //   input = steps
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "core/service/offer.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/fuzz/service_hosts.h"
+#include "tests/support/raw_trunk.h"
+
+// The C library's, for the whole program: whatever host an offer names, the fuzzer connects to no other machine.
+extern "C" int connect(int fd, const sockaddr* to, socklen_t size) {
+  sockaddr_in v4 = {};
+  std::memcpy(&v4, to, std::min<size_t>(size, sizeof(v4)));
+  const bool is_loopback = v4.sin_family == AF_INET && ntohl(v4.sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+  if (v4.sin_family == AF_UNIX || is_loopback) return static_cast<int>(syscall(SYS_connect, fd, to, size));
+  errno = ENETUNREACH;
+  return -1;
+}
 
 namespace skein::fuzz {
 namespace {
@@ -31,9 +48,16 @@ enum class Step : uint8_t {
   kScribble,  // u8 which memory | u32 offset | piece
   kTurns,     // u8
   kLeave,     // closes the socket
+  kAccept,    // u8 number | u8 host | u8 port | u8 number there | u64 token: asks to accept that offer
 };
-constexpr size_t kSteps = 8;
+constexpr size_t kSteps = 9;
 constexpr int kMostSteps = 100;
+
+// One host by several names, hosts of this machine where nobody listens, one of another machine, and what is no number.
+constexpr absl::string_view kHosts[] = {
+    "127.0.0.1",        "127.1",     "2130706433", "0x7f.0.0.1", {"127.0.0.1\0x", 11},
+    "::ffff:127.0.0.1", "127.0.0.2", "192.0.2.1",  "localhost",  "",
+};
 
 class HostileProcess {
  public:
@@ -53,6 +77,19 @@ class HostileProcess {
     request.access = static_cast<uint32_t>(request.address);
     request.SetText(script.Piece());
     own_->session.Send(request, Pass(passed, request.size));
+  }
+  void Accept(Script& script) {
+    RawSession::Request request;
+    request.operation = RawSession::Operation::kAccept;
+    request.number = Number(script.Take<uint8_t>());
+    const uint16_t ports[] = {hosts_.other.skeind->trunk_port(), hosts_.one.skeind->trunk_port(), silent_.port};
+    service::Offer offer;
+    offer.host = std::string(kHosts[script.Choice(std::size(kHosts))]);
+    offer.port = ports[script.Choice(std::size(ports))];
+    offer.number = script.Take<uint8_t>();
+    offer.token = script.Take<uint64_t>();
+    request.SetText(service::EncodeOffer(offer));
+    own_->session.Send(request);
   }
   // Small ones are its own, as counted from what it has.
   uint32_t Number(uint8_t said) const { return said < 128 ? said % 16 : own_->number + said % 4; }
@@ -108,6 +145,7 @@ class HostileProcess {
   ServiceHosts hosts_;
   const std::unique_ptr<RawProcess> peer_ = hosts_.NewProcess(hosts_.other);
   const std::unique_ptr<RawProcess> own_ = hosts_.NewProcess(hosts_.one);
+  const service::RawTrunks silent_;  // takes connections, and says nothing
   UniqueFd passed_;
 };
 
@@ -142,6 +180,8 @@ void HostileProcess::Do(Step step, Script& script) {
       return;
     case Step::kLeave:
       return own_->session.Leave();
+    case Step::kAccept:
+      return Accept(script);
   }
 }
 
@@ -159,11 +199,16 @@ std::vector<std::string> Seeds() {
                Piece(text)) +
            turns;
   };
+  // A queue pair that is not connected yet, its next: a connected one accepts no offer.
+  const std::string fresh = ask(Operation::kCreateQueuePair, 2, 3, 16, "");
+  const auto accept = [&](uint8_t number, uint8_t host, uint8_t port) {
+    return fresh + Say(Step::kAccept, number, host, port, uint8_t{1}, uint64_t{2}) + turns + turns;
+  };
   std::string all_opcodes;
   for (uint8_t opcode = 0; opcode < 8; ++opcode) {
     all_opcodes += submit(static_cast<fabric::Opcode>(opcode), 0, 0);
   }
-  return {
+  std::vector<std::string> seeds = {
       submit(fabric::Opcode::kWrite, 0, 0) + submit(fabric::Opcode::kRead, 128, 100) +
           submit(fabric::Opcode::kFetchAdd, 64, 0) + submit(fabric::Opcode::kWriteWithImmediate, 32, ~uint64_t{0}) +
           publish + turns + turns,
@@ -185,7 +230,13 @@ std::vector<std::string> Seeds() {
       Say(Step::kWord, uint8_t{3}, uint64_t{1} << 40) + submit(fabric::Opcode::kWrite, 0, 0) + publish + turns,
       Say(Step::kScribble, uint8_t{0}, uint32_t{0}, Piece(std::string(512, '\xFF'))) + turns,
       Say(Step::kBytes, Piece(std::string(232, 'x'))) + turns,
+      accept(129, 0, 1) + Say(Step::kLeave) + turns,
+      accept(129, 0, 2) + Say(Step::kLeave) + turns,
   };
+  for (uint8_t host = 0; host < std::size(kHosts); ++host) {
+    seeds.push_back(accept(129, host, 0) + accept(130, 1, 0) + ask(Operation::kDestroyQueuePair, 129, 0, 0, ""));
+  }
+  return seeds;
 }
 
 }  // namespace skein::fuzz

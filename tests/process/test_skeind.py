@@ -100,7 +100,14 @@ class SkeindTest(unittest.TestCase):
     def connect(self):
         process = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.addCleanup(process.close)
+        process.settimeout(20)
         process.connect(str(self.path))
+        return process
+
+    def served(self):
+        """A connection that skeind has taken: it takes them in their order, and has answered a later one."""
+        process = self.connect()
+        self.doctor()
         return process
 
     def doctor(self, **variables):
@@ -137,7 +144,7 @@ class Beginning(SkeindTest):
 
     def test_replace(self):
         first = self.begin()
-        process = self.connect()
+        process = self.served()
         second = self.begin("--replace")
         self.assertEqual(first.wait()[0], 0)
         self.assertIn(f"process {second.pid}", self.doctor()[0][0]["fact"], "the kernel knows who listens now")
@@ -173,7 +180,7 @@ class Systemd(SkeindTest):
     def test_a_restart_keeps_the_socket(self):
         inode = self.path.stat().st_ino
         first = self.begin(passed=self.socket)
-        served = self.connect()
+        served = self.served()
         first.end()
         self.assertEqual(served.recv(1), b"")
         waits = self.connect()  # while none serves

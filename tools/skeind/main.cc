@@ -13,6 +13,7 @@
 #include "core/base/options.h"
 #include "core/fabric/service/service_device.h"
 #include "core/service/host_ports.h"
+#include "core/service/offer.h"
 #include "core/service/secret.h"
 #include "core/service/service.h"
 
@@ -32,6 +33,10 @@ int PassedSocket() {
 }
 
 int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const std::string& address) {
+  if (!address.empty() && !service::IsAddress(address)) {
+    std::cerr << "skeind: --address takes an IP address in its usual form, not '" << address << "'" << std::endl;
+    return 1;
+  }
   auto ports = std::make_shared<service::HostPorts>(rdma, address);
   const absl::StatusOr<service::Port> port = ports->For("");
   if (!port.ok() && options.replaces && fabric::OpenServiceDevice(options.folder, "").ok()) {

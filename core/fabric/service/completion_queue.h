@@ -27,13 +27,11 @@ class ServiceQueuePair;
 //
 // A skeind that has been stopped, or hangs, keeps its sockets open. So after a post the queue asks skeind whether it is
 // there, and looks some time later, by a timer that wakes a sleeper: without an answer the session ends. With one it
-// asks again if there was another post, or a completion is still to come; else it is silent until the next post. A
-// message to a peer whose skeind does not deliver it, the other skeind finds out (core/service/trunk.h).
+// asks again if there was another post, or a completion is still to come; else it is silent until the next post. This
+// host's skeind finds out whether the peer's delivers a message (core/service/trunk.h).
 //
-// | atomic | written | pairs with |
-// |---|---|---|
-// | asks_ | under mu_, relaxed | asks(), relaxed: a post loads it after it has held its queue pair's lock, and Ask
-// takes that lock after it has written false. So it sees the post, or the post sees false |
+// asks_ is written under mu_, relaxed, and read by asks(), relaxed: a post reads it after it has held its queue pair's
+// lock, and Ask takes that lock after it has written false. So Ask sees the post, or the post sees false.
 class ServiceCompletionQueue final : public CompletionQueue {
  public:
   static absl::StatusOr<std::unique_ptr<ServiceCompletionQueue>> Create(std::shared_ptr<Session> session,

@@ -8,7 +8,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/time.h"
 #include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/base/socket_message.h"
@@ -16,17 +15,6 @@
 
 namespace skein::fabric::service {
 namespace {
-
-constexpr absl::Duration kAnswersWithin = absl::Seconds(1);
-
-bool ReadableUntil(int socket, Deadline until) {
-  pollfd wait = {socket, POLLIN, 0};
-  int ready = 0;
-  do {
-    ready = poll(&wait, 1, TimeoutOf(until));
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
-}
 
 bool ParseShare(absl::string_view text, UserShare& share) {
   const std::vector<absl::string_view> numbers = absl::StrSplit(text, '/');
@@ -73,7 +61,7 @@ absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) c
   SocketMessage message;
   for (ReceiveResult received; (received = ReceiveMessage(socket_.get(), message)) != ReceiveResult::kMessage;) {
     if (received != ReceiveResult::kEmpty) return absl::UnavailableError("skeind has gone");
-    if (!ReadableUntil(socket_.get(), until)) return absl::DeadlineExceededError("skeind does not answer");
+    if (!WaitFor(socket_.get(), POLLIN, until)) return absl::DeadlineExceededError("skeind does not answer");
   }
   Reply reply;
   if (!Reply::Parse(message.view(), reply)) return absl::DataLossError("skeind answers in another language");
@@ -92,7 +80,7 @@ absl::StatusOr<About> Query::AskAbout() const {
 
 bool Query::WaitForEnd(absl::Duration patience) const {
   const Deadline until = After(patience);
-  while (ReadableUntil(socket_.get(), until)) {
+  while (WaitFor(socket_.get(), POLLIN, until)) {
     SocketMessage message;
     const ReceiveResult received = ReceiveMessage(socket_.get(), message);
     if (received != ReceiveResult::kEmpty && received != ReceiveResult::kMessage) return true;

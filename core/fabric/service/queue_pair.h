@@ -59,8 +59,8 @@ class ServiceQueuePair final : public QueuePair {
   void Close() override;
 
   // The completion queue's. kNothing: of a request that nobody asked to hear of. kKept: a message that finds no
-  // receive; it waits here, so that it holds up no other queue pair's. One of a peer that sends more of them than there
-  // may be receives ends.
+  // receive; it waits here, so that it holds up no other queue pair's. If a peer sends more of
+  // them than there may be receives, this queue pair ends.
   enum class Taken : uint8_t { kYes, kNothing, kKept };
   Taken Completed(const CompletionEntry& entry, Completion& out) ABSL_LOCKS_EXCLUDED(mu_);
   // Behind `out`'s first `count`. False: there are more.

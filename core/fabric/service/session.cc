@@ -7,18 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "core/base/abstract_socket.h"
-#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/base/socket_message.h"
 
 namespace skein::fabric::service {
-namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(1);
-
-// False: the time is over, or the socket cannot be waited for.
 bool WaitFor(int socket, short events, Deadline until) {
   pollfd wait = {socket, events, 0};
   int ready = 0;
@@ -27,8 +21,6 @@ bool WaitFor(int socket, short events, Deadline until) {
   } while (ready < 0 && errno == EINTR);
   return ready > 0;
 }
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& folder, absl::string_view local_address,
                                                        absl::Duration silence) {
@@ -91,7 +83,7 @@ absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
   MutexLock lock(&mu_);
   Look();
   if (ended()) return error();
-  const Deadline until = After(kPatience);
+  const Deadline until = After(kAnswersWithin);
   for (SendResult sent; (sent = SendMessage(socket_.get(), request.view(), descriptor)) != SendResult::kSent;) {
     if (sent == SendResult::kRefused) return End(ErrnoStatus(errno, "ask it").message());
     if (sent == SendResult::kGone) break;  // it may have said why

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "core/base/deadline.h"
 #include "core/base/mutex.h"
 #include "core/base/sealed_memory.h"
 #include "core/base/unique_fd.h"
@@ -26,14 +27,18 @@ namespace skein::fabric::service {
 
 // Where skeind is met.
 inline constexpr absl::string_view kSocketName = "skeind.sock";
+// A skeind that takes longer hangs.
+inline constexpr absl::Duration kAnswersWithin = absl::Seconds(1);
+// Until poll(2) reports one of the events, or an error. False: the time is over, or the socket cannot be waited for.
+bool WaitFor(int socket, short events, Deadline until);
 
 // Any thread. Locks: mu_, then end_mu_.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
 // | ended_ | by the thread that finds the session ended, release | the acquire in ended() |
-// | unheard_ | by who has rung in vain or again, relaxed | unheard(), relaxed: whoever has set it looks at it in
-// BeginToAsk | | SessionPage's words | shared_queues.h | shared_queues.h |
+// | unheard_ | by HasRequests and WakeAgain, relaxed | unheard(), relaxed: by the same thread, in BeginToAsk |
+// | SessionPage's words | shared_queues.h | shared_queues.h |
 class Session {
  public:
   // Asks the skeind that listens in `folder`. UNAVAILABLE: there is none, or it has refused; the message says which.

@@ -21,17 +21,22 @@ class CountedDevice final : public fabric::ForwardingDevice {
     Hold(bytes.size());
     auto made = ForwardingDevice::Register(bytes, access);
     if (!made.ok()) return made;
-    return std::make_unique<Region>(*std::move(made), *this);
+    if (!IsLarge(bytes.size())) small_in = std::this_thread::get_id();
+    return std::make_unique<Region>(*std::move(made), *this, access != fabric::kLocalOnly);
   }
 
   std::atomic<int> regions = 0;
   std::atomic<bool> holds_large = false;
-  std::atomic<int> held = 0;  // that wait for that
+  std::atomic<int> held = 0;       // that wait for that
+  std::atomic<int> reachable = 0;  // regions, by peers
+  // The threads that the last small one was made in, and in which the last large one went.
+  std::atomic<std::thread::id> small_in;
+  std::atomic<std::thread::id> large_gone_in;
 
  private:
+  static bool IsLarge(size_t bytes) { return bytes >= 512 << 10; }
   void Hold(size_t bytes) {
-    constexpr size_t kLarge = 512 << 10;
-    if (bytes < kLarge) return;
+    if (!IsLarge(bytes)) return;
     ++held;
     while (holds_large) std::this_thread::yield();
     --held;
@@ -39,13 +44,16 @@ class CountedDevice final : public fabric::ForwardingDevice {
 
   class Region final : public fabric::MemoryRegion {
    public:
-    Region(std::unique_ptr<fabric::MemoryRegion> region, CountedDevice& device)
-        : region_(std::move(region)), device_(device) {
+    Region(std::unique_ptr<fabric::MemoryRegion> region, CountedDevice& device, bool is_reachable)
+        : region_(std::move(region)), device_(device), reachable_(is_reachable ? 1 : 0) {
       ++device_.regions;
+      device_.reachable += reachable_;
     }
     ~Region() override {
       device_.Hold(bytes().size());
+      if (IsLarge(bytes().size())) device_.large_gone_in = std::this_thread::get_id();
       --device_.regions;
+      device_.reachable -= reachable_;
     }
     absl::Span<std::byte> bytes() const override { return region_->bytes(); }
     uint32_t lkey() const override { return region_->lkey(); }
@@ -54,6 +62,7 @@ class CountedDevice final : public fabric::ForwardingDevice {
    private:
     const std::unique_ptr<fabric::MemoryRegion> region_;
     CountedDevice& device_;
+    const int reachable_;
   };
 };
 

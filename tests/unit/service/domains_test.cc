@@ -81,6 +81,20 @@ TEST_F(Domains, MemoryIsRegisteredForTheTrunkThatUsesIt) {
   EXPECT_EQ(device_->of(1), 1);
 }
 
+TEST_F(Domains, APeersHostReachesMemoryAsLongAsItIsLent) {
+  Couple couple(one_, other_);
+  couple.ExpectWorks();
+  EXPECT_EQ(device_->of(0), 1);
+  EXPECT_EQ(device_->domain(0).reachable, 0) << "it was the source of requests, and nobody has asked for it";
+  const fabric::SendRequest write = couple.b.Write(couple.a.memory->remote(), 5);
+  ASSERT_EQ(couple.to_a->PostSend({&write, 1}), absl::OkStatus());
+  EXPECT_EQ(Take(*couple.b.completions, 1).at(0).status, fabric::CompletionStatus::kSuccess);
+  EXPECT_EQ(device_->domain(0).reachable, 1);
+  couple.to_a = nullptr;
+  couple.to_b = nullptr;
+  EXPECT_TRUE(Eventually([&] { return device_->domain(0).reachable == 0; })) << "the process has the memory still";
+}
+
 // Large memory at one_, of a process that has a queue pair with one of other_'s.
 class LargeInDomains : public Domains {
  protected:
@@ -135,7 +149,7 @@ TEST_F(LargeInDomains, IsNoMemoryAnyMoreIfItsProcessLetsGoOfItMeanwhile) {
   forgets.join();
   EXPECT_EQ(refused.at(0).status, fabric::CompletionStatus::kRemoteAccessError);
   EXPECT_TRUE(Ended(*couple_.to_a));
-  EXPECT_TRUE(Eventually([this] { return device_->of(0) == 1; })) << "the couple's small one";
+  EXPECT_TRUE(Eventually([this] { return device_->of(0) == 0; })) << "nor what the queue pair had used that has ended";
 }
 
 TEST_F(LargeInDomains, IsForgottenWithTheTrunkThatEndsMeanwhile) {

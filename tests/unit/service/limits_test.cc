@@ -83,5 +83,36 @@ TEST_F(Limits, AreNotUsedUpByWhatIsRefused) {
   EXPECT_NE(NewPair(other), nullptr);
 }
 
+class Hosts : public TwoHosts {
+ protected:
+  Hosts() : TwoHosts({.hosts = 1}, {.unused = absl::Milliseconds(50)}) {}
+};
+
+TEST_F(Hosts, ConnectedToAreCountedAndNamed) {
+  Process asks(other_);
+  Process first(one_);
+  const auto to_first = NewPair(asks);
+  const auto pair = NewPair(first);
+  ASSERT_EQ(Connect(*pair, *to_first), absl::OkStatus());
+  SkeindHost third(simulation_, "third");
+  Process second(third);
+  const auto to_second = NewPair(asks);
+  const auto another = NewPair(second);
+  const absl::Status refused = Connect(*another, *to_second);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_THAT(refused.message(), HasSubstr("1 hosts connected to"));
+}
+
+TEST_F(Hosts, ThatNobodyHasAConnectionWithAreLetGo) {
+  const auto trunks = [this] { return other_.mailbox()->Ask(absl::Seconds(20))->peers.size(); };
+  auto couple = std::make_unique<Couple>(one_, other_);
+  couple->ExpectWorks();
+  EXPECT_EQ(trunks(), 1U);
+  couple->to_a = nullptr;
+  couple->to_b = nullptr;
+  EXPECT_TRUE(Eventually([&] { return trunks() == 0; }));
+  Couple(one_, other_).ExpectWorks();
+}
+
 }  // namespace
 }  // namespace skein::service

@@ -34,9 +34,16 @@ TEST(ServiceOffer, NeitherShorterNorLonger) {
   EXPECT_FALSE(DecodeOffer(bytes + '1').ok());
 }
 
-TEST(ServiceOffer, AHostIsNoLongerThanAnAddress) {
-  EXPECT_TRUE(DecodeOffer(EncodeOffer({1, 2, 3, std::string(63, '1')})).ok());
-  EXPECT_FALSE(DecodeOffer(EncodeOffer({1, 2, 3, std::string(64, '1')})).ok());
+// Else skeind would have a connection for each spelling.
+TEST(ServiceOffer, AHostHasOneSpelling) {
+  using std::string_literals::operator""s;
+  for (const std::string& one : {"10.9.0.2"s, "fe80::1"s, "2001:db8::ff"s, ""s}) {
+    EXPECT_TRUE(DecodeOffer(EncodeOffer({1, 2, 3, one})).ok()) << one;
+  }
+  for (const std::string& other : {"10.9.2"s, "0x0a090002"s, "010.9.0.2"s, "10.9.0.2\0x"s, "10.9.0.2 "s, "FE80::1"s,
+                                   "fe80:0::1"s, "fe80::1%lo"s, "localhost"s, std::string(64, '1')}) {
+    EXPECT_EQ(FallbackOf(DecodeOffer(EncodeOffer({1, 2, 3, other})).status()).code, FallbackCode::kProtocol) << other;
+  }
 }
 
 TEST(ServiceOffer, APortIsOfSixteenBits) {

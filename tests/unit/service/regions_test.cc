@@ -137,7 +137,9 @@ TEST_F(LargeRegions, GoWithTheProcessThatDiesMeanwhile) {
   process_.session.Leave();
   EXPECT_TRUE(Eventually([this] { return device_one_->regions == 1; })) << "the small one of the process has gone";
   device_one_->holds_large = false;
-  EXPECT_TRUE(Eventually([this] { return device_one_->regions == 1 && device_one_->held == 0; }));
+  EXPECT_TRUE(Eventually([this] { return device_one_->large_gone_in.load() != std::thread::id(); }));
+  EXPECT_NE(device_one_->large_gone_in.load(), device_one_->small_in.load()) << "skeind's own thread goes on";
+  EXPECT_TRUE(Eventually([this] { return device_one_->regions == 1; }));
   couple_.ExpectWorks();
 }
 
@@ -146,9 +148,25 @@ TEST_F(LargeRegions, GoWithSkeindThatStopsMeanwhile) {
   ASSERT_TRUE(AsksToRegister());
   ASSERT_TRUE(IsHeld());
   std::thread stops([this] { one_.Stop(); });
+  EXPECT_EQ(process_.session.Receive().status().message(), "skeind has ended the session") << "it stops";
+  EXPECT_EQ(device_one_->held, 1) << "and waits for the large one";
   device_one_->holds_large = false;
   stops.join();
   EXPECT_EQ(device_one_->regions, 0);
+}
+
+// Others' large memory comes first. The process takes another path; the memory goes when it has been registered.
+TEST_F(LargeRegions, AreRefusedWhenTheyHaveToWaitForLong) {
+  device_one_->holds_large = true;
+  ASSERT_TRUE(AsksToRegister());
+  const auto refused = process_.session.Receive();
+  ASSERT_TRUE(refused.ok());
+  EXPECT_EQ(static_cast<absl::StatusCode>(refused->code), absl::StatusCode::kUnavailable);
+  couple_.ExpectWorks();
+  device_one_->holds_large = false;
+  EXPECT_TRUE(Eventually([this] { return device_one_->large_gone_in.load() != std::thread::id(); }));
+  EXPECT_TRUE(Eventually([this] { return device_one_->regions == 2; }));
+  EXPECT_TRUE(process_.session.Ask(RawSession::Operation::kOffer, process_.number).ok()) << "its session goes on";
 }
 
 // One request at a time holds for what is answered later, too.

@@ -123,7 +123,10 @@ TEST_F(StatisticsWithinLimits, RefusedSessionsAreCounted) {
   const RawSession first(one_.folder());
   ASSERT_EQ(first.Hello(), absl::OkStatus());
   const RawSession second(one_.folder());
-  EXPECT_FALSE(second.Receive().ok() && second.Receive().ok());
+  const auto refusal = second.Receive();
+  ASSERT_EQ(refusal.status(), absl::OkStatus());
+  EXPECT_EQ(refusal->code, static_cast<uint32_t>(absl::StatusCode::kResourceExhausted));
+  EXPECT_EQ(second.Receive().status().message(), "skeind has ended the session");
   EXPECT_EQ(Of(one_).sessions_refused, 1U);
 }
 

@@ -1,4 +1,4 @@
-"""A skeind of this guest, for the processes of tests that use RDMA through it."""
+"""A skeind of this guest, for Python tests whose processes use RDMA through it; service.sh, a shell test, starts its own."""
 
 import os
 import pathlib
