@@ -108,7 +108,7 @@ absl::Status Service::Begin() {
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
   // Last: the predecessor serves until nothing can go wrong here any more.
-  const absl::Status gone = predecessor->has_value() ? (*predecessor)->Stop() : absl::OkStatus();
+  absl::Status gone = predecessor->has_value() ? (*predecessor)->Stop() : absl::OkStatus();
   if (absl::IsAlreadyExists(gone)) return gone;
   if (!gone.ok()) options_.log(gone.message());
   // Again, where somebody else has: the kernel tells processes that this one listens.
