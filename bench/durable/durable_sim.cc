@@ -1,10 +1,7 @@
 // Runs the micro-benchmark of SC'21 on simulated time and prints its outcomes as JSON. The same seed gives the same
 // output, on any number of cores.
-#include <algorithm>
-#include <atomic>
 #include <iostream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -13,30 +10,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bench/durable/experiments.h"
+#include "bench/in_parallel.h"
 
 ABSL_FLAG(uint64_t, seed, 20261, "of all chance");
 ABSL_FLAG(bool, quick, false, "fewer points and operations: is it so, not how much is it");
 
 namespace skein::bench::durable {
 namespace {
-
-// Each run is on its own; only their order is shared.
-std::vector<absl::StatusOr<Outcome>> RunAll(const std::vector<Point>& points, const Costs& costs) {
-  std::vector<absl::StatusOr<Outcome>> outcomes(points.size(), absl::UnknownError("not run"));
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < points.size(); i = next++) {
-      outcomes[i] = Run(points[i].scenario, costs);
-      std::cerr << '.' << std::flush;
-    }
-  };
-  std::vector<std::thread> threads;
-  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1u);
-  for (unsigned i = 0; i < cores; ++i) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  std::cerr << '\n';
-  return outcomes;
-}
 
 std::string Json(absl::string_view name, const Latency& latency) {
   return absl::StrFormat(R"("%s": {"p50_us": %.3f, "p99_us": %.3f, "mean_us": %.3f})", name, latency.p50_us,
@@ -55,7 +35,8 @@ std::string Json(const Point& point, const Outcome& outcome) {
 int Main() {
   const uint64_t seed = absl::GetFlag(FLAGS_seed);
   const std::vector<Point> points = Experiments(seed, absl::GetFlag(FLAGS_quick));
-  const std::vector<absl::StatusOr<Outcome>> outcomes = RunAll(points, PaperMachine());
+  const std::vector<absl::StatusOr<Outcome>> outcomes = InParallel<Outcome>(
+      points.size(), [&, costs = PaperMachine()](size_t i) { return Run(points[i].scenario, costs); });
   std::vector<std::string> lines;
   for (size_t i = 0; i < points.size(); ++i) {
     if (!outcomes[i].ok()) {

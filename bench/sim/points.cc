@@ -1,10 +1,7 @@
 #include "bench/sim/points.h"
 
-#include <algorithm>
-#include <atomic>
 #include <iostream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -13,33 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "bench/in_parallel.h"
 
 ABSL_FLAG(uint64_t, seed, 20261, "of all chance");
 ABSL_FLAG(std::string, only, "", "experiments whose names begin so");
 ABSL_FLAG(bool, quick, false, "fewer points and less simulated time: is it so, not how much is it");
 
 namespace skein::bench {
-namespace {
-
-// Each run is on its own; only their order is shared.
-std::vector<absl::StatusOr<std::string>> RunAll(const std::vector<Point>& points) {
-  std::vector<absl::StatusOr<std::string>> outcomes(points.size(), absl::UnknownError("not run"));
-  std::atomic<size_t> next = 0;
-  const auto work = [&] {
-    for (size_t i = next++; i < points.size(); i = next++) {
-      outcomes[i] = points[i].run();
-      std::cerr << '.' << std::flush;
-    }
-  };
-  std::vector<std::thread> threads;
-  const unsigned cores = std::max(std::thread::hardware_concurrency(), 1u);
-  for (unsigned i = 0; i < cores; ++i) threads.emplace_back(work);
-  for (std::thread& thread : threads) thread.join();
-  std::cerr << '\n';
-  return outcomes;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 int Main(int argc, char** argv, Experiments experiments) {
   absl::ParseCommandLine(argc, argv);
@@ -47,7 +25,8 @@ int Main(int argc, char** argv, Experiments experiments) {
   std::vector<Point> points = experiments(seed, absl::GetFlag(FLAGS_quick));
   const std::string only = absl::GetFlag(FLAGS_only);
   std::erase_if(points, [&](const Point& point) { return !absl::StartsWith(point.experiment, only); });
-  const std::vector<absl::StatusOr<std::string>> outcomes = RunAll(points);
+  const std::vector<absl::StatusOr<std::string>> outcomes =
+      InParallel<std::string>(points.size(), [&](size_t i) { return points[i].run(); });
   std::vector<std::string> lines;
   for (size_t i = 0; i < points.size(); ++i) {
     if (!outcomes[i].ok()) {
