@@ -41,7 +41,6 @@ constexpr uint64_t kBytesATurn = 256 << 10;
 constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
 constexpr int kAcceptAgainMs = 100;
-constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 // Connections with other hosts, in both directions: each takes a queue pair.
 constexpr size_t kMostTrunks = 4096;
 
@@ -271,7 +270,7 @@ void Service::Sleep() {
   for (const auto& session : sessions_) work |= session->LookForRequests();
   for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
   if (!unwoken_.empty()) {
-    next = std::min(next, SteadyNow() + kUntilWokenAgain);
+    next = std::min(next, SteadyNow() + fabric::service::kUntilWokenAgain);
   } else if (std::any_of(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->owes_answer(); })) {
     next = std::min(next, SteadyNow() + absl::Milliseconds(100));
   }

@@ -21,7 +21,6 @@ namespace {
 constexpr uint32_t kLookEvery = 1024;
 // Two looks, so that a process that was itself stopped gives skeind the time between them.
 constexpr int kMostUnanswered = 2;
-constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 
 }  // namespace
 

@@ -57,16 +57,11 @@ absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) c
   if (const SendResult sent = SendMessage(socket_.get(), request.view()); sent == SendResult::kRefused) {
     return ErrnoStatus(errno, "ask skeind");
   }
-  const Deadline until = After(kAnswersWithin);
-  SocketMessage message;
-  for (ReceiveResult received; (received = ReceiveMessage(socket_.get(), message)) != ReceiveResult::kMessage;) {
-    if (received != ReceiveResult::kEmpty) return absl::UnavailableError("skeind has gone");
-    if (!WaitFor(socket_.get(), POLLIN, until)) return absl::DeadlineExceededError("skeind does not answer");
-  }
-  Reply reply;
-  if (!Reply::Parse(message.view(), reply)) return absl::DataLossError("skeind answers in another language");
-  if (reply.code != 0) return absl::Status(static_cast<absl::StatusCode>(reply.code), reply.text_view());
-  if (descriptor != nullptr) *descriptor = std::move(message.fd);
+  UniqueFd came;
+  absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), After(kAnswersWithin), &came);
+  if (!reply.ok()) return reply;
+  if (reply->code != 0) return absl::Status(static_cast<absl::StatusCode>(reply->code), reply->text_view());
+  if (descriptor != nullptr) *descriptor = std::move(came);
   return reply;
 }
 

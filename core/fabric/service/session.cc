@@ -22,6 +22,18 @@ bool WaitFor(int socket, short events, Deadline until) {
   return ready > 0;
 }
 
+absl::StatusOr<Reply> ReceiveReply(int socket, Deadline until, UniqueFd* descriptor) {
+  SocketMessage message;
+  for (ReceiveResult received; (received = ReceiveMessage(socket, message)) != ReceiveResult::kMessage;) {
+    if (received != ReceiveResult::kEmpty) return absl::UnavailableError("skeind has gone");
+    if (!WaitFor(socket, POLLIN, until)) return absl::DeadlineExceededError("skeind does not answer");
+  }
+  Reply reply;
+  if (!Reply::Parse(message.view(), reply)) return absl::DataLossError("skeind answers in another language");
+  if (descriptor != nullptr) *descriptor = std::move(message.fd);
+  return reply;
+}
+
 absl::StatusOr<std::shared_ptr<Session>> Session::Open(const std::string& folder, absl::string_view local_address,
                                                        absl::Duration silence) {
   absl::StatusOr<UniqueFd> socket = ConnectToPath(absl::StrCat(folder, "/", kSocketName));
@@ -89,15 +101,10 @@ absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
     if (sent == SendResult::kGone) break;  // it may have said why
     if (!WaitFor(socket_.get(), POLLOUT, until)) return End("skeind takes no requests");
   }
-  SocketMessage message;
-  for (ReceiveResult received; (received = ReceiveMessage(socket_.get(), message)) != ReceiveResult::kMessage;) {
-    if (received != ReceiveResult::kEmpty) return End("skeind has gone");
-    if (!WaitFor(socket_.get(), POLLIN, until)) return End("skeind does not answer");
-  }
-  Reply reply;
-  if (!Reply::Parse(message.view(), reply)) return End("skeind answers in another language");
-  if (reply.code == 0) return reply;
-  return absl::Status(static_cast<absl::StatusCode>(reply.code), reply.text_view());
+  absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), until);
+  if (!reply.ok()) return End(reply.status().message());
+  if (reply->code == 0) return reply;
+  return absl::Status(static_cast<absl::StatusCode>(reply->code), reply->text_view());
 }
 
 void Session::HasRequests(uint32_t place) {

@@ -31,6 +31,11 @@ inline constexpr absl::string_view kSocketName = "skeind.sock";
 inline constexpr absl::Duration kAnswersWithin = absl::Seconds(1);
 // Until poll(2) reports one of the events, or an error. False: the time is over, or the socket cannot be waited for.
 bool WaitFor(int socket, short events, Deadline until);
+// skeind's next reply, whatever it says, and the descriptor that comes with it. UNAVAILABLE: skeind has gone.
+// DEADLINE_EXCEEDED: the time is over. DATA_LOSS: it is none.
+absl::StatusOr<Reply> ReceiveReply(int socket, Deadline until, UniqueFd* descriptor = nullptr);
+// Where the kernel has no buffer for a wake-up, skeind or the process tries again after that.
+inline constexpr absl::Duration kUntilWokenAgain = absl::Milliseconds(1);
 
 // Any thread. Locks: mu_, then end_mu_.
 //
