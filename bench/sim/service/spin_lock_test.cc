@@ -12,7 +12,7 @@ class SpinLockTest : public ::testing::Test {
   absl::Duration Take(int at, size_t taker, size_t others = 0) {
     return lock_.Take(absl::UnixEpoch() + Nanoseconds(at), taker, Nanoseconds(100), others) - absl::UnixEpoch();
   }
-  const CpuCosts costs_;
+  const CpuCosts costs_{};
   SpinLock lock_{costs_};
 };
 
