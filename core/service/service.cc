@@ -131,13 +131,11 @@ void Service::Run() {
   absl::Time idle_since = SteadyNow();
   while (!stopped_) {
     bool any = Work();
-    if (turn_ % kTurnsBetweenLooks == 0) any |= LookAtSockets(0);
-    if (any) {
-      idle_since = SteadyNow();
-    } else if (SteadyNow() - idle_since > options_.spin) {
-      Sleep();
-      idle_since = SteadyNow();
-    }
+    const bool rests = !any && SteadyNow() - idle_since > options_.spin;
+    // Before a rest, too: a message that came while somebody had stopped this thread is not to look like silence.
+    if (rests || turn_ % kTurnsBetweenLooks == 0) any |= LookAtSockets(0);
+    if (rests && !any) Sleep();
+    if (rests || any) idle_since = SteadyNow();
   }
 }
 
@@ -263,7 +261,6 @@ void Service::WakeThoseUnwoken() {
 }
 
 void Service::Sleep() {
-  LookAtSockets(0);                // what this thread has slept through is not to look like silence
   absl::Time next = TendTrunks();  // which may find something: before all is looked at once more
   for (const auto& session : sessions_) session->GoToSleep();
   bool work = !turns_.empty();

@@ -30,8 +30,6 @@ using fabric::service::SubmissionBytes;
 constexpr uint64_t kMostRegionBytes = uint64_t{1} << 30;
 // Less than a process waits (fabric/service/session.cc).
 constexpr absl::Duration kAnswerWaits = absl::Milliseconds(800);
-// Then others have their turn, and it is looked at again.
-constexpr int kRequestsALook = 16;
 
 // The process's memory, all of whose pages are there: otherwise they would be made when skeind touches them, and count
 // as skeind's.
@@ -63,29 +61,28 @@ absl::Status Nonsense(absl::string_view what) { return absl::InvalidArgumentErro
 
 }  // namespace
 
+// One message: those behind it, or the end, the next look finds.
 bool Session::OnSocket() {
-  for (int heard = 0; heard < kRequestsALook && !ended_; ++heard) {
-    SocketMessage message;
-    const ReceiveResult received = ReceiveMessage(socket_.get(), message);
-    if (received == ReceiveResult::kEmpty) return heard > 0;
-    if (received == ReceiveResult::kMessage && message.lost_descriptor) {
-      TakeOut(socket_.get());
-      Answer(Reply::Of(absl::ResourceExhaustedError("skeind could not take the descriptor")));
-      continue;
-    }
-    Request request;
-    // One that is truncated is in the socket still.
-    if (received != ReceiveResult::kMessage || message.truncated || !Request::Parse(message.view(), request)) {
-      End();
-      return true;
-    }
-    if (request.operation == Operation::kWork) continue;  // whoever has woken looks at the page
-    const absl::StatusOr<Reply> reply = Serve(request, message);
-    const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
-                               request.operation == Operation::kPassListener || registering_ != 0;
-    if (!reply.ok()) CountRefusal();
-    if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
+  SocketMessage message;
+  const ReceiveResult received = ReceiveMessage(socket_.get(), message);
+  if (ended_ || received == ReceiveResult::kEmpty) return false;
+  if (received == ReceiveResult::kMessage && message.lost_descriptor) {
+    TakeOut(socket_.get());
+    Answer(Reply::Of(absl::ResourceExhaustedError("skeind could not take the descriptor")));
+    return true;
   }
+  Request request;
+  // One that is truncated is in the socket still.
+  if (received != ReceiveResult::kMessage || message.truncated || !Request::Parse(message.view(), request)) {
+    End();
+    return true;
+  }
+  if (request.operation == Operation::kWork) return true;  // whoever has woken looks at the page
+  const absl::StatusOr<Reply> reply = Serve(request, message);
+  const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
+                             request.operation == Operation::kPassListener || registering_ != 0;
+  if (!reply.ok()) CountRefusal();
+  if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   return true;
 }
 

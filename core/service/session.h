@@ -69,7 +69,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool ended() const { return ended_; }
   const std::shared_ptr<fabric::Device>& device() const { return port_.device; }
 
-  // Reads some requests. False: there was none.
+  // Serves one request. False: there was none.
   bool OnSocket();
   // Looks which queue pairs have requests. False: none.
   bool LookForRequests();

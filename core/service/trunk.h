@@ -110,8 +110,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   bool OnSocket();
   // Takes what has completed. False: nothing has.
   bool Poll();
-  // Before the thread sleeps: makes what is under way complete some day, arms, and looks again. False: something is
-  // there.
+  // Before the thread sleeps: arms, and looks again. False: something is there.
   bool Arm();
   void AckEvents();
 
@@ -214,7 +213,8 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   bool IsAwaited(const Awaited& awaited) const;
   absl::Time UnusedUntil(absl::Time now);
   void AskWhetherItIsThere(absl::Time now);
-  bool CheckQueuePair();
+  void LookAfterQueuePair();
+  void FailWithQueuePair();
 
   TrunkOwner& owner_;
   const UniqueFd socket_;

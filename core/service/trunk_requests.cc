@@ -251,7 +251,7 @@ void Trunk::DoWhatWaited() {
   }
 }
 
-// Without it, what is under way silently would never be known to have ended.
+// The queue pair ends requests in order, so an answer to this one tells of all before it, which may be silent.
 void Trunk::AskWhetherAllHasEnded() {
   if (signaled_ == posted_ || under_way_.size() >= kSends || ended_) return;
   fabric::SendRequest question;
@@ -264,23 +264,21 @@ void Trunk::AskWhetherAllHasEnded() {
 
 bool Trunk::Arm() {
   if (ended_ || completions_ == nullptr) return true;
-  AskWhetherAllHasEnded();
   if (absl::Status armed = completions_->Arm(); !armed.ok()) Fail(armed.message());
   return !Poll();
 }
 
+// Each wake-up may have been the device's news that the queue pair has failed. The device is not asked (RefreshState):
+// its answer would be the next wake-up, and so on.
 void Trunk::AckEvents() {
   if (completions_ == nullptr) return;
   completions_->AckEvents();
-  CheckQueuePair();
+  Poll();  // what has completed before is not to look as if it had failed
+  FailWithQueuePair();
 }
 
-bool Trunk::CheckQueuePair() {
-  Poll();  // what has completed before is not to look as if it had failed
-  if (ended_) return false;
-  if (queue_pair_->RefreshState() != fabric::QueuePairState::kError) return true;
-  Fail(queue_pair_->error().message());
-  return false;
+void Trunk::FailWithQueuePair() {
+  if (!ended_ && queue_pair_->state() == fabric::QueuePairState::kError) Fail(queue_pair_->error().message());
 }
 
 }  // namespace skein::service

@@ -25,7 +25,8 @@ absl::Time Trunk::Tend(absl::Time now) {
   } else if (now >= look_at_) {
     if (answered_) {
       look_at_ = absl::InfiniteFuture();
-      if (CheckQueuePair() && (active_ || !under_way_.empty())) AskWhetherItIsThere(now);
+      LookAfterQueuePair();
+      if (!ended_ && (active_ || !under_way_.empty())) AskWhetherItIsThere(now);
     } else if (++unanswered_ < kMostUnanswered) {
       look_at_ = now + patience_.silence / kMostUnanswered;
     } else {
@@ -34,6 +35,15 @@ absl::Time Trunk::Tend(absl::Time now) {
   }
   const absl::Time next = std::min(look_at_, UnusedUntil(now));
   return awaited_.empty() ? next : std::min(next, awaited_.front().until);
+}
+
+// Requests may be silent: nobody is woken when one of those ends, and until then the trunk goes on asking.
+void Trunk::LookAfterQueuePair() {
+  Poll();
+  if (ended_) return;
+  AskWhetherAllHasEnded();
+  if (!ended_) queue_pair_->RefreshState();
+  FailWithQueuePair();
 }
 
 // The end that has connected says kConnect, so the other one cannot begin to use it meanwhile.

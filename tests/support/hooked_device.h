@@ -18,8 +18,9 @@ namespace skein::fabric {
 struct Hooks {
   std::function<void()> connecting = [] {};  // Accept and Complete
   std::function<void(absl::Span<const SendRequest>)> posting = [](absl::Span<const SendRequest>) {};  // PostSend
-  std::function<void()> arming = [] {};   // a completion queue's
-  std::function<void()> looking = [] {};  // at a queue pair's state
+  std::function<void()> arming = [] {};      // a completion queue's
+  std::function<void()> looking = [] {};     // at a queue pair's state
+  std::function<void()> refreshing = [] {};  // RefreshState
   // A completion queue's descriptor; whether it gives completions, heeds Wake, and agrees to Watch.
   std::function<int(int fd)> fd = [](int fd) { return fd; };
   std::function<bool()> completes = [] { return true; };  // false: nothing for now
@@ -129,7 +130,10 @@ class HookedDevice final : public ForwardingDevice {
       hooks_->looking();
       return pair_->state();
     }
-    QueuePairState RefreshState() override { return pair_->RefreshState(); }
+    QueuePairState RefreshState() override {
+      hooks_->refreshing();
+      return pair_->RefreshState();
+    }
     absl::Status error() const override { return pair_->error(); }
     void Close() override { pair_->Close(); }
 

@@ -1,5 +1,6 @@
-// Wake-ups for which the kernel has no memory (ENOBUFS): they are tried again.
+// Wake-ups for which the kernel has no memory (ENOBUFS): they are tried again. And wake-ups by the device.
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/service/completions.h"
+#include "tests/support/hooked_device.h"
 #include "tests/support/refused_call.h"
 #include "tests/unit/service/two_hosts.h"
 
@@ -140,6 +142,25 @@ TEST(RefusedWakes, OfSkeind) {
   EXPECT_TRUE(queue->Sleep(-1, 1000).by_queue);
   queue->AckEvents();
   EXPECT_TRUE(Eventually([&] { return skeind.woken(); }));
+}
+
+// The device wakes skeind when it answers a question. A skeind that asked one at each wake-up would never sleep.
+TEST(WakeUpsByTheDevice, AreNoReasonToAskItWhetherThePeerIsThere) {
+  const UniqueFd always_readable(eventfd(1, EFD_CLOEXEC));
+  std::atomic<int> looks = 0;
+  std::atomic<int> questions = 0;
+  fabric::Hooks hooks;
+  hooks.fd = [&](int) { return always_readable.get(); };
+  hooks.looking = [&] { ++looks; };
+  hooks.refreshing = [&] { ++questions; };
+  fabric::Simulation simulation{20261129, {}};
+  SkeindHost one(simulation, std::make_shared<fabric::HookedDevice>(simulation.CreateDevice("one"), hooks), {},
+                 TrunkPatience{absl::Hours(1), absl::Hours(1), absl::Hours(1)});
+  SkeindHost other(simulation, "other");
+  Couple(one, other).ExpectWorks();
+  const int before = looks;
+  EXPECT_TRUE(Eventually([&] { return looks > before + 10; }));
+  EXPECT_EQ(questions, 0);
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ as_client() {
     calls "$framework" require "$framework"
     uses "$framework" "rdma via skeind:rxe0/1"
   done
+  within 30 idles || fail "skeinds without work send packets"
   tell calling
   await killed
   calls grpc prefer without
@@ -105,6 +106,14 @@ goes_on_while_stopped() {
 }
 
 packets() { cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts; }
+
+# A skeind may ask now and then whether its peer is there.
+idles() {
+  local before
+  before=$(packets)
+  sleep 2
+  (($(packets) < before + 10))
+}
 
 # goes_by_rdma PACKETS: many more have been sent.
 goes_by_rdma() { (($(packets) > $1 + 500)); }
