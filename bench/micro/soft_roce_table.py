@@ -67,8 +67,9 @@ def part(title, tools, columns, figures):
 
 def markdown(results):
     machine, settings, figures = results["machine"], results["settings"], results["figures"]
+    processors = settings.get("processors", 2)
     about = (
-        f"{results['date'][:10]}, commit {machine['commit']}; two guests of 2 emulated processors on {machine['cores']}"
+        f"{results['date'][:10]}, commit {machine['commit']}; two guests, emulated processors of each: {processors}; on {machine['cores']}"
         f" cores of {machine['cpu']} ({machine['virtual']}). {settings['rounds']} rounds; seed {settings['seed']}."
         " Medians (lowest..highest round), and the median of the ratios to the table's first line in the same round."
     )

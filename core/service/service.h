@@ -93,12 +93,16 @@ class Service final : public SessionOwner, public TrunkOwner {
 
  private:
   Service(const ServiceOptions& options, FindPort find_port) : options_(options), find_port_(std::move(find_port)) {}
+  // Until connections are accepted again, of which one could not be.
+  static constexpr int kAcceptAgainMs = 100;
+
   absl::Status Begin();
   std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
   bool LookAtSockets(int timeout_ms);
   bool HeedSockets(const std::vector<pollfd>& waits);
   bool AcceptProcesses();
   bool AcceptSkeinds();
+  void CrowdOutUngreeted();
   UniqueFd AcceptFrom(int listening);
   void GiveAnswersDue();
   bool ServeTurns();

@@ -104,6 +104,8 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   int completions_fd() const { return completions_ == nullptr ? -1 : completions_->fd(); }
   const std::shared_ptr<fabric::Device>& device() const { return device_; }
   bool ended() const { return ended_; }
+  // The other side has connected, and has not greeted.
+  bool awaits_greeting() const { return !ended_ && !ready_ && !opened_by_.has_value(); }
   bool wants_to_write() const { return !ended_ && (connecting_ || !out_.empty()); }
 
   // Reads and writes the socket as far as that goes at once. False: nothing was to do.

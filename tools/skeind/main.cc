@@ -9,6 +9,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "core/base/options.h"
 #include "core/fabric/service/service_device.h"
@@ -20,7 +24,22 @@
 namespace skein {
 namespace {
 
-service::Service* running = nullptr;  // of main(), while it serves
+service::Service* running = nullptr;  // Serve's, for signals
+
+struct CommandLine {
+  service::ServiceOptions options;
+  RdmaOptions rdma;
+  std::string address;      // by which other hosts reach this one; empty: the RDMA port's own
+  std::string secret_file;  // empty: none
+  int64_t spin_us = 0;
+};
+
+void Say(absl::string_view line) { std::cerr << "skeind: " << line << std::endl; }
+
+int Fail(absl::string_view why) {
+  Say(why);
+  return 1;
+}
 
 // sd_listen_fds(3): the first descriptor that systemd passes; -1: it passes none.
 int PassedSocket() {
@@ -32,34 +51,91 @@ int PassedSocket() {
   return is_for_this ? kFirstPassed : -1;
 }
 
-int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const std::string& address) {
-  if (!address.empty() && !service::IsAddress(address)) {
-    std::cerr << "skeind: --address takes an IP address in its usual form, not '" << address << "'" << std::endl;
-    return 1;
+// What each process may set by the environment (docs/options.md), and what the command line does not change.
+absl::Status SetDefaults(CommandLine& line) {
+  Options base;
+  base.rdma.memory = int64_t{1} << 40;
+  const EnvironmentOptions environment = OptionsFromEnvironment(base, "", environ);
+  if (!environment.error.ok()) return environment.error;
+  if (!environment.warning.empty()) Say(environment.warning);
+  line.rdma = environment.options.rdma;
+  line.spin_us = absl::ToInt64Microseconds(line.options.spin);
+  line.options.folder = line.rdma.service;
+  line.options.trunk_port = 18517;
+  return absl::OkStatus();
+}
+
+void AddOptions(CLI::App& app, CommandLine& line) {
+  service::ServiceOptions& options = line.options;
+  app.get_formatter()->column_width(36);
+  app.footer("SKEIN_RDMA_TIMEOUT and the other SKEIN_RDMA variables say how the device is used, as to every process.");
+  app.add_option("--folder", options.folder, "Where processes find skeind.sock; a container mounts it")
+      ->capture_default_str();
+  app.add_option("--port", options.trunk_port,
+                 "TCP port at which the skeinds of all hosts reach each other; one for all")
+      ->capture_default_str();
+  app.add_option("--listen", options.trunk_address, "The address to listen on there")->capture_default_str();
+  app.add_option("--address", line.address,
+                 "By which other hosts reach this one; by default the RDMA port's own IP address");
+  app.add_option("--secret-file", line.secret_file,
+                 "A file with a secret that the skeinds of all hosts have; others are not let in");
+  app.add_option("--device", line.rdma.device,
+                 "The RDMA device; by default the one that has the address of a connection");
+  app.add_option("--device-port", line.rdma.port, "Its port")->check(CLI::Range(0, 255));
+  app.add_option("--gid-index", line.rdma.gid_index, "Index into the port's GID table")->check(CLI::Range(-1, 255));
+  app.add_option("--spin", line.spin_us, "Microseconds without work before skeind sleeps")->capture_default_str();
+  app.add_option("--user-sessions", options.limits.sessions,
+                 "Sessions of one user's processes; a process has one for each of its addresses")
+      ->capture_default_str();
+  app.add_option("--user-queue-pairs", options.limits.queue_pairs, "Virtual queue pairs of one user's processes")
+      ->capture_default_str();
+  app.add_option("--user-memory", options.limits.bytes, "Bytes that one user's processes register")
+      ->capture_default_str();
+  app.add_option("--user-hosts", options.limits.hosts, "Other hosts to which skeind connects for one user's processes")
+      ->capture_default_str();
+  app.add_flag("--replace", options.replaces,
+               "Takes the place of the skeind that runs with that folder, which then ends");
+  app.set_version_flag("--version", SKEIN_VERSION);
+}
+
+absl::Status Complete(CommandLine& line) {
+  line.options.spin = absl::Microseconds(line.spin_us);
+  line.options.log = Say;
+  line.options.listening = PassedSocket();
+  if (line.options.listening >= 0 && line.options.replaces) {
+    return absl::InvalidArgumentError("--replace is for one that systemd has not started: systemctl restart skeind");
   }
-  auto ports = std::make_shared<service::HostPorts>(rdma, address);
+  if (!line.address.empty() && !service::IsAddress(line.address)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--address takes an IP address in its usual form, not '", line.address, "'"));
+  }
+  if (line.secret_file.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> secret = service::ReadSecret(line.secret_file);
+  if (!secret.ok()) return secret.status();
+  line.options.secret = *std::move(secret);
+  return absl::OkStatus();
+}
+
+int Serve(const CommandLine& line) {
+  auto ports = std::make_shared<service::HostPorts>(line.rdma, line.address);
   const absl::StatusOr<service::Port> port = ports->For("");
-  if (!port.ok() && options.replaces && fabric::OpenServiceDevice(options.folder, "").ok()) {
-    std::cerr << "skeind: the one that runs has an RDMA port, and this one would have none: " << port.status().message()
-              << std::endl;
-    return 1;
+  if (!port.ok() && line.options.replaces && fabric::OpenServiceDevice(line.options.folder, "").ok()) {
+    return Fail(
+        absl::StrCat("the one that runs has an RDMA port, and this one would have none: ", port.status().message()));
   }
   if (port.ok()) {
     std::cout << "skeind: " << port->device->name() << ", reached at " << port->address << std::endl;
   } else {
-    std::cerr << "skeind: no RDMA port yet: " << port.status().message() << std::endl;
+    Say(absl::StrCat("no RDMA port yet: ", port.status().message()));
   }
-  const auto service =
-      service::Service::Create(options, [ports](absl::string_view local_address) { return ports->For(local_address); });
-  if (!service.ok()) {
-    std::cerr << "skeind: " << service.status().message() << std::endl;
-    return 1;
-  }
+  const auto service = service::Service::Create(
+      line.options, [ports](absl::string_view local_address) { return ports->For(local_address); });
+  if (!service.ok()) return Fail(service.status().message());
   running = service->get();
   service::HandleStatistics((*service)->mailbox());
   for (const int number : {SIGTERM, SIGINT}) std::signal(number, [](int) { running->Stop(); });
   std::signal(SIGPIPE, SIG_IGN);
-  std::cout << "skeind: serves " << options.folder << ", and other hosts at port " << (*service)->trunk_port()
+  std::cout << "skeind: serves " << line.options.folder << ", and other hosts at port " << (*service)->trunk_port()
             << std::endl;
   (*service)->Run();
   for (const int number : {SIGTERM, SIGINT}) std::signal(number, SIG_DFL);
@@ -70,66 +146,12 @@ int Serve(const service::ServiceOptions& options, const RdmaOptions& rdma, const
 }  // namespace skein
 
 int main(int argc, char** argv) {
-  skein::service::ServiceOptions options;
-  skein::Options base;
-  base.rdma.memory = int64_t{1} << 40;
-  // As every process has it (docs/options.md); the command line wins.
-  const skein::EnvironmentOptions environment = skein::OptionsFromEnvironment(base, "", environ);
-  if (!environment.error.ok()) {
-    std::cerr << "skeind: " << environment.error.message() << std::endl;
-    return 1;
-  }
-  if (!environment.warning.empty()) std::cerr << "skeind: " << environment.warning << std::endl;
-  skein::RdmaOptions rdma = environment.options.rdma;
-  std::string address;
-  int64_t spin_us = absl::ToInt64Microseconds(options.spin);
-  options.folder = rdma.service;
-  options.trunk_port = 18517;
-
+  skein::CommandLine line;
+  if (const absl::Status set = skein::SetDefaults(line); !set.ok()) return skein::Fail(set.message());
   CLI::App app("Owns this host's RDMA device for its processes, which use it with skein.rdma=service or auto.",
                "skeind");
-  app.get_formatter()->column_width(36);
-  app.footer("SKEIN_RDMA_TIMEOUT and the other SKEIN_RDMA variables say how the device is used, as to every process.");
-  app.add_option("--folder", options.folder, "Where processes find skeind.sock; a container mounts it")
-      ->capture_default_str();
-  app.add_option("--port", options.trunk_port,
-                 "TCP port at which the skeinds of all hosts reach each other; one for all")
-      ->capture_default_str();
-  app.add_option("--listen", options.trunk_address, "The address to listen on there")->capture_default_str();
-  app.add_option("--address", address,
-                 "By which other hosts reach this one; by default the RDMA port's own IP address");
-  std::string secret_file;
-  app.add_option("--secret-file", secret_file,
-                 "A file with a secret that the skeinds of all hosts have; others are not let in");
-  app.add_option("--device", rdma.device, "The RDMA device; by default the one that has the address of a connection");
-  app.add_option("--device-port", rdma.port, "Its port")->check(CLI::Range(0, 255));
-  app.add_option("--gid-index", rdma.gid_index, "Index into the port's GID table")->check(CLI::Range(-1, 255));
-  app.add_option("--spin", spin_us, "Microseconds without work before skeind sleeps")->capture_default_str();
-  app.add_option("--user-sessions", options.limits.sessions,
-                 "Sessions of one user's processes; a process has one for each of its addresses")
-      ->capture_default_str();
-  app.add_option("--user-queue-pairs", options.limits.queue_pairs, "Virtual queue pairs of one user's processes")
-      ->capture_default_str();
-  app.add_option("--user-memory", options.limits.bytes, "Bytes that one user's processes register")
-      ->capture_default_str();
-  app.add_flag("--replace", options.replaces,
-               "Takes the place of the skeind that runs with that folder, which then ends");
-  app.set_version_flag("--version", SKEIN_VERSION);
+  skein::AddOptions(app, line);
   CLI11_PARSE(app, argc, argv);
-  options.spin = absl::Microseconds(spin_us);
-  options.log = [](absl::string_view line) { std::cerr << "skeind: " << line << std::endl; };
-  options.listening = skein::PassedSocket();
-  if (options.listening >= 0 && options.replaces) {
-    std::cerr << "skeind: --replace is for one that systemd has not started: systemctl restart skeind" << std::endl;
-    return 1;
-  }
-  if (!secret_file.empty()) {
-    absl::StatusOr<std::string> secret = skein::service::ReadSecret(secret_file);
-    if (!secret.ok()) {
-      std::cerr << "skeind: " << secret.status().message() << std::endl;
-      return 1;
-    }
-    options.secret = *std::move(secret);
-  }
-  return skein::Serve(options, rdma, address);
+  if (const absl::Status complete = skein::Complete(line); !complete.ok()) return skein::Fail(complete.message());
+  return skein::Serve(line);
 }

@@ -137,6 +137,17 @@ TEST_F(HostileTrunk, IsTheOneThatAnOfferLeadsTo) {
   honest_.ExpectWorks();
 }
 
+// Whoever fills skeind with connections that never greet keeps no other skeind out.
+TEST_F(HostileTrunk, AmongHundredsThatNeverGreet) {
+  std::vector<std::unique_ptr<RawTrunk>> silent;
+  for (int i = 0; i < 300; ++i) silent.push_back(std::make_unique<RawTrunk>(other_.trunk_port()));
+  ExpectEnded(*silent.front());
+  RawTrunk honest(other_.trunk_port());
+  EXPECT_EQ(honest.Greet(*device_), absl::OkStatus());
+  pollfd closed = {silent.back()->socket(), POLLIN, 0};
+  EXPECT_EQ(poll(&closed, 1, 0), 0) << "as many as have space may greet still";
+}
+
 // skeind had told the process long before that nobody answers.
 TEST_F(HostileTrunk, AnswersTooLate) {
   const RawTrunks trunks;

@@ -1,0 +1,126 @@
+// Connections that others make, and those that skeind makes to other hosts.
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "core/base/abstract_socket.h"
+#include "core/base/closer.h"
+#include "core/base/deadline.h"
+#include "core/base/errno_status.h"
+#include "core/base/tcp_address.h"
+#include "core/service/listeners.h"
+#include "core/service/service.h"
+#include "core/service/session.h"
+
+namespace skein::service {
+namespace {
+
+// Connections with other hosts, in both directions: each takes a queue pair.
+constexpr size_t kMostTrunks = 4096;
+// Of them, those from other hosts that have not greeted: a skeind greets at once, so more are of nobody's.
+constexpr ptrdiff_t kMostUngreeted = 256;
+
+absl::StatusOr<UniqueFd> ConnectByTcp(const addrinfo& address) {
+  UniqueFd fd(socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return ErrnoStatus(errno, "create a TCP socket");
+  if (connect(fd.get(), address.ai_addr, address.ai_addrlen) != 0 && errno != EINPROGRESS) {
+    return ErrnoStatus(errno, "connect to the other host's skeind");
+  }
+  return fd;
+}
+
+// A skeind whose host is silent is given up after that.
+void WatchForDeath(int socket) {
+  const int on = 1;
+  const int idle = 5;
+  const int interval = 2;
+  const int count = 3;
+  const unsigned patience_ms = 10'000;
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+  setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
+  setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+}  // namespace
+
+// Without a descriptor the connection stays in the queue, which would keep this thread awake.
+UniqueFd Service::AcceptFrom(int listening) {
+  UniqueFd socket = AcceptQueued(listening);
+  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + absl::Milliseconds(kAcceptAgainMs);
+  return socket;
+}
+
+bool Service::AcceptProcesses() {
+  bool any = false;
+  for (UniqueFd socket; (socket = AcceptFrom(listeners_.processes.get())).valid(); any = true) {
+    const absl::StatusOr<PeerCredentials> who = CredentialsOf(socket.get());
+    if (!who.ok()) continue;
+    std::weak_ptr<UserBudget>& known = budgets_[who->uid];
+    std::shared_ptr<UserBudget> budget = known.lock();
+    if (budget == nullptr) known = budget = std::make_shared<UserBudget>(options_.limits);
+    absl::StatusOr<UserBudget::Share> share = budget->Take(UserBudget::Kind::kSession, 1);
+    if (!share.ok()) {
+      ++counted_.sessions_refused;
+      SendMessage(socket.get(), fabric::service::Reply::Of(share.status()).view());
+      Closer::Get().CloseSocket(std::move(socket));  // not before the process has read that
+      continue;
+    }
+    sessions_.push_back(
+        std::make_shared<Session>(*this, std::move(socket), *who, std::move(budget), *std::move(share)));
+  }
+  return any;
+}
+
+bool Service::AcceptSkeinds() {
+  bool any = false;
+  for (UniqueFd socket; (socket = AcceptFrom(listeners_.skeinds.get())).valid(); any = true) {
+    if (trunks_.size() >= kMostTrunks) continue;
+    WatchForDeath(socket.get());
+    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience, options_.secret));
+    CrowdOutUngreeted();
+  }
+  return any;
+}
+
+// The oldest goes: one that will greet does so before hundreds have come behind it.
+void Service::CrowdOutUngreeted() {
+  const auto greets_late = [](const auto& trunk) { return trunk->awaits_greeting(); };
+  if (std::count_if(trunks_.begin(), trunks_.end(), greets_late) <= kMostUngreeted) return;
+  (*std::find_if(trunks_.begin(), trunks_.end(), greets_late))->Fail("too many others came before it greeted");
+}
+
+absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, uint16_t port, Session& session) {
+  const std::shared_ptr<fabric::Device>& device = session.device();
+  const std::string peer = absl::StrCat(device->name(), " ", host, " ", port);
+  if (const auto known = trunks_by_peer_.find(peer); known != trunks_by_peer_.end()) {
+    std::shared_ptr<Trunk> trunk = known->second.lock();
+    if (trunk != nullptr) trunk->OnSocket();  // it may have ended
+    if (trunk != nullptr && !trunk->ended() && trunk->device() == device) return trunk;
+  }
+  if (trunks_.size() >= kMostTrunks) {
+    return absl::ResourceExhaustedError(absl::StrCat("skeind has connections with ", kMostTrunks, " hosts"));
+  }
+  absl::StatusOr<UserBudget::Share> share = session.TakeHost();
+  if (!share.ok()) return share.status();
+  absl::StatusOr<UniqueFd> socket =
+      OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
+  if (!socket.ok()) return absl::UnavailableError(socket.status().message());
+  WatchForDeath(socket->get());
+  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience, options_.secret);
+  if (absl::Status begun = trunk->Begin(host, *std::move(share)); !begun.ok()) return begun;
+  trunks_.push_back(trunk);
+  trunks_by_peer_[peer] = trunk;
+  return trunk;
+}
+
+}  // namespace skein::service
