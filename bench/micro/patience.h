@@ -1,6 +1,9 @@
-// The time limit of a spin, whose clock is looked at seldom.
+// The time limit of a spin, whose clock is looked at seldom. Then others may have the processor, too: there may be more
+// that spin than processors.
 #ifndef SKEIN_BENCH_MICRO_PATIENCE_H_
 #define SKEIN_BENCH_MICRO_PATIENCE_H_
+
+#include <sched.h>
 
 #include <cstdint>
 
@@ -17,6 +20,7 @@ class Patience {
   // Once per turn of the spin: DEADLINE_EXCEEDED when it has taken too long.
   absl::Status Spin() {
     if (++spins_ % kSeldom != 0) return absl::OkStatus();
+    sched_yield();
     const absl::Time now = absl::Now();
     if (spins_ == kSeldom) end_ = now + kPatience;
     if (now <= end_) return absl::OkStatus();

@@ -94,12 +94,16 @@ void Service::Stop() {
 void Service::Run() {
   absl::Time idle_since = SteadyNow();
   while (!stopped_) {
+    const bool looks = turn_ % kTurnsBetweenLooks == 0;
     bool any = Work();
-    const bool rests = !any && SteadyNow() - idle_since > options_.spin;
-    // Before a rest, too: a message that came while somebody had stopped this thread is not to look like silence.
-    if (rests || turn_ % kTurnsBetweenLooks == 0) any |= LookAtSockets(0);
-    if (rests && !any) Sleep();
-    if (rests || any) idle_since = SteadyNow();
+    if (looks) any |= LookAtSockets(0);
+    if (any) {
+      idle_since = SteadyNow();
+    } else if (looks && SteadyNow() - idle_since > options_.spin) {
+      // Behind a look: messages that came while somebody had stopped this thread are not to look like silence.
+      Sleep();
+      idle_since = SteadyNow();
+    }
   }
 }
 

@@ -243,6 +243,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   std::unique_ptr<fabric::MemoryRegion> landing_;
   fabric::RemoteAddress peers_landing_;
   std::unique_ptr<fabric::CompletionQueue> completions_;
+  bool armed_ = false;  // and no event has come since
   std::unique_ptr<fabric::QueuePair> queue_pair_;
   std::deque<UnderWay> under_way_;
   uint64_t posted_ = 0;        // requests, since the start

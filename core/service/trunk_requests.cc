@@ -264,7 +264,8 @@ void Trunk::AskWhetherAllHasEnded() {
 
 bool Trunk::Arm() {
   if (ended_ || completions_ == nullptr) return true;
-  if (absl::Status armed = completions_->Arm(); !armed.ok()) Fail(armed.message());
+  if (absl::Status armed = armed_ ? absl::OkStatus() : completions_->Arm(); !armed.ok()) Fail(armed.message());
+  armed_ = true;
   return !Poll();
 }
 
@@ -272,6 +273,7 @@ bool Trunk::Arm() {
 // its answer would be the next wake-up, and so on.
 void Trunk::AckEvents() {
   if (completions_ == nullptr) return;
+  armed_ = false;
   completions_->AckEvents();
   Poll();  // what has completed before is not to look as if it had failed
   FailWithQueuePair();

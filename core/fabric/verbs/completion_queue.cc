@@ -96,14 +96,25 @@ absl::Status VerbsCompletionQueue::Arm() {
   return absl::OkStatus();
 }
 
+// An Arm leads to one event, so mostly there is no second one to be found: that would cost a system call.
 void VerbsCompletionQueue::AckEvents() {
-  ibv_cq* queue = nullptr;
-  void* unused = nullptr;
-  unsigned events = 0;
-  while (context_->lib().get_cq_event(channel_, &queue, &unused) == 0) ++events;
-  if (events > 0) context_->lib().ack_cq_events(queue_, events);
+  TakeEvent();
   sleep_.Acknowledge();
   context_->DrainEvents();
+}
+
+void VerbsCompletionQueue::AckAllEvents() {
+  while (TakeEvent()) {
+  }
+  AckEvents();
+}
+
+bool VerbsCompletionQueue::TakeEvent() {
+  ibv_cq* queue = nullptr;
+  void* unused = nullptr;
+  if (context_->lib().get_cq_event(channel_, &queue, &unused) != 0) return false;
+  context_->lib().ack_cq_events(queue_, 1);
+  return true;
 }
 
 uint32_t VerbsCompletionQueue::Attach(VerbsQueuePair* queue_pair) {

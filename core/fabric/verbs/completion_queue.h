@@ -48,6 +48,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void Forget(int fd) override { sleep_.Forget(fd); }
   Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
   void AckEvents() override;
+  void AckAllEvents() override;
 
   ibv_cq* get() const { return queue_; }
   // From queue pairs. Detached, none of its completions stays and no call into it is under way.
@@ -61,6 +62,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
  private:
   explicit VerbsCompletionQueue(std::shared_ptr<Context> context);
   absl::Status Prepare(uint32_t capacity);
+  bool TakeEvent();
   void TakeUpTo(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Translate(const ibv_wc& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
