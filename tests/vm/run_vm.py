@@ -52,6 +52,7 @@ TESTS = [
     Test("service_faults", guests=1, seconds=900, usual=few(2, "server-killed", "client-stopped", "skeind-killed")),
     Test("service_interop", guests=2, seconds=900, script="interop", usual=("--service",), by_name=True),
     Test("service_thrift", guests=2, seconds=900, script="thrift", usual=("--service",), by_name=True),
+    Test("service_systemd", guests=1, seconds=600, by_name=True),
     Test("service_soak", guests=1, seconds=3600, script="soak", usual=("--service",), by_name=True),
     Test("faults", guests=2, seconds=900),
     Test("process_faults", guests=1, seconds=600,
