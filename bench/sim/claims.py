@@ -1,4 +1,4 @@
-"""What a paper says, beside what the model does. Each claim is a row of the table, and with bounds a test."""
+"""A paper's claims, beside the model's figures. Each claim is a row of the table, and with bounds a test."""
 
 import dataclasses
 import typing
@@ -34,7 +34,7 @@ class Claim:
     paper: str
     here: typing.Callable[[Results], float]
     form: str = "{:.2f}x"
-    least: float = None  # what a test asks for: the claim's direction, with a margin
+    least: float = None  # a test asks for this: the claim's direction, with a margin
     most: float = None
 
 

@@ -16,13 +16,10 @@ Client::Client(Cluster& cluster, Host& host, Server& server, uint64_t first_queu
     SendQueue::Owner& owner = *this;
     queues_.push_back(std::make_unique<SendQueue>(cluster, owner, first_queue_pair + i, i < active));
   }
-  const size_t large = scenario.threads * scenario.large_percent / 100;
   for (size_t i = 0; i < scenario.threads; ++i) {
     const size_t group = scenario.threads_per_queue_pair;
     threads_.emplace_back(static_cast<uint16_t>(group == 0 ? i % std::max<size_t>(active, 1) : i / group));
-    // Evenly among the others: thread numbers say nothing about sizes.
-    const bool is_large = (i + 1) * large / scenario.threads != i * large / scenario.threads;
-    threads_.back().bytes = is_large ? scenario.large_bytes : scenario.bytes;
+    threads_.back().bytes = scenario.RequestBytes(i);
   }
 }
 

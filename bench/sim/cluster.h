@@ -1,4 +1,4 @@
-// What the parts of a run share: simulated time, chance, the way of a message from NIC to NIC, what is counted.
+// The parts of a run share this: simulated time, chance, the way of a message from NIC to NIC, counters.
 #ifndef SKEIN_BENCH_SIM_CLUSTER_H_
 #define SKEIN_BENCH_SIM_CLUSTER_H_
 
@@ -41,12 +41,12 @@ struct Message {
   bool granted = false;
   bool activation = false;
   uint64_t consumed = 0;  // messages, by the server
-  // Of a READ: who asks.
+  // Of a READ: its sender.
   Host* host = nullptr;
   Port* port = nullptr;
 };
 
-// Where messages arrive.
+// Messages arrive at one.
 class Port {
  public:
   virtual ~Port() = default;

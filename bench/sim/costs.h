@@ -1,5 +1,5 @@
-// The calibration of all experiments: what things cost on FLOCK's machines (thesis, 4.1: EPYC 7452 with 32 cores,
-// ConnectX-5, 100 Gb/s), and what RaaS's NICs and skeind cost. README.md says where FLOCK's numbers are from.
+// The calibration of all experiments: the costs of FLOCK's machines (thesis, 4.1: EPYC 7452 with 32 cores, ConnectX-5,
+// 100 Gb/s), of RaaS's NICs, of skeind and of UD. README.md says where FLOCK's and UD's numbers are from.
 #ifndef SKEIN_BENCH_SIM_COSTS_H_
 #define SKEIN_BENCH_SIM_COSTS_H_
 
@@ -21,13 +21,13 @@ struct CpuCosts {
   absl::Duration handler = absl::Nanoseconds(180);      // of one request
   absl::Duration empty_poll = absl::Nanoseconds(8);     // of a ring without anything new: its line is in the cache
   absl::Duration application = absl::Nanoseconds(150);  // a client thread's, between a response and the next request
-  absl::Duration noise = absl::Nanoseconds(60);  // the mean of what comes on top of it, exponentially distributed
-  double bytes_per_nanosecond = 10;              // copied
+  absl::Duration noise = absl::Nanoseconds(60);         // on top of it: exponentially distributed, with this mean
+  double bytes_per_nanosecond = 10;                     // copied
 };
 
-// skeind's (core/service), and what it costs a process to use it. Instructions were counted by callgrind in a release
-// build, without those of the simulated device, and are taken as three a nanosecond: here, with all of it in the cache,
-// six were run. README.md says how. Lines of other cores, the NIC's and the NIC's price come on top, from above.
+// skeind's (core/service), and its processes'. Callgrind counted the instructions in a release build, without those of
+// the simulated device. A nanosecond is taken for three: here, with all of them in the cache, a processor ran six.
+// README.md says how. Lines of other cores, the NIC's and the NIC's price come on top, from above.
 struct ServiceCosts {
   absl::Duration turn = absl::Nanoseconds(880);  // of a connection: 1,250 instructions queue it, 1,390 are its turn's
   absl::Duration request = absl::Nanoseconds(190);      // 560: checked, translated, laid into the batch
@@ -45,14 +45,38 @@ struct ServiceCosts {
   absl::Duration spin = absl::Microseconds(50);         // ServiceOptions::spin, and the processes'
 };
 
+// UD as eRPC uses it: its sizes (its source, 2024), and what they cost a core besides CpuCosts. README.md says more.
+struct UdCosts {
+  size_t slots = 8;             // requests of a session that are under way
+  size_t credits = 32;          // datagrams of a session that are
+  size_t poll_batch = 16;       // completions that a core takes before it answers
+  size_t send_batch = 16;       // datagrams of a doorbell, at most
+  size_t receive_batch = 32;    // receives that are posted together
+  size_t receives = 4096;       // of a queue pair
+  size_t header_bytes = 16;     // eRPC's, in each datagram
+  size_t packet_overhead = 90;  // on the wire: RoCE v2's with UD's 8 bytes for RETH's 16
+
+  absl::Duration retransmission = absl::Milliseconds(5);
+  bool congestion_control = true;
+  bool bypass = true;                                      // of it, by uncongested sessions
+  absl::Duration sample = absl::Nanoseconds(18);           // of a round trip time, bypassing the rest
+  absl::Duration update = absl::Nanoseconds(15);           // of the rate
+  absl::Duration pace = absl::Nanoseconds(11);             // of a datagram: it goes through the timing wheel
+  absl::Duration send_request = absl::Nanoseconds(40);     // assumed, as ServiceCosts::work_request
+  absl::Duration receive_request = absl::Nanoseconds(20);  // assumed: half of that
+  double lines = 2;  // that the NIC has written, for each datagram received: its completion and the datagram; swept
+  double loss = 0;   // the part of datagrams that is lost on the way; swept
+};
+
 struct Costs {
   fabric::SimConfig nic;
   // Of NICs with many queue pairs at once (service/host_nic.h).
-  uint64_t burst_bytes = 1024;     // unknown, swept: what a queue pair sends in its turn; here a packet
-  size_t reads_a_queue_pair = 16;  // under way: what ConnectX NICs allow, and core/fabric/verbs asks for
+  uint64_t burst_bytes = 1024;     // unknown, swept: a queue pair sends so much in its turn; here a packet
+  size_t reads_a_queue_pair = 16;  // under way: ConnectX NICs allow so many, and core/fabric/verbs asks for them
   uint64_t switch_bytes =
       100'000;  // assumed: waiting for a host's wire, before the switch pauses those that send there
   ServiceCosts service;
+  UdCosts ud;
   CpuCosts cpu;
   size_t server_cores = 32;
   size_t max_batch = 16;  // requests in a message
@@ -75,10 +99,10 @@ inline fabric::SimConfig ConnectX5() {
   return config;
 }
 
-// RaaS's ConnectX-3 Pro: 40 Gb/s (VI). It is said to receive 35 million WRITEs a second and to answer 26 million READs
-// (Kalia, Kaminsky, Andersen, SIGCOMM 2014, on ConnectX-3): 30 ns a packet. 400 queue pairs are where the paper's
-// figure 6 begins to fall. How long it then waits for the state of one is unknown, and swept; this is a read over PCIe
-// 3 that overlaps with nothing.
+// RaaS's ConnectX-3 Pro: 40 Gb/s (VI). A ConnectX-3 receives 35 million WRITEs a second and answers 26 million READs
+// (Kalia, Kaminsky, Andersen, SIGCOMM 2014): 30 ns a packet. The paper's figure 6 begins to fall at 400 queue pairs.
+// Nobody has published how long the NIC then waits for the state of one, so that is swept; this is a read over PCIe 3
+// that overlaps with nothing.
 inline fabric::SimConfig ConnectX3Pro() {
   fabric::SimConfig config = ConnectX5();
   config.bytes_per_second = 5'000'000'000;

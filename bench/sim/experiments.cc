@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "bench/sim/costs.h"
+#include "bench/sim/measure.h"
 #include "bench/sim/scenario.h"
+#include "bench/sim/ud/experiments.h"
 
 namespace skein::bench {
 namespace {
@@ -115,9 +116,9 @@ void Processes(bool quick, Points& points) {
   }
 }
 
-// How many queue pairs two processes need in Skein, where one thread at a time polls all that they have: one for good,
-// or as many as a link grows to when its threads contend. Every tenth thread sends 512 bytes, where threads are placed
-// by size to most effect. 92 processes with 16 queue pairs each have more than the NIC's cache holds.
+// Two processes of Skein, where one thread at a time polls all that they have, need one queue pair for good, or as many
+// as a link grows to when its threads contend: that is the question. Every tenth thread sends 512 bytes, where threads
+// are placed by size to most effect. 92 processes with 16 queue pairs each have more than the NIC's cache holds.
 void LinkPools(bool quick, Points& points) {
   const std::vector<size_t> all = {2, 8, 16, 32, 48};
   const std::vector<size_t> few = {8, 32};
@@ -172,11 +173,7 @@ absl::StatusOr<std::string> Run(const FlockPoint& point) {
   const absl::StatusOr<Outcome> run =
       point.reads > 0 ? RunReads(point.scenario, point.reads, costs) : Run(point.scenario, costs);
   if (!run.ok()) return run.status();
-  return absl::StrFormat(
-      R"("mrps": %.4f, "requests_per_message": %.4f, "requests_per_response": %.4f, "p50_us": %.3f, "p99_us": %.3f, )"
-      R"("active_queue_pairs": %.0f, "nic_misses": %.4f, "server_busy": %.4f)",
-      run->requests_per_second / 1e6, run->requests_per_message, run->requests_per_response, run->p50_us, run->p99_us,
-      run->active_queue_pairs, run->nic_misses, run->server_busy);
+  return Members(*run);
 }
 
 }  // namespace
@@ -193,12 +190,10 @@ std::vector<Point> FlockExperiments(uint64_t seed, bool quick) {
   std::vector<Point> all;
   for (FlockPoint& point : points) {
     point.scenario.seed = seed;
-    if (quick) {
-      point.scenario.warm_up /= 2;
-      point.scenario.measured /= 4;
-    }
+    if (quick) point.scenario = Quick(point.scenario);
     all.push_back({point.experiment, point.series, point.x, [point] { return Run(point); }});
   }
+  for (Point& point : UdExperiments(seed, quick)) all.push_back(std::move(point));
   return all;
 }
 

@@ -8,12 +8,20 @@ import flock_claims
 import page
 
 MILLIONS = ("mrps", "million requests a second")
+MEDIAN = ("p50_us", "median, us")
+TAIL = ("p99_us", "p99, us")
+THREADS = ("threads of each of 23 clients",)
 PLOTS = (
     ("reads", "reads", "READs of 16 bytes (fig. 2.2 a)", "queue pairs", *MILLIONS),
-    ("sharing, 1 outstanding", "sharing-1", "1 outstanding request", "threads of each of 23 clients", *MILLIONS),
-    ("sharing, 4 outstanding", "sharing-4", "4 outstanding requests", "threads of each of 23 clients", *MILLIONS),
-    ("sharing, 8 outstanding", "sharing-8", "8 outstanding requests (fig. 4.4)", "threads of each of 23 clients", *MILLIONS),
-    ("sharing, 8 outstanding", "sharing-8-p99", "8 outstanding requests: latency (fig. 4.4)", "threads of each of 23 clients", "p99_us", "p99, us"),
+    ("sharing, 1 outstanding", "sharing-1", "1 outstanding request (fig. 4.1)", *THREADS, *MILLIONS),
+    ("sharing, 4 outstanding", "sharing-4", "4 outstanding requests (fig. 4.1)", *THREADS, *MILLIONS),
+    ("sharing, 8 outstanding", "sharing-8", "8 outstanding requests (fig. 4.1, 4.4)", *THREADS, *MILLIONS),
+    ("sharing, 1 outstanding", "sharing-1-p50", "1 outstanding request: median (fig. 4.2)", *THREADS, *MEDIAN),
+    ("sharing, 8 outstanding", "sharing-8-p50", "8 outstanding requests: median (fig. 4.2)", *THREADS, *MEDIAN),
+    ("sharing, 1 outstanding", "sharing-1-p99", "1 outstanding request: tail (fig. 4.3)", *THREADS, *TAIL),
+    ("sharing, 8 outstanding", "sharing-8-p99", "8 outstanding requests: tail (fig. 4.3, 4.4)", *THREADS, *TAIL),
+    ("UD, lines", "ud-lines", "UD: lines a core waits for, 32 threads", "hundredths of a line for a datagram", *MILLIONS),
+    ("UD, loss", "ud-loss", "UD: loss", "lost datagrams of a million", *MILLIONS),
     ("coalescing", "coalescing", "Coalescing, 32 threads (fig. 4.5)", "outstanding requests of a thread", *MILLIONS),
     ("large payloads", "large", "Every tenth thread sends large requests (fig. 4.6)", "bytes of a large request", *MILLIONS),
     ("processes", "processes", "Client processes (fig. 4.7)", "processes on 23 hosts", *MILLIONS),

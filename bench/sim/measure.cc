@@ -1,7 +1,10 @@
 #include "bench/sim/measure.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
+
+#include "absl/strings/str_format.h"
 
 namespace skein::bench {
 namespace {
@@ -42,6 +45,14 @@ absl::StatusOr<Outcome> Measure(Cluster& cluster, const Host& server) {
   const auto cores = static_cast<double>(cluster.costs.server_cores);
   outcome.server_busy = absl::ToDoubleSeconds(cluster.server_work) / (cores * seconds);
   return outcome;
+}
+
+std::string Members(const Outcome& outcome) {
+  return absl::StrFormat(
+      R"("mrps": %.4f, "requests_per_message": %.4f, "requests_per_response": %.4f, "p50_us": %.3f, "p99_us": %.3f, )"
+      R"("active_queue_pairs": %.0f, "nic_misses": %.4f, "server_busy": %.4f)",
+      outcome.requests_per_second / 1e6, outcome.requests_per_message, outcome.requests_per_response, outcome.p50_us,
+      outcome.p99_us, outcome.active_queue_pairs, outcome.nic_misses, outcome.server_busy);
 }
 
 }  // namespace skein::bench

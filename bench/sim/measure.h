@@ -2,6 +2,7 @@
 #ifndef SKEIN_BENCH_SIM_MEASURE_H_
 #define SKEIN_BENCH_SIM_MEASURE_H_
 
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,6 +17,9 @@ double Quantile(std::vector<double>& values, double part);
 
 // But for active_queue_pairs. Not OK when a policy was told what cannot be.
 absl::StatusOr<Outcome> Measure(Cluster& cluster, const Host& server);
+
+// The outcome as members of a JSON object.
+std::string Members(const Outcome& outcome);
 
 }  // namespace skein::bench
 

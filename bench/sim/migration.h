@@ -13,11 +13,11 @@ class Migration {
  public:
   explicit Migration(uint16_t queue_pair) : queue_pair_(queue_pair), target_(queue_pair) {}
 
-  // Where it posts, or has posted until it began to drain.
+  // It posts there, or has posted there until it began to drain.
   uint16_t queue_pair() const { return queue_pair_; }
   bool draining() const { return queue_pair_ != target_; }
 
-  // Not while draining. What was posted ends at `mark`.
+  // Not while draining. Its posts end at `mark`.
   void OnPosted(uint64_t mark) { last_ = mark; }
   // From now on it shall post on `target`; on queue_pair() again ends the draining. `consumed`: as for OnConsumed.
   void MoveTo(uint16_t target, uint64_t consumed) {

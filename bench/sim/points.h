@@ -17,7 +17,7 @@ struct Point {
   std::string experiment;
   std::string series;
   size_t x = 0;  // of the experiment's plot
-  // What came of it, as members of a JSON object. Any thread; points run at the same time.
+  // The outcome, as members of a JSON object. Any thread; points run at the same time.
   std::function<absl::StatusOr<std::string>()> run;
 };
 

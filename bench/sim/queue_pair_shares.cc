@@ -58,7 +58,7 @@ std::vector<QueuePairShares::Activation> QueuePairShares::Redistribute() {
   for (auto& [sender, state] : senders_) {
     if (!state.fresh) state.weight = Utilisation(state) * kScale;
   }
-  // Who joined in the interval is not judged by a part of it.
+  // A part of an interval does not judge the sender that joined in it.
   const uint64_t average = AverageWeight(/*with_fresh=*/false);
   for (auto& [sender, state] : senders_) {
     if (state.fresh) state.weight = average;
@@ -111,7 +111,7 @@ void QueuePairShares::Share() {
   for (auto& [sender, state] : senders_) Choose(state);
 }
 
-// Which: those that are active stay, the most used ones first; then those that need no activation.
+// Active ones stay, the most used ones first; then come those that need no activation.
 void QueuePairShares::Choose(State& state) {
   std::vector<QueuePair*> order;
   for (QueuePair& queue_pair : state.queue_pairs) order.push_back(&queue_pair);

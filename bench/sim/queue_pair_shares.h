@@ -31,7 +31,7 @@ class QueuePairShares {
 
   // A new sender gets the functioning senders' average, at the cost of theirs. `queue_pairs`: its pool's, 1 or more.
   Added Add(uint16_t queue_pairs);
-  // What it had is shared by the next Redistribute.
+  // The next Redistribute shares its queue pairs out.
   void Remove(Sender sender) { senders_.erase(sender); }
 
   // The sender asks for more credits and reports its median coalescing degree, any number. False: not granted, and the

@@ -45,7 +45,7 @@ class Server {
   std::vector<QueuePairShares::Sender> senders;
 };
 
-// What senders with these pools have after a whole interval of this utilisation.
+// The shares of senders with these pools after a whole interval of this utilisation.
 std::vector<uint32_t> Shares(uint32_t max_active, const std::vector<uint16_t>& pools,
                              const std::vector<uint32_t>& utilisation) {
   Server server(max_active);
@@ -60,7 +60,7 @@ TEST(QueuePairSharesTest, Formula31) {
     uint32_t max_active;
     std::vector<uint32_t> utilisation, active;
   } const rows[] = {
-      // Where it gives whole numbers, exactly those.
+      // If it gives whole numbers, exactly those.
       {256, {1, 1}, {128, 128}},
       {256, {3, 1}, {192, 64}},
       {256, {100, 200, 700, 24}, {25, 50, 175, 6}},

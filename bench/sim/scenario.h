@@ -1,4 +1,4 @@
-// One run: who sends what to the server, and what came of it.
+// One run: its senders and requests, and its outcome.
 #ifndef SKEIN_BENCH_SIM_SCENARIO_H_
 #define SKEIN_BENCH_SIM_SCENARIO_H_
 
@@ -40,7 +40,20 @@ struct Scenario {
   absl::Duration warm_up = absl::Milliseconds(3);
   absl::Duration measured = absl::Milliseconds(3);
   uint64_t seed = 1;
+
+  // Of a thread's requests. Large ones are spread evenly among the others: thread numbers say nothing about sizes.
+  size_t RequestBytes(size_t thread) const {
+    const size_t large = threads * large_percent / 100;
+    return (thread + 1) * large / threads != thread * large / threads ? large_bytes : bytes;
+  }
 };
+
+// The same run for a test of its claims' directions: less simulated time.
+inline Scenario Quick(Scenario scenario) {
+  scenario.warm_up /= 2;
+  scenario.measured /= 4;
+  return scenario;
+}
 
 struct Outcome {
   double requests_per_second = 0;

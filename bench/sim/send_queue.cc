@@ -32,7 +32,7 @@ void SendQueue::Resume() {
   if (starved_) Lead();
 }
 
-// What the lock or the queue costs, and the queue pair's own state, if another thread has posted last.
+// The lock or the queue costs this, and the queue pair's own state does too if another thread has posted last.
 absl::Duration SendQueue::TakeOver(size_t thread) {
   const CpuCosts& cpu = cluster_.costs.cpu;
   if (cluster_.scenario.sharing == Sharing::kDedicated) return absl::ZeroDuration();

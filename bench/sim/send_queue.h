@@ -1,9 +1,9 @@
-// How the threads of one process get their requests onto one queue pair.
+// The way of a process's threads onto one queue pair.
 //
 //   Enter -> waiting_ -> Lead: own copy -> Gather: who is there by now, as long as somebody comes -> doorbell -> Post
 //
-// Who comes after the last round of Gather waits for the next leader. A spinlock is the same without followers, and
-// with no order among those who wait. A dedicated queue pair is the same with one thread.
+// A thread that comes after the last round of Gather waits for the next leader. A spinlock is the same without
+// followers, and with no order among those who wait. A dedicated queue pair is the same with one thread.
 #ifndef SKEIN_BENCH_SIM_SEND_QUEUE_H_
 #define SKEIN_BENCH_SIM_SEND_QUEUE_H_
 
@@ -20,7 +20,7 @@ namespace skein::bench {
 
 class SendQueue {
  public:
-  // What the queue tells its process.
+  // The process, as its queues see it.
   class Owner {
    public:
     virtual ~Owner() = default;

@@ -58,7 +58,7 @@ void Server::OnMessage(std::unique_ptr<Message> message) {
   ring.messages.push_back(std::move(message));
   Core& core = cores_[ring.core];
   if (core.working) return;
-  // Where it polls by now: at a ring that it reaches from here on.
+  // By now it polls further on: at a ring that it reaches from here on.
   const absl::Duration poll = cluster_.costs.cpu.empty_poll;
   const int64_t polled = (cluster_.now() - core.since + poll - absl::Nanoseconds(1)) / poll;
   if (polled > 0 && core.ahead == SIZE_MAX) {

@@ -1,4 +1,4 @@
-"""What RaaS's paper says, beside what the model does; and what the model says of 10,000 processes."""
+"""The claims of RaaS's paper, as figures of the model; and the model's figures of 10,000 processes."""
 
 from claims import Claim
 

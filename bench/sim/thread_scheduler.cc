@@ -63,7 +63,7 @@ std::vector<size_t> Group(absl::Span<const ThreadLoad> threads, Order order, siz
   return group_of;
 }
 
-// Which place in `active` each group gets: greedily, so that many threads stay where they are.
+// Each group gets a place in `active`: greedily, so that many threads stay where they are.
 std::vector<size_t> PlaceGroups(absl::Span<const size_t> group_of, absl::Span<const size_t> now, size_t places) {
   absl::btree_map<std::pair<size_t, size_t>, size_t> staying;  // by group and place
   for (size_t i = 0; i < group_of.size(); ++i) {

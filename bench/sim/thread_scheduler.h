@@ -16,7 +16,7 @@ namespace skein::bench {
 // largest packet of RDMA.
 inline constexpr uint64_t kLargeBytes = 4096;
 
-// What a thread has sent since the last scheduling, in bounded memory. The thread's own: not thread-safe.
+// A thread's requests since the last scheduling, in bounded memory. The thread's own: not thread-safe.
 class RequestStats {
  public:
   void Add(uint64_t bytes);

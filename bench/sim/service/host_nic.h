@@ -1,11 +1,11 @@
 // A host's NIC at work on requests of many queue pairs: those of one go in order, and queue pairs with something to
 // send take turns, a burst each. So two messages of 64 KiB on two queue pairs travel mixed, and each burst is a look at
-// the state of its queue pair, at both ends: that is what makes many queue pairs dear even for large messages.
+// the state of its queue pair, at both ends: those looks make many queue pairs dear even for large messages.
 //
 // Nothing is lost: a NIC sends nothing to a host that too much waits for already (priority flow control), and so
-// nothing else either. What waits does so where it is sent, and is mixed there.
+// nothing else either. Messages wait at their senders, and are mixed there.
 //
-// What a message costs NIC and wire is core/fabric/sim's, as in the other experiments.
+// A message costs NIC and wire as much as core/fabric/sim's, as in the other experiments.
 #ifndef SKEIN_BENCH_SIM_SERVICE_HOST_NIC_H_
 #define SKEIN_BENCH_SIM_SERVICE_HOST_NIC_H_
 
@@ -39,7 +39,7 @@ class HostNic {
   HostNic(const HostNic&) = delete;
   HostNic& operator=(const HostNic&) = delete;
 
-  // READs of a queue pair beyond those that the device has under way wait, and so does what was posted behind them.
+  // READs of a queue pair beyond those that the device has under way wait, and so do the requests behind them.
   void Post(uint64_t queue_pair, Request request);
 
   uint64_t messages() const { return nic_.messages(); }
@@ -73,7 +73,7 @@ class HostNic {
   absl::flat_hash_map<uint64_t, QueuePair> queue_pairs_;
   std::deque<uint64_t> turns_;  // of queue pairs with something outgoing
   bool sending_ = false;
-  absl::Time received_until_ = absl::InfinitePast();  // what has come so far will have been
+  absl::Time received_until_ = absl::InfinitePast();  // the bytes that have come so far will have been
 };
 
 }  // namespace skein::bench

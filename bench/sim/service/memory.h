@@ -1,4 +1,4 @@
-// What connections by RDMA take of a host's memory, from the sizes that the code gives its queues. Arithmetic, no
+// Connections by RDMA take memory of a host: so much, by the sizes that the code gives its queues. Arithmetic, no
 // model.
 #ifndef SKEIN_BENCH_SIM_SERVICE_MEMORY_H_
 #define SKEIN_BENCH_SIM_SERVICE_MEMORY_H_
@@ -14,7 +14,7 @@
 
 namespace skein::bench {
 
-// What drivers of ConnectX NICs make of a request, a receive without bytes and a completion.
+// Drivers of ConnectX NICs give a request, a receive without bytes and a completion these sizes.
 inline constexpr uint64_t kSendEntry = 64;
 inline constexpr uint64_t kReceiveEntry = 16;
 inline constexpr uint64_t kCompletionEntry = 64;
@@ -29,7 +29,7 @@ constexpr uint64_t OwnBytes(uint64_t connections) {
   return connections * QueuePairBytes(channel::kSends, channel::RingGroup::kReceives);
 }
 
-// Of connections by way of skeind: what they share with it, and its trunks' queue pairs.
+// Of connections by way of skeind: memory that they share with it, and its trunks' queue pairs.
 constexpr uint64_t ServiceBytes(uint64_t applications, uint64_t connections, uint64_t trunks) {
   using fabric::service::CompletionBytes;
   using fabric::service::SubmissionBytes;
@@ -39,7 +39,7 @@ constexpr uint64_t ServiceBytes(uint64_t applications, uint64_t connections, uin
          trunks * QueuePairBytes(service::Trunk::kSends, service::Trunk::kReceives);
 }
 
-// Either way: where the peer writes, and where it is written from.
+// Either way: the peer writes into one buffer, and the process writes from another.
 inline uint64_t RingBytes(uint64_t connections) {
   return connections * (Options().ring_bytes + channel::MirrorBytes(Options().ring_bytes));
 }

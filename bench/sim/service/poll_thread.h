@@ -21,8 +21,8 @@ namespace skein::bench {
 
 class PollThread {
  public:
-  // Does what there is to do, and says how long that takes. What it does has its effect by events of its own, at their
-  // place in that time. Zero: there is nothing.
+  // A round does the thread's work, and says how long that takes. The work has its effect by events of its own, at
+  // their place in that time. Zero: there is none.
   using Round = absl::AnyInvocable<absl::Duration()>;
 
   struct Habits {
@@ -53,7 +53,7 @@ class PollThread {
     return blocked;
   }
 
-  // Of what it does from now on.
+  // Of its work from now on.
   void StartMeasuring() {
     busy_ = polled_ = absl::ZeroDuration();
     wake_ups_ = 0;

@@ -89,7 +89,7 @@ void Connections(Points& points) {
     points.Add("connections", "skeind", x, Reads(x, Access::kService, kOneThread), OfRaas());
     points.Add("connections", "RaaS's threads", x, Reads(x, Access::kService, OfThePaper(3)), OfRaas());
   }
-  // What is unknown: how many packets a queue pair sends in its turn.
+  // Nobody has published how many packets a queue pair sends in its turn.
   for (const size_t burst : points.Of({1, 2, 4, 16, 64}, {})) {
     for (const size_t miss : {200, 400, 800}) {
       Costs costs = WithMiss(OfRaas(), miss);
@@ -202,7 +202,7 @@ void Meshes(Points& points) {
   }
 }
 
-// How much the results hang on what is not known well.
+// The results hang on constants that are not known well: so much.
 void Sensitivity(Points& points) {
   for (const size_t x : points.Of({1, 2, 3, 6}, {})) {
     Costs costs = Calibrated();

@@ -3,7 +3,7 @@
 // All hosts are alike, and each calls as often as it is called. So the host that a message of this one reaches is in
 // the state that this one is in, seen from outside: the message is received by this host's own NIC, on the queue pair
 // that the receiver would have, and handled by its own skeind and the process of the receiver's number. The mirror
-// assumes nothing about rates or delays; what it loses is that two hosts are busy at different moments. A small mesh is
+// assumes nothing about rates or delays; it loses that two hosts are busy at different moments. A small mesh is
 // run both ways, and the difference is among the results.
 //
 //   process p calls process s of host r  ->  arrives at process s, from process p of host r
@@ -89,7 +89,7 @@ class MeshProcess {
     const size_t host = (host_.number + other) % mesh_.run.hosts;
     return begun + Send({false, 0, 0, mesh_.cluster.now() + begun}, host, process, begun);
   }
-  // What it costs from `begun` on.
+  // Returns its cost from `begun` on.
   absl::Duration Send(MeshMessage message, size_t host, size_t process, absl::Duration begun) {
     const CpuCosts& cpu = mesh_.cluster.costs.cpu;
     const bool service = mesh_.run.access == Access::kService;

@@ -12,7 +12,7 @@
 namespace skein::bench {
 namespace {
 
-// What the reading host has.
+// The reading host's threads and NIC.
 struct ReadingHost {
   ReadingHost(const ReadRun& what, const Costs& costs) : cluster(TimesOf(what), costs), run(what) {}
   Cluster cluster;

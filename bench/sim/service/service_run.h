@@ -1,4 +1,4 @@
-// RaaS's experiments, and a mesh of many processes: what a run is, and what came of it.
+// RaaS's experiments, and a mesh of many processes: runs and their outcomes.
 #ifndef SKEIN_BENCH_SIM_SERVICE_SERVICE_RUN_H_
 #define SKEIN_BENCH_SIM_SERVICE_SERVICE_RUN_H_
 
@@ -47,7 +47,8 @@ struct MeshRun {
   uint64_t bytes = 64;  // of a request, and of an answer
   // Requests and answers go as WRITE_WITH_IMM, which the receiving skeind handles. Else the process sees the bytes.
   bool immediates = true;
-  // One host in full detail stands for all: what it sends arrives where the same from its like would. See mesh.cc.
+  // One host in full detail stands for all: its messages arrive where those of another like it would. See
+  // service_mesh.cc.
   bool mirror = true;
   absl::Duration warm_up = absl::Milliseconds(20);
   absl::Duration measured = absl::Milliseconds(40);
@@ -80,9 +81,9 @@ Scenario TimesOf(const AnyRun& run) {
   return scenario;
 }
 
-// Of a process: the time between an answer and what it asks next.
+// Of a process: the time between an answer and its next request.
 absl::Duration Pause(Cluster& cluster, absl::Duration mean);
-// What it costs a process to lay a request there for skeind: its header, the queue's and the page's lines, a bit.
+// A process pays this to lay a request there for skeind: its header, the queue's and the page's lines, a bit.
 absl::Duration HandOver(const CpuCosts& cpu);
 
 }  // namespace skein::bench

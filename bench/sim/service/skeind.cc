@@ -163,7 +163,7 @@ absl::Duration Skeind::Poll(Thread& by, absl::Duration begun) {
     Trunk& trunk = trunks_[next.trunk];
     trunk.under_way -= next.ended;
     cost += costs_.completion * next.ended;
-    if (options_.poller) cost += cpu_.shared_line * next.ended;  // what the worker has written of each
+    if (options_.poller) cost += cpu_.shared_line * next.ended;  // of each, a line that the worker has written
     if (next.news.process != nullptr) cost += costs_.tell + Tell(std::move(next.news), begun + cost);
     cost += MayGoOn(trunk, next.trunk, by);
   }

@@ -1,7 +1,7 @@
 // skeind of one host, as core/service has it, and with other threads.
 //
 //   a process: Submit -> its connection's queue -> a worker: Serve, a turn at a time -> the trunk's queue pair -> NIC
-//   a process <- News <- the poller: Poll <- what the NIC has completed, and what has arrived
+//   a process <- News <- the poller: Poll <- completions and arrivals of the NIC
 //
 // One thread is worker and poller of all trunks; or RaaS's kinds of thread (V-D) have one job each; or several threads
 // each are worker and poller of some trunks. Each job costs what core/service's does (ServiceCosts).
@@ -34,7 +34,7 @@ class Skeind {
   struct Threads {
     size_t workers = 1;         // each serves the trunks whose number is its own, modulo `workers`,
     bool poller = false;        // and polls them, unless one more thread polls all
-    bool refill = false;        // and posts receives for what it has polled, unless one more thread does
+    bool refill = false;        // and posts receives for those that it has polled, unless one more thread does
     bool one_queue = false;     // a poller has one completion queue for all its trunks; else there is one of each
     bool one_doorbell = false;  // a round of turns rings once for each trunk; else each turn rings
     bool epoll = false;         // tells of sockets with something; else poll(2) looks at each

@@ -70,7 +70,7 @@ struct PostingProcess {
 };
 
 struct TwoSkeinds {
-  // What there is to do now.
+  // The work of now.
   void Turn() {
     while (one.skeind->Turn()) {
     }

@@ -30,7 +30,7 @@ class SkeindTest : public ::testing::Test {
     while (cluster_.events.next_time() <= end) cluster_.events.PopNext().action();
     cluster_.events.AdvanceTo(end);
   }
-  // What skeind is busy with `count` requests of as many connections, submitted together.
+  // skeind is busy so long with `count` requests of as many connections, submitted together.
   absl::Duration BusyWith(const Skeind::Threads& threads, int count) {
     Start(threads);
     for (int i = 0; i < count; ++i) Submit(i, i % 2, /*waits=*/false);

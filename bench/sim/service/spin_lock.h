@@ -17,8 +17,8 @@ class SpinLock {
   explicit SpinLock(const CpuCosts& costs) : costs_(costs) {}
 
   // Thread `taker` wants it at `at`, and keeps it for `hold`. Returns when it has let it go. The line of the lock goes
-  // round among those that wait, and among `others` that look at it all the time. What it guards must be fetched if
-  // another thread had it last.
+  // round among those that wait, and among `others` that look at it all the time. The guarded lines must be fetched
+  // if another thread had it last.
   absl::Time Take(absl::Time at, size_t taker, absl::Duration hold, size_t others = 0) {
     while (!ends_.empty() && ends_.front() <= at) ends_.pop_front();
     const size_t waiting = ends_.size();
