@@ -59,6 +59,9 @@ expect_calls() {
 
 uses_skeind() { calls "$1" && grep -q '"rdma via skeind:rxe0/1' "$VM_RESULTS/$1"; }
 
+for program in /lib/systemd/systemd pgrep; do
+  command -v "$program" >/dev/null || fail "there is no $program: install systemd and procps on the host"
+done
 install_units
 start_systemd
 if serves; then fail "skeind runs before anybody has connected"; fi
