@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -142,16 +143,24 @@ int Serve(const CommandLine& line) {
   return 0;
 }
 
+int Main(int argc, char** argv) {
+  CommandLine line;
+  if (const absl::Status set = SetDefaults(line); !set.ok()) return Fail(set.message());
+  CLI::App app("Owns this host's RDMA device for its processes, which use it with skein.rdma=service or auto.",
+               "skeind");
+  AddOptions(app, line);
+  CLI11_PARSE(app, argc, argv);
+  if (const absl::Status complete = Complete(line); !complete.ok()) return Fail(complete.message());
+  return Serve(line);
+}
+
 }  // namespace
 }  // namespace skein
 
 int main(int argc, char** argv) {
-  skein::CommandLine line;
-  if (const absl::Status set = skein::SetDefaults(line); !set.ok()) return skein::Fail(set.message());
-  CLI::App app("Owns this host's RDMA device for its processes, which use it with skein.rdma=service or auto.",
-               "skeind");
-  skein::AddOptions(app, line);
-  CLI11_PARSE(app, argc, argv);
-  if (const absl::Status complete = skein::Complete(line); !complete.ok()) return skein::Fail(complete.message());
-  return skein::Serve(line);
+  try {
+    return skein::Main(argc, argv);
+  } catch (const std::exception& error) {  // of CLI11
+    return skein::Fail(error.what());
+  }
 }
