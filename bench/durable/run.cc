@@ -1,6 +1,5 @@
 // Senders in a closed loop, each with a connection and a core of the receiver that polls it.
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <memory>
 #include <string>
@@ -80,8 +79,7 @@ class Sender {
   };
 
   absl::Duration Application() {
-    const double uniform = static_cast<double>(shared_.random.Next() >> 11) * 0x1p-53;
-    return shared_.costs.cpu.application - shared_.costs.cpu.noise * std::log1p(-uniform);
+    return shared_.costs.cpu.application + shared_.random.Exponential(shared_.costs.cpu.noise);
   }
   void Think() {
     batch_.clear();

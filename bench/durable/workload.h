@@ -46,8 +46,7 @@ class Zipfian {
     for (double& part : cumulative_) part /= sum;
   }
   uint32_t Draw(fabric::sim::Random& random) const {
-    const double uniform = static_cast<double>(random.Next() >> 11) * 0x1p-53;
-    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), uniform);
+    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), random.Fraction());
     return static_cast<uint32_t>(std::min<size_t>(found - cumulative_.begin(), cumulative_.size() - 1));
   }
 

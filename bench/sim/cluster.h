@@ -2,7 +2,6 @@
 #ifndef SKEIN_BENCH_SIM_CLUSTER_H_
 #define SKEIN_BENCH_SIM_CLUSTER_H_
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -82,10 +81,7 @@ class Cluster {
     return absl::Nanoseconds(static_cast<double>(bytes) / costs.cpu.bytes_per_nanosecond);
   }
   // Of a client thread, between a response and the next request.
-  absl::Duration Application() {
-    const double uniform = static_cast<double>(random.Next() >> 11) * 0x1p-53;  // in [0, 1)
-    return costs.cpu.application - costs.cpu.noise * std::log1p(-uniform);
-  }
+  absl::Duration Application() { return costs.cpu.application + random.Exponential(costs.cpu.noise); }
 
   // Of what happens from now on.
   void StartMeasuring() { measuring_ = true; }

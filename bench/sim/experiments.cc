@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/sim/costs.h"
-#include "bench/sim/measure.h"
 #include "bench/sim/scenario.h"
+#include "bench/sim/scenario_points.h"
 #include "bench/sim/ud/experiments.h"
 
 namespace skein::bench {
@@ -38,6 +38,10 @@ struct FlockPoint {
   size_t x = 0;
   Scenario scenario;
   size_t reads = 0;  // queue pairs that READ; 0: requests and responses
+
+  absl::StatusOr<Outcome> Run() const {
+    return reads > 0 ? RunReads(scenario, reads, Calibrated()) : bench::Run(scenario, Calibrated());
+  }
 };
 using Points = std::vector<FlockPoint>;
 
@@ -168,14 +172,6 @@ void Clients(bool quick, Points& points) {
   }
 }
 
-absl::StatusOr<std::string> Run(const FlockPoint& point) {
-  const Costs costs = Calibrated();
-  const absl::StatusOr<Outcome> run =
-      point.reads > 0 ? RunReads(point.scenario, point.reads, costs) : Run(point.scenario, costs);
-  if (!run.ok()) return run.status();
-  return Members(*run);
-}
-
 }  // namespace
 
 std::vector<Point> FlockExperiments(uint64_t seed, bool quick) {
@@ -187,12 +183,7 @@ std::vector<Point> FlockExperiments(uint64_t seed, bool quick) {
   Processes(quick, points);
   LinkPools(quick, points);
   Clients(quick, points);
-  std::vector<Point> all;
-  for (FlockPoint& point : points) {
-    point.scenario.seed = seed;
-    if (quick) point.scenario = Quick(point.scenario);
-    all.push_back({point.experiment, point.series, point.x, [point] { return Run(point); }});
-  }
+  std::vector<Point> all = PointsOf(std::move(points), seed, quick);
   for (Point& point : UdExperiments(seed, quick)) all.push_back(std::move(point));
   return all;
 }

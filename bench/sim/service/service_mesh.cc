@@ -75,7 +75,7 @@ class MeshProcess {
       return cost + Send({true, 0, 0, message.asked}, message.host, message.process, cost);
     }
     mesh_.cluster.events.After(cost, [this, asked = message.asked] { mesh_.cluster.CountResponse(asked); });
-    mesh_.cluster.events.After(cost + Pause(mesh_.cluster, mesh_.run.pause), [this] {
+    mesh_.cluster.events.After(cost + mesh_.cluster.random.Exponential(mesh_.run.pause), [this] {
       ++due_;
       thread_.Notice();
     });

@@ -1,5 +1,4 @@
 // READs of one host's threads. The hosts that are read from are NICs alone.
-#include <cmath>
 #include <deque>
 #include <memory>
 #include <utility>
@@ -57,7 +56,7 @@ class Reader {
     answered_.pop_front();
     const absl::Duration cost = PriceOfAnswer();
     host_.cluster.events.After(cost, [this, asked] { host_.cluster.CountResponse(asked); });
-    host_.cluster.events.After(cost + Pause(host_.cluster, host_.run.pause), [this] {
+    host_.cluster.events.After(cost + host_.cluster.random.Exponential(host_.run.pause), [this] {
       ++due_;
       thread_.Notice();
     });
@@ -128,11 +127,6 @@ size_t QueuePairsOf(const ReadRun& run) {
 }  // namespace
 
 absl::Duration HandOver(const CpuCosts& cpu) { return cpu.header + 2 * cpu.shared_line + cpu.swap; }
-
-absl::Duration Pause(Cluster& cluster, absl::Duration mean) {
-  const double uniform = static_cast<double>(cluster.random.Next() >> 11) * 0x1p-53;  // in [0, 1)
-  return -mean * std::log1p(-uniform);
-}
 
 ServiceOutcome Run(const ReadRun& run, const Costs& costs) {
   ReadingHost host(run, costs);

@@ -81,8 +81,6 @@ Scenario TimesOf(const AnyRun& run) {
   return scenario;
 }
 
-// Of a process: the time between an answer and its next request.
-absl::Duration Pause(Cluster& cluster, absl::Duration mean);
 // A process pays this to lay a request there for skeind: its header, the queue's and the page's lines, a bit.
 absl::Duration HandOver(const CpuCosts& cpu);
 

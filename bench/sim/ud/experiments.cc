@@ -2,12 +2,13 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "bench/sim/costs.h"
-#include "bench/sim/measure.h"
 #include "bench/sim/scenario.h"
+#include "bench/sim/scenario_points.h"
 #include "bench/sim/ud/run.h"
 
 namespace skein::bench {
@@ -21,6 +22,12 @@ struct UdPoint {
   size_t x = 0;
   Scenario scenario;
   UdCosts costs;
+
+  absl::StatusOr<Outcome> Run() const {
+    Costs all = Calibrated();
+    all.ud = costs;
+    return RunUd(scenario, all);
+  }
 };
 using UdPoints = std::vector<UdPoint>;
 
@@ -138,14 +145,6 @@ void CongestionControl(UdPoints& points) {
   }
 }
 
-absl::StatusOr<std::string> Run(const UdPoint& point) {
-  Costs costs = Calibrated();
-  costs.ud = point.costs;
-  const absl::StatusOr<Outcome> run = RunUd(point.scenario, costs);
-  if (!run.ok()) return run.status();
-  return Members(*run);
-}
-
 }  // namespace
 
 std::vector<Point> UdExperiments(uint64_t seed, bool quick) {
@@ -161,13 +160,7 @@ std::vector<Point> UdExperiments(uint64_t seed, bool quick) {
     Credits(points);
     CongestionControl(points);
   }
-  std::vector<Point> all;
-  for (UdPoint& point : points) {
-    point.scenario.seed = seed;
-    if (quick) point.scenario = Quick(point.scenario);
-    all.push_back({point.experiment, point.series, point.x, [point] { return Run(point); }});
-  }
-  return all;
+  return PointsOf(std::move(points), seed, quick);
 }
 
 }  // namespace skein::bench

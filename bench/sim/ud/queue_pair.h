@@ -61,7 +61,7 @@ class UdQueuePair {
   size_t OnWire(const Datagram& datagram) const { return cluster_.costs.ud.header_bytes + datagram.bytes; }
   bool Loses() {
     const double loss = cluster_.costs.ud.loss;
-    return loss > 0 && static_cast<double>(cluster_.random.Next() >> 11) * 0x1p-53 < loss;
+    return loss > 0 && cluster_.random.Fraction() < loss;
   }
   void Arrive(const Datagram& datagram) {
     const absl::Time received = host_.nic.Receive(cluster_.now(), number_, OnWire(datagram));
