@@ -104,9 +104,9 @@ void VerbsCompletionQueue::AckEvents() {
 }
 
 void VerbsCompletionQueue::AckAllEvents() {
+  AckEvents();
   while (TakeEvent()) {
   }
-  AckEvents();
 }
 
 bool VerbsCompletionQueue::TakeEvent() {
