@@ -62,3 +62,12 @@ gtests() {
   passed=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) tests\{0,1\}\.$/\1/p' "$output")
   ((${passed:-0} >= $3)) || fail "${passed:-0} tests passed, at least $3 should have"
 }
+
+# as_nobody COMMAND...: another user's process, which may lock no memory, and has RDMA by way of this guest's skeind alone.
+as_nobody() {
+  (
+    ulimit -l 0
+    exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs \
+      env SKEIN_RDMA=service SKEIN_RDMA_SERVICE=/run/skeind SKEIN_NEGOTIATION_TIMEOUT=20000 SKEIN_RDMA_RETRY_DELAY=500 "$@"
+  )
+}

@@ -21,15 +21,6 @@ start_skeind() {
 
 has_started() { grep -q "serves" "$VM_RESULTS/skeind-$VM_ROLE.log"; }
 
-# as_nobody COMMAND...: by way of skeind alone.
-as_nobody() {
-  (
-    ulimit -l 0
-    exec setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs \
-      env SKEIN_RDMA=service SKEIN_RDMA_SERVICE="$FOLDER" SKEIN_NEGOTIATION_TIMEOUT=20000 SKEIN_RDMA_RETRY_DELAY=500 "$@"
-  )
-}
-
 as_server() {
   for framework in "${!PORTS[@]}"; do
     as_nobody "$BUILD/tests/load/${framework}_load" --mode=prefer --serve="$VM_ADDRESS:${PORTS[$framework]}" </dev/zero \
