@@ -192,7 +192,8 @@ class QueuePair {
   // Looks whether the connection's state has changed (peer gone, device event). Returns the state after it. Where the
   // device alone could tell that a peer is gone, and this is asked again and again, it is believed for several times as
   // long as it may try: after that a queue pair whose requests do not end, though its peer always receives, is in
-  // error. What nobody has polled has not ended: poll the send queue first.
+  // error. What nobody has polled has not ended: poll the send queue first. It may ask the peer by a request of its
+  // own, whose end wakes those that sleep: a sleeper that calls this whenever it wakes never sleeps again.
   virtual QueuePairState RefreshState() = 0;
   // Why the state is kError; OK otherwise.
   virtual absl::Status error() const = 0;

@@ -32,6 +32,7 @@ constexpr uint64_t kBytesATurn = 256 << 10;
 // A look at the sockets costs a system call.
 constexpr uint64_t kTurnsBetweenLooks = 32;
 constexpr uint32_t kNumbers = 1 << 24;
+
 // Milliseconds for poll(2), rounded up.
 int UntilMs(absl::Time time) {
   if (time == absl::InfiniteFuture()) return -1;

@@ -77,7 +77,7 @@ bool Session::OnSocket() {
     End();
     return true;
   }
-  if (request.operation == Operation::kWork) return true;  // whoever has woken looks at the page
+  if (request.operation == Operation::kWork) return true;  // the thread is awake, and looks at the page
   const absl::StatusOr<Reply> reply = Serve(request, message);
   const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
                              request.operation == Operation::kPassListener || registering_ != 0;

@@ -264,8 +264,10 @@ void Trunk::AskWhetherAllHasEnded() {
 
 bool Trunk::Arm() {
   if (ended_ || completions_ == nullptr) return true;
-  if (absl::Status armed = armed_ ? absl::OkStatus() : completions_->Arm(); !armed.ok()) Fail(armed.message());
-  armed_ = true;
+  if (!armed_) {
+    if (absl::Status armed = completions_->Arm(); !armed.ok()) Fail(armed.message());
+    armed_ = true;
+  }
   return !Poll();
 }
 
@@ -275,7 +277,7 @@ void Trunk::AckEvents() {
   if (completions_ == nullptr) return;
   armed_ = false;
   completions_->AckEvents();
-  Poll();  // what has completed before is not to look as if it had failed
+  Poll();  // requests that completed before the failure have not failed
   FailWithQueuePair();
 }
 

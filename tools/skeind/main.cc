@@ -52,7 +52,7 @@ int PassedSocket() {
   return is_for_this ? kFirstPassed : -1;
 }
 
-// What each process may set by the environment (docs/options.md), and what the command line does not change.
+// The environment sets for skeind what it sets for each process (docs/options.md). The command line wins.
 absl::Status SetDefaults(CommandLine& line) {
   Options base;
   base.rdma.memory = int64_t{1} << 40;

@@ -137,7 +137,7 @@ TEST_F(HostileTrunk, IsTheOneThatAnOfferLeadsTo) {
   honest_.ExpectWorks();
 }
 
-// Whoever fills skeind with connections that never greet keeps no other skeind out.
+// A stranger may fill skeind with connections that never greet: other skeinds still get in.
 TEST_F(HostileTrunk, AmongHundredsThatNeverGreet) {
   std::vector<std::unique_ptr<RawTrunk>> silent;
   for (int i = 0; i < 300; ++i) silent.push_back(std::make_unique<RawTrunk>(other_.trunk_port()));
