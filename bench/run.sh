@@ -1,15 +1,33 @@
 #!/usr/bin/env bash
 # run.sh BUILD_DIR [NAME] [OPTION...]: a benchmark, report unless another is named. Its question, what it prints and its
-# options: run.sh BUILD_DIR NAME --help. Results go to a JSON file beside the build directory (--out FILE: elsewhere),
-# tables to the terminal.
+# options: run.sh BUILD_DIR NAME --help. Results go to bench_NAME.json beside the build directory (--out FILE: elsewhere),
+# tables to the terminal. --results FILE tells those of an earlier run; nothing need be built then.
 set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# The scripts import harness, and skeintest of tests.
+export PYTHONPATH=$here:$here/../tests${PYTHONPATH:+:$PYTHONPATH}
 
 die() {
   echo "run.sh: $*" >&2
   exit 2
 }
 
-[[ $# -ge 1 && -d $1/bench/macro ]] || die "the first argument is a build directory with the benchmarks"
+# script PROGRAM [OPTION...]
+script() {
+  exec /usr/bin/python3 -B "$here/$1" "${@:2}" --build "$build"
+}
+
+# before PROGRAM [OPTION...]: runs another one first, which takes --quick alone of the options; unless nothing is to be
+# measured.
+before() {
+  local program=$1 quick=()
+  shift
+  [[ " $* " != *" --quick "* ]] || quick=(--quick)
+  [[ " $* " == *" --help "* || " $*" == *" --results"* ]] || (script "$program" "${quick[@]}")
+}
+
+[[ $# -ge 1 && (-d $1/bench/macro || " $*" == *" --results"*) ]] || die "the first argument is a build directory with the benchmarks"
 build=$1
 shift
 name=report
@@ -18,23 +36,21 @@ if [[ ${1:--} != -* ]]; then
   shift
 fi
 case $name in
-  report | quick | busy | trace | current-grpc | vm) program=(macro/harness.py "$name") ;;
-  thrift) program=(macro/harness.py report --only='^thrift' --out="$build/../bench_thrift.json") ;;
-  core) program=(micro/core.py) ;;
-  preload) program=(micro/preload.py) ;;
-  large) program=(micro/large_payloads.py) ;;
-  rdma) program=(micro/soft_roce.py rdma) ;;
+  report | quick | busy | trace | current-grpc | vm) script macro/services.py "$name" "$@" ;;
+  thrift) script macro/services.py report --only='^thrift' --out="$build/../bench_thrift.json" "$@" ;;
+  core | preload | flush) script "micro/$name.py" "$@" ;;
+  large) script micro/large_payloads.py "$@" ;;
+  rdma) script micro/soft_roce.py rdma "$@" ;;
   service) # on the model, then in two guests
-    quick=()
-    [[ " $* " != *" --quick "* ]] || quick=(--quick)
-    [[ " $* " == *" --help "* ]] ||
-      python3 -B "$(dirname "${BASH_SOURCE[0]}")/sim/service_sim.py" --build "$build" "${quick[@]}"
-    program=(micro/soft_roce.py service)
+    before sim/service_sim.py "$@"
+    script micro/soft_roce.py service "$@"
     ;;
-  flock-sim) program=(sim/flock_sim.py) ;;
-  service-sim) program=(sim/service_sim.py) ;;
-  durable) program=(durable/durable.py) ;;
-  durable-calls) program=(durable/durable_calls.py) ;;
-  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma service service-sim flock-sim durable durable-calls" ;;
+  flock-sim | service-sim | replicate-sim) script "sim/${name/-/_}.py" "$@" ;;
+  durable | durable-apps | durable-store | durable-calls | durable-replicas) script "durable/${name/-/_}.py" "$@" ;;
+  apps) # SC'21's on the simulated fabric and on real calls, then the examples
+    before durable/durable_apps.py "$@"
+    before durable/durable_store.py "$@"
+    script apps/apps.py "$@"
+    ;;
+  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma service service-sim flock-sim replicate-sim durable durable-apps durable-store durable-calls durable-replicas apps flush" ;;
 esac
-exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/${program[0]}" "${program[@]:1}" --build "$build" "$@"

@@ -56,13 +56,12 @@ else()
   set(skein_timeout 120)
 endif()
 
-# skein_test(NAME SOURCES a.cc ... DEPS t ... [LABELS l] [TIMEOUT s] [SERIAL] [SEPARATE] [OPTIMIZED] [SHARDS n]
+# skein_test(NAME SOURCES a.cc ... DEPS t ... [LABELS l] [TIMEOUT s] [SERIAL] [OPTIMIZED] [SHARDS n]
 # [ALONE pattern ...]): one GoogleTest binary, each case a ctest.
-# SEPARATE: its files use the same names, and are not compiled as one where sanitizers compile several as one.
 # OPTIMIZED: it computes for long.
 # SHARDS, ALONE: for builds with sanitizers; see skein_cases_together.
 function(skein_test name)
-  cmake_parse_arguments(ARG "OPTIMIZED;SEPARATE;SERIAL" "TIMEOUT;SHARDS;LABELS" "SOURCES;DEPS;ALONE" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMIZED;SERIAL" "TIMEOUT;SHARDS;LABELS" "SOURCES;DEPS;ALONE" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT ${skein_timeout})
   endif()
@@ -75,9 +74,6 @@ function(skein_test name)
   else()
     target_compile_options(${name} PRIVATE ${skein_test_options})
     target_precompile_headers(${name} REUSE_FROM skein_precompiled_test)
-  endif()
-  if(ARG_SEPARATE)
-    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
   endif()
   set(properties TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_SERIAL})
   if(ARG_LABELS)
@@ -120,4 +116,11 @@ function(skein_cases_together name shards alone)
     set_tests_properties(${name}.${shard} PROPERTIES ${ARGN} COST 1 # they begin first
                          ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
   endforeach()
+endfunction()
+
+# skein_pytest(NAME FILE [OPTION ...]): the tests of a Python file, as one ctest; what came of each, build/PRESET/pytest/NAME.xml
+# says.
+function(skein_pytest name file)
+  add_test(NAME ${name} COMMAND Python3::Interpreter -B -m pytest -q --junit-xml=${PROJECT_BINARY_DIR}/pytest/${name}.xml
+                                ${ARGN} ${CMAKE_CURRENT_SOURCE_DIR}/${file})
 endfunction()

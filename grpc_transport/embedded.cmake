@@ -26,4 +26,4 @@ add_library(Skein::grpc_durable ALIAS skein_grpc_durable)
 target_include_directories(skein_grpc_durable PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_link_libraries(skein_grpc_durable
   PUBLIC gRPC::grpc++ absl::status absl::statusor
-  PRIVATE skein_base skein_durable skein_wire absl::algorithm_container absl::flat_hash_map absl::strings absl::time)
+  PRIVATE skein_base skein_durable skein_durable_replicas skein_wire absl::algorithm_container absl::flat_hash_map absl::strings absl::time)

@@ -8,13 +8,13 @@ is_preset() { [[ " ${PRESETS[*]} " == *" $1 "* ]]; }
 # What the build is configured with besides its preset.
 CMAKE_OPTIONS=()
 
-# build_preset PRESET [TARGET...]. A new dev folder compiles several files of a test as one: most want to see the tests
-# run, and edit none. UNITY_TESTS=OFF, or ON, changes that for as long as the folder is there.
-build_preset() {
+# Configuring is always repeated: it costs a second, and folders may have come or gone. A new dev folder compiles several
+# files of a test as one: most want to see the tests run, and edit none. UNITY=none, tests or all changes that for as long
+# as the folder is there.
+configure_preset() {
   local preset=$1 options=("${CMAKE_OPTIONS[@]}")
-  shift
-  if [[ $preset == dev && (-n ${UNITY_TESTS:-} || ! -f $BUILD/dev/CMakeCache.txt) ]]; then
-    options+=("-DSKEIN_UNITY_TESTS=${UNITY_TESTS:-ON}")
+  if [[ $preset == dev && (-n ${UNITY:-} || ! -f $BUILD/dev/CMakeCache.txt) ]]; then
+    options+=("-DSKEIN_UNITY=${UNITY:-tests}")
   fi
   # g++ built these once: CMake forgets all other settings where the compiler changes.
   if [[ $preset == ?san && -f $BUILD/$preset/CMakeCache.txt ]] &&
@@ -24,9 +24,14 @@ build_preset() {
   if [[ $preset == tsan ]]; then
     build_tsan_abseil || return
   fi
-  # Configuring is always repeated: it costs a second, and folders may have come or gone.
-  quietly "configure $preset" "$BUILD/logs/configure-$preset.log" \
-    cmake --preset "$preset" -S "$ROOT" "${options[@]}" || return
+  quietly "configure $preset" "$BUILD/logs/configure-$preset.log" cmake --preset "$preset" -S "$ROOT" "${options[@]}"
+}
+
+# build_preset PRESET [TARGET...]
+build_preset() {
+  local preset=$1
+  shift
+  configure_preset "$preset" || return
   quietly "build $preset${*:+ ($*)}" "$BUILD/logs/build-$preset.log" ninja -C "$BUILD/$preset" "$@"
 }
 

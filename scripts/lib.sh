@@ -7,6 +7,9 @@ BUILD=$ROOT/build
 GRPC_SOURCE=$BUILD/grpc-source
 THRIFT_SOURCE=$BUILD/thrift-source
 
+# Debian's own, which has Debian's pytest and psutil, whatever comes first in PATH.
+python3() { /usr/bin/python3 "$@"; }
+
 say() { printf '%s\n' "$*" >&2; }
 
 die() {
@@ -50,7 +53,7 @@ check_options() {
   local argument
   for argument in "${@:2}"; do
     if [[ $argument == --help || $argument == -h ]]; then
-      exec python3 -B "$1" --build "$BUILD" --help
+      exec /usr/bin/python3 -B "$1" --build "$BUILD" --help
     fi
   done
   python3 -B "$1" --build "$BUILD" "${@:2}" --check || exit 2

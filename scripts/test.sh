@@ -3,17 +3,36 @@
 
 # run_ctest PRESET[/FOLDER] [CTEST OPTION...]: prints ctest's output only where it says something, always its closing lines.
 run_ctest() {
-  local preset=$1
+  local preset=$1 since=$EPOCHSECONDS status=0 results
   shift
   say "run: tests of build/$preset"
+  results=$(mktemp "$BUILD/logs/tests-${preset//\//-}-XXXX.xml")
   ctest --test-dir "$BUILD/$preset" --output-on-failure --no-tests=error --parallel 2 --progress \
-    --output-junit "$(mktemp "$BUILD/logs/tests-${preset//\//-}-XXXX.xml")" "$@" </dev/null || return 1
+    --output-junit "$results" "$@" </dev/null || status=1
+  [[ $preset != dev || ! -s $results ]] || # test_changed is of the dev build
+    python3 "$ROOT/scripts/changed_tests.py" "$BUILD/$preset" --passed "$results" --since "$since"
+  return $status
+}
+
+# run_pytest PRESET NAME PYTEST OPTION...: of tests with programs, what ctest has fewer of.
+run_pytest() {
+  local preset=$1 name=$2
+  shift 2
+  python3 -B -m pytest --build "$BUILD/$preset" --junit-xml "$BUILD/logs/tests-$preset-$name.xml" "$@" </dev/null
 }
 
 # The default: everything quick, in one build of what that needs. Tests of whole processes carry the label "process".
 test_quick() {
   build_preset dev quick_tests || die "the build failed"
   run_ctest dev --label-exclude process
+}
+
+# What has changed since it passed last, whatever its label: on a fresh clone, everything.
+test_changed() {
+  local changed
+  build_preset dev || die "the build failed"
+  read -ra changed < <(python3 "$ROOT/scripts/changed_tests.py" "$BUILD/dev")
+  run_ctest dev "${changed[@]}"
 }
 
 test_named() {
@@ -39,15 +58,28 @@ test_sanitized() {
 
 # Whole processes and guests wait for much of their time. What is compiled meanwhile has the processor time that nobody
 # wants. The part that needs a build says if it failed. The dev build is there, and is let alone.
-compile_when_idle() {
+when_idle() {
   chrt --idle --pid 0 "$BASHPID" || true # a container may refuse it
-  (build_sanitized) || true
+  ("$@") || true
+}
+
+build_chroots() {
+  tail --pid="$1" -f /dev/null # once the sanitizers' builds are there
   (in_current_grpc build) || true
   (test_debian13 build) || true
 }
 
-# What would not end by then is left out, and test_all says so. A slow machine takes longer than is thought here.
+# What would not end by then is left out, and test_all says so.
 END=$((66 * 60))
+# The dev build's seconds on the machine whose minutes are told here, without a cache. A slower one takes longer for all.
+USUAL_BUILD=$((10 * 60))
+PERCENT=100
+
+# The seconds that are left but for so many minutes of that machine; none, if these are not.
+seconds_before() {
+  local left=$((END - SECONDS - $1 * 60 * PERCENT / 100))
+  echo $((left > 0 ? left : 0))
+}
 
 # Tests, benchmarks and examples are judged by running them; './run test tidy' has them, and the static analyzer.
 tidy_quickly() {
@@ -58,14 +90,15 @@ tidy_quickly() {
 # The status of a test that cannot be run here, and has said why.
 CANNOT=77
 
-# part NAME COMMAND...: a part of test_all, and when it began. Adds the name to `failed` or to `left_out` when it ends so. A
-# `die` ends the part alone. Its output goes to build/logs/part-NAME.log, too; bash does not wait for that tee, so a process
-# that a test has left behind holds up nobody.
+# part NAME COMMAND...: a part of test_all, and when it began. Adds its minutes to `took`, and the name to `failed` or to
+# `left_out` when it ends so. A `die` ends the part alone. Its output goes to build/logs/part-NAME.log, too; bash does not
+# wait for that tee, so a process that a test has left behind holds up nobody.
 part() {
-  local name=$1 status=0
+  local name=$1 status=0 began=$SECONDS
   shift
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: $name"
   ("$@") > >(tee "$BUILD/logs/part-$name.log") 2>&1 || status=$?
+  took+=("$name $(((SECONDS - began) / 60)):$(printf %02d $(((SECONDS - began) % 60)))")
   case $status in
     0) ;;
     "$CANNOT") left_out+=("$name") ;;
@@ -73,9 +106,10 @@ part() {
   esac
 }
 
-# part_in_time NAME MINUTES VERBS COMMAND...: the same, if there are so many minutes left; else './run VERBS' does it.
+# part_in_time NAME MINUTES VERBS COMMAND...: the same, if there are so many minutes left; else './run VERBS' does it. Parts
+# before the sanitizers leave these their ten minutes.
 part_in_time() {
-  if ((SECONDS + $2 * 60 <= END)); then
+  if (($(seconds_before "$2") > 0)); then
     part "$1" "${@:4}"
   else
     say "no time is left for $1; ./run $3 does it"
@@ -83,38 +117,54 @@ part_in_time() {
   fi
 }
 
+# Guests in which much is broken on purpose take longest. Others come first.
+LATE_GUESTS=(flush service_faults faults process_faults)
+
 # test_all goes on after a failure, so that one run tells of everything that is wrong.
 test_all() {
-  local failed=() left_out=() beside list
+  local failed=() left_out=() took=() sanitized chroots list began built
   rm -f "$BUILD"/logs/tests-*.xml "$BUILD"/*/build/logs/tests-*.xml
   for list in tests/{vm,debian} packaging scripts/site; do # now, while sudo remembers the password
     install_packages "$ROOT/$list/packages.txt" || return
   done
+  began=$SECONDS
   build_preset dev all interop thrift_tests hot_paths || die "the build failed"
-  set -m # a process group, to end with this one
-  compile_when_idle &
+  built=$((SECONDS - began))
+  PERCENT=$((built * 100 / USUAL_BUILD))
+  ((PERCENT >= 100)) || PERCENT=100
+  set -m # process groups, to end with this one
+  when_idle build_sanitized &
+  sanitized=$!
+  when_idle build_chroots "$sanitized" &
+  chroots=$!
   set +m
-  beside=$!
-  # shellcheck disable=SC2064  # this one
-  trap "kill -- -$beside 2>/dev/null" EXIT
+  # shellcheck disable=SC2064  # these
+  trap "kill -- -$sanitized -$chroots 2>/dev/null" EXIT
   # Parts that wait, beside the compiler.
   part dev run_ctest dev
-  part vm run_guests
-  part_in_time interop 3 'test interop' test_interop
-  part_in_time thrift 4 'test thrift' test_thrift
-  part_in_time grpc-core 6 'test grpc-core' test_grpc_core --sample 60
-  part_in_time packages 5 'test packages' test_packages
+  part vm run_guests --without "${LATE_GUESTS[@]}"
   part docs verb_docs
-  wait "$beside" || true
-  trap - EXIT
+  part_in_time interop 13 'test interop' test_interop
+  part_in_time thrift 14 'test thrift' test_thrift
+  part_in_time packages 15 'test packages' test_packages
+  part_in_time grpc-core 16 'test grpc-core' test_grpc_core --sample 60
+  part_in_time vm-faults 22 'test vm' run_guests "${LATE_GUESTS[@]}"
+  wait "$sanitized" || true
   part sanitizers test_sanitized
   # What finds most in a minute comes first.
   part_in_time chaos 3 'test chaos' test_chaos --seeds 2000
   part_in_time instructions 3 'test instructions' test_instructions
   part_in_time fuzz 3 fuzz test_fuzz
   part_in_time clang-tidy 6 'test tidy' tidy_quickly
+  # The chroots' builds may be under way still. There is no time for tests whose build leaves none.
+  if kill -0 "$chroots" 2>/dev/null; then
+    sleep "$(seconds_before 11)" >/dev/null 2>&1 &
+    wait -n "$chroots" "$!" || true
+    if ! kill "$!" 2>/dev/null; then END=0; fi
+  fi
   part_in_time current-grpc 5 'test current-grpc' test_current_grpc
   part_in_time debian13 6 'test debian13' test_debian13
+  say "run: minutes and seconds: build $((built / 60)):$(printf %02d $((built % 60)))$(printf ', %s' "${took[@]}")"
   say "run: $((SECONDS / 60)) min $((SECONDS % 60)) s: the end${left_out[*]:+, without: ${left_out[*]}}"
   if ((${#failed[@]} != 0)); then
     tell_failures
@@ -141,32 +191,32 @@ test_fuzz() { run_fuzz --seconds=6; }
 # and Skein's, over shared memory and TCP, with TLS and without; then over RDMA, in virtual machines. The tables of
 # docs/reliability.md.
 test_matrix() {
-  local status=0 of="$BUILD/dev/tests" in="$BUILD/vm/results"
-  local tables=("$of/interop/matrix.json" "$of/interop/styles.json" "$of/thrift/matrix.json" "$in/interop/matrix.json"
+  local status=0 of="$BUILD/dev/interop" in="$BUILD/vm/results"
+  local tables=("$of/grpc/matrix.json" "$of/grpc/styles.json" "$of/thrift/matrix.json" "$in/interop/matrix.json"
     "$in/thrift/matrix.json")
   rm -f "${tables[@]}"
   test_interop || status=1
   test_thrift || status=1
   install_packages "$ROOT/tests/vm/packages.txt" || return
   python3 "$ROOT/tests/vm/run_vm.py" --build "$BUILD/dev" interop thrift || status=1
-  python3 "$ROOT/tests/support/matrix.py" "${tables[@]}" || status=1
+  python3 "$ROOT/tests/skeintest/matrix.py" "${tables[@]}" || status=1
   return $status
 }
 
 test_interop() {
   local status=0
   build_preset dev all interop || die "the build failed"
-  python3 "$ROOT/tests/interop/run_interop.py" --build "$BUILD/dev" || status=1
-  python3 "$ROOT/tests/interop/styles.py" --build "$BUILD/dev" || status=1
+  python3 "$ROOT/interop/grpc/run_interop.py" --build "$BUILD/dev" || status=1
+  python3 "$ROOT/interop/grpc/styles.py" --build "$BUILD/dev" || status=1
   return $status
 }
 
-# test_grpc_core [OPTION...]: the end-to-end cases of gRPC's core over TCP and over Skein; tests/grpc_core/README.md has the
+# test_grpc_core [OPTION...]: the end-to-end cases of gRPC's core over TCP and over Skein; interop/grpc_core/README.md has the
 # options.
 test_grpc_core() {
-  check_options "$ROOT/tests/grpc_core/run_grpc_core.py" "$@"
+  check_options "$ROOT/interop/grpc_core/run_grpc_core.py" "$@"
   build_preset dev grpc_core || die "the build failed"
-  python3 -B "$ROOT/tests/grpc_core/run_grpc_core.py" --build "$BUILD/dev" "$@"
+  python3 -B "$ROOT/interop/grpc_core/run_grpc_core.py" --build "$BUILD/dev" "$@"
 }
 
 test_thrift() {
@@ -175,7 +225,7 @@ test_thrift() {
     return "$CANNOT"
   fi
   build_preset dev thrift_tests || die "the build failed"
-  python3 "$ROOT/tests/thrift/run_thrift.py" --build "$BUILD/dev"
+  python3 "$ROOT/interop/thrift/run_thrift.py" --build "$BUILD/dev"
 }
 
 # test_instructions [--update]: what the hot paths cost.
@@ -192,24 +242,24 @@ test_durable() {
   install_packages "$ROOT/tests/vm/packages.txt" || return
   build_preset dev || die "the build failed"
   run_ctest dev --label-regex durable || status=1
-  python3 "$ROOT/tests/process/durable_kills.py" --build "$BUILD/dev" --kills 500 || status=1
-  python3 "$ROOT/tests/process/notebook_test.py" "$BUILD/dev" 500 || status=1
+  run_pytest dev durable-kills "$ROOT"/tests/system/test_{durable_kills,notebook}.py -k 'not preload' -s --times 500 || status=1
+  run_pytest dev replica-kills "$ROOT/tests/system/test_replica_kills.py" -s --times 200 || status=1
   python3 "$ROOT/tests/vm/power_loss.py" --build "$BUILD/dev" --cuts 5 || status=1
   return $status
 }
 
 # test_faults [OPTION...]: processes killed and stopped under load, 500 times each unless told otherwise, in an hour.
 test_faults() {
-  check_options "$ROOT/tests/faults/faults.py" "$@"
+  check_options "$ROOT/tests/system/faults/faults.py" "$@"
   build_preset dev || die "the build failed"
-  python3 "$ROOT/tests/faults/faults.py" --build "$BUILD/dev" --times 500 "$@"
+  python3 "$ROOT/tests/system/faults/faults.py" --build "$BUILD/dev" --times 500 "$@"
 }
 
-# test_chaos [OPTION...]: faults on simulated time; tests/chaos/README.md has the options.
+# test_chaos [OPTION...]: faults on simulated time; tests/sim/README.md has the options.
 # shellcheck disable=SC2120  # verb_test passes them
 test_chaos() {
   build_preset dev chaos || die "the build failed"
-  "$BUILD/dev/tests/chaos/chaos" "$@"
+  "$BUILD/dev/tests/sim/chaos" "$@"
 }
 
 # run_guests [NAME...] [-- OPTION...], test_vm: in virtual machines, whose kernel has an RDMA device whatever this machine has. What
@@ -271,17 +321,17 @@ test_packages() {
 
 # Of all folders, each file by itself.
 test_tidy() {
-  UNITY_TESTS=OFF build_preset dev || die "the build failed"
+  UNITY=none build_preset dev || die "the build failed"
   quietly "clang-tidy" "$BUILD/logs/clang-tidy.log" python3 "$ROOT/scripts/tidy.py" "$BUILD/dev"
 }
 
 verb_test() {
   local what=${1:-quick}
   if [[ "$*" != 'instructions --update' && ! $what =~ ^(chaos|faults|grpc-core|vm)$ ]] && (($# > 1)); then
-    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, debian13, sid, current-grpc, packages, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
+    usage_error "only 'test chaos', 'test faults', 'test grpc-core' and 'test vm' take more arguments, not 'test $what'; alone: --all, changed, debian13, sid, current-grpc, packages, durable, interop, matrix, thrift, instructions, tidy or a regular expression of test names"
   fi
   case $what in
-    quick | chaos | debian13 | sid | current-grpc | packages | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
+    quick | changed | chaos | debian13 | sid | current-grpc | packages | durable | faults | grpc-core | matrix | interop | thrift | vm | instructions | tidy | --all) what=${what#--} ;;
     -*) usage_error "unknown option '$what' of test; there is: --all" ;;
     *) set -- named "$what" && what=named ;;
   esac

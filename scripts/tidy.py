@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 AT_ONCE = 8
 ALONE = {ROOT / "tools/skein"}  # files that use the same names
-FOLDERS = ("core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools")
+INCLUDED = re.compile(r'#include "(.+)"')
+FOLDERS = ("core", "grpc_transport", "thrift_transport", "tests", "interop", "examples", "bench", "tools")
 
 
 def plain(command):
@@ -29,15 +31,25 @@ def plain(command):
     return [word for word in words if word not in ("-Winvalid-pch", "-fpch-preprocess")]
 
 
-def own_commands(build, folders):
-    """(source, compile command, its folder) of each own source, in the first target that has it; generated code and gRPC's
-    are not ours to check."""
-    seen = set()
+def compiled(build):
+    """(source, compile command, its folder) of each source, with those that CMake compiles several as one."""
     for entry in json.loads((build / "compile_commands.json").read_text()):
-        source = pathlib.Path(entry["file"])
+        whole = pathlib.Path(entry["file"])
+        if whole.parent.name == "Unity" and whole.is_relative_to(build):
+            members = [pathlib.Path(member) for member in INCLUDED.findall(whole.read_text())]
+        else:
+            members = [whole]
+        for source in members:
+            yield source, [str(source) if word == str(whole) else word for word in plain(entry["command"])], entry["directory"]
+
+
+def own_commands(build, folders):
+    """Of those each own source, in the first target that has it; generated code and gRPC's are not ours to check."""
+    seen = set()
+    for source, command, directory in compiled(build):
         if source not in seen and source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in folders:
             seen.add(source)
-            yield source, plain(entry["command"]), entry["directory"]
+            yield source, command, directory
 
 
 def together(commands, folder):

@@ -176,8 +176,8 @@ void Acceptor::OnHello(int fd, Connection& connection) {
     return;
   }
   connection.socket->List(ListPath(/*client=*/false, fd, greeted.stream->path(), greeted.why));
-  std::shared_ptr<wait::WaitSet> room = Runtime::Get().WaitingAs(options_).threads.RoomOf(*greeted.stream);
-  if (connection.socket->Adopt(std::move(greeted.stream), std::move(room))) HandOut(fd, std::move(connection.socket));
+  std::shared_ptr<wait::WaitSet> space = Runtime::Get().WaitingAs(options_).threads.SpaceOf(*greeted.stream);
+  if (connection.socket->Adopt(std::move(greeted.stream), std::move(space))) HandOut(fd, std::move(connection.socket));
 }
 
 void Acceptor::HandOut(int fd, std::shared_ptr<PolledSocket> socket) {

@@ -38,21 +38,21 @@ class PolledSocket::Told final : public stream::StreamObserver {
 
 PolledSocket::~PolledSocket() { close(); }
 
-bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> room) {
+bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> space) {
   auto told = std::make_shared<Told>();
   if (told->readiness().fd() < 0) return false;
-  auto lifeline = std::make_shared<wait::LivenessConnection>();
-  lifeline->fd = socket_;
-  lifeline->depends_on_background = true;
-  lifeline->on_end = [told] { told->PeerIsGone(); };
-  // The background thread looks after this socket, and hears of no lifeline that the kernel does not watch.
-  if (!room->Add(lifeline).ok()) {
-    room->Remove(lifeline);
+  auto liveness = std::make_shared<wait::LivenessConnection>();
+  liveness->fd = socket_;
+  liveness->depends_on_background = true;
+  liveness->on_end = [told] { told->PeerIsGone(); };
+  // The background thread looks after this socket, and hears of no liveness that the kernel does not watch.
+  if (!space->Add(liveness).ok()) {
+    space->Remove(liveness);
     return false;
   }
-  lifeline_ = std::move(lifeline);
+  liveness_ = std::move(liveness);
   told_ = told;
-  room_ = std::move(room);
+  space_ = std::move(space);
   stream_ = std::move(stream);
   stream_->SetObserver(told_);
   tcp_ = std::exchange(socket_, told_->readiness().fd());
@@ -124,7 +124,7 @@ void PolledSocket::close() {
     new std::shared_ptr<stream::Stream>(std::move(stream_));  // never destroyed
     return;
   }
-  room_->Remove(lifeline_);
+  space_->Remove(liveness_);
   stream_->CloseWrite();
   const std::shared_ptr<void> tcp(nullptr, [fd = std::exchange(tcp_, -1)](void*) {
     shutdown(fd, SHUT_RDWR);
@@ -132,15 +132,15 @@ void PolledSocket::close() {
   });
   // The TCP connection's end says that the peer has gone: not before its last words have arrived. It is shut down, too:
   // a child that fork() made may hold a copy of the descriptor.
-  const bool arrive_at_once = room_->reached() && stream_->link()->transport().traits().announces_close;
+  const bool arrive_at_once = space_->reached() && stream_->link()->transport().traits().announces_close;
   if (!arrive_at_once) {
-    stream_->WhenReached([tcp, room = room_](const absl::Status& status) {
-      if (status.ok()) room->set_reached();
+    stream_->WhenReached([tcp, space = space_](const absl::Status& status) {
+      if (status.ok()) space->set_reached();
     });
   }
   stream_ = nullptr;
   told_ = nullptr;
-  lifeline_ = nullptr;
+  liveness_ = nullptr;
 }
 
 }  // namespace skein::thrift_transport

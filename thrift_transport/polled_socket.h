@@ -26,7 +26,7 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
 
   // By who has accepted it, before the server hears of it: goes on over `stream`. False: there is no descriptor left,
   // or the kernel has no memory to watch it.
-  bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> room);
+  bool Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> space);
   void List(ListedPath listed) { listed_ = std::move(listed); }
 
   // A read that would block throws "retry", which TNonblockingServer knows.
@@ -46,8 +46,8 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
   int tcp_ = -1;
   std::shared_ptr<stream::Stream> stream_;
   std::shared_ptr<Told> told_;
-  std::shared_ptr<wait::WaitSet> room_;
-  std::shared_ptr<wait::LivenessConnection> lifeline_;
+  std::shared_ptr<wait::WaitSet> space_;
+  std::shared_ptr<wait::LivenessConnection> liveness_;
   ListedPath listed_;
   Arrived arrived_;
   bool ended_ = false;

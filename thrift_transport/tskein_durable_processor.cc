@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/mutex.h"
 #include "core/durable/calls/call_service.h"
-#include "core/durable/storage/open_storage.h"
+#include "core/durable/replicas/open_replicated.h"
 #include "thrift_transport/durable_connection.h"
 #include "thrift_transport/durable_errors.h"
 #include "thrift_transport/durable_execution.h"
@@ -38,7 +38,11 @@ constexpr uint64_t kMostUnsent = 1 << 20;
 }
 
 std::unique_ptr<durable::Storage> StorageOf(const TSkeinDurableServerOptions& options) {
-  absl::StatusOr<std::unique_ptr<durable::Storage>> storage = durable::OpenStorage(options.path, options.bytes);
+  absl::StatusOr<std::unique_ptr<durable::Storage>> storage =
+      durable::OpenReplicatedStorage(options.path, options.bytes,
+                                     {.replicas = options.replicas,
+                                      .acknowledge = options.acknowledge,
+                                      .patience = absl::FromChrono(options.replica_patience)});
   if (!storage.ok()) Refuse(options.path, storage.status().message());
   return *std::move(storage);
 }

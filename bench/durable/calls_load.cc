@@ -10,6 +10,8 @@
 
 ABSL_FLAG(bool, skein, false, "whether over Skein's shared memory; or else over TCP");
 ABSL_FLAG(std::string, log, "", "the server's redo log; empty: calls are plain ones");
+ABSL_FLAG(std::vector<std::string>, replicas, {},
+          "addresses of the log's replicas; all logs have what is acknowledged");
 ABSL_FLAG(int, callers, 1, "threads that call");
 ABSL_FLAG(size_t, bytes, 64, "of a request and its reply");
 ABSL_FLAG(absl::Duration, duration, absl::Seconds(1), "of the measurement");
@@ -22,10 +24,13 @@ struct Record {
   std::string error;
 };
 
+// One call at least: a thread may get its first turn behind the end.
 void CallUntil(absl::Time end, Caller& caller, Record& record) {
   const std::string payload(absl::GetFlag(FLAGS_bytes), 'd');
   try {
-    while (absl::Now() < end) caller.Call(payload, record.times);
+    do {
+      caller.Call(payload, record.times);
+    } while (absl::Now() < end);
   } catch (const std::exception& error) {
     record.error = error.what();
   }
@@ -72,7 +77,7 @@ int MeasureCalls(const std::function<std::unique_ptr<Caller>()>& make) {
   const absl::Duration elapsed = absl::Now() - start;
   CallTimes all;
   for (const Record& record : records) {
-    if (!record.error.empty() || record.times.replied.empty()) {
+    if (!record.error.empty()) {
       std::cerr << "a caller has failed: " << record.error << std::endl;
       return 1;
     }

@@ -13,6 +13,7 @@
 
 ABSL_DECLARE_FLAG(bool, skein);
 ABSL_DECLARE_FLAG(std::string, log);
+ABSL_DECLARE_FLAG(std::vector<std::string>, replicas);
 
 namespace skein::bench {
 

@@ -25,6 +25,21 @@ struct Costs {
   absl::Duration clean_line = absl::Nanoseconds(5);  // a line written back that has nothing to write
   double checksum_bytes_per_nanosecond = 14;
 
+  absl::Duration turn = absl::Milliseconds(4);              // of two threads that want one core
+  absl::Duration restart = absl::Milliseconds(300);         // of a receiver that has crashed
+  absl::Duration retransmission = absl::Milliseconds(100);  // of what the receiver has not acknowledged
+  absl::Duration edge = absl::Nanoseconds(4);               // of PageRank's graph, on the sender's core
+
+  // With persistent memory that is so many times slower.
+  Costs WithMedia(double times) const {
+    Costs costs = *this;
+    costs.pm_read *= times;
+    costs.pm_write *= times;
+    costs.clean_line *= times;
+    costs.pm_read_bytes_per_nanosecond /= times;
+    costs.pm_write_bytes_per_nanosecond /= times;
+    return costs;
+  }
   absl::Duration Copy(size_t bytes) const { return Over(bytes, cpu.bytes_per_nanosecond); }
   absl::Duration Checksum(size_t bytes) const { return Over(bytes, checksum_bytes_per_nanosecond); }
   absl::Duration ReadPm(size_t bytes) const { return pm_read + Over(bytes, pm_read_bytes_per_nanosecond); }

@@ -1,4 +1,4 @@
-"""durable_calls.py --build DIR [--quick] [--out FILE] [--seed N] [--docs DIR]: durable calls of gRPC and Thrift beside plain ones.
+"""./run bench durable-calls: durable calls of gRPC and Thrift beside plain ones.
 
 Question: what does a call cost more when it is durable, until it is persisted and until it is answered? The log lies in
 memory (tmpfs: nothing is written to a disk; what the protocol costs) or on the disk of the current folder (fdatasync). The
@@ -6,14 +6,10 @@ cases of a round run one after the other in shuffled order; every ratio is to pl
 number of callers in the same round. --docs writes the table into DIR/durable.md."""
 
 import pathlib
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
-import paired_report  # noqa: E402
-import statistics_of  # noqa: E402
-
-BEGIN = "<!-- figures: written by bench/durable/durable_calls.py --docs, do not edit -->"
+from harness import paired, program, statistics_of
+from harness.page import Page
 
 PLAIN = "plain"
 LOGS = {PLAIN: None, "log in memory": pathlib.Path("/dev/shm"), "log on disk": pathlib.Path()}
@@ -21,14 +17,18 @@ SERVICES = [(framework, carrier, callers) for framework in ("grpc", "thrift") fo
 FIGURES = ("calls_per_s", "p50_us", "p99_us", "persisted_p50_us", "persisted_p99_us")
 
 
+def command(options, framework, carrier, callers):
+    return [options.build / f"bench/durable/bench_durable_{framework}", f"--skein={str(carrier == 'shm').lower()}",
+            f"--callers={callers}", f"--duration={options.duration}"]  # fmt: skip
+
+
 def run(options, case):
-    framework, carrier, callers, log = case
-    command = [options.build / f"bench/durable/bench_durable_{framework}", f"--skein={str(carrier == 'shm').lower()}",
-               f"--callers={callers}", f"--duration={options.duration}"]  # fmt: skip
+    *service, log = case
+    asked = command(options, *service)
+    if log == PLAIN:
+        return program.figures(asked)
     with tempfile.TemporaryDirectory(dir=LOGS[log]) as folder:
-        if log != PLAIN:
-            command.append(f"--log={folder}/log")
-        return paired_report.figures_of(command)
+        return program.figures([*asked, f"--log={folder}/log"])
 
 
 def summaries(series):
@@ -43,12 +43,8 @@ def summaries(series):
                 continue
             base = [round_[figure.removeprefix("persisted_")] for round_ in plain]
             figures[figure] = statistics_of.with_ratio(values, base)
-        out[name((*service, log))] = {**figures, "level": rounds[0]["level"]}
+        out[paired.name((*service, log))] = {**figures, "level": rounds[0]["level"]}
     return out
-
-
-def name(case):
-    return ", ".join(map(str, case))
 
 
 def cell(case):
@@ -63,18 +59,25 @@ def cell(case):
     )
 
 
+def title(framework, *rest, callers):
+    return f"{', '.join(['gRPC' if framework == 'grpc' else 'Thrift', *rest])}, {callers} caller{'s' if callers > 1 else ''}"
+
+
 def markdown(results):
-    lines = []
-    for framework, carrier, callers in SERVICES:
-        title = f"{'gRPC' if framework == 'grpc' else 'Thrift'}, {carrier}, {callers} caller{'s' if callers > 1 else ''}"
-        lines.append([title, *(cell(results["cases"][name((framework, carrier, callers, log))]) for log in LOGS)])
-    return paired_report.text(results, ["64 bytes", "plain: calls/s; p50 / p99 us", *list(LOGS)[1:]], lines)
+    lines = [
+        [title(*service, callers=callers), *(cell(results["cases"][paired.name((*service, callers, log))]) for log in LOGS)]
+        for *service, callers in SERVICES
+    ]
+    return paired.text(results, ["64 bytes", "plain: calls/s; p50 / p99 us", *list(LOGS)[1:]], lines)
+
+
+PAGE = Page("durable.md", "<!-- figures: written by bench/durable/durable_calls.py --docs, do not edit -->", markdown)
 
 
 def main():
-    options = paired_report.parse(__doc__, "durable_calls.json", quick="50ms", full="500ms")
+    options = paired.parse(__doc__, "durable-calls", rounds=(2, 11), duration=("50ms", "500ms"), page=PAGE.name)
     cases = [(*service, log) for service in SERVICES for log in LOGS]
-    paired_report.make(options, cases, lambda case: run(options, case), summaries, markdown, "durable.md", BEGIN)
+    paired.tell(options, cases, lambda case: run(options, case), summaries, markdown, PAGE)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,7 @@
 """What SC'21 says of its durable RPCs (5.2, 5.5), beside what the simulated fabric does. Each is a row of the table, and
 with bounds a test."""
 
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "sim"))
-from claims import Claim  # noqa: E402
+from harness.claims import Claim
 
 DURABLE = ("wflush", "sflush", "w-rflush", "s-rflush")
 BY_WRITE = ("wflush", "w-rflush")
@@ -24,18 +20,22 @@ DEFAULTS = {"experiment": "sizes", "object_bytes": 1024, "load": "heavy", "read_
 class Results:
     """The runs of bench_durable, by what was asked."""
 
+    defaults = DEFAULTS
+
     def __init__(self, results):
         self._runs = {self._key(run): run for run in results["runs"]}
 
-    @staticmethod
-    def _key(run):
-        return tuple(run[name] for name in (*DEFAULTS, "exchange"))
+    def _key(self, run):
+        return tuple({**self.defaults, **run}[name] for name in (*self.defaults, "exchange"))
+
+    def runs(self):
+        return self._runs.values()
 
     def run(self, exchange, **asked):
-        return self._runs[self._key({**DEFAULTS, **asked, "exchange": exchange})]
+        return self._runs[self._key({**asked, "exchange": exchange})]
 
     def has(self, exchange, **asked):
-        return self._key({**DEFAULTS, **asked, "exchange": exchange}) in self._runs
+        return self._key({**asked, "exchange": exchange}) in self._runs
 
     def kops(self, exchange, **asked):
         return self.run(exchange, **asked)["kops"]
@@ -47,8 +47,8 @@ class Results:
         """[(what was asked, {exchange: run})] in the order they were run."""
         found = {}
         for run in self._runs.values():
-            if run["experiment"] == experiment:
-                asked = tuple((name, run[name]) for name in DEFAULTS)
+            if {**self.defaults, **run}["experiment"] == experiment:
+                asked = tuple((name, {**self.defaults, **run}[name]) for name in self.defaults)
                 found.setdefault(asked, {})[run["exchange"]] = run
         return [(dict(asked), runs) for asked, runs in found.items()]
 

@@ -46,7 +46,7 @@ void ServeUntilKilled(int address_fd) {
   builder.AddChannelArgument("skein.mode", Mode());
   builder.RegisterService(echo.get());
   if (Durable()) {
-    auto opened = DurableService::Open({.path = absl::GetFlag(FLAGS_log)});
+    auto opened = DurableService::Open({.path = absl::GetFlag(FLAGS_log), .replicas = absl::GetFlag(FLAGS_replicas)});
     Must(opened.status());
     durable = *std::move(opened);
     builder.RegisterService(durable->service());

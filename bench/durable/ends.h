@@ -19,12 +19,16 @@
 
 namespace skein::bench::durable {
 
-// Requests are numbered from 1, in the order in which they are sent.
+// Requests are numbered in the order in which they are sent, from 1 on; the second sender to a log goes on from there.
 class SenderEnd {
  public:
   virtual ~SenderEnd() = default;
+  // The number of the first that is to be sent: the receiver has all before it.
+  virtual uint64_t first() const { return 1; }
   // A write is over when it is safe, before it is executed.
   virtual bool early() const = 0;
+  // Of those, whether the receiver's core says so.
+  virtual bool receiver_acknowledges() const { return true; }
   // Whether so many more may be sent.
   virtual bool HasRoom(size_t operations) const = 0;
   virtual absl::Duration SendCost(absl::Span<const Operation> batch) const = 0;
@@ -55,14 +59,19 @@ class ReceiverEnd {
   virtual absl::Status Finish(absl::Span<const Request> requests) = 0;
 };
 
-struct Connection {
-  std::unique_ptr<ReceiverEnd> receiver;
-  std::unique_ptr<SenderEnd> sender;
-};
+// Persistent memory that a receiver's log lies in. It keeps what it has, if its receiver does not live on.
+class ModelledPmem;
 
 struct ConnectionOptions {
   size_t object_bytes = 0;
   size_t batch = 1;
+  std::shared_ptr<ModelledPmem> pmem{};  // a former life's; nullptr: a new one
+};
+
+struct Connection {
+  std::unique_ptr<ReceiverEnd> receiver;
+  std::unique_ptr<SenderEnd> sender;
+  std::shared_ptr<ModelledPmem> pmem{};  // nullptr: the exchange has no log
 };
 
 // All there are: those that are durable early first, then those that wait for the reply.

@@ -1,4 +1,5 @@
 // Durable connections, as core/durable/flush has them; the log and the objects are in persistent memory.
+#include <algorithm>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -6,14 +7,13 @@
 #include <utility>
 
 #include "bench/durable/ends.h"
+#include "bench/durable/modelled_pmem.h"
 #include "core/durable/flush/flush_receiver.h"
 #include "core/durable/flush/flush_sender.h"
-#include "core/durable/storage/storage.h"
 
 namespace skein::bench::durable {
 namespace {
 
-using skein::durable::Extent;
 using skein::durable::FlushedBySender;
 using skein::durable::FlushEntry;
 using skein::durable::FlushMode;
@@ -22,51 +22,20 @@ using skein::durable::FlushReceiverOptions;
 using skein::durable::FlushSender;
 using skein::durable::FlushSenderOptions;
 using skein::durable::kFlushHeaderBytes;
-using skein::durable::Persistence;
 using skein::durable::RingShape;
 using skein::durable::SentByWrite;
 
 constexpr uint32_t kSlots = 32;
-
-// Memory as a DAX file would be; what persisting costs is in the costs.
-class ModelledPmem final : public skein::durable::Storage {
- public:
-  explicit ModelledPmem(uint64_t size) : memory_(size / 8) {}
-  uint64_t size() const override { return memory_.size() * 8; }
-  Persistence persistence() const override { return Persistence::kEmulated; }
-  bool fine_grained() const override { return true; }
-  absl::Span<std::byte> mapped() override { return {reinterpret_cast<std::byte*>(memory_.data()), size()}; }
-
-  using Storage::Persist;
-  using Storage::Write;
-  absl::Status Write(uint64_t offset, absl::Span<const absl::string_view> pieces) override {
-    for (const absl::string_view piece : pieces) {
-      std::memcpy(mapped().data() + offset, piece.data(), piece.size());
-      offset += piece.size();
-    }
-    return absl::OkStatus();
-  }
-  absl::Status WriteWord(uint64_t offset, uint64_t value) override {
-    std::memcpy(mapped().data() + offset, &value, sizeof(value));
-    return absl::OkStatus();
-  }
-  absl::Status Persist(absl::Span<const Extent>) override { return absl::OkStatus(); }
-  absl::Status Read(uint64_t offset, absl::Span<char> into) const override {
-    std::memcpy(into.data(), reinterpret_cast<const char*>(memory_.data()) + offset, into.size());
-    return absl::OkStatus();
-  }
-
- private:
-  std::vector<uint64_t> memory_;
-};
 
 class FlushSenderEnd final : public SenderEnd {
  public:
   FlushSenderEnd(FlushMode mode, std::unique_ptr<FlushSender> sender, const Costs& costs)
       : mode_(mode), sender_(std::move(sender)), costs_(costs) {}
 
+  uint64_t first() const override { return sender_->next(); }
   bool early() const override { return true; }
-  bool HasRoom(size_t operations) const override { return sender_->room() >= operations; }
+  bool receiver_acknowledges() const override { return !FlushedBySender(mode_); }
+  bool HasRoom(size_t operations) const override { return sender_->space() >= operations; }
   absl::Duration SendCost(absl::Span<const Operation> batch) const override {
     absl::Duration cost = costs_.cpu.doorbell;
     for (const Operation& operation : batch) {
@@ -110,12 +79,19 @@ class FlushSenderEnd final : public SenderEnd {
 class FlushReceiverEnd final : public ReceiverEnd {
  public:
   FlushReceiverEnd(FlushMode mode, const RingShape& shape, std::shared_ptr<ModelledPmem> pmem,
-                   std::unique_ptr<FlushReceiver> receiver, const Costs& costs)
-      : mode_(mode), shape_(shape), pmem_(std::move(pmem)), receiver_(std::move(receiver)), costs_(costs) {}
+                   std::unique_ptr<FlushReceiver> receiver, uint64_t next, const Costs& costs)
+      : mode_(mode),
+        shape_(shape),
+        pmem_(std::move(pmem)),
+        receiver_(std::move(receiver)),
+        costs_(costs),
+        next_(next),
+        recovered_(receiver_->unfinished()) {}
 
   // Looks at what a poll would find, without polling: a header with the next sequence in its slot.
   absl::Duration TakeCost() override {
-    absl::Duration cost;
+    // Those of a former life are all taken to be as long as they can be.
+    absl::Duration cost = EntryCost(shape_.slot_bytes) * static_cast<int64_t>(recovered_);
     for (const Request& request : taken_) cost += EntryCost(RequestBytes(request.operation));
     for (uint64_t sequence = next_; sequence < next_ + shape_.slots; ++sequence) {
       skein::durable::FlushHeader header;
@@ -155,9 +131,10 @@ class FlushReceiverEnd final : public ReceiverEnd {
 
  private:
   absl::Status Poll() {
+    recovered_ = 0;
     return receiver_->Poll([&](FlushEntry entry) {
       taken_.push_back({.number = entry.sequence, .operation = OperationOf(entry.payload)});
-      next_ = entry.sequence + 1;
+      next_ = std::max(next_, entry.sequence + 1);
     });
   }
   absl::Duration EntryCost(size_t payload) const {
@@ -174,7 +151,8 @@ class FlushReceiverEnd final : public ReceiverEnd {
   const std::shared_ptr<ModelledPmem> pmem_;
   const std::unique_ptr<FlushReceiver> receiver_;
   const Costs& costs_;
-  uint64_t next_ = 1;
+  uint64_t next_;
+  uint64_t recovered_;          // by opening the log, and not taken
   std::vector<Request> taken_;  // by a poll that was for replies: their cost comes with the next Take
   std::string reply_;
 };
@@ -191,7 +169,8 @@ absl::StatusOr<Connection> ConnectFlush(absl::string_view name, fabric::Device& 
   receiver_options.shape = {.slot_bytes = static_cast<uint32_t>((largest + 63) / 64 * 64),
                             .slots = std::max<uint32_t>(kSlots, static_cast<uint32_t>(2 * options.batch))};
   receiver_options.platform = {.ddio = false, .domain = skein::durable::PersistenceDomain::kAdr};
-  auto pmem = std::make_shared<ModelledPmem>(StorageBytes(receiver_options.shape));
+  auto pmem =
+      options.pmem != nullptr ? options.pmem : std::make_shared<ModelledPmem>(StorageBytes(receiver_options.shape));
   auto receiver = FlushReceiver::Open(receiving, pmem, receiver_options);
   if (!receiver.ok()) return receiver.status();
   FlushSenderOptions sender_options;
@@ -205,9 +184,10 @@ absl::StatusOr<Connection> ConnectFlush(absl::string_view name, fabric::Device& 
   const absl::StatusOr<std::string> answer = (*receiver)->Accept(*offer);
   if (!answer.ok()) return answer.status();
   if (absl::Status connected = (*sender)->Complete(*answer); !connected.ok()) return connected;
-  return Connection{
-      std::make_unique<FlushReceiverEnd>(*mode, receiver_options.shape, std::move(pmem), *std::move(receiver), costs),
-      std::make_unique<FlushSenderEnd>(*mode, *std::move(sender), costs)};
+  return Connection{.receiver = std::make_unique<FlushReceiverEnd>(*mode, receiver_options.shape, pmem,
+                                                                   *std::move(receiver), (*sender)->next(), costs),
+                    .sender = std::make_unique<FlushSenderEnd>(*mode, *std::move(sender), costs),
+                    .pmem = pmem};
 }
 
 }  // namespace skein::bench::durable

@@ -2,6 +2,7 @@
 #ifndef SKEIN_BENCH_DURABLE_PROCESSOR_H_
 #define SKEIN_BENCH_DURABLE_PROCESSOR_H_
 
+#include <cstdint>
 #include <utility>
 
 #include "absl/functional/any_invocable.h"
@@ -10,15 +11,36 @@
 
 namespace skein::bench::durable {
 
+// A thread that has its core to itself, or takes turns of `turn` with another one, which always computes.
+struct CoreShare {
+  absl::Duration turn;   // zero: no other thread
+  absl::Duration phase;  // of the turns, at absl::UnixEpoch()
+
+  // How long `cost` of work takes that begins now.
+  absl::Duration TimeOf(absl::Duration cost, absl::Time now) const {
+    if (turn == absl::ZeroDuration()) return cost;
+    absl::Duration in_round;
+    absl::IDivDuration(now - absl::UnixEpoch() + phase, 2 * turn, &in_round);
+    const bool ours = in_round < turn;
+    const absl::Duration before = ours ? absl::ZeroDuration() : 2 * turn - in_round;
+    const absl::Duration first = ours ? turn - in_round : turn;
+    if (cost <= first) return before + cost;
+    absl::Duration rest;
+    const int64_t whole = absl::IDivDuration(cost - first, turn, &rest);
+    return before + cost + turn * (whole + (rest > absl::ZeroDuration() ? 1 : 0));
+  }
+};
+
 class Core {
  public:
-  explicit Core(fabric::Simulation& simulation) : simulation_(simulation) {}
+  explicit Core(fabric::Simulation& simulation, CoreShare share = {}) : simulation_(simulation), share_(share) {}
 
   bool busy() const { return busy_; }
   // `work` takes so long, and has its effects at the end. Not while busy.
   void Run(absl::Duration cost, absl::AnyInvocable<void()> work) {
     busy_ = true;
-    simulation_.Schedule(cost + std::exchange(owed_, absl::ZeroDuration()), [this, work = std::move(work)]() mutable {
+    const absl::Duration owed = std::exchange(owed_, absl::ZeroDuration());
+    simulation_.Schedule(share_.TimeOf(cost + owed, simulation_.now()), [this, work = std::move(work)]() mutable {
       busy_ = false;
       work();
     });
@@ -28,6 +50,7 @@ class Core {
 
  private:
   fabric::Simulation& simulation_;
+  const CoreShare share_;
   bool busy_ = false;
   absl::Duration owed_;
 };

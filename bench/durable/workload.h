@@ -1,4 +1,4 @@
-// Which object is asked for, and how: zipfian, from one seed.
+// What an application asks of the receiver, step by step; and which object, from one seed.
 #ifndef SKEIN_BENCH_DURABLE_WORKLOAD_H_
 #define SKEIN_BENCH_DURABLE_WORKLOAD_H_
 
@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "core/fabric/sim/random.h"
 
 namespace skein::bench::durable {
@@ -36,6 +38,22 @@ inline Operation OperationOf(absl::string_view request) {
   std::memcpy(&operation, request.data(), std::min(request.size(), sizeof(operation)));
   return operation;
 }
+
+// Requests that an application sends together: with one flush, or one post.
+struct Step {
+  std::vector<Operation> requests;
+  absl::Duration thinks;    // the application's time before it sends them
+  absl::Duration computes;  // and on each answer
+  bool waits = true;        // until nothing is under way; else until less than Scenario::ahead is
+  bool ends = true;         // the application's operation, once all its requests are over
+};
+
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  // nullopt: the application has ended.
+  virtual std::optional<Step> Next(fabric::sim::Random& random) = 0;
+};
 
 // Object i is asked for in proportion to 1 / (i + 1)^skew.
 class Zipfian {

@@ -2,9 +2,9 @@
 
 import contextlib
 import os
-import signal
-import subprocess
 import sys
+
+from skeintest.child import Child, Silence
 
 PINNED = "a loop on each processor"
 LOOPS = ("2 loops", "3 loops", "8 loops")
@@ -52,10 +52,9 @@ def beside(what):
     """Neighbours that are there and busy: PINNED, one of LOOPS, COMPILERS, or "" for none."""
     with contextlib.ExitStack() as exits:
         for command in _commands(what):
-            process = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
-            exits.callback(process.wait)
-            exits.callback(os.killpg, process.pid, signal.SIGKILL)  # its compiler, too
-            exits.enter_context(process.stdout)
-            if process.stdout.readline() != b"busy\n":
-                raise NotStarted(f"'{what}' did not start")
+            neighbour = exits.enter_context(Child(command))
+            try:
+                neighbour.line()
+            except Silence as silence:
+                raise NotStarted(f"'{what}' did not start") from silence
         yield

@@ -1,14 +1,15 @@
-"""quick_test.py BUILD_DIR: short runs of whole processes, and wrong calls. Not for the figures: that every transport
+"""Short runs of whole processes, and wrong calls. Not for the figures: that every transport
 and interface runs, over the path it claims, and what is written of it."""
 
 import json
 import pathlib
 import subprocess
-import sys
 import tempfile
 import unittest
 
-BUILD = pathlib.Path(sys.argv[1])
+from skeintest.child import Child
+from skeintest.probes import build
+
 RUN = pathlib.Path(__file__).resolve().parent.parent / "run.sh"
 LIMIT = 150  # seconds
 # One of each kind; together they start every program in every role.
@@ -29,7 +30,7 @@ class ShortRuns(unittest.TestCase):
         """What is printed, and the results."""
         with tempfile.TemporaryDirectory() as folder:
             out = pathlib.Path(folder) / "results.json"
-            done = call(RUN, BUILD, name, "--rounds=1", "--duration=0.03", "--seed=1", f"--out={out}", *options)
+            done = call(RUN, build(), name, "--rounds=1", "--duration=0.03", "--seed=1", f"--out={out}", *options)
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout, json.loads(out.read_text())
 
@@ -63,12 +64,12 @@ class WrongCalls(unittest.TestCase):
         self.assertIn(word, done.stderr)
 
     def test_of_the_command(self):
-        self.assert_refused(2, "unknown benchmark 'qiuck'", RUN, BUILD, "qiuck")
-        self.assert_refused(2, "--qiuck", RUN, BUILD, "quick", "--qiuck")
+        self.assert_refused(2, "unknown benchmark 'qiuck'", RUN, build(), "qiuck")
+        self.assert_refused(2, "--qiuck", RUN, build(), "quick", "--qiuck")
         self.assert_refused(2, "a build directory", RUN, "nowhere")
 
     def test_of_the_client(self):
-        client, here = BUILD / "bench/macro/bench_echo_client", "--target=in-process"
+        client, here = build() / "bench/macro/bench_echo_client", "--target=in-process"
         self.assert_refused(2, "--target", client)
         self.assert_refused(2, "only --flags", client, here, "idle")
         self.assert_refused(2, "load, idle or first_call", client, here, "--measure=steady")
@@ -79,13 +80,13 @@ class WrongCalls(unittest.TestCase):
         self.assert_refused(2, "--server_pid", client, "--target=127.0.0.1:1", "--measure=idle")
 
     def test_a_server_that_has_ended_has_no_processor_time(self):
-        ended = subprocess.Popen(["true"])
-        ended.wait()
+        with Child(["true"]) as ended:
+            ended.wait()
         flags = ("--target=in-process", f"--server_pid={ended.pid}", "--duration=10ms")
-        self.assert_refused(1, "has ended", BUILD / "bench/macro/bench_echo_client", *flags)
+        self.assert_refused(1, "has ended", build() / "bench/macro/bench_echo_client", *flags)
 
     def test_of_thrift(self):
-        program = BUILD / "bench/thrift/bench_thrift"
+        program = build() / "bench/thrift/bench_thrift"
         here = "--target=127.0.0.1:1"
         self.assert_refused(2, "only --flags", program, here, "idle")
         self.assert_refused(2, "one of --listen and --target", program)
@@ -95,7 +96,3 @@ class WrongCalls(unittest.TestCase):
         self.assert_refused(2, "poll, hybrid or block", program, here, "--wait_mode=sleep")
         self.assert_refused(2, "at least 1", program, here, "--threads=0")
         self.assert_refused(2, "--server_pid", program, here, "--idle")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])

@@ -1,18 +1,13 @@
-"""report.py RESULTS.json [DOCS]: the tables of a run, printed, or written into DOCS/performance.md between the markers of
-its plan, with plots beside it. From the file alone: nothing is measured."""
+"""The tables and plots of services.py's results, each plan's between markers of its own in docs/performance.md."""
 
-import argparse
 import dataclasses
-import json
-import pathlib
 import re
 import typing
 
 import plan
-import plots
-import statistics_of
-import table
 import wanted
+from harness import plots, statistics_of, table
+from harness.page import Page
 from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, SKEIN_HTTP2, TCP, Load
 
 BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
@@ -20,7 +15,6 @@ BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.
 BEGIN_TRACE = "<!-- figures of tracing: written by bench/macro/report.py, do not edit -->"
 BEGIN_BUSY = "<!-- figures beside other programs: written by bench/macro/report.py, do not edit -->"
 BEGIN_CURRENT = "<!-- figures of current gRPC: written by bench/macro/report.py, do not edit -->"
-FOLDER = "performance"  # of the plots, beside the page
 
 # figure: (how it is called, how it is written)
 FIGURES = {
@@ -160,11 +154,8 @@ def cell(told, form):
     """'**27.0** (25.1..29.0), x0.42': the median, the spread over rounds, the median of ratios to the first base."""
     if not told:
         return ""
-    value = statistics_of.summary(told["values"])
-    base = next((statistics_of.summary(ratios)["median"] for ratios in told["ratios"].values()), None)
-    ratio = "" if base is None else f", x{base:.2f}"
-    median, least, most = (form.format(value[key]) for key in ("median", "min", "max"))
-    return f"**{median}** ({least}..{most}){ratio}"
+    ratios = {"ratio": statistics_of.summary(each) for each in list(told["ratios"].values())[:1]}
+    return table.cell({**statistics_of.summary(told["values"]), **ratios}, form)
 
 
 def part_table(results, part, rows):
@@ -277,7 +268,7 @@ def left_out(results):
 
 
 def charts(results):
-    """{file name: chart}."""
+    """{file name, without .svg: chart}."""
     drawn = {}
     for curve in section_of(results).curves:
         lines = {}
@@ -289,9 +280,7 @@ def charts(results):
                     line.append((getattr(load, curve.x), median / curve.unit))
         if lines and max(map(len, lines.values())) > 1:
             lines = {title: sorted(line) for title, line in lines.items()}
-            drawn[f"{curve.file}.svg"] = plots.chart(
-                curve.title, curve.x_title, curve.y_title, lines, curve.log, curve.label
-            )
+            drawn[curve.file] = plots.chart(curve.title, curve.x_title, curve.y_title, lines, curve.log, curve.label)
     return drawn
 
 
@@ -316,36 +305,10 @@ def terminal(results):
 
 
 def markdown(results):
-    images = [f"![{name.removesuffix('.svg')}]({FOLDER}/{name})" for name in charts(results)]
+    images = [f"![{name}](performance/{name}.svg)" for name in charts(results)]
     pairs = [" ".join(images[i : i + 2]) for i in range(0, len(images), 2)]
     return text([*tables(results, table.rows), *([pair] for pair in pairs)])
 
 
-def write(results, docs):
-    page = docs / "performance.md"
-    page.write_text(table.written_into(page.read_text(), markdown(results), section_of(results).begin))
-    folder = docs / FOLDER
-    folder.mkdir(exist_ok=True)
-    plots.draw({folder / name: chart for name, chart in charts(results).items()})
-
-
-def json_text(results):
-    """As JSON with the rounds of a figure on one line, to be read by people, too."""
-    numbers = re.compile(r"\[\n([-+.,\de\s]+)\]")
-    return numbers.sub(lambda match: f"[{' '.join(match[1].split())}]", json.dumps(results, indent=1)) + "\n"
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=pathlib.Path)
-    parser.add_argument("docs", type=pathlib.Path, nargs="?")
-    options = parser.parse_args()
-    results = json.loads(options.results.read_text())
-    if options.docs:
-        write(results, options.docs)
-    else:
-        print(terminal(results))
-
-
-if __name__ == "__main__":
-    main()
+def page(results):
+    return Page("performance.md", section_of(results).begin, markdown, charts)

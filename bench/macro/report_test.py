@@ -1,18 +1,14 @@
-"""The arithmetic, the tables, the plots and the page, on invented figures."""
+"""What is wanted, the tables, the plots and the page, on invented figures."""
 
-import json
 import pathlib
 import tempfile
 import unittest
-import xml.etree.ElementTree
 
 import plan
-import plots
 import report
-import statistics_of
-import table
 import wanted
-from plan import IN_PROCESS, SKEIN, TCP, UNIX, Load
+from harness.page import END
+from plan import SKEIN, TCP, Load
 
 FIGURES = {
     "load": ("p50_us", "p90_us", "p99_us", "p999_us", "calls_per_s", "mb_per_s", "cpu_us"),
@@ -58,23 +54,6 @@ def run(gain, scenarios=None, **settings):
 
 def answers(results):
     return dict(wanted.answers("report", {each["name"]: each["transports"] for each in results["scenarios"]}))
-
-
-class Statistics(unittest.TestCase):
-    def test_ratios_are_taken_within_the_round(self):
-        # Both drift by a factor of ten; in each round the second is half the first.
-        slow, fast = [10.0, 100.0, 20.0], [5.0, 50.0, 10.0]
-        self.assertEqual(statistics_of.with_ratio(fast, slow)["ratio"]["median"], 0.5)
-
-    def test_ratios_need_as_many_rounds_of_both(self):
-        with self.assertRaises(ValueError):
-            statistics_of.with_ratio([1.0], [1.0, 2.0])
-
-    def test_summary_tells_middle_and_spread(self):
-        summed = statistics_of.summary([5.0, 1.0, 3.0, 2.0, 4.0])
-        keys = ("min", "first_quartile", "median", "third_quartile", "max")
-        self.assertEqual([summed[key] for key in keys], [1, 2, 3, 4, 5])
-        self.assertEqual(statistics_of.summary([7.0])["third_quartile"], 7.0)
 
 
 class Wanted(unittest.TestCase):
@@ -178,79 +157,39 @@ class Tables(unittest.TestCase):
             scenario["transports"] = {name: {} for name in scenario["transports"]}
         self.assertIn("not measured", report.markdown(results))
 
-    def test_are_aligned_on_a_terminal(self):
-        self.assertEqual(table.aligned(["a", "bb"], [["ccc", "d"]]), ["a    bb", "ccc  d"])
-
 
 class Plots(unittest.TestCase):
     def test_of_a_whole_run_are_all_there(self):
         charts = report.charts(run(2))
-        self.assertEqual(set(charts), {f"{curve.file}.svg" for curve in report.CURVES})
+        self.assertEqual(set(charts), {curve.file for curve in report.CURVES})
         points = {"size-p50": len(plan.SIZES), "callers-sync": len(plan.CALLERS), "channels": len(plan.CHANNELS),
                   "rate-p99": len(plan.RATES)}  # fmt: skip
         for name, count in points.items():
-            self.assertEqual([len(line) for line in charts[f"{name}.svg"]["series"].values()], [count] * len(plan.LOCAL))
+            self.assertEqual([len(line) for line in charts[name]["series"].values()], [count] * len(plan.LOCAL))
 
     def test_need_two_points(self):
         self.assertEqual(report.charts(run(2, [plan.Scenario(Load(), (TCP, SKEIN), 1)])), {})
 
-    def test_labels_do_not_overlap(self):
-        chart = plots.chart("t", "x", "y", {"a": [(x, 1.0) for x in (1, 100, 101, 10000)]})
-        self.assertEqual(plots.apart(chart["ticks"]), [(1, "1"), (100, "100"), (10000, "10,000")])
-
-    def test_are_drawn(self):
-        series = {"first": [(8, 1.0), (1 << 26, 67.6)], "second": [(64, 50000.0)]}
-        charts = {"log": plots.chart("title", "bytes", "us", series, log=True, label=plan.size_text),
-                  "linear": plots.chart("title", "callers", "us", series),
-                  "time": plots.chart("title", "minutes", "us", series, time=True)}  # fmt: skip
-        with tempfile.TemporaryDirectory() as folder:
-            plots.draw({f"{folder}/{name}.svg": chart for name, chart in charts.items()})
-            written = {name: xml.etree.ElementTree.parse(f"{folder}/{name}.svg").getroot() for name in charts}
-        texts = {name: {node.text for node in root.iter() if node.tag.endswith("}text")} for name, root in written.items()}
-        for name in charts:
-            self.assertLessEqual({"title", "us", "first", "second"}, texts[name], name)
-        self.assertLessEqual({"8 B", "64 MiB", "10", "1,000", "10k"}, texts["log"])
-        self.assertLessEqual({"8", "67,108,864", "0", "50k"}, texts["linear"])
-        self.assertNotIn("67,108,864", texts["time"])
-
 
 class Page(unittest.TestCase):
-    def test_figures_are_replaced_between_the_markers_only(self):
-        page = f"before\n{report.BEGIN}\nold\n{table.END}\nafter\n"
-        once = table.written_into(page, "new", report.BEGIN)
-        self.assertEqual(once, f"before\n{report.BEGIN}\n\nnew\n\n{table.END}\nafter\n")
-        self.assertEqual(table.written_into(once, "new", report.BEGIN), once)
-
-    def test_without_markers_nothing_is_written(self):
-        with self.assertRaises(SystemExit):
-            table.written_into("a page", "new", report.BEGIN)
-
     def test_is_written_with_its_plots(self):
         with tempfile.TemporaryDirectory() as folder:
             docs = pathlib.Path(folder)
-            (docs / "performance.md").write_text(f"{report.BEGIN}\n{table.END}\n")
-            report.write(run(2), docs)
+            (docs / "performance.md").write_text(f"{report.BEGIN}\n{END}\n")
+            report.page(run(2)).write(run(2), docs)
             page = (docs / "performance.md").read_text()
             for curve in report.CURVES:
-                self.assertIn(f"({report.FOLDER}/{curve.file}.svg)", page)
-                self.assertTrue((docs / report.FOLDER / f"{curve.file}.svg").exists())
+                self.assertIn(f"(performance/{curve.file}.svg)", page)
+                self.assertTrue((docs / "performance" / f"{curve.file}.svg").exists())
 
     def test_each_plan_has_markers_of_its_own(self):
         with tempfile.TemporaryDirectory() as folder:
             docs = pathlib.Path(folder)
             page = docs / "performance.md"
-            page.write_text(f"{report.BEGIN}\n{table.END}\n{report.BEGIN_VM}\n{table.END}\n")
-            report.write(run(2, plan.vm(), plan="vm"), docs)
+            page.write_text(f"{report.BEGIN}\n{END}\n{report.BEGIN_VM}\n{END}\n")
+            results = run(2, plan.vm(), plan="vm")
+            report.page(results).write(results, docs)
             first, second = page.read_text().split(report.BEGIN_VM)
-            self.assertEqual(first, f"{report.BEGIN}\n{table.END}\n")
+            self.assertEqual(first, f"{report.BEGIN}\n{END}\n")
             self.assertIn("Skein, RDMA", second)
-            self.assertEqual([*(docs / report.FOLDER).iterdir()], [])
-
-    def test_the_file_holds_what_was_told(self):
-        results = run(2)
-        self.assertEqual(json.loads(report.json_text(results)), results)
-        self.assertEqual(report.markdown(json.loads(report.json_text(results))), report.markdown(results))
-
-
-if __name__ == "__main__":
-    unittest.main()
+            self.assertFalse((docs / "performance").exists())

@@ -3,19 +3,14 @@
 import contextlib
 import functools
 import json
-import os
 import pathlib
 import re
 import resource
-import subprocess
-import sys
 import tempfile
 
 import neighbours
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests/support"))
-import cgroups  # noqa: E402
-from certificate import make_certificate  # noqa: E402
+from skeintest import cgroups, child, kernel
+from skeintest.certificate import make_certificate
 
 # glibc's defaults hand every freed megabyte back to the kernel: page faults would then be most of a large echo's time.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(1 << 28), "MALLOC_TRIM_THRESHOLD_": str(1 << 30)}
@@ -31,42 +26,35 @@ class Stuck(Failure):
 
 
 def kill(process):
-    process.kill()
     try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired as expired:
-        stacks = [path.read_text() for path in pathlib.Path(f"/proc/{process.pid}/task").glob("*/stack")]
-        functions = ", ".join(re.findall(r"\] (\w+)", "".join(stacks)))
-        raise Stuck(f"{pathlib.Path(process.args[0]).name} is stuck in the kernel: {functions}") from expired
+        process.kill()
+    except child.Silence as silence:
+        raise Stuck(f"{process.name} is stuck in the kernel: {kernel.waits(process.pid)}") from silence
 
 
 def end(process):
     """Of a process that ends with its standard input."""
-    process.stdin.close()
-    try:
-        process.wait(SECONDS_TO_END)
-    except subprocess.TimeoutExpired as expired:
-        kill(process)
-        raise Failure(f"the server did not end within {SECONDS_TO_END} s") from expired
+    if process.end(SECONDS_TO_END) is None:
+        raise Failure(f"the server did not end within {SECONDS_TO_END} s")
 
 
 @contextlib.contextmanager
 def serving(command, environment, ends):
     """A running server's address and process id. One that `ends` does so with its standard input; others are killed."""
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment
-        )
+    server = child.Child(command, environment)
+    try:
         try:
-            line = process.stdout.readline().decode()
-            if not line.startswith("listening on "):
-                log.seek(0)
-                raise Failure(f"the server did not start:\n{log.read().decode(errors='replace')}")
-            yield line.removeprefix("listening on ").strip(), process.pid
-        finally:
-            (end if ends else kill)(process)
-            process.stdin.close()
-            process.stdout.close()
+            line = server.line()
+        except child.Silence as silence:
+            raise Failure(f"the server did not start: {silence}") from silence
+        if not line.startswith("listening on "):
+            raise Failure(f"the server said {line}")
+        yield line.removeprefix("listening on ").strip(), server.pid
+        if ends:
+            end(server)
+    finally:
+        kill(server)
+        server.close()
 
 
 def thrift_flags(load, transport):
@@ -89,8 +77,7 @@ class Stage:
         self._build = build
         self._exits = contextlib.ExitStack()
         self._folder = pathlib.Path(self._exits.enter_context(tempfile.TemporaryDirectory()))
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "GRPC_", "LD_PRELOAD", "MALLOC_"))}
-        self._environment = {**kept, **MALLOC, "GRPC_VERBOSITY": "info"}
+        self._environment = {**child.clean_environment("GRPC_", "MALLOC_"), **MALLOC, "GRPC_VERBOSITY": "info"}
         # A thousand connections are more descriptors than a process has by default.
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -182,17 +169,15 @@ class Stage:
     def _run(self, command, transport, seconds):
         """The figures that a client prints."""
         limit = seconds + self.patience
-        process = subprocess.Popen(
-            [*self._of_client, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=self._environment_of(transport)
-        )
-        try:
-            printed, log = process.communicate(timeout=limit)
-        except subprocess.TimeoutExpired as expired:
-            kill(process)
-            raise Failure(f"{command[0].name} took more than {limit:.0f} s") from expired
-        if process.returncode != 0:
-            raise Failure(f"{command[0].name} ended with status {process.returncode}:\n{log[-2000:]}")
+        with child.Child([*self._of_client, *command], self._environment_of(transport)) as client:
+            try:
+                printed = client.rest(limit)
+            except child.Silence as silence:
+                kill(client)
+                raise Failure(f"{command[0].name} took more than {limit:.0f} s") from silence
+            status, log = client.wait(SECONDS_TO_END), client.log()
+        if status != 0:
+            raise Failure(f"{command[0].name} ended with status {status}:\n{log[-2000:]}")
         paths = re.findall(r"skein: client \S+ uses (.+)", log)
         if transport.path is not None and not (paths and all(path.startswith(transport.path) for path in paths)):
             raise Failure(f"paths were {sorted(set(paths))} instead of {transport.path}:\n{log}")

@@ -3,7 +3,7 @@
 import dataclasses
 
 import plan
-import statistics_of
+from harness import statistics_of
 from neighbours import PINNED
 from plan import FALLBACK, MIB, SKEIN, TCP, Load
 

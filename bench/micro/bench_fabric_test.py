@@ -1,29 +1,28 @@
-"""bench_fabric_test.py BENCH_FABRIC: every measurement that one host allows, between two processes, and wrong calls."""
+"""Every measurement that one host allows, between two processes, and wrong calls."""
 
 import json
 import subprocess
-import sys
 import unittest
 
-PROGRAM = sys.argv[1]
+from skeintest import probes
+from skeintest.child import Child
+
 LIMIT = 60  # seconds
 
 
+def program():
+    return probes.build() / "bench/micro/bench_fabric"
+
+
 def client(*flags):
-    return subprocess.run([PROGRAM, *flags], capture_output=True, text=True, timeout=LIMIT)
+    return subprocess.run([program(), *flags], capture_output=True, text=True, timeout=LIMIT)
 
 
 class BothEnds(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        command = [PROGRAM, "--listen=127.0.0.1:0"]
-        cls.server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        cls.address = cls.server.stdout.readline().removeprefix("listening on ").strip()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.server.kill()
-        cls.server.communicate()
+        server = cls.enterClassContext(Child([program(), "--listen=127.0.0.1:0"]))
+        cls.address = server.line().removeprefix("listening on ")
 
     def measure(self, over, measure, size, count):
         done = client(
@@ -80,7 +79,3 @@ class WrongCalls(unittest.TestCase):
 
     def test_nobody_listens(self):
         self.assert_refused(1, "connect to 127.0.0.1:1", "--target=127.0.0.1:1", "--over=tcp")
-
-
-if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]])

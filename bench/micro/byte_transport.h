@@ -25,7 +25,7 @@ class ByteTransport : public Transport {
 
  private:
   virtual absl::Status SendBytes(absl::Span<const std::byte> bytes) = 0;
-  // As many as `bytes` has room for; whether they are put there is the implementation's matter.
+  // As many as `bytes` has space for; whether they are put there is the implementation's matter.
   virtual absl::Status ReceiveBytes(absl::Span<std::byte> bytes) = 0;
 
   const std::vector<std::byte> message_;

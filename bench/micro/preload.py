@@ -1,22 +1,17 @@
-"""preload.py --build DIR [--quick] [--out FILE] [--seed N]: what the preload library costs a process that has no gRPC.
+"""./run bench preload: what the preload library costs a process that has no gRPC.
 
 Children of /bin/true are started one after the other and waited for: without anything preloaded, with the preload
-library, and with all of Skein and gRPC preloaded, as if the library did not look first. Cases take turns child by child (A B A B ...), the last one at each tenth
-turn. A round gives the median of its children's times, the mean of their processor times, and how much more either is
-than with nothing preloaded in the same round."""
+library, and with all of Skein and gRPC preloaded, as if the library did not look first. Cases take turns child by child
+(A B A B ...), the last one at each tenth turn. A round gives the median of its children's times, the mean of their
+processor times, and how much more either is than with nothing preloaded in the same round."""
 
-import json
 import os
-import pathlib
 import resource
 import statistics
 import sys
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "macro"))
-import arguments  # noqa: E402
-import machine  # noqa: E402
-import statistics_of  # noqa: E402
+from harness import paired, statistics_of
 
 PROGRAM = "/bin/true"
 # name: (the preloaded library below the build directory, at how many turns its turn comes)
@@ -26,13 +21,6 @@ CASES = {
     "all of Skein and gRPC": ("grpc_transport/libskein_grpc.so", 10),
 }
 BASE = "nothing preloaded"
-
-
-def parse_arguments():
-    options = arguments.parse(__doc__, "bench_preload.json")
-    options.rounds = 2 if options.quick else 15
-    options.children = 10 if options.quick else 100
-    return options
 
 
 def processor_us():
@@ -58,43 +46,43 @@ def one_round(options):
     for number in range(options.children):
         for case, (library, turns) in CASES.items():
             if number % turns == 0:
-                children[case].append(child(None if library is None else options.build.resolve() / library))
+                children[case].append(child(None if library is None else options.build / library))
     means = (statistics.median, statistics.mean)
     return {case: [mean(each) for mean, each in zip(means, zip(*of))] for case, of in children.items()}
 
 
-def main():
-    options = parse_arguments()
-    one_round(options)  # the files are in the kernel's memory then
-    rounds = []
-    for number in range(options.rounds):
-        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
-        rounds.append(one_round(options))
-    results = {
-        **machine.heading(options, "rounds", "children", "quick"),
-        "load": os.getloadavg()[1],
-        "cases": {
-            case: {
-                figure: {
-                    **statistics_of.summary([each[case][index] for each in rounds]),
-                    "more_than_nothing": statistics_of.summary(
-                        [each[case][index] - each[BASE][index] for each in rounds]
-                    ),
-                }
-                for index, figure in enumerate(("us_per_child", "processor_us_per_child"))
+def summaries(rounds):
+    """{case: {figure: summary, and how much more it is than with nothing preloaded}}."""
+    return {
+        case: {
+            figure: {
+                **statistics_of.summary([each[case][index] for each in rounds]),
+                "more_than_nothing": statistics_of.summary([each[case][index] - each[BASE][index] for each in rounds]),
             }
-            for case in CASES
-        },
+            for index, figure in enumerate(("us_per_child", "processor_us_per_child"))
+        }
+        for case in CASES
     }
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def text(results):
+    lines = []
     for case, figures in results["cases"].items():
         for figure, values in figures.items():
             more = values["more_than_nothing"]
-            print(
-                f"{case}: {figure} {values['median']:,.0f}; more than nothing {more['median']:,.0f} "
-                f"({more['min']:,.0f}..{more['max']:,.0f})"
-            )
-    print(f"written: {options.out}", file=sys.stderr)
+            spread = f"{more['median']:,.0f} ({more['min']:,.0f}..{more['max']:,.0f})"
+            lines.append(f"{case}: {figure} {values['median']:,.0f}; more than nothing {spread}")
+    return "\n".join(lines)
+
+
+def main():
+    options = paired.parse(__doc__, "preload", rounds=(2, 15))
+    options.children = 10 if options.quick else 100
+    if not options.results:
+        one_round(options)  # the files are in the kernel's memory then
+    # Cases take turns child by child: a round has one turn, of all of them.
+    paired.tell(options, ["children"], lambda _: one_round(options), lambda series: summaries(series["children"]), text,
+                settings=("rounds", "children", "quick"))  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,22 +1,14 @@
-"""soft_roce.py [rdma|service] --build DIR [--quick] [--out FILE] [--seed N]: Skein's RDMA beside other people's, on one virtual
-link; or RDMA through skeind beside the process's own.
+"""./run bench rdma|service: Skein's RDMA beside other people's, on one virtual link; or RDMA through skeind beside the
+process's own.
 
 Question 1: what do WRITEs cost through core/fabric, beside perftest's? Question 2: what do streams over them give, beside
 rsockets (librspreload) and TCP? All in two guests of tests/vm, in one run; what is compared runs one after the other, in
 shuffled order, and ratios are taken within a round. The processors are emulated: only ratios mean anything."""
 
-import json
 import os
-import pathlib
-import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "macro"))
-
-import arguments  # noqa: E402
-import machine  # noqa: E402
-import soft_roce_table  # noqa: E402
-import statistics_of  # noqa: E402
-import two_guests  # noqa: E402
+import soft_roce_table
+from harness import arguments, guests, record, statistics_of
 
 SECONDS_A_ROUND = 400  # limit; a quiet machine needs one
 BASES = {
@@ -28,21 +20,10 @@ BASES = {
 PROCESSORS = {"rdma": 2, "service": max(1, len(os.sched_getaffinity(0)) // 2)}
 
 
-def parse_arguments():
-    compared = "service" if sys.argv[1:2] == ["service"] else "rdma"
-    sys.argv = [word for number, word in enumerate(sys.argv) if number != 1 or word not in BASES]
-    options = arguments.parse(__doc__, f"bench_{compared}.json", quick="one round: does it run, not what are the figures")
-    options.build = options.build.resolve()
-    options.rounds = 1 if options.quick else 5
-    options.compared = compared
-    options.processors = PROCESSORS[compared]
-    return options
-
-
 def run_guests(options):
     """What guest/bench_rdma.py has left, round by round."""
-    arguments = [str(options.build), str(options.rounds), str(options.seed), options.compared]
-    return two_guests.run("bench_rdma", arguments, SECONDS_A_ROUND * options.rounds + 100, options.processors)
+    asked = [str(options.build), str(options.rounds), str(options.seed), options.compared]
+    return guests.two("bench_rdma", asked, SECONDS_A_ROUND * options.rounds + 100, options.processors)
 
 
 def summaries(rounds, base):
@@ -52,26 +33,22 @@ def summaries(rounds, base):
 
 def summary(name, rounds, base):
     tool, rest = name.split(" ", 1)
-    figures = {
-        figure: statistics_of.with_ratio(
-            [round_[name][figure] for round_ in rounds], [round_[f"{base[tool]} {rest}"][figure] for round_ in rounds]
-        )
-        for figure in rounds[0][name]
-        if figure != "failures"
-    }
-    return {**figures, "failures": sum(round_[name]["failures"] for round_ in rounds)}
+    ours, others = ([each[one] for each in rounds] for one in (name, f"{base[tool]} {rest}"))
+    figures = statistics_of.beside(ours, others, [figure for figure in ours[0] if figure != "failures"])
+    return {**figures, "failures": sum(each["failures"] for each in ours)}
+
+
+def measure(options):
+    heading = record.heading(options, "seed", "rounds", "quick", "compared", "processors")
+    return {**heading, "figures": summaries(run_guests(options), BASES[options.compared])}
 
 
 def main():
-    options = parse_arguments()
-    rounds = run_guests(options)
-    results = {
-        **machine.heading(options, "seed", "rounds", "quick", "compared", "processors"),
-        "figures": summaries(rounds, BASES[options.compared]),
-    }
-    options.out.write_text(json.dumps(results, indent=1) + "\n")
-    print(soft_roce_table.markdown(results))
-    print(f"written: {options.out}", file=sys.stderr)
+    page = soft_roce_table.PAGE
+    options = arguments.parse(__doc__, *BASES, page=page.name, quick="one round: does it run, not what are the figures")
+    options.compared, options.processors = options.name, PROCESSORS[options.name]
+    options.rounds = 1 if options.quick else 5
+    record.tell(options, lambda: measure(options), page.markdown, page if options.name == "rdma" else None)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,3 @@ class Figures(unittest.TestCase):
         text = self.text_of(rounds, "rdma")
         self.assertIn("done again: write bandwidth 65536 (3).", text)
         self.assertIn("| Skein, core/stream | **2** (2..2), x2.00 |", text)
-
-
-if __name__ == "__main__":
-    unittest.main()

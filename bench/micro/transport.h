@@ -16,7 +16,8 @@ class Transport {
   // One message, to be taken by the peer's Receive. At most one each way may be under way.
   virtual absl::Status Send() = 0;
   virtual absl::Status Receive() = 0;
-  // `count` messages one way, as many under way as there is room for. Flood returns when all are known to have arrived.
+  // `count` messages one way, as many under way as there is space for. Flood returns when all are known to have
+  // arrived.
   virtual absl::Status Flood(uint64_t count) = 0;
   virtual absl::Status Absorb(uint64_t count) = 0;
   // "rdma:rxe0/1", "tcp"

@@ -8,9 +8,9 @@
 
 namespace skein::bench {
 
-Client::Client(Cluster& cluster, Host& host, Server& server, uint64_t first_queue_pair, size_t queue_pairs,
-               size_t active)
-    : cluster_(cluster), host_(host), server_(server) {
+Client::Client(Cluster& cluster, Source& source, Host& host, Server& server, uint64_t first_queue_pair,
+               size_t queue_pairs, size_t active)
+    : cluster_(cluster), source_(source), host_(host), server_(server) {
   const Scenario& scenario = cluster.scenario;
   for (size_t i = 0; i < queue_pairs; ++i) {
     SendQueue::Owner& owner = *this;
@@ -19,7 +19,6 @@ Client::Client(Cluster& cluster, Host& host, Server& server, uint64_t first_queu
   for (size_t i = 0; i < scenario.threads; ++i) {
     const size_t group = scenario.threads_per_queue_pair;
     threads_.emplace_back(static_cast<uint16_t>(group == 0 ? i % std::max<size_t>(active, 1) : i / group));
-    threads_.back().bytes = scenario.RequestBytes(i);
   }
 }
 
@@ -32,27 +31,33 @@ void Client::Start() {
   }
 }
 
-// Begins the thread's next request, if it may.
 void Client::Work(size_t number) {
   Thread& thread = threads_[number];
   if (thread.busy) return;
   if (thread.migration.queue_pair() != thread.target || thread.migration.draining()) {
     thread.migration.MoveTo(thread.target, queues_[thread.migration.queue_pair()]->consumed);
   }
-  if (thread.migration.draining() || thread.outstanding == cluster_.scenario.outstanding) return;
+  if (thread.migration.draining()) return;
+  const std::optional<Request> request = source_.Next(number);
+  if (!request.has_value()) return;
   thread.busy = true;
-  ++thread.outstanding;
-  cluster_.events.After(cluster_.Application(), [this, number] { Submit(number); });
+  cluster_.events.After(cluster_.Application(), [this, request = *request] { Submit(request); });
 }
 
-void Client::Submit(size_t number) {
-  Thread& thread = threads_[number];
-  thread.stats.Add(thread.bytes);
-  queues_[thread.migration.queue_pair()]->Enter({number, thread.bytes, cluster_.now()});
+void Client::Submit(Request request) {
+  Thread& thread = threads_[request.thread];
+  thread.stats.Add(request.bytes);
+  request.submitted = cluster_.now();
+  queues_[thread.migration.queue_pair()]->Enter(request);
+}
+
+uint64_t Client::QueuePairOf(size_t thread) const {
+  return queues_[threads_[thread].migration.queue_pair()]->queue_pair();
 }
 
 void Client::OnFree(size_t number) {
   threads_[number].busy = false;
+  source_.OnFree(number);
   Work(number);
 }
 
@@ -95,10 +100,8 @@ void Client::Deliver(const Message& message) {
   queue.consumed = std::max(queue.consumed, message.consumed);
   if (message.renewal || message.activation) OnCredits(message);
   for (const Request& response : message.requests) {
-    Thread& thread = threads_[response.thread];
-    --thread.outstanding;
-    thread.migration.OnConsumed(queue.consumed);
-    cluster_.CountResponse(response.submitted);
+    threads_[response.thread].migration.OnConsumed(queue.consumed);
+    source_.OnResponse(response);
     Work(response.thread);
   }
 }

@@ -28,7 +28,10 @@ struct Host {
 struct Request {
   size_t thread = 0;  // of its process
   size_t bytes = 0;
-  absl::Time submitted;
+  absl::Time submitted = {};
+  size_t answer_bytes = 0;
+  absl::Duration work = {};  // of the server, beyond a handler's
+  size_t coroutine = 0;      // of the thread, where threads have such
 };
 
 struct Message {
@@ -82,6 +85,11 @@ class Cluster {
   }
   // Of a client thread, between a response and the next request.
   absl::Duration Application() { return costs.cpu.application + random.Exponential(costs.cpu.noise); }
+  // Of the server's, for one request.
+  absl::Duration Handler() {
+    const bool scans = scenario.scan_percent > 0 && random.Below(uint64_t{100}) < scenario.scan_percent;
+    return costs.cpu.handler + (scans ? costs.index.scan : absl::ZeroDuration());
+  }
 
   // Of what happens from now on.
   void StartMeasuring() { measuring_ = true; }

@@ -68,6 +68,12 @@ struct UdCosts {
   double loss = 0;   // the part of datagrams that is lost on the way; swept
 };
 
+// An ordered index of 32 million keys: Abseil's B-tree, with keys asked for at random (bench/apps/index_costs.cc).
+struct IndexCosts {
+  absl::Duration get = absl::Nanoseconds(1290);
+  absl::Duration scan = absl::Nanoseconds(210);  // of 64 keys, beyond a get
+};
+
 struct Costs {
   fabric::SimConfig nic;
   // Of NICs with many queue pairs at once (service/host_nic.h).
@@ -77,6 +83,7 @@ struct Costs {
       100'000;  // assumed: waiting for a host's wire, before the switch pauses those that send there
   ServiceCosts service;
   UdCosts ud;
+  IndexCosts index;
   CpuCosts cpu;
   size_t server_cores = 32;
   size_t max_batch = 16;  // requests in a message

@@ -6,8 +6,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/sim/costs.h"
+#include "bench/sim/index.h"
 #include "bench/sim/scenario.h"
 #include "bench/sim/scenario_points.h"
+#include "bench/sim/transactions/experiments.h"
 #include "bench/sim/ud/experiments.h"
 
 namespace skein::bench {
@@ -185,6 +187,8 @@ std::vector<Point> FlockExperiments(uint64_t seed, bool quick) {
   Clients(quick, points);
   std::vector<Point> all = PointsOf(std::move(points), seed, quick);
   for (Point& point : UdExperiments(seed, quick)) all.push_back(std::move(point));
+  for (Point& point : IndexExperiments(seed, quick)) all.push_back(std::move(point));
+  for (Point& point : TransactionExperiments(seed, quick)) all.push_back(std::move(point));
   return all;
 }
 

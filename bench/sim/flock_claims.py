@@ -2,7 +2,7 @@
 
 import statistics
 
-from claims import Claim
+from harness.claims import Claim
 
 SHARING = "sharing, 8 outstanding"
 ONE = "sharing, 1 outstanding"
@@ -54,6 +54,18 @@ def ud_growth(outstanding, fewer, more):
 
 def ud_eight_to_one(threads):
     return lambda r: r.get(SHARING, "UD", threads) / r.get(ONE, "UD", threads)
+
+
+def index_over_ud(outstanding, threads, figure="mrps"):
+    return lambda r: r.ratio(f"index, {outstanding} outstanding", "FLOCK", "UD", threads, figure)
+
+
+def index_range(choose, outstanding, counts):
+    return lambda r: choose(index_over_ud(outstanding, threads)(r) for threads in counts)
+
+
+def over_fasst(mix, threads, figure="mrps"):
+    return lambda r: r.ratio(mix, "FlockTX", "FaSST", threads, figure)
 
 
 def processes_over_ud(figure="mrps"):
@@ -155,6 +167,34 @@ CLAIMS = (
           here=lambda r: r.ratio("processes", "2 threads, 1 queue pair", "2 threads, 2 queue pairs", 368)),
     Claim("the same, to 2 without coalescing of responses", "(the same)", least=1.3,
           here=lambda r: r.ratio("processes", "2 threads, 1 queue pair", "2 threads, 2 queue pairs, plain", 368)),
+    Claim("an index, FLOCK to eRPC, 1 outstanding, to 8 threads: the least", "similar or a little less",
+          here=index_range(min, 1, (1, 2, 4, 8))),
+    Claim("the same: the most", "similar", here=index_range(max, 1, (1, 2, 4, 8))),
+    Claim("the same, 16 threads", "a drop", here=index_over_ud(1, 16)),
+    Claim("the same, 32 threads", "a little more", here=index_over_ud(1, 32)),
+    Claim("an index, 8 outstanding, 8 threads", "more", least=1.0, here=index_over_ud(8, 8)),
+    Claim("the same, 16 threads", "similar", here=index_over_ud(8, 16)),
+    Claim("the same, 32 threads", "1.4x", least=1.1, here=index_over_ud(8, 32)),
+    Claim("FLOCK's median there, of eRPC's", "lower", most=1.0, here=index_over_ud(8, 32, "p50_us")),
+    Claim("its p99", "lower", here=index_over_ud(8, 32, "p99_us")),
+    Claim("TATP, FlockTX to FaSST, 1 thread", "a little less", least=1.0, here=over_fasst("TATP", 1)),
+    Claim("the same, 4 threads", "a little less", here=over_fasst("TATP", 4)),
+    Claim("the same, 8 threads", "1.9x", least=1.52, most=2.28, here=over_fasst("TATP", 8)),
+    Claim("the same, 16 threads", "2.4x", least=1.92, most=2.88, here=over_fasst("TATP", 16)),
+    Claim("Smallbank, FlockTX to FaSST, 2 threads", "similar", here=over_fasst("Smallbank", 2)),
+    Claim("the same, 4 threads", "up to 1.24x", here=over_fasst("Smallbank", 4)),
+    Claim("the same, 8 threads", "up to 1.88x", least=1.5, most=2.26, here=over_fasst("Smallbank", 8)),
+    Claim("FaSST's p99 to FlockTX's, Smallbank, 1 thread", "1.41x", least=1.13, most=1.7,
+          here=lambda r: 1 / over_fasst("Smallbank", 1, "p99_us")(r)),
+    Claim("FaSST, TATP: 8 threads to 4", "saturated at 4",
+          here=lambda r: r.get("TATP", "FaSST", 8) / r.get("TATP", "FaSST", 4)),
+    Claim("FlockTX to FaSST, TATP, 8 threads, if FaSST logs in a phase of its own", "(ours)",
+          here=lambda r: r.get("TATP", "FlockTX", 8) / r.get("TATP", "FaSST, log apart", 8)),
+    Claim("the same, Smallbank", "(ours)",
+          here=lambda r: r.get("Smallbank", "FlockTX", 8) / r.get("Smallbank", "FaSST, log apart", 8)),
+    Claim("FlockTX, TATP, 8 threads: one-sided validation to calls", "(ours)",
+          here=lambda r: r.ratio("TATP", "FlockTX", "FlockTX, all by calls", 8)),
+    Claim("the same, Smallbank", "(ours)", here=lambda r: r.ratio("Smallbank", "FlockTX", "FlockTX, all by calls", 8)),
     Claim("10,005 clients to 391: FLOCK, threads of 23 processes", "flat (ours)", least=0.9,
           here=clients("FLOCK, threads")),
     Claim("the same: one queue pair each", "collapses (ours)", most=0.6, here=clients("one each")),

@@ -1,11 +1,11 @@
-"""flock_sim.py --build DIR [--quick] [--out FILE] [--seed N] [--docs DIR]: FLOCK's experiments, on a model.
+"""./run bench flock-sim: FLOCK's experiments, on a model.
 
 Question: do FLOCK's mechanisms, with the policies of core/schedule as they are, give on one calibration of its machines
 what its thesis says they give? Simulated time: a seed has one outcome. Prints the claims beside the figures; --docs writes
 them into DIR/flock-sim.md, and the plots beside it. Exit status 1: a claim's direction does not hold."""
 
 import flock_claims
-import page
+import paper
 
 MILLIONS = ("mrps", "million requests a second")
 MEDIAN = ("p50_us", "median, us")
@@ -26,10 +26,16 @@ PLOTS = (
     ("large payloads", "large", "Every tenth thread sends large requests (fig. 4.6)", "bytes of a large request", *MILLIONS),
     ("processes", "processes", "Client processes (fig. 4.7)", "processes on 23 hosts", *MILLIONS),
     ("link, 23 clients, 8 outstanding", "link", "Queue pairs of a link, polled by one core", "threads of each of 23 clients", *MILLIONS),
+    ("index, 1 outstanding", "index-1", "An index, 1 outstanding (fig. 4.11)", "threads of each of 22 clients", *MILLIONS),
+    ("index, 8 outstanding", "index-8", "An index, 8 outstanding (fig. 4.11)", "threads of each of 22 clients", *MILLIONS),
+    ("TATP", "tatp", "TATP (fig. 4.9)", "threads of each of 20 clients and 3 servers", "mrps", "million transactions a second"),
+    ("Smallbank", "smallbank", "Smallbank (fig. 4.10)", "threads of each of 20 clients and 3 servers", "mrps", "million transactions a second"),
+    ("TATP", "tatp-p99", "TATP: tail (fig. 4.9)", "threads of each of 20 clients and 3 servers", *TAIL),
+    ("Smallbank", "smallbank-p99", "Smallbank: tail (fig. 4.10)", "threads of each of 20 clients and 3 servers", *TAIL),
     ("clients", "clients", "Beyond the paper", "clients on 23 hosts", *MILLIONS),
 )  # fmt: skip
 
-PAGE = page.Page("flock", flock_claims.CLAIMS, PLOTS)
+MODEL = paper.model(__doc__, "flock", flock_claims.CLAIMS, PLOTS)
 
 if __name__ == "__main__":
-    page.main(PAGE, __doc__)
+    MODEL.main()

@@ -157,7 +157,7 @@ TEST(QueuePairSharesTest, ADormantSenderWakesUp) {
   EXPECT_THAT(server.Shares(), ElementsAre(32, 32));
 }
 
-TEST(QueuePairSharesTest, WhoLeavesMakesRoom) {
+TEST(QueuePairSharesTest, WhoLeavesMakesSpace) {
   Server server(64);
   for (int i = 0; i < 2; ++i) server.Add(64);
   server.scheduler.Redistribute();

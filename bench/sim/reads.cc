@@ -4,6 +4,7 @@
 
 #include "bench/sim/cluster.h"
 #include "bench/sim/measure.h"
+#include "bench/sim/memory_port.h"
 #include "bench/sim/scenario.h"
 
 namespace skein::bench {
@@ -40,28 +41,12 @@ class Reader final : public Port {
   Port& memory_;
 };
 
-// The server's, which its NIC reads by itself.
-class Memory final : public Port {
- public:
-  Memory(Cluster& cluster, Host& host) : cluster_(cluster), host_(host) {}
-  void OnMessage(std::unique_ptr<Message> message) override {
-    constexpr size_t kBytes = 16;
-    Host& to = *message->host;
-    Port& port = *message->port;
-    cluster_.Carry(host_, to, port, std::move(message), kBytes, /*acknowledged=*/false);
-  }
-
- private:
-  Cluster& cluster_;
-  Host& host_;
-};
-
 }  // namespace
 
 absl::StatusOr<Outcome> RunReads(const Scenario& scenario, size_t queue_pairs, const Costs& costs) {
   Cluster cluster(scenario, costs);
   Host server(costs.nic);
-  Memory memory(cluster, server);
+  MemoryPort memory(cluster, server, /*bytes=*/16);
   std::vector<std::unique_ptr<Host>> hosts;
   std::vector<std::unique_ptr<Reader>> readers;
   for (size_t i = 0; i < scenario.hosts; ++i) {

@@ -36,6 +36,7 @@ struct Scenario {
   // Of each process's threads, so many in a hundred send requests of `large_bytes` (the responses have `bytes`).
   size_t large_percent = 0;
   size_t large_bytes = 0;
+  size_t scan_percent = 0;  // of requests: the server goes through IndexCosts::scan more for each of them
 
   absl::Duration warm_up = absl::Milliseconds(3);
   absl::Duration measured = absl::Milliseconds(3);

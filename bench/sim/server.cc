@@ -128,9 +128,13 @@ std::unique_ptr<Message> Server::Consume(Ring& ring) {
 absl::Duration Server::WorkOf(const Message& response, size_t messages) const {
   const CpuCosts& cpu = cluster_.costs.cpu;
   size_t bytes = 0;
-  for (const Request& request : response.requests) bytes += request.bytes;
+  absl::Duration handlers;
+  for (const Request& request : response.requests) {
+    bytes += request.bytes;
+    handlers += cluster_.Handler() + request.work;
+  }
   // Each message is read, each request executed and answered; then the response's header and its doorbell.
-  return (cpu.dma_line + cpu.header) * messages + (cpu.item * 2 + cpu.handler) * response.requests.size() +
+  return (cpu.dma_line + cpu.header) * messages + cpu.item * 2 * response.requests.size() + handlers +
          cluster_.Copy(bytes) + cpu.header + cpu.doorbell;
 }
 
@@ -139,7 +143,8 @@ void Server::Respond(Ring& ring, std::unique_ptr<Message> response) {
   cluster_.CountSent(response->requests.size());
   // Decided when it is sent: an activation must not overtake it.
   if (response->renewal) response->granted = Grant(ring, response->degree);
-  const size_t items = wire::ItemBytes(cluster_.scenario.bytes) * response->requests.size();
+  size_t items = 0;
+  for (const Request& request : response->requests) items += wire::ItemBytes(request.answer_bytes);
   cluster_.Carry(host_, *peer.host, *peer.client, std::move(response), wire::MessageBytes(items),
                  /*acknowledged=*/true);
 }

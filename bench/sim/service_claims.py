@@ -1,6 +1,6 @@
 """The claims of RaaS's paper, as figures of the model; and the model's figures of 10,000 processes."""
 
-from claims import Claim
+from harness.claims import Claim
 
 MISS = "own, {} ns a miss"
 PEAK = 6400  # thousand calls a second offered: more than any skeind takes

@@ -1,10 +1,10 @@
-"""service_sim.py --build DIR [--quick] [--out FILE] [--seed N] [--docs DIR]: RDMA as a service, on a model.
+"""./run bench service-sim: RDMA as a service, on a model.
 
 Question: does a skeind give what RaaS's figures 6 to 9 show, with one thread or with RaaS's threads, and what would 10,000
 processes of 100 hosts have of it? Simulated time: a seed has one outcome. Prints the claims beside the figures; --docs
 writes them into DIR/service-sim.md, and the plots beside it. Exit status 1: a claim's direction does not hold."""
 
-import page
+import paper
 import service_claims
 
 MILLIONS = ("mrps", "million READs a second")
@@ -25,7 +25,7 @@ PLOTS = (
     ("instructions", "instructions", "How fast skeind's processor is", "instructions a nanosecond", *CALLS),
 )  # fmt: skip
 
-PAGE = page.Page("service", service_claims.CLAIMS, PLOTS)
+MODEL = paper.model(__doc__, "service", service_claims.CLAIMS, PLOTS)
 
 if __name__ == "__main__":
-    page.main(PAGE, __doc__)
+    MODEL.main()

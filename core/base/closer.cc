@@ -38,7 +38,7 @@ void Closer::Leave(Left left) {
   if (waiting_.size() > threads_ - closing_ && threads_ < kMostThreads) StartThread();
 }
 
-bool Closer::HasRoom() {
+bool Closer::HasSpace() {
   MutexLock lock(&mu_);
   const auto some = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return waiting_.size() < kMostWaiting; };
   if (some() || stuck_) return some();

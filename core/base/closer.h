@@ -26,7 +26,7 @@ class Closer {
   void CloseSocket(UniqueFd fd);
   // Whether more should be accepted from strangers: it waits a moment for what they are closing to be closed, and not
   // again before any of it was.
-  bool HasRoom();
+  bool HasSpace();
 
  private:
   static constexpr size_t kMostWaiting = 64;

@@ -27,8 +27,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "core/channel/attention.h"
 #include "core/channel/memory_operation.h"
+#include "core/channel/notification_suppression.h"
 #include "core/channel/out_item.h"
 #include "core/fabric/fabric.h"
 #include "core/wire/message.h"
@@ -74,17 +74,17 @@ class Channel {
   // Whether this end knows where to write. Nothing is sent before. Any thread, as LargestItem.
   virtual bool met() const = 0;
   // Bytes of items (wire::ItemBytes) that one message could carry now; 0: no message can be sent. Once it has said too
-  // little, MoreRoom tells when to ask again.
-  virtual size_t Room(Use use) = 0;
-  // Whether Lay is expected to take so many bytes, found out with less work than Room takes. False says nothing: ask
-  // Room. Lay may refuse them all the same, where the kernel takes memory back.
+  // little, MoreSpace tells when to ask again.
+  virtual size_t Space(Use use) = 0;
+  // Whether Lay is expected to take so many bytes, found out with less work than Space takes. False says nothing: ask
+  // Space. Lay may refuse them all the same, where the kernel takes memory back.
   virtual bool Fits(size_t /*bytes*/, Use /*use*/) { return false; }
-  // Payload of the largest item that goes alone, given room enough. 0 before met(), then constant.
+  // Payload of the largest item that goes alone, given space enough. 0 before met(), then constant.
   virtual size_t LargestItem() const = 0;
   // The same in the memory that there is: less while the kernel gives no more.
   virtual size_t LargestItemNow() const { return LargestItem(); }
   // Puts a message together in the peer's queue, where the peer does not see it yet. RESOURCE_EXHAUSTED: it does not
-  // fit (Room). Payloads stay where they are until Publish. A message that is laid and never published leaves no
+  // fit (Space). Payloads stay where they are until Publish. A message that is laid and never published leaves no
   // trace.
   virtual absl::Status Lay(absl::Span<OutItem> items, Use use) = 0;
   // Makes the message that was laid visible to the peer, and wakes a peer that sleeps. RESOURCE_EXHAUSTED: not now, and
@@ -95,15 +95,15 @@ class Channel {
   virtual uint64_t messages_written() const = 0;
   // Whether all that was published has reached the peer's memory. If not, the group's sends_completed follows.
   virtual absl::StatusOr<bool> Reached() = 0;
-  // Upkeep, where the poller has found it due (AfterReading, MoreRoom), and whenever something that waited may go. Heed
-  // comes first: it takes note of what the peer says of itself, so that more may be sent. Tend comes last: it tells the
-  // peer what no message has taken along meanwhile. Errors end the channel; DATA_LOSS: the peer said what
+  // Upkeep, where the poller has found it due (AfterReading, MoreSpace), and whenever something that waited may go.
+  // Heed comes first: it takes note of what the peer says of itself, so that more may be sent. Tend comes last: it
+  // tells the peer what no message has taken along meanwhile. Errors end the channel; DATA_LOSS: the peer said what
   // cannot be.
   virtual absl::Status Heed() { return absl::OkStatus(); }
   virtual absl::Status Tend() { return absl::OkStatus(); }
   // Whether Tend has something to do that only a completed send lets it do.
   virtual bool tending() const { return false; }
-  // The group's attention() has changed. The first tells the peer that this end may sleep, the second wakes the peer
+  // The group's suppression() has changed. The first tells the peer that this end may sleep, the second wakes the peer
   // for what it has not read.
   virtual void TellPresence() {}
   virtual void RingForUnseen() {}
@@ -118,11 +118,11 @@ class Channel {
   virtual void Pop() = 0;
   // Whether Next would give something, or an error.
   virtual bool Readable() const = 0;
-  // Once after a number of Pops. Wakes a peer that waits for room. True: Heed and Tend are due.
+  // Once after a number of Pops. Wakes a peer that waits for space. True: Heed and Tend are due.
   virtual bool AfterReading() = 0;
-  // Whether the peer may have made room, or credits may have come, since Room said too little; or the peer waits to
+  // Whether the peer may have made space, or credits may have come, since Space said too little; or the peer waits to
   // hear what was read. A hint that is never missing, and stays true until Heed and Tend.
-  virtual bool MoreRoom() { return false; }
+  virtual bool MoreSpace() { return false; }
   // Messages and bytes of this end's queue that were consumed since the start; and how many bytes it holds at most. The
   // first two: any thread.
   virtual uint64_t messages_read() const = 0;
@@ -152,7 +152,8 @@ class Channel {
   // RESOURCE_EXHAUSTED: not now, or it is more than a peer takes. Where operations are executed, the peer has
   // the pages until its channel goes, even if the region goes before.
   virtual absl::Status Pass(const fabric::MemoryRegion& /*region*/) { return absl::OkStatus(); }
-  // The peer may Pass memory from now on, because this end is about to ask for it. Before, to pass some is a breach.
+  // The peer may Pass memory from now on, because this end is about to ask for it. Before, to pass some is a protocol
+  // error.
   virtual void ExpectMemory() {}
   // Ends it; the peer notices as if this process had died.
   virtual void Close() = 0;
@@ -160,7 +161,7 @@ class Channel {
   virtual void Disconnect() = 0;
   virtual bool connected() const = 0;
   // Whether it ended because the peer broke the protocol.
-  virtual bool breached() const = 0;
+  virtual bool peer_broke_protocol() const = 0;
   virtual absl::Status why_ended() const = 0;
   // Looks whether the peer is still there, by more than what has arrived. Takes nothing that a sleeper is to wake for.
   virtual bool StillConnected() = 0;
@@ -169,8 +170,8 @@ class Channel {
 struct ChannelOptions {
   // Of this end's queue, a multiple of wire::kRingGranule. In shared memory the passive end's option sizes both queues.
   size_t ring_bytes = 1 << 20;
-  uint64_t max_mirror_bytes = uint64_t{64} << 20;  // of the peer's queue, where the device needs as much memory here
-  MemoryOperations* operations = nullptr;          // whose completions it passes on; outlives the channel
+  uint64_t max_staging_bytes = uint64_t{64} << 20;  // of the peer's queue, where the device needs as much memory here
+  MemoryOperations* operations = nullptr;           // whose completions it passes on; outlives the channel
 };
 
 // Of one link: what its channel needs beside itself, and what the link's sleeper sleeps on. Any thread, but Arm, Disarm
@@ -183,7 +184,7 @@ class ChannelGroup {
   // The device for one-sided operations and for large payloads; null: there is none.
   virtual const std::shared_ptr<fabric::Device>& device() const = 0;
   // Who listens at this end.
-  Attention& attention() { return attention_; }
+  NotificationSuppression& suppression() { return suppression_; }
 
   // Takes what has completed and what has become of the peer. False: the channel has not become readable by that.
   virtual bool Look() = 0;
@@ -204,7 +205,7 @@ class ChannelGroup {
   virtual fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) = 0;
 
  private:
-  Attention attention_;
+  NotificationSuppression suppression_;
 };
 
 // A way to peers. Any thread.

@@ -6,7 +6,7 @@
 //
 //   SendRequest request{...};                                          // on the stack
 //   if (queue.Join(request) == coalesce::Turn::kDone) return request.result;
-//   auto batch = queue.Gather(request, 32, [&](const SendRequest& next) { return next.bytes <= room; });
+//   auto batch = queue.Gather(request, 32, [&](const SendRequest& next) { return next.bytes <= space; });
 //   for (SendRequest& each : batch) each.result = ...;                 // one doorbell for all of them
 //   queue.Finish(batch);
 //

@@ -140,7 +140,7 @@ class PoolingConnector final : public Connector {
   absl::Status AddWay(const Candidate& candidate, Fallback worse_than, wire::Offer& offer, std::vector<Way>& ways) {
     absl::StatusOr<std::shared_ptr<Link>> link =
         Link::Create(candidate.transport, {.ring_bytes = options_.ring_bytes,
-                                           .max_mirror_bytes = options_.max_mirror_bytes,
+                                           .max_staging_bytes = options_.max_staging_bytes,
                                            .takes_blocks = service_->takes_blocks(),
                                            .combines = options_.combines});
     if (!link.ok()) return link.status();

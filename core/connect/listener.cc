@@ -212,12 +212,13 @@ class PoolingListener final : public Listener {
     const wire::OfferedFabric& offered = offer.fabrics[yes.fabric];
     const absl::Status checked = fabrics_->CheckPeer(route, offered.kind, offered.queue_pair);
     if (!checked.ok()) return checked;
-    absl::StatusOr<std::shared_ptr<Link>> link = Link::Create(transport, {.ring_bytes = options_.ring_bytes,
-                                                                          .max_mirror_bytes = options_.max_mirror_bytes,
-                                                                          .shares = shares_,
-                                                                          .takes_blocks = service_->takes_blocks(),
-                                                                          .shares_memory = service_->shares_memory(),
-                                                                          .combines = options_.combines});
+    absl::StatusOr<std::shared_ptr<Link>> link =
+        Link::Create(transport, {.ring_bytes = options_.ring_bytes,
+                                 .max_staging_bytes = options_.max_staging_bytes,
+                                 .shares = shares_,
+                                 .takes_blocks = service_->takes_blocks(),
+                                 .shares_memory = service_->shares_memory(),
+                                 .combines = options_.combines});
     if (!link.ok()) return link.status();
     absl::StatusOr<Link::Answer> accepted = (*link)->Accept(offered.queue_pair);
     if (!accepted.ok()) return accepted.status();

@@ -27,8 +27,9 @@ namespace skein::connect {
 
 // Of links, whatever is on them.
 struct Options {
-  size_t ring_bytes = 1 << 20;                     // receive ring per link; multiple of 64 KiB
-  uint64_t max_mirror_bytes = uint64_t{64} << 20;  // largest ring of a peer, where the fabric needs as much memory here
+  size_t ring_bytes = 1 << 20;  // receive ring per link; multiple of 64 KiB
+  uint64_t max_staging_bytes = uint64_t{64}
+                               << 20;  // largest ring of a peer, where the fabric needs as much memory here
   // Of the passive side's. On shared memory, where no NIC has to remember queue pairs, as many ports between two
   // processes have a link each: none waits for the thread that polls for another. Further ports are shared out.
   // Elsewhere all share one.

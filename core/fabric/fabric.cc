@@ -30,6 +30,8 @@ absl::string_view OpcodeName(Opcode opcode) {
       return "RECV";
     case Opcode::kReceiveWithImmediate:
       return "RECV_WITH_IMM";
+    case Opcode::kFlush:
+      return "FLUSH";
   }
   return "unknown opcode";
 }

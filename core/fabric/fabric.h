@@ -38,6 +38,8 @@ enum Access : uint32_t {
   kRemoteWrite = 1u << 0,
   kRemoteRead = 1u << 1,
   kRemoteAtomic = 1u << 2,
+  kRemoteFlush = 1u << 3,            // FLUSHes that ask for Placement::kVisible
+  kRemoteFlushPersistent = 1u << 4,  // FLUSHes that ask for Placement::kPersistent; of persistent memory
 };
 
 // Where a one-sided request lands: `address` is in the peer's own numbering, as its MemoryRegion::remote() said it.
@@ -72,8 +74,15 @@ enum class Opcode : uint8_t {
   kCompareSwap,           // the same
   kReceive,               // in completions only
   kReceiveWithImmediate,  // in completions only: a WRITE_WITH_IMM consumed a receive; no bytes in its buffer
+  kFlush,                 // ends when `operand` bytes from `remote` on are where `placement` says; `local` is empty
 };
 absl::string_view OpcodeName(Opcode opcode);
+
+// Where a FLUSH brings what earlier requests of its queue pair have left at the peer.
+enum class Placement : uint8_t {
+  kVisible,     // whoever reads the peer's memory sees it
+  kPersistent,  // it outlives a loss of the peer's power
+};
 
 struct SendRequest {
   uint64_t id = 0;  // comes back in the Completion
@@ -82,9 +91,10 @@ struct SendRequest {
       local;               // gathered (SEND, WRITE) or scattered into (READ); the span itself is copied by Post
   RemoteAddress remote;    // one-sided opcodes only
   uint32_t immediate = 0;  // kWriteWithImmediate
-  uint64_t operand = 0;    // kFetchAdd: addend; kCompareSwap: expected value
+  uint64_t operand = 0;    // kFetchAdd: addend; kCompareSwap: expected value; kFlush: how many bytes
   uint64_t swap = 0;       // kCompareSwap: new value
   bool signaled = true;    // false: no completion on success (errors always complete)
+  Placement placement = Placement::kVisible;  // kFlush
 };
 
 struct ReceiveRequest {
@@ -189,11 +199,12 @@ class QueuePair {
   virtual absl::Status PostReceive(absl::Span<const ReceiveRequest> batch) = 0;
 
   virtual QueuePairState state() const = 0;
-  // Looks whether the connection's state has changed (peer gone, device event). Returns the state after it. Where the
-  // device alone could tell that a peer is gone, and this is asked again and again, it is believed for several times as
-  // long as it may try: after that a queue pair whose requests do not end, though its peer always receives, is in
-  // error. What nobody has polled has not ended: poll the send queue first. It may ask the peer by a request of its
-  // own, whose end wakes those that sleep: a sleeper that calls this whenever it wakes never sleeps again.
+  // Looks whether the connection's state has changed (peer gone, device event). Returns the state after it. It may ask
+  // the peer by a request of its own, whose end wakes those that sleep: a sleeper that calls this whenever it wakes
+  // never sleeps again. Where the device alone could tell that a peer is gone, a queue pair whose peer always receives
+  // does not wait for the device for ever: if requests do not end, and this question neither, it is in error after
+  // several times as long as the device may try, whether this is called or not. Meanwhile those that sleep on its
+  // queues are woken now and then.
   virtual QueuePairState RefreshState() = 0;
   // Why the state is kError; OK otherwise.
   virtual absl::Status error() const = 0;
@@ -209,11 +220,14 @@ struct QueuePairOptions {
   SharedReceiveQueue* shared_receive_queue = nullptr;  // of the same device; then max_receive_requests means nothing
   // The peer posts a receive ahead of whatever needs one, so that nothing waits for long: see RefreshState.
   bool peer_always_receives = false;
+  bool flushes = false;  // this end or the peer posts kFlush. Both ends must say so, of devices that offer it
 };
 
 struct DeviceCapabilities {
-  bool atomics = true;           // kFetchAdd and kCompareSwap, asked for by this end and by the peer
-  bool announces_close = false;  // who ends a connection is seen by the peer, also if silent, before what it does next
+  bool atomics = true;            // kFetchAdd and kCompareSwap, asked for by this end and by the peer
+  bool flush = false;             // kFlush to Placement::kVisible
+  bool flush_persistent = false;  // kFlush to Placement::kPersistent, of memory that the device knows to be persistent
+  bool announces_close = false;   // who ends a connection is seen by the peer, also if silent, before what it does next
   uint32_t max_inline_bytes = 0;
   uint64_t max_message_bytes = 0;
   uint64_t good_message_bytes = 0;         // longer ones gain nothing, or more than they risk
@@ -232,13 +246,15 @@ class Device {
   // protection domain). Null: this object does, for its rkeys cannot be guessed, or nobody could try.
   virtual absl::StatusOr<std::shared_ptr<Device>> ForPeer() { return nullptr; }
   // Zeroed, page-aligned memory the device can reach best. Errors:
-  // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0.
+  // RESOURCE_EXHAUSTED naming the limit met, INVALID_ARGUMENT for size 0, FAILED_PRECONDITION for FLUSHes that the
+  // device does not offer, or not of such memory.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) = 0;
   // Registers the caller's memory, which must outlive the region.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> Register(absl::Span<std::byte> bytes, uint32_t access) = 0;
   virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> CreateCompletionQueue(uint32_t capacity) = 0;
   // For `max_receives` at a time. INVALID_ARGUMENT for 0, RESOURCE_EXHAUSTED naming the device's limit.
   virtual absl::StatusOr<std::unique_ptr<SharedReceiveQueue>> CreateSharedReceiveQueue(uint32_t max_receives) = 0;
+  // FAILED_PRECONDITION for FLUSHes where the device offers none.
   virtual absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) = 0;
 };
 

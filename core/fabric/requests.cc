@@ -47,6 +47,30 @@ absl::Status CheckRequest(const SendRequest& request, uint64_t max_message_bytes
   return absl::OkStatus();
 }
 
+absl::Status CheckFlush(const SendRequest& request, const DeviceCapabilities& device, bool made_for_flushes) {
+  if (!made_for_flushes) return absl::InvalidArgumentError("a FLUSH on a queue pair that was not made for FLUSHes");
+  if (!(request.placement == Placement::kPersistent ? device.flush_persistent : device.flush)) {
+    return absl::InvalidArgumentError("a FLUSH to where the device brings nothing");
+  }
+  if (!request.local.empty()) return absl::InvalidArgumentError("a FLUSH with local segments");
+  if (request.operand == 0 || request.operand > kMostFlushBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a FLUSH of ", request.operand, " bytes; it is of 1 to ", kMostFlushBytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFlushAccess(uint32_t access, const DeviceCapabilities& device) {
+  const uint32_t offered = (device.flush ? kRemoteFlush : 0u) | (device.flush_persistent ? kRemoteFlushPersistent : 0u);
+  if ((access & (kRemoteFlush | kRemoteFlushPersistent) & ~offered) == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError("memory for FLUSHes that the device does not offer");
+}
+
+absl::Status CheckFlushOption(const QueuePairOptions& options, const DeviceCapabilities& device) {
+  if (!options.flushes || device.flush || device.flush_persistent) return absl::OkStatus();
+  return absl::FailedPreconditionError("a queue pair for FLUSHes, which the device does not offer");
+}
+
 absl::Status NoOwnReceives() {
   return absl::InvalidArgumentError("the queue pair takes from a shared receive queue: post there");
 }

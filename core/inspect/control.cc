@@ -107,7 +107,7 @@ class Control {
       pollfd waited = {socket_.get(), POLLIN, 0};
       if (poll(&waited, 1, UntilLaterMs()) < 0 && errno != EINTR) return;
       if (what_later_ != nullptr && Clock::now() >= later_) std::exchange(what_later_, nullptr)();
-      if (!Closer::Get().HasRoom()) {
+      if (!Closer::Get().HasSpace()) {
         poll(nullptr, 0, kPatienceMs);
         continue;
       }

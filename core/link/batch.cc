@@ -51,7 +51,7 @@ void ShareCopying(Batch& batch, absl::Span<channel::OutItem> items) {
   });
 }
 
-// No room ever comes for an item that is larger than the memory that there is.
+// No space ever comes for an item that is larger than the memory that there is.
 void StopIfTooLarge(Submission& submission, size_t largest) {
   const size_t size = SizeOf(submission.items().front());
   if (size <= largest) return;
@@ -61,13 +61,13 @@ void StopIfTooLarge(Submission& submission, size_t largest) {
                                               "memory, and what it has carries ", largest)));
 }
 
-// As many of its items as fit into `room`.
-void AddWhole(Submission& submission, size_t room, Outgoing& outgoing) {
+// As many of its items as fit into `space`.
+void AddWhole(Submission& submission, size_t space, Outgoing& outgoing) {
   size_t bytes = 0;
   size_t items = 0;
   for (const Gathered& item : submission.items()) {
     const size_t size = SizeOf(item);
-    if (outgoing.bytes() + wire::ItemBytes(size) > room) break;
+    if (outgoing.bytes() + wire::ItemBytes(size) > space) break;
     outgoing.Add(&submission.port(), submission.port().stream(), submission.kind(), item, 0, size);
     bytes += size;
     ++items;
@@ -75,10 +75,10 @@ void AddWhole(Submission& submission, size_t room, Outgoing& outgoing) {
   submission.Take(bytes, items);
 }
 
-// As much of it as fits into `room`.
-void AddPart(Submission& submission, size_t room, Outgoing& outgoing) {
-  if (room <= outgoing.bytes() + sizeof(wire::ItemHeader)) return;
-  const size_t most = (room - outgoing.bytes() - sizeof(wire::ItemHeader)) & ~size_t{7};
+// As much of it as fits into `space`.
+void AddPart(Submission& submission, size_t space, Outgoing& outgoing) {
+  if (space <= outgoing.bytes() + sizeof(wire::ItemHeader)) return;
+  const size_t most = (space - outgoing.bytes() - sizeof(wire::ItemHeader)) & ~size_t{7};
   submission.Take(std::min(submission.left(), most));
   if (submission.taken() == 0) return;
   outgoing.Add(&submission.port(), submission.port().stream(), wire::ItemKind::kData, submission.buffers(),
@@ -86,16 +86,16 @@ void AddPart(Submission& submission, size_t room, Outgoing& outgoing) {
 }
 
 // Gives the number of submissions of which anything was taken.
-size_t AddData(Batch& batch, size_t room, const channel::Channel& channel, Outgoing& outgoing) {
+size_t AddData(Batch& batch, size_t space, const channel::Channel& channel, Outgoing& outgoing) {
   size_t degree = 0;
   for (SendPlace::Request& each : batch) {
     Submission& submission = Submission::Of(each);
     submission.Take(0);
     if (submission.whole()) {
-      AddWhole(submission, room, outgoing);
+      AddWhole(submission, space, outgoing);
       if (submission.taken_items() == 0) StopIfTooLarge(submission, channel.LargestItemNow());
     } else {
-      AddPart(submission, room, outgoing);
+      AddPart(submission, space, outgoing);
     }
     degree += submission.taken_items() > 0 ? 1 : 0;
   }
@@ -142,22 +142,22 @@ void SendQueue::SendBatch(Batch& batch, size_t wanted) {
       continue;
     }
     submission.Stop(error_);
-    if (error_.ok()) WaitForRoom(submission.port());
+    if (error_.ok()) WaitForSpace(submission.port());
   }
 }
 
-// One message: control that waits, then as much of each submission as there is room for. RESOURCE_EXHAUSTED when there
+// One message: control that waits, then as much of each submission as there is space for. RESOURCE_EXHAUSTED when there
 // is none for anything. `wanted`: what the batch would take. Most messages fit; the leader then need not ask how much
 // more would.
 absl::Status SendQueue::SendOne(Batch* batch, size_t wanted) {
   const channel::Use use = batch == nullptr ? channel::Use::kControl : channel::Use::kData;
   const bool fits = control_.empty() && channel_->Fits(wanted, use);
-  const size_t room = fits ? wanted : channel_->Room(use);
+  const size_t space = fits ? wanted : channel_->Space(use);
   outgoing_.Clear();
-  const bool all_control = control_.empty() || AddControl(room);
+  const bool all_control = control_.empty() || AddControl(space);
   const size_t controls = outgoing_.size();
   // Data must not overtake control of its own stream.
-  const size_t degree = batch != nullptr && all_control ? AddData(*batch, room, *channel_, outgoing_) : 0;
+  const size_t degree = batch != nullptr && all_control ? AddData(*batch, space, *channel_, outgoing_) : 0;
   if (outgoing_.empty()) return absl::ResourceExhaustedError("the peer's queue is full");
   if (absl::Status status = Write(use, batch, degree); !status.ok()) {
     // Not sent: sequences have no gaps. (When all is over, there are no more sequences, and perhaps no more ports.)
@@ -175,14 +175,14 @@ absl::Status SendQueue::SendOne(Batch* batch, size_t wanted) {
 }
 
 // False: not all of it fits.
-bool SendQueue::AddControl(size_t room) {
+bool SendQueue::AddControl(size_t space) {
   for (Control& control : control_) {
     if (control.kind == wire::ItemKind::kWindow) {
       control.payload.clear();
       wire::Put(control.payload, control.port->window_to_return_);
     }
     if (outgoing_.size() == kMaxControlItems) return false;
-    if (outgoing_.bytes() + wire::ItemBytes(control.payload.size()) > room) return false;
+    if (outgoing_.bytes() + wire::ItemBytes(control.payload.size()) > space) return false;
     control.bytes = AsBytes(control.payload);
     outgoing_.Add(control.port.get(), control.stream, control.kind, {&control.bytes, 1}, 0, control.payload.size());
   }
@@ -197,7 +197,7 @@ absl::Status SendQueue::Write(channel::Use use, Batch* batch, size_t degree) {
   if (status.ok() && degree > 1) ShareCopying(*batch, items);
   if (status.ok()) {
     uint64_t stage_time = 0;
-    if (trace::Enabled() || group_.attention().peer_traces.load(std::memory_order_relaxed)) [[unlikely]] {
+    if (trace::Enabled() || group_.suppression().peer_traces.load(std::memory_order_relaxed)) [[unlikely]] {
       departure_.posted = trace::Now();
       stage_time = wire::StageTime(departure_.posted, trace::Enabled());
     }

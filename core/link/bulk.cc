@@ -61,7 +61,7 @@ absl::StatusOr<size_t> Bulk::Send(Port& port, absl::Span<const ConstBytes> buffe
   return sent;
 }
 
-// As much as one message says. Less than that, even 0: there was no room for it, and OnRoom follows.
+// As much as one message says. Less than that, even 0: there was no space for it, and OnSpace follows.
 absl::StatusOr<size_t> Bulk::SendGroup(Port& port, absl::Span<const ConstBytes> buffers, size_t offset, size_t most) {
   Group group;
   absl::Status none_left;
@@ -115,7 +115,7 @@ absl::Status Bulk::OnPulled(absl::Span<const std::byte> payload) {
 
 absl::Status Bulk::Pull(int& messages) {
   for (const std::shared_ptr<Port>& port : blocks_.TakeWaiters()) {
-    port->OnRoom();
+    port->OnSpace();
     ports_.Touch(port);
   }
   if (pulls_ == nullptr) return absl::OkStatus();

@@ -19,7 +19,7 @@ class BasicEvents {
  public:
   enum Event : uint32_t {
     kWaits = 1,  // something waits to be sent, or for that: upkeep may help at once
-    kRoom = 2,   // ports wait for room: until there are none
+    kSpace = 2,  // ports wait for space: until there are none
     kFlush = 4,  // a flush has said no: until somebody tells
     kUpkept = 8  // the upkeep that the poller has left is done
   };

@@ -42,7 +42,7 @@ absl::Status Deliver(Port& port, const wire::Item& item) {
 
 // Who traces wants to know when it was answered, too.
 void Receiver::NoteArrival(uint64_t stage_time) {
-  group_.attention().peer_traces.store(wire::SenderTraces(stage_time), std::memory_order_relaxed);
+  group_.suppression().peer_traces.store(wire::SenderTraces(stage_time), std::memory_order_relaxed);
   const bool traced = stage_time != 0 || trace::Enabled();
   arrival_ = traced ? Arrival{stage_time, trace::Now()} : Arrival{};
 }

@@ -9,14 +9,14 @@ absl::StatusOr<std::shared_ptr<Link>> Link::Create(std::shared_ptr<channel::Tran
   std::shared_ptr<Link> link(new Link(std::move(transport), *std::move(group), std::move(options)));
   channel::ChannelOptions of_channel;
   of_channel.ring_bytes = link->options_.ring_bytes;
-  of_channel.max_mirror_bytes = link->options_.max_mirror_bytes;
+  of_channel.max_staging_bytes = link->options_.max_staging_bytes;
   of_channel.operations = &link->operations_.under_way();
   if (absl::Status status = link->queue_.Open(of_channel); !status.ok()) return status;
-  Census::Get().Add(link.get());
+  LinkStatistics::Get().Add(link.get());
   return link;
 }
 
-Link::~Link() { Census::Get().Remove(this); }
+Link::~Link() { LinkStatistics::Get().Remove(this); }
 
 Traffic Link::traffic() const {
   Traffic traffic = queue_.sent();
@@ -53,12 +53,12 @@ absl::StatusOr<size_t> Link::SendBlocks(Port& port, absl::Span<const ConstBytes>
 }
 
 void Link::Tell(Presence presence) {
-  if (group_->attention().presence.exchange(presence, std::memory_order_relaxed) == presence) return;
+  if (group_->suppression().presence.exchange(presence, std::memory_order_relaxed) == presence) return;
   if (presence == Presence::kMaySleep) queue_.TellPresence();
 }
 
 void Link::EndQuiet() {
-  if (group_->attention().quiet.exchange(false, std::memory_order_relaxed)) queue_.RingForUnseen();
+  if (group_->suppression().quiet.exchange(false, std::memory_order_relaxed)) queue_.RingForUnseen();
 }
 
 bool Link::Retire() {

@@ -1,7 +1,7 @@
 // The connection between two processes that all their streams share: FLOCK's connection handle, on one channel to the
 // peer (README.md says why one).
 //
-//          Create           Accept (passive)               Close, Leave; the peer's end or breach
+//          Create           Accept (passive)               Close, Leave; the peer's end or protocol error
 //            |             Complete (active)
 //            v                                                                            Receiver::Lose
 //         offering ----------------------------> connected ----------------------> ending ----------------> finished
@@ -24,8 +24,8 @@
 #include "core/channel/channel.h"
 #include "core/fabric/fabric.h"
 #include "core/link/bulk.h"
-#include "core/link/census.h"
 #include "core/link/flushing.h"
+#include "core/link/link_statistics.h"
 #include "core/link/operations.h"
 #include "core/link/port.h"
 #include "core/link/ports.h"
@@ -40,7 +40,7 @@ using channel::Presence;
 
 struct LinkOptions {
   size_t ring_bytes = 1 << 20;
-  uint64_t max_mirror_bytes = channel::ChannelOptions().max_mirror_bytes;
+  uint64_t max_staging_bytes = channel::ChannelOptions().max_staging_bytes;
   std::shared_ptr<Shares> shares = nullptr;  // the passive side's; null: the peer may always send
   bool takes_blocks = false;                 // of its peer: whether its ports do
   bool shares_memory = false;                // its peer may use the rkeys of what others were given
@@ -68,8 +68,8 @@ class Link final : public wait::SharedSource, public std::enable_shared_from_thi
   // For one-sided operations; null where the transport has none.
   const std::shared_ptr<fabric::Device>& device() const { return group_->device(); }
 
-  // Takes as much of the first `bytes` of `buffers`, which have so many, as there is room for. Less than asked for lack
-  // of room: OnRoom follows. UNAVAILABLE when the link is lost.
+  // Takes as much of the first `bytes` of `buffers`, which have so many, as there is space for. Less than asked for
+  // lack of space: OnSpace follows. UNAVAILABLE when the link is lost.
   absl::StatusOr<size_t> Send(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes) {
     return queue_.Send({port, buffers, bytes});
   }
@@ -83,7 +83,7 @@ class Link final : public wait::SharedSource, public std::enable_shared_from_thi
   absl::StatusOr<size_t> SendBlocks(Port& port, absl::Span<const ConstBytes> buffers, size_t bytes);
   // One-sided; see operations.h.
   absl::Status Operate(MemoryOperation& operation) { return operations_.Operate(operation); }
-  // Sent now or as soon as there is room, after what the port has sent before.
+  // Sent now or as soon as there is space, after what the port has sent before.
   void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload = {}) {
     queue_.SendControl(port, kind, std::move(payload));
   }
@@ -109,9 +109,9 @@ class Link final : public wait::SharedSource, public std::enable_shared_from_thi
   // What the peer hears of this end, from the next message on; kMaySleep also at once. Before Arm by who has said
   // kAwake.
   void Tell(Presence presence);
-  // From now on, messages need not ring a peer that is awake (attention.h): whoever polls sees to that. By one thread
-  // at a time.
-  void BeginQuiet() override { group_->attention().quiet.store(true, std::memory_order_relaxed); }
+  // From now on, messages need not ring a peer that is awake (notification_suppression.h): whoever polls sees to that.
+  // By one thread at a time.
+  void BeginQuiet() override { group_->suppression().quiet.store(true, std::memory_order_relaxed); }
   void EndQuiet() override;
   void NeverSleeps() override { Tell(Presence::kSleepless); }
 

@@ -24,7 +24,7 @@ class Receiver;
 class SendQueue;
 
 // The On* methods are called by the one thread that polls the link at the time, in the order of the wire. They take
-// note; an error they return is the peer's breach of protocol and ends the link. Notify then follows, once per batch,
+// note; an error they return is the peer's protocol error and ends the link. Notify then follows, once per batch,
 // with no lock of the link held: the place to call observers from. Never two calls at once.
 class Port : public std::enable_shared_from_this<Port> {
  public:
@@ -41,7 +41,7 @@ class Port : public std::enable_shared_from_this<Port> {
   virtual absl::Status OnWindow(uint64_t bytes) = 0;
   virtual absl::Status OnCloseWrite() = 0;
   virtual void OnAbort(std::string text) = 0;
-  virtual void OnRoom() = 0;  // after Link::Send took less than it was given for lack of room
+  virtual void OnSpace() = 0;  // after Link::Send took less than it was given for lack of space
   virtual void OnLost(const absl::Status& why) = 0;
   virtual void Notify() = 0;
 
@@ -69,7 +69,7 @@ class Port : public std::enable_shared_from_this<Port> {
   // Of the sender's place:
   uint32_t next_out_ = 0;          // sequence
   uint64_t window_to_return_ = 0;  // bytes read, not told yet
-  bool waits_for_room_ = false;
+  bool waits_for_space_ = false;
   bool waits_for_block_ = false;  // under the lock of the link's blocks
   // Of the polling thread:
   Arrival arrival_;

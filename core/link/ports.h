@@ -28,7 +28,7 @@ class Ports {
   // UNAVAILABLE when the link is lost.
   absl::Status Add(const std::shared_ptr<Port>& port);
   // Nothing that comes for the stream reaches the port after this. A call of what has come before may be under way, or
-  // still begin (Notify, OnRoom, OnLost). True if none is left.
+  // still begin (Notify, OnSpace, OnLost). True if none is left.
   bool Remove(uint32_t stream);
   // The port, which may have been removed, has lost its owner. Whether no more than kMostAbandoned on this link have:
   // a peer that never closes its side of streams has them kept.

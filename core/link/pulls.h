@@ -50,7 +50,7 @@ class Pulls {
   bool under_way() const { return !under_way_.empty(); }
   // Whether Take would give something.
   bool ready() const { return !under_way_.empty() && under_way_.front()->done(); }
-  // Whether Post found no room among the channel's requests: to be called again when sends have completed.
+  // Whether Post found no space among the channel's requests: to be called again when sends have completed.
   bool blocked() const { return blocked_; }
   // Tells the peer which blocks are free: once that is worth a message, or no more are coming.
   absl::Status Answer(SendQueue& queue);

@@ -120,7 +120,7 @@ bool Receiver::ArmOwned() {
   // thread that waits for them.
   if (group_.sends_completed() && queue_.awaited()) return false;
   return !bulk_.waits() && !queue_.Settle() && !Ends() && !channel().renewal_waits() && !channel().Readable() &&
-         !channel().MoreRoom();
+         !channel().MoreSpace();
 }
 
 void Receiver::Acknowledge() {
@@ -137,7 +137,7 @@ void Receiver::Acknowledge() {
 bool Receiver::PollOwned() {
   if (finished()) return false;
   if (armed_ || woken_.load(std::memory_order_relaxed)) Acknowledge();
-  // While messages come, the queue and the end can wait a little: their bell is known to have rung.
+  // While messages come, the queue and the end can wait a little: their notification is known to have rung.
   bool readable = channel().Readable();
   const bool looks = !readable || ++unlooked_ == kLookEvery || bulk_.reads();
   bool sends_completed = false;
@@ -161,7 +161,7 @@ bool Receiver::PollOwned() {
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else if (queue_.events().any()) {
-    TouchRoomWaiters();
+    TouchSpaceWaiters();
   }
   ports_.NotifyTouched();
   if (flush_wanted || lost) flushing_.Tell();
@@ -169,13 +169,13 @@ bool Receiver::PollOwned() {
 }
 
 // Whether there is anything to do beside what messages say.
-bool Receiver::IsWanted() const { return queue_.events().any() || channel().MoreRoom() || channel().renewal_waits(); }
+bool Receiver::IsWanted() const { return queue_.events().any() || channel().MoreSpace() || channel().renewal_waits(); }
 
 // Whether the connection has ended; asked before the last look at the channel. Messages that had arrived before are
 // still to be read, but a peer may keep writing: so no more than a ring of them.
 bool Receiver::Ends() {
   if (end_.ok() && channel().Ended()) {
-    const absl::Status failed = channel().breached() ? absl::OkStatus() : queue_.error();
+    const absl::Status failed = channel().peer_broke_protocol() ? absl::OkStatus() : queue_.error();
     end_ = failed.ok() ? channel().why_ended() : failed;
   }
   if (end_.ok()) return false;
@@ -198,7 +198,7 @@ absl::Status Receiver::PollChannel(bool readable, bool sends_completed, int& mes
   if (renewal) {
     if (absl::Status status = AnswerRenewal(); !status.ok()) return status;
   }
-  const bool may_send = queue_.events().TakeDue(Events::kWaits) || sends_completed || channel().MoreRoom();
+  const bool may_send = queue_.events().TakeDue(Events::kWaits) || sends_completed || channel().MoreSpace();
   const absl::StatusOr<bool> upkept = queue_.TakeUpkept();
   if (!upkept.ok()) return upkept.status();
   looked |= *upkept;
@@ -228,11 +228,11 @@ absl::Status Receiver::AnswerRenewal() {
   return absl::OkStatus();
 }
 
-// Behind the upkeep, which may have made room. The ports may queue more here than there is room for. That waits for the
-// peer's next word, which rings. An upkeep here would heed that word, and no waiting port would hear of the room.
-void Receiver::TouchRoomWaiters() {
-  for (const std::shared_ptr<Port>& port : queue_.TakeRoomWaiters()) {
-    port->OnRoom();
+// Behind the upkeep, which may have made space. The ports may queue more here than there is space for. That waits for
+// the peer's next word, which rings. An upkeep here would heed that word, and no waiting port would hear of the space.
+void Receiver::TouchSpaceWaiters() {
+  for (const std::shared_ptr<Port>& port : queue_.TakeSpaceWaiters()) {
+    port->OnSpace();
     ports_.Touch(port);
   }
 }

@@ -1,4 +1,4 @@
-// What is not data: control that waits, room, flushing, upkeep, the end.
+// What is not data: control that waits, space, flushing, upkeep, the end.
 #include "core/link/send_queue.h"
 
 #include <utility>
@@ -40,8 +40,8 @@ void SendQueue::InPlace(absl::FunctionRef<void(const absl::Status& error)> what)
 
 void SendQueue::Remove(Port& port) {
   Visit visit(this);
-  if (!port.waits_for_room_) return;
-  std::erase_if(room_waiters_, [&](const std::weak_ptr<Port>& waiter) {
+  if (!port.waits_for_space_) return;
+  std::erase_if(space_waiters_, [&](const std::weak_ptr<Port>& waiter) {
     const std::shared_ptr<Port> waiting = waiter.lock();
     return waiting == nullptr || waiting.get() == &port;
   });
@@ -128,37 +128,37 @@ void SendQueue::Queue(Control control) {
 
 void SendQueue::FlushControl() {
   while (MaySend() && !control_.empty()) {
-    if (!SendOne(nullptr, 0).ok()) return;  // tried again when there is room: MoreRoom, or a message
+    if (!SendOne(nullptr, 0).ok()) return;  // tried again when there is space: MoreSpace, or a message
   }
 }
 
-// Room ------------------------------------------------------------------------------------------------------------
+// Space ------------------------------------------------------------------------------------------------------------
 
-void SendQueue::WaitForRoom(Port& port) {
-  if (std::exchange(port.waits_for_room_, true)) return;
-  room_waiters_.push_back(port.weak_from_this());
-  events_.Tell(Events::kRoom | Events::kWaits);
+void SendQueue::WaitForSpace(Port& port) {
+  if (std::exchange(port.waits_for_space_, true)) return;
+  space_waiters_.push_back(port.weak_from_this());
+  events_.Tell(Events::kSpace | Events::kWaits);
 }
 
-std::vector<std::shared_ptr<Port>> SendQueue::TakeRoomWaiters() {
+std::vector<std::shared_ptr<Port>> SendQueue::TakeSpaceWaiters() {
   std::vector<std::shared_ptr<Port>> ports;
-  if (!events_.IsDue(Events::kRoom)) return ports;
+  if (!events_.IsDue(Events::kSpace)) return ports;
   Visit visit(this);
-  if (!room_waiters_.empty() && MaySend() && channel_->Room(channel::Use::kData) > 0) {
-    for (const std::weak_ptr<Port>& waiter : std::exchange(room_waiters_, {})) {
+  if (!space_waiters_.empty() && MaySend() && channel_->Space(channel::Use::kData) > 0) {
+    for (const std::weak_ptr<Port>& waiter : std::exchange(space_waiters_, {})) {
       if (std::shared_ptr<Port> port = waiter.lock()) {
-        port->waits_for_room_ = false;
+        port->waits_for_space_ = false;
         ports.push_back(std::move(port));
       }
     }
   }
-  if (room_waiters_.empty()) events_.TakeDue(Events::kRoom);
+  if (space_waiters_.empty()) events_.TakeDue(Events::kSpace);
   return ports;
 }
 
 bool SendQueue::awaited() {
   Visit visit(this);
-  return !room_waiters_.empty() || !control_.empty() || flush_awaited_ || channel_->tending();
+  return !space_waiters_.empty() || !control_.empty() || flush_awaited_ || channel_->tending();
 }
 
 // Flushing --------------------------------------------------------------------------------------------------------
@@ -209,14 +209,14 @@ absl::Status SendQueue::Upkeep() {
 
 // By another thread than the poller, who hears of it.
 void SendQueue::DoLeftUpkeep() {
-  if (absl::Status status = Upkeep(); !status.ok()) breach_ = std::move(status);
+  if (absl::Status status = Upkeep(); !status.ok()) protocol_error_ = std::move(status);
   events_.Tell(Events::kUpkept);
 }
 
 absl::StatusOr<bool> SendQueue::TakeUpkept() {
   if (!events_.TakeDue(Events::kUpkept)) return false;
   Visit visit(this);
-  if (!breach_.ok()) return std::exchange(breach_, absl::OkStatus());
+  if (!protocol_error_.ok()) return std::exchange(protocol_error_, absl::OkStatus());
   return true;
 }
 
@@ -234,7 +234,7 @@ void SendQueue::Fail(const absl::Status& why) {
   Visit visit(this);
   error_ = why;
   control_.clear();
-  room_waiters_.clear();
+  space_waiters_.clear();
 }
 
 void SendQueue::FailHere(const absl::Status& why) {

@@ -27,8 +27,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/channel/channel.h"
-#include "core/link/census.h"
 #include "core/link/events.h"
+#include "core/link/link_statistics.h"
 #include "core/link/outgoing.h"
 #include "core/link/port.h"
 #include "core/link/send_place.h"
@@ -36,7 +36,7 @@
 
 namespace skein::link {
 
-// An item that is not a stream's data. It waits for room, if need be.
+// An item that is not a stream's data. It waits for space, if need be.
 struct Control {
   std::shared_ptr<Port> port;  // null: the link's own, or of a stream that has ended
   uint32_t stream = 0;
@@ -56,10 +56,10 @@ class SendQueue {
   // The peer's greeting, of which the channel learns where to write.
   absl::Status OnGreeting(absl::string_view greeting);
 
-  // Sends what is submitted, or as much of it as there is room for: see Link::Send and SendItems. If less than all has
-  // gone for lack of room, the port is among TakeRoomWaiters when there is some.
+  // Sends what is submitted, or as much of it as there is space for: see Link::Send and SendItems. If less than all has
+  // gone for lack of space, the port is among TakeSpaceWaiters when there is some.
   absl::StatusOr<size_t> Send(Submission submission);
-  // Sent now or as soon as there is room, after what the port has sent before.
+  // Sent now or as soon as there is space, after what the port has sent before.
   void SendControl(const std::shared_ptr<Port>& port, wire::ItemKind kind, std::string payload);
   void ReturnWindow(const std::shared_ptr<Port>& port, uint64_t bytes);
   // The link's own.
@@ -69,12 +69,12 @@ class SendQueue {
   // Which of the peer's blocks are free (wire::EncodePulled); those that wait are one item. DATA_LOSS if they are more
   // than there can be: the peer announces without end, and does not read the answers.
   absl::Status SendPulled(absl::string_view numbers);
-  // The port waits for no room any more.
+  // The port waits for no space any more.
   void Remove(Port& port);
   // Calls `what` in the sender's place, with why nothing can be sent; OK if it can.
   void InPlace(absl::FunctionRef<void(const absl::Status& error)> what);
 
-  // This end is awake no longer; or is quiet no longer (attention.h).
+  // This end is awake no longer; or is quiet no longer (notification_suppression.h).
   void TellPresence();
   void RingForUnseen();
 
@@ -94,8 +94,8 @@ class SendQueue {
   // True: upkeep that was left is done, and TakeUpkept says so: the poller does not sleep yet.
   bool Settle();
   // Who may send again.
-  std::vector<std::shared_ptr<Port>> TakeRoomWaiters();
-  // Somebody waits for room or for a flush.
+  std::vector<std::shared_ptr<Port>> TakeSpaceWaiters();
+  // Somebody waits for space or for a flush.
   bool awaited();
   Events& events() { return events_; }
   // As in Channel.
@@ -132,14 +132,14 @@ class SendQueue {
   void Queue(Control control) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void FlushControl() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   bool FlushHere() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
-  void WaitForRoom(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  void WaitForSpace(Port& port) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
 
   // batch.cc
   using Batch = SendPlace::Batch;
   void Lead(Submission& own) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void SendBatch(Batch& batch, size_t wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   absl::Status SendOne(Batch* batch, size_t wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
-  bool AddControl(size_t room) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
+  bool AddControl(size_t space) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   absl::Status Write(channel::Use use, Batch* batch, size_t degree) ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
 
   channel::ChannelGroup& group_;
@@ -149,10 +149,10 @@ class SendQueue {
   SendPlace place_;
 
   absl::Status error_ ABSL_GUARDED_BY(place_);
-  absl::Status breach_ ABSL_GUARDED_BY(place_);  // found by upkeep that the poller had left
-  Outgoing outgoing_ ABSL_GUARDED_BY(place_);    // the message being put together
+  absl::Status protocol_error_ ABSL_GUARDED_BY(place_);  // found by upkeep that the poller had left
+  Outgoing outgoing_ ABSL_GUARDED_BY(place_);            // the message being put together
   std::deque<Control> control_ ABSL_GUARDED_BY(place_);
-  std::vector<std::weak_ptr<Port>> room_waiters_ ABSL_GUARDED_BY(place_);
+  std::vector<std::weak_ptr<Port>> space_waiters_ ABSL_GUARDED_BY(place_);
   bool flush_awaited_ ABSL_GUARDED_BY(place_) = false;
   uint64_t coalesced_ ABSL_GUARDED_BY(place_) = 0;  // messages that carried several senders' bytes
   Departure departure_ ABSL_GUARDED_BY(place_);     // of the batch that is being sent

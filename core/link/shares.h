@@ -50,6 +50,7 @@ class Shares final : public wait::Source {
   // Nobody joins any more: finished when all have left.
   void Close();
   bool Poll() override;
+  bool Glance() override { return false; }  // turns take far longer than a spin's thorough looks are apart
   bool Arm() override;
   int fd() const override;
   bool finished() const override;

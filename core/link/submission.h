@@ -58,7 +58,7 @@ class Submission : public SendPlace::Request {
   size_t taken() const { return taken_; }
   size_t taken_items() const { return taken_items_; }  // of the message
   void Sent();
-  // Nothing more goes now: for want of room or credits, or for good.
+  // Nothing more goes now: for want of space or credits, or for good.
   void Stop(const absl::Status& error) {
     stopped_ = true;
     error_ = error;

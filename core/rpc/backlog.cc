@@ -19,7 +19,7 @@ absl::Status Backlog::Send(link::Link& link, link::Port& port, absl::Span<const 
       message.append(reinterpret_cast<const char*>(part.data()), part.size());
     }
   }
-  // Room may have come since; the port was told of it when there was nothing here.
+  // Space may have come since; the port was told of it when there was nothing here.
   RetryLocked(link, port);
   return absl::OkStatus();
 }

@@ -1,4 +1,4 @@
-// Messages of one port on their way to its link, and those that found no room there.
+// Messages of one port on their way to its link, and those that found no space there.
 #ifndef SKEIN_CORE_RPC_BACKLOG_H_
 #define SKEIN_CORE_RPC_BACKLOG_H_
 
@@ -33,11 +33,11 @@ class Backlog {
   Backlog(bool together, Replace replace, std::atomic<int32_t>* due = nullptr)
       : together_(together), replace_(std::move(replace)), due_(due) {}
 
-  // All of `items`, each a message, have gone, or wait here as copies until there is room, or were replaced.
+  // All of `items`, each a message, have gone, or wait here as copies until there is space, or were replaced.
   // UNAVAILABLE when the link is lost.
   absl::Status Send(link::Link& link, link::Port& port, absl::Span<const link::Gathered> items)
       ABSL_LOCKS_EXCLUDED(mu_);
-  // After the port's OnRoom.
+  // After the port's OnSpace.
   void Retry(link::Link& link, link::Port& port) ABSL_LOCKS_EXCLUDED(mu_);
 
  private:

@@ -8,11 +8,11 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/connect/route.h"
+#include "core/connect/tcp.h"
 #include "core/rpc/client_service.h"
 #include "core/rpc/connection.h"
 #include "core/rpc/options.h"
 #include "core/rpc/regions.h"
-#include "core/rpc/tcp.h"
 #include "core/wire/bytes.h"
 
 namespace skein::rpc {
@@ -72,19 +72,19 @@ absl::Status PendingCall::End(bool done) {
   return answer_.status;
 }
 
-Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> lifeline, UniqueFd tcp,
+Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> liveness, UniqueFd tcp,
                        std::function<void()> on_end)
     : port(std::move(to)),
-      memory(port->link(), port->room()),
-      lifeline_(std::move(lifeline)),
+      memory(port->link(), port->space()),
+      liveness_(std::move(liveness)),
       tcp_(std::move(tcp)),
       on_end_(std::move(on_end)) {
   // If the kernel does not watch it, threads that wait for answers look at it.
-  if (lifeline_ != nullptr) port->room()->Add(lifeline_).IgnoreError();
+  if (liveness_ != nullptr) port->space()->Add(liveness_).IgnoreError();
 }
 
 Connection::Impl::~Impl() {
-  if (lifeline_ != nullptr) port->room()->Remove(lifeline_);
+  if (liveness_ != nullptr) port->space()->Remove(liveness_);
   port->Close(absl::CancelledError("the connection was closed by this end"));
   if (on_end_) on_end_();
 }
@@ -97,7 +97,7 @@ absl::StatusOr<std::string> Connection::Call(uint32_t handler, absl::string_view
   if (!call.BeginOn(impl_->port)) return call.answer_.status;
   const Request one{call.slot_, handler, request};
   ClientPort& port = *impl_->port;
-  const bool done = port.room()->SendAndWait([&] { port.Start({&one, 1}); }, call.slot_->waiter, After(timeout));
+  const bool done = port.space()->SendAndWait([&] { port.Start({&one, 1}); }, call.slot_->waiter, After(timeout));
   if (absl::Status status = call.End(done); !status.ok()) return status;
   return call.TakeReply();
 }
@@ -118,7 +118,7 @@ void Connection::Start(absl::Span<const CallRequest> requests) {
 
 absl::Status Connection::Wait(PendingCall& call, absl::Duration timeout) {
   if (!call.under_way_) return call.answer_.status;
-  return call.End(call.slot_->waiter.done() || impl_->port->room()->Wait(call.slot_->waiter, After(timeout)));
+  return call.End(call.slot_->waiter.done() || impl_->port->space()->Wait(call.slot_->waiter, After(timeout)));
 }
 
 absl::StatusOr<RemoteRegion> Connection::Attach(uint32_t number, absl::Duration timeout) {
@@ -176,22 +176,23 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
   }
 
   absl::StatusOr<std::unique_ptr<Connection>> Connect(absl::string_view address, Deadline deadline) {
-    absl::StatusOr<UniqueFd> tcp = ConnectTcp(address, deadline);
+    absl::StatusOr<UniqueFd> tcp = connect::ConnectTcp(address, deadline);
     if (!tcp.ok()) return tcp.status();
     const connect::Route route = connect::RouteOf(tcp->get());
     absl::StatusOr<std::shared_ptr<ClientPort>> port = Negotiate(tcp->get(), route, deadline);
     if (!port.ok()) return absl::Status(port.status().code(), absl::StrCat(address, ": ", port.status().message()));
-    std::shared_ptr<wait::LivenessConnection> lifeline = LifelineOf(*port, tcp->get());
+    std::shared_ptr<wait::LivenessConnection> liveness = LivenessOf(*port, tcp->get());
     return std::make_unique<Connection>(std::make_unique<Connection::Impl>(
-        *std::move(port), std::move(lifeline), *std::move(tcp), [self = shared_from_this()] { self->LetGo(); }));
+        *std::move(port), std::move(liveness), *std::move(tcp), [self = shared_from_this()] { self->LetGo(); }));
   }
 
  private:
   absl::StatusOr<std::shared_ptr<ClientPort>> Negotiate(int tcp, const connect::Route& route, Deadline deadline) {
     const auto attempt = connector_->Begin(route);
     if (!attempt.ok()) return Unreachable(FallbackOf(attempt.status()));
-    if (absl::Status status = SendFrame(tcp, (*attempt)->offer()); !status.ok()) return status;
-    const absl::StatusOr<std::string> answer = ReceiveFrame(tcp, connect::kMaxAnswerBytes, deadline);
+    if (absl::Status status = connect::SendFrame(tcp, kFrameLetters, (*attempt)->offer()); !status.ok()) return status;
+    const absl::StatusOr<std::string> answer =
+        connect::ReceiveFrame(tcp, kFrameLetters, connect::kMaxAnswerBytes, deadline);
     if (!answer.ok()) return answer.status();
     connect::Placement placement = (*attempt)->Complete(*answer);
     if (placement.port == nullptr) return Unreachable(placement.why);
@@ -212,34 +213,34 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
   // anybody polling at this end.
   // Once for a link: one that is busy has always something under way.
   static absl::Status Reach(ClientPort& port, Deadline deadline) {
-    if (port.room()->reached()) return absl::OkStatus();
+    if (port.space()->reached()) return absl::OkStatus();
     struct Reached {
       wait::Waiter waiter;
       absl::Status status;
     };
     const auto reached = std::make_shared<Reached>();
     reached->waiter.Begin();
-    // This call keeps the room while it waits.
-    port.link().flushing().When([reached, room = std::weak_ptr(port.room())](const absl::Status& status) {
+    // This call keeps the space while it waits.
+    port.link().flushing().When([reached, space = std::weak_ptr(port.space())](const absl::Status& status) {
       if (reached->waiter.TryClaim() != wait::Waiter::Claim::kClaimed) return;
       reached->status = status;
-      const std::shared_ptr<wait::WaitSet> of = room.lock();
+      const std::shared_ptr<wait::WaitSet> of = space.lock();
       if (reached->waiter.Complete() && of != nullptr) of->WakeSleeper();
     });
-    if (!port.room()->Wait(reached->waiter, deadline) && reached->waiter.Cancel()) {
+    if (!port.space()->Wait(reached->waiter, deadline) && reached->waiter.Cancel()) {
       return absl::UnavailableError("both ends agree, but nothing arrives");
     }
-    if (reached->status.ok()) port.room()->set_reached();
+    if (reached->status.ok()) port.space()->set_reached();
     return reached->status;
   }
 
-  static std::shared_ptr<wait::LivenessConnection> LifelineOf(const std::shared_ptr<ClientPort>& port, int tcp) {
-    auto lifeline = std::make_shared<wait::LivenessConnection>();
-    lifeline->fd = tcp;
-    lifeline->on_end = [port = std::weak_ptr<ClientPort>(port)] {
+  static std::shared_ptr<wait::LivenessConnection> LivenessOf(const std::shared_ptr<ClientPort>& port, int tcp) {
+    auto liveness = std::make_shared<wait::LivenessConnection>();
+    liveness->fd = tcp;
+    liveness->on_end = [port = std::weak_ptr<ClientPort>(port)] {
       if (const std::shared_ptr<ClientPort> of = port.lock()) of->Close(absl::UnavailableError("the server is gone"));
     };
-    return lifeline;
+    return liveness;
   }
 
   // Takes what has arrived, and sleeps until more does. A mere poll could take a wake-up from another thread that has

@@ -9,10 +9,10 @@
 
 namespace skein::rpc {
 
-ClientPort::ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> room, uint32_t max_calls, bool coalesce)
+ClientPort::ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> space, uint32_t max_calls, bool coalesce)
     : Port(place.stream),
       link_(std::move(place.link)),
-      room_(std::move(room)),
+      space_(std::move(space)),
       on_end_(std::move(place.on_end)),
       max_calls_(max_calls),
       largest_request_(std::max(link_->channel().LargestItem(), sizeof(MessageHeader)) - sizeof(MessageHeader)),
@@ -72,7 +72,7 @@ void ClientPort::Refuse(Slot& slot, const absl::Status& why) {
       break;
   }
   slot.answer->status = why;
-  if (slot.waiter.Complete()) room_->WakeSleeper();
+  if (slot.waiter.Complete()) space_->WakeSleeper();
 }
 
 absl::Status ClientPort::Send(absl::Span<const Request> requests) {
@@ -117,7 +117,7 @@ absl::Status ClientPort::OnData(absl::Span<const std::byte> payload) {
   } else {
     slot.answer->status = ErrorFrom(header.subject, message->body);
   }
-  if (slot.waiter.Complete()) room_->WakeSleeper();
+  if (slot.waiter.Complete()) space_->WakeSleeper();
   return absl::OkStatus();
 }
 
@@ -136,7 +136,7 @@ void ClientPort::FailAll(const absl::Status& why) {
     slot->answer->status = why;
     sleeps |= slot->waiter.Complete();
   }
-  if (sleeps) room_->WakeSleeper();
+  if (sleeps) space_->WakeSleeper();
 }
 
 void ClientPort::OnAbort(std::string text) {
@@ -144,7 +144,7 @@ void ClientPort::OnAbort(std::string text) {
 }
 
 void ClientPort::Notify() {
-  if (std::exchange(room_came_, false)) backlog_.Retry(*link_, *this);
+  if (std::exchange(space_came_, false)) backlog_.Retry(*link_, *this);
 }
 
 void ClientPort::Close(const absl::Status& why) {

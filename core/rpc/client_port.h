@@ -45,7 +45,7 @@ struct Request {
 
 class ClientPort final : public link::Port {
  public:
-  ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> room, uint32_t max_calls, bool coalesce);
+  ClientPort(connect::Place place, std::shared_ptr<wait::WaitSet> space, uint32_t max_calls, bool coalesce);
 
   // A place for one call after the other. RESOURCE_EXHAUSTED: as many are taken as the peer allows.
   absl::StatusOr<Slot*> Take() ABSL_LOCKS_EXCLUDED(mu_);
@@ -54,7 +54,7 @@ class ClientPort final : public link::Port {
   // All of them are sent together. What goes wrong with that is each one's answer: RESOURCE_EXHAUSTED when one is too
   // large, or larger than the memory that the kernel gives, UNAVAILABLE when the link is lost.
   void Start(absl::Span<const Request> requests);
-  const std::shared_ptr<wait::WaitSet>& room() const { return room_; }
+  const std::shared_ptr<wait::WaitSet>& space() const { return space_; }
   link::Link& link() { return *link_; }
   // Why no call can be made any more; OK if one can.
   absl::Status error() const ABSL_LOCKS_EXCLUDED(mu_);
@@ -66,7 +66,7 @@ class ClientPort final : public link::Port {
   absl::Status OnWindow(uint64_t) override { return absl::DataLossError("a window for calls"); }
   absl::Status OnCloseWrite() override { return absl::DataLossError("half of a connection for calls closed"); }
   void OnAbort(std::string text) override;
-  void OnRoom() override { room_came_ = true; }
+  void OnSpace() override { space_came_ = true; }
   void OnLost(const absl::Status& why) override { FailAll(why); }
   void Notify() override;
 
@@ -78,13 +78,13 @@ class ClientPort final : public link::Port {
   void FailAll(const absl::Status& why) ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::shared_ptr<link::Link> link_;
-  const std::shared_ptr<wait::WaitSet> room_;
+  const std::shared_ptr<wait::WaitSet> space_;
   const std::function<void()> on_end_;
   const uint32_t max_calls_;
   const size_t largest_request_;
   const std::unique_ptr<Slot[]> slots_;
   Backlog backlog_;
-  bool room_came_ = false;  // the poller's
+  bool space_came_ = false;  // the poller's
 
   mutable Mutex mu_;
   std::vector<Slot*> free_ ABSL_GUARDED_BY(mu_);

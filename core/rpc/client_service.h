@@ -19,14 +19,14 @@ class ClientService final : public connect::Service {
   wire::Service name() const override { return wire::Service::kRpc; }
   uint64_t window() const override { return 0; }
   std::shared_ptr<link::Port> MakePort(connect::Place place) override {
-    std::shared_ptr<wait::WaitSet> room = rooms_.Of(place.link);
+    std::shared_ptr<wait::WaitSet> space = spaces_.Of(place.link);
     const auto max_calls = static_cast<uint32_t>(std::min<uint64_t>(place.send_window, kMaxCalls));
-    return std::make_shared<ClientPort>(std::move(place), std::move(room), max_calls, options_.coalesce);
+    return std::make_shared<ClientPort>(std::move(place), std::move(space), max_calls, options_.coalesce);
   }
 
  private:
   const Options options_;
-  wait::WaitSets rooms_{SpinPolicyOf(options_)};
+  wait::WaitSets spaces_{SpinPolicyOf(options_)};
 };
 
 }  // namespace skein::rpc

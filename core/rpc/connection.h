@@ -16,8 +16,8 @@ namespace skein::rpc {
 
 class Connection::Impl {
  public:
-  // `lifeline`, whose descriptor `tcp` is, may be null; `on_end` is called when all is over.
-  Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> lifeline, UniqueFd tcp,
+  // `liveness`, whose descriptor `tcp` is, may be null; `on_end` is called when all is over.
+  Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> liveness, UniqueFd tcp,
        std::function<void()> on_end);
   ~Impl();
 
@@ -25,7 +25,7 @@ class Connection::Impl {
   RemoteMemory memory;
 
  private:
-  const std::shared_ptr<wait::LivenessConnection> lifeline_;
+  const std::shared_ptr<wait::LivenessConnection> liveness_;
   const UniqueFd tcp_;
   const std::function<void()> on_end_;
 };

@@ -7,7 +7,7 @@ namespace skein::rpc {
 connect::Options ConnectOptionsOf(const Options& options) {
   connect::Options links;
   links.ring_bytes = options.ring_bytes;
-  links.max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory);
+  links.max_staging_bytes = static_cast<uint64_t>(options.rdma.peer_memory);
   links.combines = options.coalesce;
   return links;
 }

@@ -12,6 +12,9 @@
 
 namespace skein::rpc {
 
+// Of a negotiation's frames (core/connect/tcp.h).
+inline constexpr char kFrameLetters[] = "SKRP";
+
 // The fabrics of a client or a server. Null: the host's, which `options` select.
 struct OnFabrics {
   std::shared_ptr<connect::Fabrics> fabrics;

@@ -15,19 +15,19 @@ constexpr size_t kBlocks = 16;
 
 class Waiting final : public channel::MemoryOperation {
  public:
-  explicit Waiting(const std::shared_ptr<wait::WaitSet>& room) : room_(room) { waiter.Begin(); }
-  // Once it is brought, its owner may let go of the room, while a thread that only asks after the peer is here.
+  explicit Waiting(const std::shared_ptr<wait::WaitSet>& space) : space_(space) { waiter.Begin(); }
+  // Once it is brought, its owner may let go of the space, while a thread that only asks after the peer is here.
   void OnDone(fabric::CompletionStatus with) override {
-    const std::shared_ptr<wait::WaitSet> room = room_;
+    const std::shared_ptr<wait::WaitSet> space = space_;
     status = with;
-    room->Complete(waiter);
+    space->Complete(waiter);
   }
 
   wait::Waiter waiter;
   fabric::CompletionStatus status = fabric::CompletionStatus::kSuccess;
 
  private:
-  const std::shared_ptr<wait::WaitSet>& room_;
+  const std::shared_ptr<wait::WaitSet>& space_;
 };
 
 absl::Status Check(const RemoteRegion& region, uint64_t offset, uint64_t size, uint32_t access) {
@@ -82,7 +82,7 @@ absl::Status RemoteMemory::Run(fabric::SendRequest request, std::byte* bytes, si
     local = {block.data, size, block.lkey};
     if (request.opcode == fabric::Opcode::kWrite) std::memcpy(local.data, bytes, size);
   }
-  Waiting operation(room_);
+  Waiting operation(space_);
   operation.request = request;
   operation.local = local;
   if (absl::Status posted = link_.Operate(operation); !posted.ok()) {
@@ -90,7 +90,7 @@ absl::Status RemoteMemory::Run(fabric::SendRequest request, std::byte* bytes, si
     return absl::UnavailableError(absl::StrCat("the link to the server is lost: ", posted.message()));
   }
   // Without a limit: the memory is the device's until it is done, or the link lost.
-  room_->Wait(operation.waiter, Deadline::max());
+  space_->Wait(operation.waiter, Deadline::max());
   if (operation.status != fabric::CompletionStatus::kSuccess) {
     return absl::UnavailableError(
         absl::StrCat("the link to the server is lost: ", fabric::CompletionStatusName(operation.status)));

@@ -20,7 +20,7 @@ namespace skein::rpc {
 
 class RemoteMemory {
  public:
-  RemoteMemory(link::Link& link, std::shared_ptr<wait::WaitSet> room) : link_(link), room_(std::move(room)) {}
+  RemoteMemory(link::Link& link, std::shared_ptr<wait::WaitSet> space) : link_(link), space_(std::move(space)) {}
 
   // Each waits until it is done: the bytes are here, or there. OUT_OF_RANGE, PERMISSION_DENIED: refused at this end.
   // RESOURCE_EXHAUSTED: too many under way. UNAVAILABLE: the link is lost, before or after. What is longer than a block
@@ -40,7 +40,7 @@ class RemoteMemory {
   void GiveBack(const fabric::Segment& block) ABSL_LOCKS_EXCLUDED(mu_);
 
   link::Link& link_;
-  const std::shared_ptr<wait::WaitSet> room_;
+  const std::shared_ptr<wait::WaitSet> space_;
   Mutex mu_;
   std::unique_ptr<fabric::MemoryRegion> blocks_ ABSL_GUARDED_BY(mu_);
   std::vector<fabric::Segment> free_ ABSL_GUARDED_BY(mu_);

@@ -66,7 +66,7 @@ absl::Status ServerPort::OnData(absl::Span<const std::byte> payload) {
 
 void ServerPort::Notify() {
   batch_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  if (std::exchange(room_came_, false)) backlog_.Retry(*link_, *this);
+  if (std::exchange(space_came_, false)) backlog_.Retry(*link_, *this);
   for (const Piece& request : inbox_) Handle(request);
   inbox_.clear();
   Clear(inbox_bytes_);

@@ -47,7 +47,7 @@ class ServerPort final : public link::Port {
   absl::Status OnWindow(uint64_t) override { return absl::DataLossError("a window for calls"); }
   absl::Status OnCloseWrite() override { return absl::DataLossError("half of a connection for calls closed"); }
   void OnAbort(std::string) override { ended_ = true; }
-  void OnRoom() override { room_came_ = true; }
+  void OnSpace() override { space_came_ = true; }
   void OnLost(const absl::Status&) override { ended_ = true; }
   void Notify() override;
 
@@ -73,7 +73,7 @@ class ServerPort final : public link::Port {
   const uint32_t max_calls_;
   const size_t max_batch_;
 
-  // Requests whose answers have not gone; an answer that waits for room counts. Relaxed: the count bounds memory, and
+  // Requests whose answers have not gone; an answer that waits for space counts. Relaxed: the count bounds memory, and
   // orders nothing.
   std::atomic<int32_t> open_ = 0;  // below 0 for a moment, when an answer is counted before it is known to wait
   Backlog backlog_;                // lowers open_
@@ -85,7 +85,7 @@ class ServerPort final : public link::Port {
   // The poller's.
   bool opened_ = false;
   bool ended_ = false;
-  bool room_came_ = false;
+  bool space_came_ = false;
   std::string inbox_bytes_;
   std::vector<Piece> inbox_;
   std::string outbox_bytes_;

@@ -117,7 +117,7 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
   auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience, options_.secret);
-  if (absl::Status begun = trunk->Begin(host, *std::move(share)); !begun.ok()) return begun;
+  trunk->Begin(host, *std::move(share));
   trunks_.push_back(trunk);
   trunks_by_peer_[peer] = trunk;
   return trunk;

@@ -4,22 +4,12 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/strip.h"
-#include "core/base/tcp_address.h"
 #include "core/service/service.h"
 
 namespace skein::service {
-std::string Trunk::PeerHost() const {
-  const absl::StatusOr<std::string> address = PeerAddressOf(socket_.get());
-  if (!address.ok()) return "unknown";  // not connected yet, or no more
-  absl::string_view host(address->data(), address->rfind(':'));
-  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
-  absl::ConsumePrefix(&host, "::ffff:");  // a socket of IPv6 names those of IPv4 so
-  return std::string(host);
-}
 
-void Trunk::AddUnderWay(UnderWayOf& of) const {
-  for (const UnderWay& each : under_way_) ++of[each.queue_pair.get()];
+void TrunkLine::AddUnderWay(UnderWayOf& of) const {
+  for (const TrunkRequests::Request& each : requests_.under_way()) ++of[each.queue_pair.get()];
 }
 
 ProcessStatistics Session::Statistics() const {
@@ -38,17 +28,17 @@ ProcessStatistics Session::Statistics() const {
 Statistics Service::Count() const {
   Statistics statistics = counted_;
   statistics.turns = turn_;
-  Trunk::UnderWayOf under_way;
+  TrunkLine::UnderWayOf under_way;
   absl::flat_hash_map<const Trunk*, std::string> hosts;
   std::map<std::string, PeerStatistics> peers;
   for (const auto& trunk : trunks_) {
-    trunk->AddUnderWay(under_way);
+    trunk->line().AddUnderWay(under_way);
     const std::string& host = hosts[trunk.get()] = trunk->PeerHost();
     PeerStatistics& peer = peers[host];
     ++peer.trunks;
     peer.queue_pairs += trunk->queue_pairs();
-    peer.under_way += trunk->under_way();
-    peer.waits += trunk->waits();
+    peer.under_way += trunk->line().under_way();
+    peer.waits += trunk->line().waits();
   }
   for (auto& [host, peer] : peers) {
     peer.host = host;

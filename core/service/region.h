@@ -19,7 +19,7 @@ namespace skein::service {
 // Of a large one the worker alone touches what is registered, once there is a domain: so that has no lock.
 //
 // The last owner deregisters it: the session, until the process forgets it; each request under way; and the trunks
-// whose other end has been told where it is (Trunk::Lend), until that end says that it will not write there any more.
+// whose other end has been told where it is (TrunkMemory), until that end says that it will not write there any more.
 class Region {
  public:
   // To register or deregister more would hold up skeind's thread for longer than some messages take: the worker does.

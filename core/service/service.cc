@@ -66,9 +66,11 @@ absl::Status Service::Begin() {
   absl::StatusOr<std::shared_ptr<StatisticsMailbox>> mailbox = StatisticsMailbox::Create();
   if (!mailbox.ok()) return mailbox.status();
   mailbox_ = *std::move(mailbox);
-  absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Create();
-  if (!worker.ok()) return worker.status();
-  worker_ = *std::move(worker);
+  for (std::unique_ptr<Worker>* const one : {&worker_, &connecting_worker_}) {
+    absl::StatusOr<std::unique_ptr<Worker>> worker = Worker::Create(options_.workers_threads);
+    if (!worker.ok()) return worker.status();
+    *one = *std::move(worker);
+  }
   stop_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
   // Last: the predecessor serves until nothing can go wrong here any more.
@@ -117,7 +119,7 @@ bool Service::Work() {
   bool any = false;
   for (const auto& session : sessions_) any |= session->LookForRequests();
   any |= ServeTurns();
-  for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->Poll();
+  for (size_t i = 0; i < trunks_.size(); ++i) any |= trunks_[i]->line().Poll();
   WakeThoseUnwoken();
   ++turn_;
   return any;
@@ -128,7 +130,7 @@ bool Service::ServeTurns() {
   // As many as there are now: those that come back to the end of the queue wait until completions were looked at.
   for (int i = 0; i < 64 && !turns_.empty(); ++i, any = true) Serve(turns_.Next());
   // What several processes ask is posted at once: the device hears of it once.
-  for (size_t i = 0; any && i < trunks_.size(); ++i) trunks_[i]->Flush();
+  for (size_t i = 0; any && i < trunks_.size(); ++i) trunks_[i]->line().Flush();
   return any;
 }
 
@@ -159,7 +161,7 @@ void Service::Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   if (queue_pair->state != State::kConnected) return;  // the requests before it have found the trunk broken
   queue_pair->is_refused = true;
   queue_pair->session->CountRefusal();
-  queue_pair->trunk->Later([this, queue_pair] {
+  queue_pair->trunk->line().Later([this, queue_pair] {
     if (queue_pair->state != State::kConnected) return;
     fabric::service::CompletionEntry refused;
     refused.position = queue_pair->taken;
@@ -180,12 +182,13 @@ bool Service::LookAtSockets(int timeout_ms) {
                                {accepts ? listeners_.skeinds.get() : -1, POLLIN, 0},
                                {stop_.get(), POLLIN, 0},
                                {mailbox_->fd(), POLLIN, 0},
-                               {worker_->fd(), POLLIN, 0}};
+                               {worker_->fd(), POLLIN, 0},
+                               {connecting_worker_->fd(), POLLIN, 0}};
   if (!accepts && (timeout_ms < 0 || timeout_ms > kAcceptAgainMs)) timeout_ms = kAcceptAgainMs;
   for (const auto& session : sessions_) waits.push_back({session->socket(), POLLIN, 0});
   for (const auto& trunk : trunks_) {
     waits.push_back({trunk->socket(), static_cast<short>(trunk->wants_to_write() ? POLLIN | POLLOUT : POLLIN), 0});
-    waits.push_back({trunk->completions_fd(), POLLIN, 0});
+    waits.push_back({trunk->line().fd(), POLLIN, 0});
   }
   GiveAnswersDue();
   const bool any = poll(waits.data(), waits.size(), timeout_ms) > 0 && HeedSockets(waits);
@@ -200,18 +203,19 @@ bool Service::HeedSockets(const std::vector<pollfd>& waits) {
   // Copies: what is heard may make new ones, or end some.
   const std::vector<std::shared_ptr<Session>> sessions = sessions_;
   const std::vector<std::shared_ptr<Trunk>> trunks = trunks_;
-  size_t at = 5;
+  size_t at = 6;
   for (const auto& session : sessions) {
     if (waits[at++].revents != 0) any |= session->OnSocket();
   }
   for (const auto& trunk : trunks) {
     if (waits[at++].revents != 0) any |= trunk->OnSocket();
-    if (waits[at++].revents != 0) trunk->AckEvents();
+    if (waits[at++].revents != 0) trunk->line().AckEvents();
   }
   stopped_ = waits[2].revents != 0;
   if (waits[0].revents != 0) any |= AcceptProcesses();
   if (waits[1].revents != 0) any |= AcceptSkeinds();
   if (waits[4].revents != 0) any |= worker_->Heed();
+  if (waits[5].revents != 0) any |= connecting_worker_->Heed();
   if (waits[3].revents != 0) mailbox_->Answer([this] { return Count(); });
   return any;
 }
@@ -234,7 +238,7 @@ void Service::Sleep() {
   for (const auto& session : sessions_) session->GoToSleep();
   bool work = !turns_.empty();
   for (const auto& session : sessions_) work |= session->LookForRequests();
-  for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->Arm();
+  for (size_t i = 0; i < trunks_.size(); ++i) work |= !trunks_[i]->line().Arm();
   if (!unwoken_.empty()) {
     next = std::min(next, SteadyNow() + fabric::service::kUntilWokenAgain);
   } else if (std::any_of(sessions_.begin(), sessions_.end(), [](const auto& each) { return each->owes_answer(); })) {

@@ -41,7 +41,8 @@ struct ServiceOptions {
   std::function<void(absl::string_view line)> log = [](absl::string_view) {};
   absl::Duration spin = absl::Microseconds(50);  // without work, before the thread sleeps
   TrunkPatience patience;
-  std::string secret;  // that all skeinds know; empty: none
+  std::string secret;           // that all skeinds know; empty: none
+  bool workers_threads = true;  // false: their work is done at once, so that a Turn has one outcome
 };
 
 // One thread, but for Stop.
@@ -75,6 +76,7 @@ class Service final : public SessionOwner, public TrunkOwner {
   void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void Forgotten(const Region& region) override;
   Worker& worker() override { return *worker_; }
+  Worker& connecting_worker() override { return *connecting_worker_; }
   int ListenerFor(fabric::service::Listener which) const override {
     return which == fabric::service::Listener::kProcesses ? listeners_.processes.get() : listeners_.skeinds.get();
   }
@@ -118,7 +120,8 @@ class Service final : public SessionOwner, public TrunkOwner {
 
   const ServiceOptions options_;
   const FindPort find_port_;
-  std::unique_ptr<Worker> worker_;  // outlives whoever has regions
+  std::unique_ptr<Worker> worker_;             // outlives whoever has regions
+  std::unique_ptr<Worker> connecting_worker_;  // makes trunks' queue pairs
   Listeners listeners_;
   UniqueFd stop_;
   bool stopped_ = false;

@@ -79,9 +79,10 @@ bool Session::OnSocket() {
   }
   if (request.operation == Operation::kWork) return true;  // the thread is awake, and looks at the page
   const absl::StatusOr<Reply> reply = Serve(request, message);
+  if (!reply.ok()) CountRefusal();
+  if (request.wants_no_answer()) return true;
   const bool others_answer = request.operation == Operation::kAccept || request.operation == Operation::kForget ||
                              request.operation == Operation::kPassListener || registering_ != 0;
-  if (!reply.ok()) CountRefusal();
   if (!reply.ok() || !others_answer) Answer(reply.ok() ? *reply : Reply::Of(reply.status()));
   return true;
 }
@@ -92,7 +93,7 @@ void Session::Answer(const Reply& reply, int descriptor) {
 }
 
 absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMessage& message) {
-  if (owes_answer()) return Nonsense("one request at a time");
+  if (owes_answer() && !request.wants_no_answer()) return Nonsense("one request at a time");
   if (request.operation == Operation::kHello) return Hello(request);
   if (request.operation >= Operation::kAbout && request.operation <= Operation::kStop) return AnswerQuery(request);
   if (device() == nullptr) return Nonsense("the greeting comes first");
@@ -104,9 +105,11 @@ absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMess
     case Operation::kForget: {
       const auto region = regions_.find(request.number);
       if (region == regions_.end()) return Nonsense("no such memory");
-      forgetting_ = true;
-      forgotten_ = region->second->watch();
-      answers_until_ = SteadyNow() + kAnswerWaits;
+      if (!request.wants_no_answer()) {
+        forgetting_ = true;
+        forgotten_ = region->second->watch();
+        answers_until_ = SteadyNow() + kAnswerWaits;
+      }
       lkeys_.erase(region->second->rkey());
       for (const auto& [number, queue_pair] : queue_pairs_) queue_pair->locals.erase(request.number);
       owner_.Forgotten(*std::exchange(region->second, nullptr));
@@ -188,6 +191,9 @@ absl::StatusOr<Session::Reply> Session::PassPage(const Request& request, SocketM
 absl::StatusOr<Session::Reply> Session::Register(const Request& request, SocketMessage& message) {
   if (request.size > kMostRegionBytes) {
     return absl::ResourceExhaustedError(absl::StrCat("skeind registers up to ", kMostRegionBytes, " bytes at once"));
+  }
+  if ((request.access & (fabric::kRemoteFlush | fabric::kRemoteFlushPersistent)) != 0) {
+    return absl::FailedPreconditionError("no FLUSH goes by way of skeind");
   }
   absl::StatusOr<UserBudget::Share> share = budget_->Take(UserBudget::Kind::kBytes, request.size);
   if (!share.ok()) return share.status();

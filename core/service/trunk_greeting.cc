@@ -1,9 +1,8 @@
-// The first messages of two skeinds. Each step of the greeting is heeded once, and at the side that expects it.
-#include <utility>
+#include "core/service/trunk_greeting.h"
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/random_value.h"
-#include "core/service/trunk.h"
 
 namespace skein::service {
 namespace {
@@ -11,82 +10,105 @@ namespace {
 constexpr absl::string_view kConnects = "connects";
 constexpr absl::string_view kAccepts = "accepts";
 
+// How this side's queue pair is reached.
+absl::Status Describe(const SharedQueuePair& own, TrunkMessage& in) {
+  if (own.says.size() > in.text.size()) return absl::ResourceExhaustedError("the device's offers are too long");
+  in.SetText(own.says);
+  in.address = own.landing->remote().address;
+  in.key = own.landing->remote().rkey;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-void Trunk::Greet(const TrunkMessage& message) {
-  const bool connects = queue_pair_ != nullptr;
+absl::StatusOr<TrunkMessage> TrunkGreeting::Hello(absl::string_view host, const SharedQueuePair& own) {
+  TrunkMessage hello;
+  hello.size = kTrunkVersion;
+  hello.nonce = RandomValue<decltype(hello.nonce)>();
+  hello.SetHost(host);
+  if (absl::Status described = Describe(own, hello); !described.ok()) return described;
+  said_ = std::string(hello.view());
+  state_ = State::kGreeted;
+  return hello;
+}
+
+absl::StatusOr<TrunkMessage> TrunkGreeting::Welcome(const SharedQueuePair& own) const {
+  TrunkMessage welcome;
+  welcome.kind = TrunkKind::kWelcome;
+  if (absl::Status described = Describe(own, welcome); !described.ok()) return described;
+  if (!secret_.empty()) welcome.proof = Prove(secret_, kAccepts, absl::StrCat(said_, welcome.view()));
+  return welcome;
+}
+
+absl::StatusOr<TrunkGreeting::Step> TrunkGreeting::Heed(const TrunkMessage& message) {
+  if (connects_ && state_ == State::kSilent) {
+    return absl::InvalidArgumentError("the other skeind answers what nobody has said");
+  }
   switch (message.kind) {
     case TrunkKind::kHello:
-      if (connects || !said_.empty()) return Fail("the other skeind greets twice");
-      if (message.size != kTrunkVersion) return Fail(absl::StrCat("the other skeind speaks version ", message.size));
-      said_ = std::string(message.view());
-      return secret_.empty() ? Welcome(message) : Challenge();
-    case TrunkKind::kChallenge: {
-      if (!connects || std::exchange(challenged_, true)) return Fail("the other skeind asks what it should not");
-      if (secret_.empty()) return Fail("the other skeind has a secret, and this one none: skeind --secret-file");
-      absl::StrAppend(&said_, message.view());
-      TrunkMessage answer;
-      answer.kind = TrunkKind::kProof;
-      answer.proof = Prove(secret_, kConnects, said_);
-      return Send(answer);
-    }
-    case TrunkKind::kProof: {
-      if (connects || !challenged_) return Fail("the other skeind proves what nobody asked");
-      if (!IsProven(secret_, kConnects, said_, message.proof)) return Fail("the other skeind has another secret");
-      TrunkMessage hello;
-      TrunkMessage::Parse(said_.data(), hello);
-      return Welcome(hello);
-    }
-    default:  // kWelcome
-      if (!connects) return Fail("the other skeind answers what nobody asked");
-      return Welcomed(message);
+      return HeedHello(message);
+    case TrunkKind::kChallenge:
+      return HeedChallenge(message);
+    case TrunkKind::kProof:
+      return HeedProof(message);
+    default:
+      return HeedWelcome(message);
   }
 }
 
-void Trunk::Challenge() {
-  challenged_ = true;
+absl::StatusOr<TrunkGreeting::Step> TrunkGreeting::HeedHello(const TrunkMessage& hello) {
+  if (state_ != State::kSilent) return absl::InvalidArgumentError("the other skeind greets twice");
+  if (hello.size != kTrunkVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("the other skeind speaks version ", hello.size));
+  }
+  said_ = std::string(hello.view());
+  if (secret_.empty()) {
+    state_ = State::kAccepted;
+    return Step{Step::Kind::kAccept, hello};
+  }
+  state_ = State::kChallenged;
   TrunkMessage challenge;
   challenge.kind = TrunkKind::kChallenge;
   challenge.nonce = RandomValue<decltype(challenge.nonce)>();
   absl::StrAppend(&said_, challenge.view());
-  Send(challenge);
+  return Step{Step::Kind::kSay, challenge};
 }
 
-void Trunk::Welcome(const TrunkMessage& hello) {
-  absl::StatusOr<Port> port = owner_.PortFor(hello.host_view());
-  if (!port.ok()) return Fail(port.status().message());
-  device_ = std::move(port->device);
-  if (absl::Status made = MakeQueuePair(); !made.ok()) return Fail(made.message());
-  const absl::StatusOr<std::string> answer = queue_pair_->Accept(hello.text_view());
-  if (!answer.ok()) return Fail(answer.status().message());
-  TrunkMessage welcome;
-  welcome.kind = TrunkKind::kWelcome;
-  welcome.address = landing_->remote().address;
-  welcome.key = landing_->remote().rkey;
-  if (answer->size() > welcome.text.size()) return Fail("the device's answers are too long");
-  welcome.SetText(*answer);
-  if (!secret_.empty()) welcome.proof = Prove(secret_, kAccepts, absl::StrCat(said_, welcome.view()));
-  Send(welcome);
-  if (!ended_) BecomeReady({hello.address, hello.key});  // else the other skeind has gone meanwhile
+absl::StatusOr<TrunkGreeting::Step> TrunkGreeting::HeedChallenge(const TrunkMessage& challenge) {
+  if (!connects_ || state_ != State::kGreeted) {
+    return absl::InvalidArgumentError("the other skeind asks what it should not");
+  }
+  if (secret_.empty()) {
+    return absl::FailedPreconditionError("the other skeind has a secret, and this one none: skeind --secret-file");
+  }
+  state_ = State::kChallenged;
+  absl::StrAppend(&said_, challenge.view());
+  TrunkMessage proof;
+  proof.kind = TrunkKind::kProof;
+  proof.proof = Prove(secret_, kConnects, said_);
+  return Step{Step::Kind::kSay, proof};
 }
 
-void Trunk::Welcomed(TrunkMessage welcome) {
+absl::StatusOr<TrunkGreeting::Step> TrunkGreeting::HeedProof(const TrunkMessage& proof) {
+  if (connects_ || state_ != State::kChallenged) {
+    return absl::InvalidArgumentError("the other skeind proves what nobody asked");
+  }
+  if (!IsProven(secret_, kConnects, said_, proof.proof)) {
+    return absl::UnauthenticatedError("the other skeind has another secret");
+  }
+  state_ = State::kAccepted;
+  TrunkMessage hello;
+  TrunkMessage::Parse(said_.data(), hello);
+  return Step{Step::Kind::kAccept, hello};
+}
+
+absl::StatusOr<TrunkGreeting::Step> TrunkGreeting::HeedWelcome(TrunkMessage welcome) const {
+  if (!connects_) return absl::InvalidArgumentError("the other skeind answers what nobody asked");
   const Proof proof = std::exchange(welcome.proof, {});
   if (!secret_.empty() && !IsProven(secret_, kAccepts, absl::StrCat(said_, welcome.view()), proof)) {
-    return Fail("the other skeind has another secret, or none");
+    return absl::UnauthenticatedError("the other skeind has another secret, or none");
   }
-  const absl::Status completed = queue_pair_->Complete(welcome.text_view());
-  if (!completed.ok()) return Fail(completed.message());
-  BecomeReady({welcome.address, welcome.key});
-}
-
-void Trunk::BecomeReady(fabric::RemoteAddress peers_landing) {
-  peers_landing_ = peers_landing;
-  said_.clear();
-  ready_ = true;
-  look_at_ = absl::InfiniteFuture();
-  PostReceives();
-  for (const TrunkMessage& waited : std::exchange(unsent_, {})) Send(waited);
+  return Step{Step::Kind::kOpen, welcome};
 }
 
 }  // namespace skein::service

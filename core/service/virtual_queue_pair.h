@@ -8,7 +8,7 @@
 // It ends when the process closes or destroys it or dies, when the peer's end closes, when the trunk fails, and with a
 // request that may not be; from any state.
 //
-// kEnded says kClosed to the peer's skeind once all that is under way has ended (Trunk::Later). The number is free
+// kEnded says kClosed to the peer's skeind once all that is under way has ended (TrunkLine::Later). The number is free
 // for another one when both skeinds have said so, or the trunk is gone.
 #ifndef SKEIN_CORE_SERVICE_VIRTUAL_QUEUE_PAIR_H_
 #define SKEIN_CORE_SERVICE_VIRTUAL_QUEUE_PAIR_H_

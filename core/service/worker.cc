@@ -11,11 +11,11 @@
 
 namespace skein::service {
 
-absl::StatusOr<std::unique_ptr<Worker>> Worker::Create() {
+absl::StatusOr<std::unique_ptr<Worker>> Worker::Create(bool has_thread) {
   auto shared = std::make_shared<Shared>();
   shared->done_fd = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!shared->done_fd.valid()) return ErrnoStatus(errno, "create an eventfd");
-  return std::unique_ptr<Worker>(new Worker(std::move(shared)));
+  return std::unique_ptr<Worker>(new Worker(std::move(shared), has_thread));
 }
 
 Worker::~Worker() {
@@ -25,7 +25,7 @@ Worker::~Worker() {
 }
 
 void Worker::Do(Work work) {
-  {
+  if (has_thread_) {
     MutexLock lock(&shared_->mu);
     if (!shared_->runs) shared_->runs = StartDetached("skeind-worker", [shared = shared_] { shared->Run(); });
     if (shared_->runs) return shared_->waiting.push_back(std::move(work));

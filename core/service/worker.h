@@ -1,5 +1,5 @@
-// A thread for what holds up the kernel: it pins each page of memory that is registered. skeind's thread goes on with
-// messages meanwhile, and does what is to be done with the result.
+// A thread for what takes the kernel long: it pins each page of memory that is registered, and has the device make
+// queue pairs. skeind's thread goes on with messages meanwhile, and does what is to be done with the result.
 #ifndef SKEIN_CORE_SERVICE_WORKER_H_
 #define SKEIN_CORE_SERVICE_WORKER_H_
 
@@ -23,7 +23,8 @@ class Worker {
   using Then = absl::AnyInvocable<void()>;  // what skeind's thread does with the result
   using Work = absl::AnyInvocable<Then()>;  // what the worker's thread does
 
-  static absl::StatusOr<std::unique_ptr<Worker>> Create();
+  // `has_thread` false: it works at once, in skeind's thread.
+  static absl::StatusOr<std::unique_ptr<Worker>> Create(bool has_thread = true);
   // Does all that waits, and all that this leads to.
   ~Worker();
 
@@ -46,10 +47,11 @@ class Worker {
     void Run();
     void Did(Then then);
   };
-  explicit Worker(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  Worker(std::shared_ptr<Shared> shared, bool has_thread) : shared_(std::move(shared)), has_thread_(has_thread) {}
   void WaitUntilIdle();
 
   const std::shared_ptr<Shared> shared_;
+  const bool has_thread_;
 };
 
 }  // namespace skein::service

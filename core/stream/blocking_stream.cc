@@ -17,17 +17,17 @@ using Attempt = absl::FunctionRef<std::optional<absl::Status>()>;
 
 }  // namespace
 
-// What threads wait for, and how it ends. Lives as long as somebody may still bring it: the stream's link, a lifeline.
+// What threads wait for, and how it ends. Lives as long as somebody may still bring it: the stream's link, a liveness.
 class BlockingStream::Waits final : public StreamObserver {
  public:
-  explicit Waits(std::shared_ptr<wait::WaitSet> room) : room_(std::move(room)) {}
+  explicit Waits(std::shared_ptr<wait::WaitSet> space) : space_(std::move(space)) {}
   ~Waits() override { delete readiness_.load(std::memory_order_relaxed); }
 
   void OnReadable() override {
-    room_->Complete(readable_);
+    space_->Complete(readable_);
     if (Readiness* const readiness = this->readiness()) readiness->SetReadable(true);
   }
-  void OnWritable() override { room_->Complete(writable_); }
+  void OnWritable() override { space_->Complete(writable_); }
 
   // `attempt` gives nothing as long as it has to be repeated when `waiter` is brought. As poll() looks once more when
   // its time is over, so does this: what came while the whole process stood still is in time.
@@ -35,7 +35,7 @@ class BlockingStream::Waits final : public StreamObserver {
     for (bool last = false;;) {
       waiter.Begin();
       const std::optional<absl::Status> status = attempt();
-      const bool brought = !status.has_value() && !last && room_->Wait(waiter, deadline);
+      const bool brought = !status.has_value() && !last && space_->Wait(waiter, deadline);
       if (brought || !waiter.Cancel()) waiter.Forget();
       if (status.has_value()) return *status;
       if (last) return absl::DeadlineExceededError("nothing in time");
@@ -55,7 +55,7 @@ class BlockingStream::Waits final : public StreamObserver {
   void PeerIsGone() {
     Happen(kGone);
     OnReadable();
-    room_->Complete(writable_);
+    space_->Complete(writable_);
   }
   bool peer_is_gone() { return Happened(kGone); }
 
@@ -65,7 +65,7 @@ class BlockingStream::Waits final : public StreamObserver {
   // this sees what has happened, or who brings the waiter sees that it is waited for.
   bool Happened(uint32_t what) { return (happened_.fetch_or(0, std::memory_order_acq_rel) & what) != 0; }
 
-  wait::WaitSet& room() { return *room_; }
+  wait::WaitSet& space() { return *space_; }
 
   Readiness* readiness() const { return readiness_.load(std::memory_order_acquire); }
   // By the reader, once.
@@ -75,7 +75,7 @@ class BlockingStream::Waits final : public StreamObserver {
   static constexpr uint32_t kGone = 2;
 
  private:
-  const std::shared_ptr<wait::WaitSet> room_;
+  const std::shared_ptr<wait::WaitSet> space_;
   wait::Waiter readable_;
   wait::Waiter writable_;
   std::atomic<uint32_t> happened_ = 0;
@@ -85,17 +85,17 @@ class BlockingStream::Waits final : public StreamObserver {
   std::atomic<Readiness*> readiness_ = nullptr;
 };
 
-BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<wait::WaitSet> room, int tcp)
+BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<wait::WaitSet> space, int tcp)
     : stream_(std::move(stream)),
-      waits_(std::make_shared<Waits>(std::move(room))),
-      lifeline_(std::make_shared<wait::LivenessConnection>()) {
+      waits_(std::make_shared<Waits>(std::move(space))),
+      liveness_(std::make_shared<wait::LivenessConnection>()) {
   stream_->SetObserver(waits_);
-  lifeline_->fd = tcp;
-  lifeline_->on_end = [waits = waits_] { waits->PeerIsGone(); };
-  waits_->room().Add(lifeline_).IgnoreError();  // if the kernel does not watch it, waiting threads look at it
+  liveness_->fd = tcp;
+  liveness_->on_end = [waits = waits_] { waits->PeerIsGone(); };
+  waits_->space().Add(liveness_).IgnoreError();  // if the kernel does not watch it, waiting threads look at it
 }
 
-BlockingStream::~BlockingStream() { waits_->room().Remove(lifeline_); }
+BlockingStream::~BlockingStream() { waits_->space().Remove(liveness_); }
 
 absl::Status BlockingStream::Read(size_t max_bytes, std::vector<Buffer>& out, Deadline deadline) {
   wrote_last_.store(false, std::memory_order_relaxed);
@@ -117,7 +117,7 @@ Readiness* BlockingStream::ShowReadiness() {
   auto readiness = std::make_unique<Readiness>();
   if (readiness->fd() < 0) return nullptr;
   waits_->Show(std::move(readiness));
-  waits_->room().DependOnBackground(lifeline_);
+  waits_->space().DependOnBackground(liveness_);
   return waits_->readiness();
 }
 
@@ -153,14 +153,14 @@ absl::StatusOr<size_t> BlockingStream::WriteSome(absl::Span<const ConstBytes> bu
 // itself. A caller that reads between its writes polls there.
 void BlockingStream::LookForAClose() {
   if (!wrote_last_.load(std::memory_order_relaxed)) return wrote_last_.store(true, std::memory_order_relaxed);
-  waits_->room().PollIfLeftAlone();
+  waits_->space().PollIfLeftAlone();
 }
 
 absl::Status BlockingStream::AwaitReached(Deadline deadline) {
-  wait::WaitSet& room = waits_->room();
-  if (room.reached()) return absl::OkStatus();
+  wait::WaitSet& space = waits_->space();
+  if (space.reached()) return absl::OkStatus();
   absl::Status status = AwaitFlushed(deadline);
-  if (status.ok()) room.set_reached();
+  if (status.ok()) space.set_reached();
   return status;
 }
 

@@ -24,7 +24,7 @@ class BlockingStream {
  public:
   // `tcp`: the connection that the negotiation came by, which outlives this; its end, or any byte on it, says that the
   // peer has gone.
-  BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<wait::WaitSet> room, int tcp);
+  BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<wait::WaitSet> space, int tcp);
   BlockingStream(const BlockingStream&) = delete;
   BlockingStream& operator=(const BlockingStream&) = delete;
   ~BlockingStream();
@@ -66,7 +66,7 @@ class BlockingStream {
 
   const std::shared_ptr<Stream> stream_;
   const std::shared_ptr<Waits> waits_;
-  const std::shared_ptr<wait::LivenessConnection> lifeline_;
+  const std::shared_ptr<wait::LivenessConnection> liveness_;
   std::atomic<bool> wrote_last_ = false;  // relaxed: a hint; the reader's and the writer's
 };
 

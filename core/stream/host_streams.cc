@@ -27,7 +27,7 @@ Options KeyOf(const Options& options) {
 
 StreamOptions StreamOptionsOf(const Options& options) {
   return {.link = {.ring_bytes = static_cast<size_t>(options.ring_bytes),
-                   .max_mirror_bytes = static_cast<uint64_t>(options.rdma.peer_memory),
+                   .max_staging_bytes = static_cast<uint64_t>(options.rdma.peer_memory),
                    .links = static_cast<size_t>(options.shm_links)},
           .window_bytes = static_cast<size_t>(options.window_bytes),
           .large_payload = options.large_payload};

@@ -14,7 +14,7 @@
 // either is set, a writer neither begins nor ends here without that lock (Begin and End say so): so the holder of the
 // lock knows whether a writer is under way, and which of the two says the last word.
 //
-// *again* is set when more room or a larger window has come while nobody waited: the writer that finds too little then
+// *again* is set when more space or a larger window has come while nobody waited: the writer that finds too little then
 // looks once more, instead of waiting for what it has missed.
 //
 // Each change is a read-modify-write of the one word, so each sees the one before. Release and acquire:
@@ -83,7 +83,7 @@ class SendWindow {
     } while (!word_.compare_exchange_weak(word, (word + bytes) | kAgain, std::memory_order_relaxed));
     return true;
   }
-  // There is room on the link again.
+  // There is space on the link again.
   void Again() { word_.fetch_or(kAgain, std::memory_order_relaxed); }
   // Whether a writer waits that would get on now, or hear why not. It is then told, once.
   bool TakeWaiter() {

@@ -67,7 +67,7 @@ absl::Status StreamPort::WhyStopped() {
   return error_.ok() ? absl::FailedPreconditionError("write after CloseWrite") : error_;
 }
 
-// True: the writer must try again. The link took less than all; meanwhile the poller has heard of more room, or of the
+// True: the writer must try again. The link took less than all; meanwhile the poller has heard of more space, or of the
 // stream's end, found nobody who waited for that, and will not tell it again.
 bool StreamPort::EndWrite(size_t taken, bool all) {
   const SendWindow::Ended ended = window_.End(taken, all);
@@ -233,7 +233,7 @@ absl::Status StreamPort::OnData(absl::Span<const std::byte> payload) {
   return absl::OkStatus();
 }
 
-// Into the room of the last chunk first.
+// Into the space of the last chunk first.
 void StreamPort::Append(absl::Span<const std::byte> payload, Chunks& to) {
   if (!to.empty() && to.back().data != nullptr) {
     Buffer& last = to.back();
@@ -280,7 +280,7 @@ void StreamPort::OnAbort(std::string text) {
   DropArrived();
 }
 
-void StreamPort::OnRoom() { window_.Again(); }
+void StreamPort::OnSpace() { window_.Again(); }
 
 void StreamPort::OnLost(const absl::Status& why) {
   MutexLock lock(&mu_);

@@ -56,7 +56,7 @@ class StreamPort final : public link::Port {
   absl::Status OnWindow(uint64_t bytes) override;
   absl::Status OnCloseWrite() override;
   void OnAbort(std::string text) override;
-  void OnRoom() override;
+  void OnSpace() override;
   void OnLost(const absl::Status& why) override;
   void Notify() override;
 

@@ -13,11 +13,11 @@ ThreadStreams::~ThreadStreams() {
 }
 
 std::unique_ptr<BlockingStream> ThreadStreams::Block(std::shared_ptr<Stream> stream, int tcp) {
-  std::shared_ptr<wait::WaitSet> room = RoomOf(*stream);
-  return std::make_unique<BlockingStream>(std::move(stream), std::move(room), tcp);
+  std::shared_ptr<wait::WaitSet> space = SpaceOf(*stream);
+  return std::make_unique<BlockingStream>(std::move(stream), std::move(space), tcp);
 }
 
-std::shared_ptr<wait::WaitSet> ThreadStreams::RoomOf(const Stream& stream) { return rooms_.Of(stream.link()); }
+std::shared_ptr<wait::WaitSet> ThreadStreams::SpaceOf(const Stream& stream) { return spaces_.Of(stream.link()); }
 
 std::shared_ptr<wait::Reminders> ThreadStreams::Reminders() {
   std::shared_ptr<wait::Reminders> made;
@@ -34,7 +34,7 @@ std::shared_ptr<wait::Reminders> ThreadStreams::Reminders() {
 
 void ThreadStreams::Watch(std::shared_ptr<wait::Source> source) {
   const auto shared = std::dynamic_pointer_cast<wait::SharedSource>(source);
-  background_.Add(shared == nullptr ? std::move(source) : rooms_.Of(shared));
+  background_.Add(shared == nullptr ? std::move(source) : spaces_.Of(shared));
 }
 
 }  // namespace skein::stream

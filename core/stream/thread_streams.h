@@ -18,14 +18,14 @@ namespace skein::stream {
 // background thread when nobody does. Any thread.
 class ThreadStreams final : public wait::Watcher {
  public:
-  explicit ThreadStreams(const wait::SpinPolicy& policy) : background_(policy), rooms_(policy, &background_) {}
+  explicit ThreadStreams(const wait::SpinPolicy& policy) : background_(policy), spaces_(policy, &background_) {}
   ~ThreadStreams() override;  // ends all links
 
   // `stream` was made with this waiter; `tcp`: see BlockingStream. Does not outlive this.
   std::unique_ptr<BlockingStream> Block(std::shared_ptr<Stream> stream, int tcp);
 
   // For who does not block: the background thread polls for it, and looks at what it adds there.
-  std::shared_ptr<wait::WaitSet> RoomOf(const Stream& stream);
+  std::shared_ptr<wait::WaitSet> SpaceOf(const Stream& stream);
 
   // Of whoever uses a stream: the background thread reminds. Made at the first call; null: there is no timer to be had.
   std::shared_ptr<wait::Reminders> Reminders() ABSL_LOCKS_EXCLUDED(mu_);
@@ -34,7 +34,7 @@ class ThreadStreams final : public wait::Watcher {
 
  private:
   wait::BackgroundPoller background_;
-  wait::WaitSets rooms_;
+  wait::WaitSets spaces_;
   Mutex mu_;
   std::shared_ptr<wait::Reminders> reminders_ ABSL_GUARDED_BY(mu_);
 };

@@ -9,12 +9,12 @@
 
 namespace skein::wire {
 
-inline constexpr uint32_t kBell = 0;
+inline constexpr uint32_t kNotify = 0;
 inline constexpr uint32_t kRenewal = 1u << 16;
 
 // Whether it is a renewal; else it is a mere notification. DATA_LOSS for anything else.
 inline absl::StatusOr<bool> IsRenewal(uint32_t immediate) {
-  if (immediate != kBell && immediate != kRenewal) {
+  if (immediate != kNotify && immediate != kRenewal) {
     return absl::DataLossError(absl::StrCat("an immediate of ", absl::Hex(immediate, absl::kZeroPad8)));
   }
   return immediate == kRenewal;

@@ -1,5 +1,6 @@
-// counter_server LOG [ADDRESS [BYTES]]: adds up what it is sent, exactly once, whatever kills it: LOG is its redo log,
-// of BYTES (8 MiB), LOG.total its checkpoint.
+// counter_server LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]: adds up what it is sent, exactly once,
+// whatever kills it: LOG is its redo log, of BYTES (8 MiB), TOTAL (LOG.total) its checkpoint. A REPLICA's log may be
+// promoted; its server needs the checkpoint as well. ACKNOWLEDGE of the logs have what is acknowledged; 0: all.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 #include <skein/grpc.h>
@@ -8,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "examples/counter/counter.grpc.pb.h"
 #include "examples/counter/total.h"
@@ -27,11 +29,9 @@ class CounterService final : public counter::Counter::Service {
   skein::examples::Total& total_;
 };
 
-int Serve(const std::string& log, const std::string& address, uint64_t bytes, const sigset_t& stop) {
-  skein::examples::Total total(log + ".total");
-  skein::grpc_transport::DurableServiceOptions options;
-  options.path = log;
-  options.bytes = bytes;
+int Serve(skein::grpc_transport::DurableServiceOptions options, const std::string& checkpoint,
+          const std::string& address, const sigset_t& stop) {
+  skein::examples::Total total(checkpoint);
   options.threads = 1;  // a total tells of calls before it: they must be safe before it, too
   options.on_reply = [&total](const auto& reply) { total.OnReply(reply); };
   auto durable = skein::grpc_transport::DurableService::Open(options);
@@ -66,8 +66,8 @@ int Serve(const std::string& log, const std::string& address, uint64_t bytes, co
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc > 4) {
-    std::cerr << "usage: " << argv[0] << " LOG [ADDRESS [BYTES]]" << std::endl;
+  if (argc < 2 || argc == 6) {
+    std::cerr << "usage: " << argv[0] << " LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]" << std::endl;
     return 2;
   }
   sigset_t stop;
@@ -76,5 +76,11 @@ int main(int argc, char** argv) {
   sigaddset(&stop, SIGINT);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // inherited by gRPC's threads: only sigwait takes them
   if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status << std::endl;
-  return Serve(argv[1], argc > 2 ? argv[2] : "127.0.0.1:0", argc > 3 ? std::stoull(argv[3]) : 8 << 20, stop);
+  skein::grpc_transport::DurableServiceOptions options;
+  options.path = argv[1];
+  options.bytes = argc > 3 ? std::stoull(argv[3]) : 8 << 20;
+  options.acknowledge = argc > 5 ? static_cast<uint32_t>(std::stoul(argv[5])) : 0;
+  for (int i = 6; i < argc; ++i) options.replicas.emplace_back(argv[i]);
+  const std::string checkpoint = argc > 4 ? argv[4] : options.path + ".total";
+  return Serve(std::move(options), checkpoint, argc > 2 ? argv[2] : "127.0.0.1:0", stop);
 }

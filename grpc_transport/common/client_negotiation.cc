@@ -15,6 +15,7 @@ void ClientNegotiation::Begin() {
   if (const Fallback why = PreventedHere(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
   connection_.WatchLinks();
   if (const absl::Status status = MakeOffer(); !status.ok()) return FinishWithTcp(FallbackOf(status));
+  Step("offers", secure_ ? "ahead of the handshake" : "hidden in HTTP/2");
   connection_.Write(secure_ ? Frame(attempt_->offer()) : HideInHttp2(attempt_->offer()));
 }
 
@@ -64,6 +65,7 @@ void ClientNegotiation::BytesCame() {
 
 void ClientNegotiation::OnAnswer(absl::string_view answer) {
   stream::Outcome outcome = attempt_->Complete(answer);
+  Step("is answered", outcome.stream != nullptr ? outcome.stream->path() : ToString(outcome.why));
   if (outcome.stream == nullptr) {
     // Whether the peer said no, or said yes and this side cannot: only in the first case does it go on with TCP here.
     if (outcome.both_know) return secure_ ? FinishWithTcp(outcome.why) : FinishBehindOffer(outcome.why);
@@ -125,6 +127,7 @@ void ClientNegotiation::Reconnect(Fallback why, Remember remember) {
   if (options().mode == Mode::kRequire) return FinishWithTcp(why);  // which fails, and says why
   why_ = std::move(why);
   remember_ = remember;
+  Step("connects anew, without an offer", ToString(why_));
   DropOffer();
   if (const absl::Status status = connection_.Reconnect(); !status.ok()) return Fail(status);
   reconnecting_ = true;

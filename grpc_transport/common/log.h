@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
+
 namespace skein::grpc_transport {
 
 enum class Severity { kInfo, kError };
@@ -15,6 +17,11 @@ void SetLogWriter(LogWriter writer);
 
 // `line` says that it is Skein's. Any thread.
 void Log(Severity severity, const std::string& line);
+
+// Whether the environment's GRPC_TRACE asks for each step of a negotiation. Any thread.
+bool Traces();
+// As gRPC reads that variable: "tcp,skein", or "all", but not "all,-skein".
+bool AsksForTrace(absl::string_view grpc_trace);
 
 }  // namespace skein::grpc_transport
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/trace/counters.h"
+#include "grpc_transport/common/log.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -11,23 +12,39 @@ namespace {
 // Bytes on their way then are of no use, and nothing new is to be awaited behind EndWaits.
 absl::Status ShutDownMeanwhile() { return Failure("shut down during the negotiation"); }
 
+absl::string_view Words(const absl::Status& status) { return status.ok() ? "OK" : status.message(); }
+
 }  // namespace
 
 void Negotiation::Start() {
   if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
+  if (Traces()) {
+    traced_as_ =
+        absl::StrCat("skein: ", role_ == Path::Role::kClient ? "client" : "server", " ", connection_.Peer(), ": ");
+  }
+  Step("begins");
   if (shut_down_) return Fail(Failure("shut down before the negotiation"));
   if (!options_.ok()) return Fail(Failure(absl::StrCat("skein: ", options_.status().message())));
   Begin();
 }
 
-bool Negotiation::ShutDown() { return !std::exchange(shut_down_, true) && !finished_; }
+void Negotiation::Step(absl::string_view what, absl::string_view more) const {
+  if (!traced_as_.empty()) Log(Severity::kInfo, absl::StrCat(traced_as_, what, more.empty() ? "" : ": ", more));
+}
+
+bool Negotiation::ShutDown() {
+  if (std::exchange(shut_down_, true) || finished_) return false;
+  Step("gRPC gives the connection up");
+  return true;
+}
 
 void Negotiation::OnRead(const absl::Status& status) {
   if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   reading_ = false;
   if (finished_) return;
+  Step("reads", Words(status));
   if (!status.ok()) return Lost(status);
   if (shut_down_) return Lost(ShutDownMeanwhile());
   connection_.TakeRead();
@@ -38,6 +55,7 @@ void Negotiation::OnWritten(const absl::Status& status) {
   if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (finished_) return;
+  Step("has written", Words(status));
   if (!status.ok()) return Lost(status);
   if (shut_down_) return Lost(ShutDownMeanwhile());
   Written();
@@ -47,6 +65,7 @@ void Negotiation::OnTimer() {
   if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
   if (finished_) return;
+  Step("has waited long enough");
   timed_out_ = true;
   if (EndWaiting()) return TimedOut();
   // Between two steps the next one sees it.
@@ -58,13 +77,17 @@ void Negotiation::OnTimer() {
 void Negotiation::OnReached(const absl::Status& status) {
   if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
-  if (EndWaiting()) Reached(status);
+  if (!EndWaiting()) return;
+  Step("reaches the peer", Words(status));
+  Reached(status);
 }
 
 void Negotiation::OnReconnected(const absl::Status& status) {
   if (connection_.mu_lost.IsLost()) return;
   MutexLock lock(&connection_.mu);
-  if (!finished_) Reconnected(status);
+  if (finished_) return;
+  Step("is connected anew", Words(status));
+  Reconnected(status);
 }
 
 void Negotiation::Read() {
@@ -120,6 +143,11 @@ void Negotiation::Fail(absl::Status why) {
 void Negotiation::Finish(Negotiated end) {
   finished_ = true;
   waiting_ = false;
+  if (!end.failed.ok()) {
+    Step("has failed", end.failed.message());
+  } else {
+    Step("has negotiated", end.stream != nullptr ? end.stream->path() : "tcp");
+  }
   connection_.Finish(std::move(end));
 }
 

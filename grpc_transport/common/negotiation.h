@@ -177,6 +177,9 @@ class Negotiation {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
   void Fail(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
 
+  // For GRPC_TRACE=skein.
+  void Step(absl::string_view what, absl::string_view more = {}) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
+
   const stream::Streams& streams() { return process_.StreamsFor(options()); }
   bool is_shut_down() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) { return shut_down_; }
   const Options& options() const { return *options_; }
@@ -191,6 +194,7 @@ class Negotiation {
 
   const Path::Role role_;
   const absl::StatusOr<Options> options_;
+  std::string traced_as_ ABSL_GUARDED_BY(connection_.mu);  // empty: steps are not logged
   bool finished_ ABSL_GUARDED_BY(connection_.mu) = false;
   bool shut_down_ ABSL_GUARDED_BY(connection_.mu) = false;
   bool timed_out_ ABSL_GUARDED_BY(connection_.mu) = false;

@@ -44,6 +44,7 @@ void ServerNegotiation::BytesCame() {
   connection_.WatchLinks();
   stream::Listener::Result result = Accept(parsed.payload);
   outcome_ = std::move(result.outcome);
+  Step("answers", outcome_.stream != nullptr ? outcome_.stream->path() : ToString(outcome_.why));
   // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.
   if (framed.beginning == Beginning::kWhole || outcome_.stream != nullptr) connection_.DropReceived(parsed.size);
   connection_.Write(Frame(result.answer));

@@ -125,7 +125,7 @@ void StreamConnection::WriteSoon() {
 // By the poller, which must not wait in Write either: it is done behind the poll.
 void StreamConnection::OnWritable() {
   MutexLock lock(&mu_);
-  unsent_.RoomAgain();
+  unsent_.SpaceAgain();
   if (MarkWriter()) return;
   RunSoon([self = shared_from_this()] {
     if (self->LeftInChild()) return;
@@ -158,7 +158,7 @@ void StreamConnection::CountKept() {
 absl::Status StreamConnection::Send() {
   if (!shutdown_.ok() && writes_) return shutdown_;
   if (!tcp_error_.ok()) return tcp_error_;
-  if (unsent_.no_room()) return absl::OkStatus();
+  if (unsent_.no_space()) return absl::OkStatus();
   const absl::Span<const stream::ConstBytes> parts = unsent_.BeginWrite();
   stream::Stream& stream = *stream_;
   mu_.Unlock();

@@ -122,7 +122,7 @@ class StreamConnection : public std::enable_shared_from_this<StreamConnection> {
   //      OnWritable, Shutdown        v   |  all that may have changed
   //                                 kMarked
   //
-  // Other threads change what they have to change under mu_, then leave the mark: gRPC's next write, RoomAgain(),
+  // Other threads change what they have to change under mu_, then leave the mark: gRPC's next write, SpaceAgain(),
   // shutdown_, tcp_error_, a silence. The writer sees the mark under mu_ before it goes, so it misses nothing. Only the
   // writer takes bytes out of unsent_, ends the write and lets go of the stream: a shutdown meanwhile sets leaving_.
   // (In a forked child nobody writes; the writer is a thread of the parent.)

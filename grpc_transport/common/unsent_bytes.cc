@@ -25,13 +25,13 @@ void UnsentBytes::Clear() {
   grpc_slice_buffer_reset_and_unref(&slices_);
   writing_ = false;
   behind_ = nullptr;
-  no_room_ = false;
+  no_space_ = false;
 }
 
-// RoomAgain() may come before Taken: so there is no space from now on, and not from Taken on.
+// SpaceAgain() may come before Taken: so there is no space from now on, and not from Taken on.
 absl::Span<const stream::ConstBytes> UnsentBytes::BeginWrite() {
   writing_ = true;
-  no_room_ = true;
+  no_space_ = true;
   parts_.clear();
   parts_.reserve(slices_.count);
   for (size_t i = 0; i < slices_.count; ++i) {
@@ -50,7 +50,7 @@ void UnsentBytes::Taken(size_t bytes) {
     moved_ = true;
     silences_ = 0;
   }
-  if (empty()) no_room_ = false;
+  if (empty()) no_space_ = false;
   writing_ = false;
   if (behind_ != nullptr) Add(std::exchange(behind_, nullptr));
 }

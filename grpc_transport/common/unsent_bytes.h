@@ -41,10 +41,10 @@ class UnsentBytes {
   // All bytes; valid until the writer is back.
   absl::Span<const stream::ConstBytes> BeginWrite();
   // The writer is back: the stream has taken the first `bytes`. If those are not all, the stream has no space until
-  // RoomAgain(), which may have come while the writer was away.
+  // SpaceAgain(), which may have come while the writer was away.
   void Taken(size_t bytes);
-  bool no_room() const { return no_room_; }
-  void RoomAgain() { no_room_ = false; }
+  bool no_space() const { return no_space_; }
+  void SpaceAgain() { no_space_ = false; }
 
   // Whether the write under way counts as done.
   bool CountsAsDone() const;
@@ -65,7 +65,7 @@ class UnsentBytes {
   grpc_slice_buffer* behind_ = nullptr;    // written meanwhile
   size_t kept_ = 0;                        // of it, as counted; while there is some, with the write that follows
   std::shared_ptr<void> counted_;
-  bool no_room_ = false;
+  bool no_space_ = false;
   bool moved_ = false;  // in this watch
   int silences_ = 0;    // watches since anything has moved
 };

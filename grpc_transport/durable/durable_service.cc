@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "core/durable/storage/open_storage.h"
+#include "core/durable/replicas/open_replicated.h"
 #include "grpc_transport/durable/durable_client.h"
 #include "grpc_transport/durable/durable_stream.h"
 #include "grpc_transport/durable/loopback_client.h"
@@ -85,7 +85,11 @@ class DurableService::Impl final : public grpc::Service {
 
   absl::Status Open(const DurableServiceOptions& options) {
     if (options.threads < 1) return absl::InvalidArgumentError("durable calls need a thread that executes them");
-    absl::StatusOr<std::unique_ptr<durable::Storage>> storage = durable::OpenStorage(options.path, options.bytes);
+    absl::StatusOr<std::unique_ptr<durable::Storage>> storage =
+        durable::OpenReplicatedStorage(options.path, options.bytes,
+                                       {.replicas = options.replicas,
+                                        .acknowledge = options.acknowledge,
+                                        .patience = absl::FromChrono(options.replica_patience)});
     if (!storage.ok()) return storage.status();
     auto calls = durable::CallService::Open(*std::move(storage), OptionsOf(options),
                                             [this](const durable::DurableCall& call) { return Execute(call); });

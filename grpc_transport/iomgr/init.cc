@@ -71,6 +71,10 @@ class FirstBytesFactory final : public grpc_core::HandshakerFactory {
   }
 };
 
+// For gRPC to know the name, and not complain of it. Skein reads GRPC_TRACE itself (Traces): a preloaded Skein may come
+// when gRPC has read it.
+grpc_core::TraceFlag trace_flag(/*default_enabled=*/false, "skein");
+
 void WriteToGrpcsLog(Severity severity, const char* line) {
   gpr_log(__FILE__, __LINE__, severity == Severity::kInfo ? GPR_LOG_SEVERITY_INFO : GPR_LOG_SEVERITY_ERROR, "%s", line);
 }

@@ -50,6 +50,12 @@ struct DurableServiceOptions {
   // The redo log: persistent memory where the file lies in some, else an ordinary disk. One process at a time.
   std::string path;
   uint64_t bytes = uint64_t{64} << 20;  // all taken when it is made; of an existing log, its size
+  // "host:port" of each replica of the log (`skein durable replica`): it gets all that is written to the log.
+  std::vector<std::string> replicas = {};
+  // So many logs, this one included, have what is acknowledged: calls, and replies. 0: all of them. While fewer have
+  // it, calls wait, and Stop; after `replica_patience` the log takes nothing more, as if its disk had failed.
+  uint32_t acknowledge = 0;
+  std::chrono::seconds replica_patience{30};
   // Threads that execute calls; of one client, one call at a time, in order. With more than one thread, a call may see
   // the effects of another client's call whose reply is not safe yet: after a crash that call is executed again, behind
   // it.
@@ -86,7 +92,8 @@ class SKEIN_EXPORT DurableService {
  public:
   // Opens the log, or makes it. FAILED_PRECONDITION: it is another process's, or of another size; PERMISSION_DENIED:
   // others could read it; RESOURCE_EXHAUSTED: the disk is full; INVALID_ARGUMENT: it is too small, or there are no
-  // threads; DATA_LOSS: it is damaged.
+  // threads; DATA_LOSS: it is damaged. With replicas, FAILED_PRECONDITION, too, if this log is a replica's, or another
+  // one was promoted; UNAVAILABLE: too few of them follow.
   static absl::StatusOr<std::unique_ptr<DurableService>> Open(const DurableServiceOptions& options);
   // Stops. The server must be gone.
   ~DurableService();

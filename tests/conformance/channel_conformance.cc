@@ -85,7 +85,7 @@ absl::Status ChannelEnd::Lay(const std::vector<std::string>& payloads, Use use) 
 absl::Status ChannelEnd::Send(const std::vector<std::string>& payloads, Use use) {
   size_t bytes = 0;
   for (const std::string& payload : payloads) bytes += wire::ItemBytes(payload.size());
-  if (bytes > channel->Room(use)) return absl::ResourceExhaustedError("no room");
+  if (bytes > channel->Space(use)) return absl::ResourceExhaustedError("no space");
   if (absl::Status laid = Lay(payloads, use); !laid.ok()) return laid;
   return Publish();
 }
@@ -103,7 +103,7 @@ absl::Status ChannelEnd::SendGreeting() {
 bool ChannelEnd::Arm() {
   EXPECT_TRUE(group->Arm().ok());
   group->Look();
-  return !channel->Ended() && !channel->Readable() && !channel->MoreRoom();
+  return !channel->Ended() && !channel->Readable() && !channel->MoreSpace();
 }
 
 absl::Status Connect(ChannelEnd& active, ChannelEnd& passive) {

@@ -35,7 +35,7 @@ struct ChannelEnd {
   explicit ChannelEnd(std::shared_ptr<Transport> of, const ChannelOptions& options = {kRingBytes});
   // As a link polls: reads what is there, and heeds it. How many messages; at most `most`.
   int Poll(int most = 64);
-  // A message of these items. `use`: with so much room.
+  // A message of these items. `use`: with so much space.
   absl::Status Send(const std::vector<std::string>& payloads, Use use = Use::kData);
   absl::Status Send(const std::string& payload, Use use = Use::kData) { return Send(std::vector{payload}, use); }
   absl::Status Lay(const std::vector<std::string>& payloads, Use use = Use::kData);

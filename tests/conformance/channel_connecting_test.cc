@@ -11,13 +11,13 @@ TEST_P(ChannelConnecting, NobodySendsBeforeItHasMetItsPeer) {
   const auto active = NewEnd();
   const auto passive = NewEnd();
   EXPECT_FALSE(active->channel->met());
-  EXPECT_EQ(active->channel->Room(Use::kControl), 0u);
+  EXPECT_EQ(active->channel->Space(Use::kControl), 0u);
   EXPECT_EQ(active->channel->LargestItem(), 0u);
   EXPECT_FALSE(active->channel->Readable());
   EXPECT_TRUE(active->channel->connected());
   const Channel::Answer answer = passive->channel->Accept(active->channel->Offer().value()).value();
   EXPECT_FALSE(passive->channel->met()) << "before the greeting";
-  EXPECT_EQ(passive->channel->Room(Use::kControl), 0u);
+  EXPECT_EQ(passive->channel->Space(Use::kControl), 0u);
   ASSERT_TRUE(active->channel->Complete(answer).ok());
   EXPECT_TRUE(active->channel->met());
   EXPECT_GT(active->channel->LargestItem(), 0u);

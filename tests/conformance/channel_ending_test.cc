@@ -22,7 +22,7 @@ TEST_P(ChannelEnding, WhatHadArrivedIsStillRead) {
   ASSERT_TRUE(SeesTheEnd(b()));
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(Reads(b(), Text(500, i)));
   EXPECT_FALSE(b().channel->connected());
-  EXPECT_FALSE(b().channel->breached());
+  EXPECT_FALSE(b().channel->peer_broke_protocol());
   EXPECT_FALSE(b().channel->why_ended().ok());
 }
 
@@ -31,7 +31,7 @@ TEST_P(ChannelEnding, WhoClosesKnowsWhy) {
   a().channel->Close();
   EXPECT_FALSE(a().channel->StillConnected());
   EXPECT_TRUE(a().channel->Ended() || !a().channel->connected());
-  EXPECT_FALSE(a().channel->breached());
+  EXPECT_FALSE(a().channel->peer_broke_protocol());
   EXPECT_FALSE(a().channel->why_ended().ok());
   a().channel->Close();
 }

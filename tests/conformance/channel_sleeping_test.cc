@@ -89,8 +89,8 @@ TEST_P(ChannelSleeping, ThreadsThatWakeEachOther) {
   EXPECT_FALSE(failed);
 }
 
-// One writes as much as it may and sleeps for room, the other reads and sleeps for messages.
-TEST_P(ChannelSleeping, AWriterThatSleepsForRoom) {
+// One writes as much as it may and sleeps for space, the other reads and sleeps for messages.
+TEST_P(ChannelSleeping, AWriterThatSleepsForSpace) {
   constexpr int kMessages = 5000;
   std::atomic<bool> failed = false;
   const auto sleep = [&](ChannelEnd& end) {
@@ -113,7 +113,7 @@ TEST_P(ChannelSleeping, AWriterThatSleepsForRoom) {
   for (int sent = 0; sent < kMessages && !failed;) {
     if (a().Send(Text(sent * 37 % 5000, sent)).ok()) {
       ++sent;
-    } else if (a().Poll() == 0 && a().channel->Room(Use::kData) < wire::ItemBytes(5000)) {
+    } else if (a().Poll() == 0 && a().channel->Space(Use::kData) < wire::ItemBytes(5000)) {
       sleep(a());
     }
   }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "core/fabric/fabric.h"
 
 namespace skein::fabric {
@@ -26,6 +27,8 @@ class FabricUnderTest {
   virtual bool ArmedAndReadable(const CompletionQueue& queue) = 0;
   // Sleeps on the queue's descriptor. False when it did not become readable for so long that a wake-up must be lost.
   virtual bool SleepUntilReadable(const CompletionQueue& queue) = 0;
+  // Memory that its devices take for persistent; empty where there is none.
+  virtual absl::Span<std::byte> PersistentMemory() { return {}; }
 };
 
 struct FabricFactory {

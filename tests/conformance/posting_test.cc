@@ -1,4 +1,4 @@
-// What PostSend and PostReceive accept, when there is room, and which requests report.
+// What PostSend and PostReceive accept, when there is space, and which requests report.
 #include <limits>
 
 #include "tests/conformance/conformance.h"
@@ -110,7 +110,7 @@ TEST_P(Posting, ABatchThatDoesNotFitIsRefusedWhole) {
   EXPECT_THAT(Ids(PollUntil(a(), 4)), ElementsAre(50, 51, 52, 53));
 }
 
-TEST_P(Posting, WhatIsUnreapedTakesRoom) {
+TEST_P(Posting, WhatIsUnreapedTakesSpace) {
   const Connection connection = NewConnection(/*max_send=*/2, /*max_receive=*/2);
   const Segment local = a().Local(0, 8);
   ASSERT_TRUE(connection.a->PostSend(Writes(2, local, 1)).ok());
@@ -131,7 +131,7 @@ TEST_P(Posting, ReceivesHaveTheirOwnLimit) {
 
   ASSERT_TRUE(connection.b->PostReceive(absl::MakeSpan(batch).first(2)).ok());
   EXPECT_EQ(PollOne(b()).id, 1u);
-  ASSERT_TRUE(PostReceive(*connection.b, b().Local(24, 8), 4).ok()) << "the one reaped has left room";
+  ASSERT_TRUE(PostReceive(*connection.b, b().Local(24, 8), 4).ok()) << "the one reaped has left space";
   EXPECT_EQ(PostReceive(*connection.b, b().Local(24, 8), 5).code(), absl::StatusCode::kResourceExhausted);
   const Segment local = a().Local(0, 8);
   const SendRequest sends[] = {Request(Opcode::kSend, {&local, 1}, {}, 11),

@@ -18,14 +18,14 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-constexpr uint32_t kRoom = 16;
+constexpr uint32_t kSpace = 16;
 
 class SharedReceives : public Conformance {
  protected:
   // Goes after the connections of each test, and before the fixture's queue.
   void SetUp() override {
     Conformance::SetUp();
-    auto shared = b().device->CreateSharedReceiveQueue(kRoom);
+    auto shared = b().device->CreateSharedReceiveQueue(kSpace);
     ASSERT_TRUE(shared.ok()) << shared.status();
     shared_ = *std::move(shared);
   }
@@ -191,22 +191,22 @@ TEST_P(SharedReceives, ReportInTheReceiveQueueOfWhoTookThem) {
 TEST_P(SharedReceives, HaveALimit) {
   const Connection connection = NewSharing();
   std::vector<ReceiveRequest> batch;
-  for (uint64_t id = 0; id < kRoom + 1; ++id) batch.push_back({id, b().Local(id * 64, 64)});
+  for (uint64_t id = 0; id < kSpace + 1; ++id) batch.push_back({id, b().Local(id * 64, 64)});
   EXPECT_TRUE(shared_->PostReceive({}).ok());
   EXPECT_EQ(shared_->PostReceive(batch).code(), absl::StatusCode::kResourceExhausted);
   ASSERT_TRUE(Send(*connection.a, "waits").ok());
   ExpectQuiet();  // no receive of that batch was posted
-  ASSERT_TRUE(shared_->PostReceive(absl::MakeSpan(batch).first(kRoom)).ok());
+  ASSERT_TRUE(shared_->PostReceive(absl::MakeSpan(batch).first(kSpace)).ok());
   EXPECT_EQ(PollOne(b()).id, 0u);
-  ASSERT_TRUE(PostShared(kRoom).ok()) << "the one reaped has left room";
-  EXPECT_EQ(PostShared(kRoom + 1).code(), absl::StatusCode::kResourceExhausted);
+  ASSERT_TRUE(PostShared(kSpace).ok()) << "the one reaped has left space";
+  EXPECT_EQ(PostShared(kSpace + 1).code(), absl::StatusCode::kResourceExhausted);
   // Many times around, each id comes back as it went.
   EXPECT_EQ(PollOne(a()).status, CompletionStatus::kSuccess);
   for (uint64_t id = 1; id < 100; ++id) {
     ASSERT_TRUE(Send(*connection.a, "again").ok());
     ASSERT_EQ(PollOne(b()).id, id);
     ASSERT_EQ(PollOne(a()).status, CompletionStatus::kSuccess);
-    ASSERT_TRUE(PostShared(id + kRoom).ok());
+    ASSERT_TRUE(PostShared(id + kSpace).ok());
   }
 }
 
@@ -301,12 +301,12 @@ TEST_P(SharedReceives, WhatADestroyedQueuePairTookComesBackWithoutIt) {
   ASSERT_TRUE(Send(*staying.a, "well", 2).ok());
   EXPECT_EQ(PollOne(b()).id, 1u);
   EXPECT_EQ(b().Get(64, 4), "well");
-  for (uint64_t id = 0; id < kRoom; ++id) ASSERT_TRUE(PostShared(id).ok()) << "of its room, none is lost";
+  for (uint64_t id = 0; id < kSpace; ++id) ASSERT_TRUE(PostShared(id).ok()) << "of its space, none is lost";
 }
 
 TEST_P(SharedReceives, ManyQueuePairsMayComeAndGo) {
   for (uint64_t round = 0; round < 20; ++round) {
-    const uint64_t id = round % kRoom;
+    const uint64_t id = round % kSpace;
     ASSERT_TRUE(PostShared(id).ok());
     const Connection connection = NewSharing(round % 2 == 0);
     ASSERT_TRUE(Send(*connection.a, "hello").ok());

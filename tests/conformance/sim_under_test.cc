@@ -1,5 +1,5 @@
-// The simulation in three tempers: two seeds of the mean NIC that it is by default, and one that lands WRITEs whole and
-// keeps one order.
+// The simulation in four tempers: two seeds of the mean NIC that it is by default, one that lands WRITEs whole and
+// keeps one order, and one that offers FLUSH.
 #include <memory>
 #include <thread>
 
@@ -30,8 +30,10 @@ class SimUnderTest final : public FabricUnderTest {
     }
     return true;
   }
+  absl::Span<std::byte> PersistentMemory() override { return absl::MakeSpan(persistent_); }
 
  private:
+  std::vector<std::byte> persistent_ = std::vector<std::byte>(1 << 16);  // declared to be
   Simulation simulation_;
 };
 
@@ -48,8 +50,12 @@ FabricFactory Tame() {
   return {"sim_tame", [config] { return std::make_unique<SimUnderTest>(/*seed=*/1, config); }};
 }
 
+FabricFactory Flushing() {
+  return {"sim_flushing", [] { return std::make_unique<SimUnderTest>(/*seed=*/3, SimConfig{.flush = true}); }};
+}
+
 [[maybe_unused]] const bool kSimRegistered =
-    RegisterFabric(Mean(20261)) && RegisterFabric(Mean(7)) && RegisterFabric(Tame());
+    RegisterFabric(Mean(20261)) && RegisterFabric(Mean(7)) && RegisterFabric(Tame()) && RegisterFabric(Flushing());
 
 }  // namespace
 }  // namespace skein::fabric

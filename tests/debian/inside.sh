@@ -12,7 +12,7 @@ done
 tested=(tests/conformance tests/unit/{fabric_verbs,grpc_transport,thrift_transport})
 demo=(grpc_transport tools/skein examples/{greeter,calculator})
 # shellcheck disable=SC2034  # build_preset takes them
-CMAKE_OPTIONS=(-DCMAKE_UNITY_BUILD=ON) # several files as one: nobody edits here
+CMAKE_OPTIONS=(-DSKEIN_UNITY=all) # several files as one: nobody edits here
 failed=()
 
 verb_setup

@@ -9,7 +9,7 @@ for part in build test; do
   source "$ROOT/scripts/$part.sh"
 done
 # shellcheck disable=SC2034  # build_preset takes them
-CMAKE_OPTIONS=(-DSKEIN_THRIFT=OFF -DCMAKE_UNITY_BUILD=ON) # several files as one: nobody edits here
+CMAKE_OPTIONS=(-DSKEIN_THRIFT=OFF -DSKEIN_UNITY=all) # several files as one: nobody edits here
 failed=()
 
 build() { build_preset "$@" || die "the build failed"; }
@@ -22,16 +22,16 @@ processes='^process\.(test_(breakdown|death|stop|lifecycle|churn|descriptors|ide
 # Calls between programs of this gRPC and of the 1.51 that the machine's own build has, and stock ones of both.
 test_both() {
   local other=$HOST_TREE/build/dev
-  if [[ ! -x /host$other/tests/load/grpc_load ]]; then
-    say "run: calls to gRPC 1.51 are left out: there is no $other/tests/load/grpc_load"
+  if [[ ! -x /host$other/tests/system/load/grpc_load ]]; then
+    say "run: calls to gRPC 1.51 are left out: there is no $other/tests/system/load/grpc_load"
     return 0
   fi
-  python3 -B "$ROOT/tests/interop/styles.py" --build "$HOST_TREE/build/current-grpc/build/dev" \
+  python3 -B "$ROOT/interop/grpc/styles.py" --build "$HOST_TREE/build/current-grpc/build/dev" \
     --other "$other" --other_root /host
 }
 
 inside_build() {
-  build dev {grpc_transport,tools/skein,tests/process,tests/load,examples/{greeter,counter}}/all "${units[@]/%//all}"
+  build dev {grpc_transport,tools/skein,tests/system,examples/{greeter,counter}}/all "${units[@]/%//all}"
 }
 
 inside_test() {

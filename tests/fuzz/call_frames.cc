@@ -1,4 +1,5 @@
-// Any bytes, however they are cut, are the same frames up to the same breach; each frame is what its header says.
+// Any bytes, however they are cut, are the same frames up to the same protocol error; each frame is what its header
+// says.
 //
 //     u8 size of slices, 0: as many as there are | u8 slices in one read, likewise | the connection's bytes
 #include <algorithm>
@@ -20,7 +21,7 @@ using grpc_transport::RecordedFrame;
 using grpc_transport::RecordedFrames;
 
 struct Result {
-  bool whole;  // no breach
+  bool whole;  // no protocol error
   std::vector<RecordedFrame> frames;
 };
 
@@ -30,7 +31,7 @@ Result Read(absl::string_view bytes, size_t slice, size_t read) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min(read, bytes.size()))) {
     const absl::Status status = ReadText(reader, bytes.substr(0, read), seen, slice);
     if (status.ok()) continue;
-    Require(absl::IsInvalidArgument(status), "a breach is an invalid argument");
+    Require(absl::IsInvalidArgument(status), "a protocol error is an invalid argument");
     return {false, seen.TakeFrames()};
   }
   return {true, seen.TakeFrames()};
@@ -120,7 +121,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t read = data[1] == 0 || slice == kAll ? kAll : data[1] * slice;
   const skein::fuzz::Result uncut = skein::fuzz::Read(bytes, kAll, kAll);
   const skein::fuzz::Result cut = skein::fuzz::Read(bytes, slice, read);
-  skein::fuzz::Require(cut.whole == uncut.whole, "the same breach however the bytes are cut");
+  skein::fuzz::Require(cut.whole == uncut.whole, "the same protocol error however the bytes are cut");
   skein::fuzz::Require(cut.frames == uncut.frames, "the same frames however the bytes are cut");
   for (const skein::grpc_transport::RecordedFrame& frame : uncut.frames) skein::fuzz::Check(frame, bytes.size());
   return 0;

@@ -20,10 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using skein::fuzz::Require;
   const absl::string_view bytes = skein::fuzz::Text(data, size);
   const auto call = skein::grpc_transport::DecodeCall(bytes);
-  if (!call.ok()) Require(absl::IsInvalidArgument(call.status()), "a breach is an invalid argument");
+  if (!call.ok()) Require(absl::IsInvalidArgument(call.status()), "a protocol error is an invalid argument");
   if (call.ok()) Require(!call->method.empty() && Encode(*call) == bytes, "a call is written as it was read");
   const auto end = skein::grpc_transport::DecodeEnd(bytes);
-  if (!end.ok()) Require(absl::IsInvalidArgument(end.status()), "a breach is an invalid argument");
+  if (!end.ok()) Require(absl::IsInvalidArgument(end.status()), "a protocol error is an invalid argument");
   if (end.ok()) Require(Encode(*end) == bytes, "an end is written as it was read");
   return 0;
 }

@@ -24,12 +24,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using skein::fuzz::Require;
   const absl::string_view bytes = skein::fuzz::Text(data, size);
   const absl::StatusOr<skein::durable::ClientMessage> client = skein::durable::DecodeClientMessage(bytes);
-  if (!client.ok()) Require(absl::IsInvalidArgument(client.status()), "a breach is an invalid argument");
+  if (!client.ok()) Require(absl::IsInvalidArgument(client.status()), "a protocol error is an invalid argument");
   if (client.ok() && client->kind == skein::durable::ClientMessageKind::kCall)
     Require(!client->request.empty(), "a request has its flags");
   const absl::StatusOr<skein::durable::ServerMessage> server = skein::durable::DecodeServerMessage(bytes);
   if (!server.ok()) {
-    Require(absl::IsInvalidArgument(server.status()), "a breach is an invalid argument");
+    Require(absl::IsInvalidArgument(server.status()), "a protocol error is an invalid argument");
     return 0;
   }
   Require(skein::durable::PersistenceName(server->level) != "unknown", "a level is one");

@@ -1,6 +1,6 @@
 // A server of durable calls that says whatever it likes, over one connection after the other: each call hears at most
-// once that it is safe, not before it was sent, and gets one answer, in the end at least an error; a breach ends the
-// connection alone.
+// once that it is safe, not before it was sent, and gets one answer, in the end at least an error; a protocol error
+// ends the connection alone.
 //
 //   input = steps
 #include <memory>

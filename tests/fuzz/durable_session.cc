@@ -1,5 +1,5 @@
 // A client of durable calls that says whatever it likes, over one connection after the other: what its server says is
-// well-formed, tells of nothing that was not asked, and a breach ends the connection alone.
+// well-formed, tells of nothing that was not asked, and a protocol error ends the connection alone.
 //
 //   input = steps
 #include <memory>
@@ -75,7 +75,7 @@ class Server {
   void Say(absl::string_view message) {
     const absl::Status status = session_->OnMessage(message);
     if (status.ok()) return;
-    Require(absl::IsInvalidArgument(status), "a breach is an invalid argument");
+    Require(absl::IsInvalidArgument(status), "a protocol error is an invalid argument");
     session_->Disconnected();
     Connect();
   }

@@ -190,12 +190,12 @@ class Sender : Peer {
     sender_
         ->Poll([this](uint64_t sequence, absl::string_view reply) {
           Require(sequence < sender_->next() && replied_.insert(sequence).second, "one reply to what was sent");
-          Require(reply.size() <= kReplyBytes, "as long as there is room for");
+          Require(reply.size() <= kReplyBytes, "as long as there is space for");
         })
         .IgnoreError();
     Require(sender_->acknowledged().up_to < sender_->next(), "only what was sent is acknowledged");
     Require(sender_->finished() < sender_->next(), "and finished");
-    Require(sender_->room() <= kShape.slots, "no more room than slots");
+    Require(sender_->space() <= kShape.slots, "no more space than slots");
     simulation_.RunUntilIdle();
   }
 

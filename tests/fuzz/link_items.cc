@@ -65,7 +65,7 @@ class ChangingPort final : public link::Port {
     Require(text.size() <= wire::kMaxAbortTextBytes, "an abort's text is short");
     Told().IgnoreError();
   }
-  void OnRoom() override {}
+  void OnSpace() override {}
   void OnLost(const absl::Status& why) override {
     Require(!why.ok() && !lost_, "lost once, with a reason");
     lost_ = true;
@@ -235,10 +235,10 @@ std::vector<std::string> Seeds() {
       passive + hello + Say(PeerStep::kBlock, uint8_t{1}, uint8_t{3}, uint16_t{1000}) + poll +
           Say(VictimStep::kBlocks, uint8_t{0}, uint16_t{4000}) + ItemStep(ItemKind::kPulled, 0, Number(0)) + poll,
       passive + hello + Say(PeerStep::kPad, uint16_t{500}) + poll + Say(PeerStep::kPad, uint16_t{500}) + poll +
-          Say(PeerStep::kWrap) + data + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll,
-      passive + hello + poll + Say(PeerStep::kBell, uint32_t{1u << 16}) + poll + Say(VictimStep::kClock, uint8_t{20}) +
-          Say(PeerStep::kBell, uint32_t{1u << 16 | 7}) + poll + Say(VictimStep::kArm) + data + Say(VictimStep::kDrain) +
-          Say(VictimStep::kLeave) + poll,
+          Say(PeerStep::kWrap) + data + poll + Say(PeerStep::kNotify, uint32_t{1u << 16}) + poll,
+      passive + hello + poll + Say(PeerStep::kNotify, uint32_t{1u << 16}) + poll +
+          Say(VictimStep::kClock, uint8_t{20}) + Say(PeerStep::kNotify, uint32_t{1u << 16 | 7}) + poll +
+          Say(VictimStep::kArm) + data + Say(VictimStep::kDrain) + Say(VictimStep::kLeave) + poll,
       active + data + poll + Say(VictimStep::kTalk, uint8_t{255}) + Say(VictimStep::kTalk, uint8_t{255}) +
           ItemStep(ItemKind::kBye, 0) + poll,
       active + Say(VictimStep::kLater, uint16_t{64}, Piece(std::string(128, '\xff'))) +

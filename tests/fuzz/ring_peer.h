@@ -1,5 +1,5 @@
 // A peer that knows the ring's secret, as a link's peer does, and does what a script says, of which any order is
-// possible: messages with the right canaries and anything in them, bytes anywhere in the ring, bells.
+// possible: messages with the right canaries and anything in them, bytes anywhere in the ring, notifications.
 #ifndef SKEIN_TESTS_FUZZ_RING_PEER_H_
 #define SKEIN_TESTS_FUZZ_RING_PEER_H_
 
@@ -28,7 +28,7 @@ enum class PeerStep : uint8_t {
   kItem,     // u8 kind | u8 stream | u8 that the sequence is wrong by | piece
   kMessage,  // u16 seen | u8 items | piece: with the right canaries
   kRaw,      // u16 offset | piece: anywhere in the ring
-  kBell,     // u32 immediate
+  kNotify,   // u32 immediate
   kBlock,    // u8 stream | u8 number | u16 size: of this peer's memory, announced
   kPad,      // u16 units: a message without items
   kWrap,     //
@@ -91,8 +91,8 @@ class RingPeer {
         const auto offset = script.Take<uint16_t>();
         return WriteAt(offset, script.Piece());
       }
-      case PeerStep::kBell:
-        return Bell(script.Take<uint32_t>());
+      case PeerStep::kNotify:
+        return Wakeup(script.Take<uint32_t>());
       case PeerStep::kBlock: {
         const uint32_t stream = script.Take<uint8_t>();
         const uint32_t number = script.Take<uint8_t>();
@@ -153,11 +153,11 @@ class RingPeer {
     Post(fabric::Opcode::kWriteWithImmediate, victims_.size,
          {reinterpret_cast<const char*>(line.data()), sizeof(line)});
   }
-  void Bell(uint32_t immediate) {
-    fabric::SendRequest bell =
+  void Wakeup(uint32_t immediate) {
+    fabric::SendRequest notification =
         fabric::Request(fabric::Opcode::kWriteWithImmediate, {}, {victims_.address, victims_.rkey});
-    bell.immediate = immediate;
-    fabric::Post(*end_.queue_pair, bell).IgnoreError();
+    notification.immediate = immediate;
+    fabric::Post(*end_.queue_pair, notification).IgnoreError();
     Settle();
   }
   void Post(fabric::Opcode opcode, uint64_t offset, absl::string_view bytes) {

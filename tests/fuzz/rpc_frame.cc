@@ -3,9 +3,10 @@
 //
 //   input = u8 where it is cut, in eighths | bytes
 #include "core/channel/ring/ring_group.h"
+#include "core/connect/tcp.h"
 #include "core/fabric/sim/simulation.h"
+#include "core/rpc/options.h"
 #include "core/rpc/regions.h"
-#include "core/rpc/tcp.h"
 #include "core/wire/bytes.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/pieces.h"
@@ -15,7 +16,7 @@ namespace skein::fuzz {
 
 std::vector<std::string> Seeds() {
   const SocketPair pair = MakeSocketPair();
-  Require(rpc::SendFrame(pair.peers.get(), "an offer").ok(), "a frame is sent");
+  Require(connect::SendFrame(pair.peers.get(), rpc::kFrameLetters, "an offer").ok(), "a frame is sent");
   std::string frame(100, '\0');
   frame.resize(static_cast<size_t>(recv(pair.own.get(), frame.data(), frame.size(), 0)));
   std::string attach;
@@ -31,7 +32,7 @@ constexpr size_t kMaxPayload = 256;
 
 void Receive(absl::string_view bytes, size_t cut) {
   const SocketPair pair = MakeSocketPair();
-  rpc::FrameReader reader(kMaxPayload);
+  connect::FrameReader reader(rpc::kFrameLetters, kMaxPayload);
   absl::StatusOr<std::optional<std::string>> frame;
   for (const absl::string_view piece : {bytes.substr(0, cut), bytes.substr(cut)}) {
     SendPiece(pair.peers.get(), piece);

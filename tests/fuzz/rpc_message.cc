@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::Span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   const absl::StatusOr<skein::rpc::Message> message = skein::rpc::Decode(bytes);
   if (!message.ok()) {
-    Require(absl::IsDataLoss(message.status()), "a breach is data loss");
+    Require(absl::IsDataLoss(message.status()), "a protocol error is data loss");
     return 0;
   }
   Require(message->body.size() + sizeof(message->header) == size, "all bytes are of a field");

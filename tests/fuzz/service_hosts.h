@@ -40,7 +40,8 @@ class ServiceHosts {
     other.skeind->Turn();
   }
   std::unique_ptr<service::RawProcess> NewProcess(const Host& host) {
-    return std::make_unique<service::RawProcess>(host.folder, uint64_t{1} << 32, ~0U, [this] { Turn(); });
+    constexpr uint32_t kAccess = fabric::kRemoteWrite | fabric::kRemoteRead | fabric::kRemoteAtomic;
+    return std::make_unique<service::RawProcess>(host.folder, uint64_t{1} << 32, kAccess, [this] { Turn(); });
   }
   static void Connect(service::RawProcess& a, service::RawProcess& b) {
     using Operation = service::RawSession::Operation;
@@ -79,6 +80,7 @@ class ServiceHosts {
     options.trunk_address = "127.0.0.1";
     options.any_trunk_port = true;
     options.limits.bytes = 1 << 24;
+    options.workers_threads = false;
     const service::Port port = {simulation.CreateDevice(name), "127.0.0.1"};
     host.skeind = service::Service::Create(options, [port](absl::string_view) { return port; }).value();
     return host;

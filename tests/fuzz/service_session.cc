@@ -68,7 +68,9 @@ class HostileProcess {
  private:
   void Ask(Script& script) {
     RawSession::Request request;
-    request.operation = static_cast<RawSession::Operation>(script.Take<uint8_t>());
+    const auto operation = script.Take<uint8_t>();
+    request.operation = static_cast<RawSession::Operation>(operation % 128);
+    request.unanswered = operation / 128;
     request.number = Number(script.Take<uint8_t>());
     request.other = Number(script.Take<uint8_t>());
     const size_t passed = script.Choice(5);

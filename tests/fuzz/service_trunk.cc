@@ -90,7 +90,8 @@ class HostileSkeind {
 
   ServiceHosts hosts_;
   const std::shared_ptr<fabric::Device> device_ = hosts_.simulation.CreateDevice("hostile");
-  const std::unique_ptr<fabric::MemoryRegion> memory_ = device_->Allocate(4096, ~0U).value();
+  const std::unique_ptr<fabric::MemoryRegion> memory_ =
+      device_->Allocate(4096, fabric::kRemoteWrite | fabric::kRemoteRead | fabric::kRemoteAtomic).value();
   const std::unique_ptr<RawProcess> victim_ = hosts_.NewProcess(hosts_.one);
   std::unique_ptr<RawTrunk> trunk_ = std::make_unique<RawTrunk>(hosts_.one.skeind->trunk_port());
 };

@@ -108,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FifoReader reader(fifo, published, consumed);
   size_t offset = 0;  // of what the reader reads next
   for (int i = 0; i < history; ++i) {
-    Require(Lay(writer, kHistoryBytes).ok(), "what was read makes room");
+    Require(Lay(writer, kHistoryBytes).ok(), "what was read makes space");
     published = writer.Commit(0);
     Require(reader.Look().ok() && reader.next().has_value(), "an honest message is read");
     const InMessage& next = *reader.next();
@@ -126,7 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (int i = 0; i < 3 + history; ++i) {
     if (Lay(other, (i * 211) % 900).ok()) other.Commit(0);
     if (i == history) claimed = consumed_word;
-    Require(other.Room(0) < kFifoBytes, "no more than the FIFO");
+    Require(other.Space(0) < kFifoBytes, "no more than the FIFO");
   }
   return 0;
 }

@@ -18,13 +18,13 @@
 
 #include "core/base/sealed_memory.h"
 #include "core/base/socket_message.h"
-#include "core/channel/shm/doorbell.h"
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/offer.h"
 #include "core/channel/shm/region.h"
 #include "core/channel/shm/rendezvous.h"
 #include "core/channel/shm/shm_transport.h"
 #include "core/channel/shm/side_message.h"
+#include "core/channel/shm/wakeup_pipe.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/script.h"
 #include "tests/support/out_item.h"
@@ -68,7 +68,7 @@ UniqueFd Passed(size_t kind, size_t bytes) {
       return fd;
     }
     case 3:
-      return std::move(CreateDoorbell().value().to_pass);
+      return std::move(CreateWakeupPipe().value().to_pass);
     case 4:
       return UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));
     case 5:
@@ -115,9 +115,9 @@ class Victim {
     const absl::string_view items = script.Piece();
     const size_t at = published_ % (kRing / 2);
     std::memcpy(mapping_.data() + FifoOffset(0, kRing) + at, &header, sizeof(header));
-    const size_t room = kRing - at - sizeof(header);
+    const size_t space = kRing - at - sizeof(header);
     std::memcpy(mapping_.data() + FifoOffset(0, kRing) + at + sizeof(header), items.data(),
-                std::min(items.size(), room));
+                std::min(items.size(), space));
     published_ += Footprint(items.size());
     own().published.store(published_);
   }
@@ -143,7 +143,7 @@ class Victim {
     const absl::Span<const std::byte> part(bytes);
     channel::OutItem item;
     Carry(item, {&part, 1});
-    if (channel_->Room(channel::Use::kData) == 0) return;
+    if (channel_->Space(channel::Use::kData) == 0) return;
     if (channel_->Lay({&item, 1}, channel::Use::kData).ok()) channel_->Publish(0).IgnoreError();
   }
   void ReadAll() {
@@ -229,7 +229,7 @@ void Victim::Do(Step step, Script& script) {
       group_->Arm().IgnoreError();
       group_->Disarm();
       group_->AckEvents();
-      channel_->MoreRoom();
+      channel_->MoreSpace();
       channel_->Heed().IgnoreError();
       return;
     case Step::kLook:

@@ -104,7 +104,3 @@ class CountAgain(unittest.TestCase):
 
     def test_a_path_that_has_become_dearer_stays_over_its_budget(self):
         self.assertEqual(self.counted(1310.0, 1290.0, 1320.0), (1290.0, 3))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -73,7 +73,3 @@ class Middle(unittest.TestCase):
     def test_is_the_median_round_per_operation(self):
         rounds = [callgrind.Profile(count, {"f": count}, {"l": count}) for count in (900, 200, 220, 210, 100)]
         self.assertEqual(callgrind.middle(rounds, 10), callgrind.Profile(21.0, {"f": 21.0}, {"l": 21.0}))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -13,15 +13,13 @@
 namespace skein::instructions {
 namespace {
 
-constexpr uint64_t kSecret = 0x5ec3e7;
-
 // A ring, its writer and its reader.
 class OneRing {
  public:
   OneRing() {
-    writer_ =
-        channel::RingWriter::Create(device_, queue_pair_, {channel::kRingAddress, kBytes, kSecret, channel::kRingKey})
-            .value();
+    writer_ = channel::RingWriter::Create(device_, queue_pair_,
+                                          {channel::kRingAddress, kBytes, channel::kRingSecret, channel::kRingKey})
+                  .value();
   }
 
   void Pass(size_t items) {
@@ -51,7 +49,7 @@ class OneRing {
   channel::PlainDevice device_;
   channel::PlainMemory memory_{kBytes};
   channel::PlainQueuePair queue_pair_{memory_.bytes()};
-  channel::RingReader reader_{memory_.bytes(), kSecret};
+  channel::RingReader reader_{memory_.bytes(), channel::kRingSecret};
   std::unique_ptr<channel::RingWriter> writer_;
 };
 

@@ -47,8 +47,8 @@ class OneSocketPair {
   }
 
   std::unique_ptr<stream::BlockingStream> Block(std::shared_ptr<stream::Stream> stream) {
-    auto room = std::make_shared<wait::WaitSet>(stream->link(), policy_);
-    return std::make_unique<stream::BlockingStream>(std::move(stream), std::move(room), silent_.get());
+    auto space = std::make_shared<wait::WaitSet>(stream->link(), policy_);
+    return std::make_unique<stream::BlockingStream>(std::move(stream), std::move(space), silent_.get());
   }
 
   static constexpr uint32_t kField = 8;

@@ -120,7 +120,3 @@ class MarkdownTest(unittest.TestCase):
         text = "# One `two`: three\n[a](b.md#one-two-three), `[no](code.md)`"
         self.assertEqual(anchors(text), {"one-two-three"})
         self.assertEqual(links(text), ["b.md#one-two-three"])
-
-
-if __name__ == "__main__":
-    unittest.main()

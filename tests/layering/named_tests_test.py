@@ -33,7 +33,7 @@ class NamedTests(unittest.TestCase):
         if fuzz := re.fullmatch(r"fuzz_(\w+)", name):
             return (ROOT / f"tests/fuzz/{fuzz[1]}.cc").exists()
         if python := re.fullmatch(r"(test_\w+)\.(test_\w+)", name):
-            file = ROOT / f"tests/process/{python[1]}.py"
+            file = ROOT / f"tests/system/{python[1]}.py"
             return file.exists() and f"def {python[2]}(" in file.read_text()
         if command := re.fullmatch(r"\./run (\w+)(?: (?:--)?(\w[\w-]*))?(.*)", name):
             return self.runs(*command.groups())
@@ -47,14 +47,10 @@ class NamedTests(unittest.TestCase):
 
     def runs(self, verb, what, more):
         scripts = read("run") + read("scripts/*.sh")
-        faults = read("tests/faults/*.py") + read("tests/vm/guest/*.py")
+        faults = read("tests/system/faults/*.py") + read("tests/vm/guest/*.py")
         return (
             f"verb_{verb}()" in scripts
             and (verb != "test" or f"test_{what.replace('-', '_')}()" in scripts)
             and (what != "vm" or set(more.partition(" -- ")[0].split()) <= {test.name for test in run_vm.TESTS})
             and all(f'"{fault}":' in faults for fault in re.findall(r"--fault ([\w-]+)", more))
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

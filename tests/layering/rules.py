@@ -6,7 +6,7 @@ import re
 # Top to bottom. A layer includes itself and what stands below it.
 LAYERS = [
     "grpc_transport", "thrift_transport",
-    "core/rpc", "core/durable", "core/stream", "core/service", "core/connect", "core/link", "core/channel", "core/schedule", "core/coalesce",
+    "core/rpc", "core/durable", "core/replicate", "core/stream", "core/service", "core/connect", "core/link", "core/channel", "core/schedule", "core/coalesce",
     "core/wait", "core/fabric", "core/wire", "core/inspect", "core/trace", "core/base",
 ]  # fmt: skip
 ADAPTERS = ("grpc_transport", "thrift_transport")
@@ -34,7 +34,7 @@ GRPC_PARTS = {
     "grpc_transport/preload/": ("grpc_transport/preload/", "grpc_transport/common/"),
 }  # fmt: skip
 
-SOURCE_FOLDERS = ("include", "core", "grpc_transport", "thrift_transport", "tests", "examples", "bench", "tools", "scripts", "packaging", "cmake")
+SOURCE_FOLDERS = ("include", "core", "grpc_transport", "thrift_transport", "tests", "interop", "examples", "bench", "tools", "scripts", "packaging", "cmake")
 SOURCE_SUFFIXES = {".h", ".cc", ".py", ".sh", ".rb", ".cmake"}
 SOURCE_NAMES = {"CMakeLists.txt", "run"}
 MAX_LINES = 500

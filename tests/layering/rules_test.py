@@ -127,7 +127,3 @@ class RealTree(unittest.TestCase):
             with self.subTest(rule.__name__):
                 broken = list(rule(tree))
                 self.assertFalse(broken, "\n" + "\n".join(broken))
-
-
-if __name__ == "__main__":
-    unittest.main()

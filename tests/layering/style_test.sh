@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # own_files PATTERN...: null-separated.
 own_files() {
   local folder names=() folders=()
-  for folder in include core grpc_transport thrift_transport tests examples bench tools scripts packaging .ci; do
+  for folder in include core grpc_transport thrift_transport tests interop examples bench tools scripts packaging .ci; do
     [[ -d $folder ]] && folders+=("$folder")
   done
   for pattern; do
@@ -15,17 +15,26 @@ own_files() {
   find "${folders[@]}" -type f \( "${names[@]:1}" \) -print0
 }
 
+# Each version of clang-format lays out some things in its own way. Debian 12's decides.
+is_the_version() { clang-format --version | grep -q ' version 14\.'; }
+
 case ${1:-} in
   clang-format)
-    # Each version of clang-format lays out some things in its own way. Debian 12's decides; with others this is skipped.
-    clang-format --version | grep -q ' version 14\.' || exit 77
+    is_the_version || exit 77
     own_files '*.h' '*.cc' | xargs -0 clang-format --dry-run --Werror
+    ;;
+  format)
+    if is_the_version; then
+      own_files '*.h' '*.cc' | xargs -0 clang-format -i
+    else
+      echo "the layout of C++ sources is left as it is: this is not clang-format 14"
+    fi
     ;;
   shellcheck)
     { own_files '*.sh' && printf '%s\0' run .ci/run tools/skein/completion.bash packaging/debian/tests/quick-start; } | xargs -0 shellcheck -x
     ;;
   *)
-    echo "usage: style_test.sh clang-format | shellcheck" >&2
+    echo "usage: style_test.sh clang-format | format | shellcheck" >&2
     exit 2
     ;;
 esac

@@ -34,9 +34,7 @@ ALLOWED = {
     "doorbell": r"docs/(flock-sim|service-sim|durable-performance)\.md|bench/(sim|durable)/README\.md|core/(fabric|durable/flush)/",
     "pulled": r"core/wire/FORMAT\.md",  # an item's name there
     # Classes have these names yet.
-    "lifeline": r"thrift_transport/polled_socket\.cc",
     "seat": r"grpc_transport/event_engine/",
-    "room": r"core/durable/flush/flush_sender\.h",
 }
 # Names of members and constants that programs write, and the field's: max_calls, retry_delay.
 RETIRED_MEMBERS = re.compile(r"\b(most_\w+|kMost\w+|\w+_room|settle_\w+)\b")
@@ -143,7 +141,3 @@ class WordsTest(unittest.TestCase):
             self.assertEqual(len(clauses(text)), 1, text)
         for text in ("Who is it? What is lost?", "The caller knows who waits. It says what it is.", "It has two: what ran, and when."):
             self.assertEqual(clauses(text), [], text)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -73,7 +73,3 @@ class NamesOfTheRelease(unittest.TestCase):
         names = self.names('PRETTY_NAME="Debian GNU/Linux forky/sid"\nVERSION_CODENAME=forky\nID=debian\n')
         text = "deb http://m/debian sid main\n"
         self.assertEqual(len(list(deb_src.source_entries(deb_src.one_line_entries(text), names))), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -63,7 +63,3 @@ class FailedTests(unittest.TestCase):
             address = next(line.split()[0] for line in table.splitlines() if line.endswith(" Racy"))
             frame = f"#0 <null> <null> (racy+0x{address.lstrip('0')})"
             self.assertTrue(failed_tests.with_names([frame], [build])[0].startswith("#0 Racy "))
-
-
-if __name__ == "__main__":
-    unittest.main()

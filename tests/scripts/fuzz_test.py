@@ -117,7 +117,3 @@ class Verb(unittest.TestCase):
             called = self.run_verb(*arguments)
             self.assertEqual(called.returncode, 2)
             self.assertIn(said, called.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

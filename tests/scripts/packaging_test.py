@@ -36,7 +36,3 @@ class Packaging(unittest.TestCase):
         needed = listed("Depends", "tests/control")
         self.assertTrue(needed & ours)
         self.assertEqual(needed - ours - installed("scripts/packages.txt"), set())
-
-
-if __name__ == "__main__":
-    unittest.main()

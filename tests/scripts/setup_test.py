@@ -52,7 +52,3 @@ class WithoutRoot(unittest.TestCase):
         result = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60)
         self.assertIn("for this reason", result.stderr)
         self.assertIn("it failed", result.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

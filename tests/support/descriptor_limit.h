@@ -16,7 +16,7 @@ inline constexpr bool kSanitizerNeedsDescriptors = true;
 inline constexpr bool kSanitizerNeedsDescriptors = false;
 #endif
 
-// Leaves room for `count` more descriptors while it lives, if those that are open have no gaps.
+// Leaves space for `count` more descriptors while it lives, if those that are open have no gaps.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(int count) {

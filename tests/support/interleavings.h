@@ -216,9 +216,9 @@ struct Atomics {
 
 // What a sleeper sleeps on. It stays rung until somebody has woken by it. As the kernel's it orders what came before
 // the ring. `own`: of the test's own operations, which are not weakened.
-class Bell {
+class Wakeup {
  public:
-  explicit Bell(Where own) : own_(own) {}
+  explicit Wakeup(Where own) : own_(own) {}
   void Ring() {
     rung_.store(1, std::memory_order_seq_cst, own_);
     Atomics::Unpark(&rung_, own_);

@@ -55,7 +55,7 @@ class RawSession {
     if (!Send(request, fd)) return absl::UnavailableError("skeind takes nothing");
     absl::StatusOr<Reply> reply = Receive();
     if (!reply.ok() || reply->code == 0) return reply;
-    return absl::Status(static_cast<absl::StatusCode>(reply->code), reply->text_view());
+    return reply->status();
   }
   absl::StatusOr<Reply> Ask(Operation operation, uint32_t number = 0, absl::string_view text = "") const {
     Request request;

@@ -11,7 +11,13 @@ done
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,ro,cache=loose host /lower
 mount -t tmpfs upper /upper
 mkdir /upper/data /upper/work
-mount -t overlay -o lowerdir=/lower,upperdir=/upper/data,workdir=/upper/work overlay /root
+lower=/lower
+# Another release's libraries, if the guest is to have them.
+if [ -e /with-over ]; then
+  mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,ro,cache=loose over /over
+  lower=/over:/lower
+fi
+mount -t overlay -o lowerdir=$lower,upperdir=/upper/data,workdir=/upper/work overlay /root
 mount -t proc proc /root/proc
 mount -t sysfs sys /root/sys
 mount -t devtmpfs dev /root/dev

@@ -8,6 +8,8 @@
 #   -m MEBIBYTES of memory of each guest (2048)
 #   -c CPUS      of each guest (2)
 #   -d FILE      a disk image, /dev/vda of the guest (of the server, where there are two), which is kept
+#   -p MEBIBYTES of persistent memory, likewise: an NVDIMM, all of it one namespace, which goes with the run
+#   -r RELEASE   the kernel, the C library and rdma-core of another release of Debian (its name: trixie)
 #   -t SECONDS   limit of the whole run (300)
 #   -q           prints nothing unless it fails; otherwise the client's console
 #
@@ -35,14 +37,16 @@ no_guest() {
   exit 125
 }
 
-name=guest memory=2048 cpus=2 limit=300 server='' disk='' quiet=
-while getopts s:n:m:c:d:t:q option; do
+name=guest memory=2048 cpus=2 limit=300 server='' disk='' pmem='' release='' quiet=
+while getopts s:n:m:c:d:p:r:t:q option; do
   case $option in
     s) server=$OPTARG ;;
     n) name=$OPTARG ;;
     m) memory=$OPTARG ;;
     c) cpus=$OPTARG ;;
     d) disk=$(realpath "$OPTARG") ;;
+    p) pmem=$OPTARG ;;
+    r) release=$OPTARG ;;
     t) limit=$OPTARG ;;
     q) quiet=yes ;;
     *) usage ;;
@@ -55,6 +59,7 @@ printf -v command '%q ' "$@"
 for program in qemu-system-x86_64 busybox cpio modprobe; do
   command -v "$program" >/dev/null || no_guest "there is no $program; './run test vm' installs what is needed"
 done
+[[ -z $release ]] || use_release "$release"
 get_kernel || no_guest "there is no kernel for guests: it comes from Debian's package linux-image-amd64"
 
 logs=$BUILD/vm/logs
@@ -63,7 +68,7 @@ rm -rf "$results"
 mkdir -p "$logs" "$results"
 work=$(mktemp -d "$BUILD/vm/run.XXXXXX")
 declare -A log=() guest=() # by role: its console's file, its process
-writers=()
+writers=() over=()
 rm -f "$logs/$name.log" "$logs/$name-server.log"
 
 clean_up() {
@@ -119,7 +124,7 @@ start_guest() {
     -nodefaults -no-user-config -no-reboot -display none -serial stdio \
     -kernel "$KERNEL/boot/vmlinuz-$(kernel_release)" -initrd "$role.cpio" -append "console=ttyS0 quiet panic=-1 no_timer_check" \
     -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
-    -virtfs "local,path=${results//,/,,},mount_tag=results,security_model=none" "$@") </dev/null >&"$console" 2>&1 &
+    -virtfs "local,path=${results//,/,,},mount_tag=results,security_model=none" "${over[@]}" "$@") </dev/null >&"$console" 2>&1 &
   guest[$role]=$!
   exec {console}>&-
 }
@@ -132,6 +137,14 @@ link_options() {
 
 with_disk=()
 [[ -z $disk ]] || with_disk=(-drive "file=${disk//,/,,},if=virtio,format=raw")
+if [[ -n $pmem ]]; then
+  # The machine needs space among its addresses beside its memory.
+  with_disk+=(-machine "pc,nvdimm=on" -m "$memory,slots=2,maxmem=$((memory * 2))M"
+    -object "memory-backend-file,id=pmem,share=on,mem-path=$work/pmem,size=${pmem}M"
+    -device "nvdimm,memdev=pmem")
+fi
+# What stands in front of the host's files.
+[[ -z $OVER ]] || over=(-virtfs "local,path=${OVER//,/,,},mount_tag=over,security_model=none,readonly=on")
 
 start_server() {
   local options

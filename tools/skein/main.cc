@@ -7,6 +7,6 @@
 int main(int argc, char** argv) {
   const skein::Command command({skein::RunVerb(), skein::DoctorVerb(), skein::PathsVerb(), skein::TopVerb(),
                                 skein::BreakdownVerb(), skein::RecordVerb(), skein::MetricsVerb(),
-                                skein::ExporterVerb(), skein::OptionsVerb()});
+                                skein::ExporterVerb(), skein::OptionsVerb(), skein::DurableVerb()});
   return command.Run({argv + 1, argv + argc}, std::cout, std::cerr);
 }

@@ -15,6 +15,7 @@ Verb RecordVerb();
 Verb MetricsVerb();
 Verb ExporterVerb();
 Verb OptionsVerb();
+Verb DurableVerb();
 
 }  // namespace skein
 

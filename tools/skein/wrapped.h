@@ -16,17 +16,17 @@ namespace skein {
 // would have space.
 inline std::string Wrapped(absl::string_view text, size_t indent, size_t width) {
   if (width <= indent) return std::string(text);
-  const size_t room = width - indent;
+  const size_t space = width - indent;
   const std::string next_line = absl::StrCat("\n", std::string(indent, ' '));
   std::string lines;
   size_t length = 0;
   for (absl::string_view word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     if (length > 0) {
-      const bool fits = length + 1 + word.size() <= room;
+      const bool fits = length + 1 + word.size() <= space;
       lines += fits ? " " : next_line;
       length = fits ? length + 1 : 0;
     }
-    for (; word.size() > room; word.remove_prefix(room)) absl::StrAppend(&lines, word.substr(0, room), next_line);
+    for (; word.size() > space; word.remove_prefix(space)) absl::StrAppend(&lines, word.substr(0, space), next_line);
     absl::StrAppend(&lines, word);
     length += word.size();
   }

@@ -10,7 +10,7 @@
 #include "core/channel/ring/ring_group.h"
 #include "core/channel/ring/ring_writer.h"
 #include "core/fabric/service/shared_queues.h"
-#include "core/service/trunk.h"
+#include "core/service/shared_queue_pair.h"
 
 namespace skein::bench {
 
@@ -36,12 +36,12 @@ constexpr uint64_t ServiceBytes(uint64_t applications, uint64_t connections, uin
   return applications * sizeof(fabric::service::SessionPage) +
          connections *
              (SubmissionBytes(channel::kSends) + CompletionBytes(channel::kSends + channel::RingGroup::kReceives)) +
-         trunks * QueuePairBytes(service::Trunk::kSends, service::Trunk::kReceives);
+         trunks * QueuePairBytes(service::SharedQueuePair::kSends, service::SharedQueuePair::kReceives);
 }
 
 // Either way: the peer writes into one buffer, and the process writes from another.
 inline uint64_t RingBytes(uint64_t connections) {
-  return connections * (Options().ring_bytes + channel::MirrorBytes(Options().ring_bytes));
+  return connections * (Options().ring_bytes + channel::StagingBytes(Options().ring_bytes));
 }
 
 }  // namespace skein::bench

@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/time/time.h"
+
 namespace skein::bench {
 
 class UdQueuePair;
@@ -25,6 +27,9 @@ struct Datagram {
   uint64_t request = 0;         // the slot's so manieth, from 1 on
   size_t number = 0;            // of the client's datagram for it, or of the one this answers
   size_t bytes = 0;             // without eRPC's header
+  // Where requests differ:
+  size_t answer_bytes = 0;
+  absl::Duration work = {};  // of the server, beyond a handler's
 };
 
 // A request and its response, in datagrams of at most `largest` bytes.

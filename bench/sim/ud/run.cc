@@ -12,15 +12,15 @@
 namespace skein::bench {
 namespace {
 
-Costs OfUd(Costs costs) {
-  costs.nic.packet_header_bytes = costs.ud.packet_overhead;
-  return costs;
-}
-
 // A datagram is one packet.
 size_t LargestOf(const Costs& costs) { return costs.nic.packet_bytes - costs.ud.header_bytes; }
 
 }  // namespace
+
+Costs OfUd(Costs costs) {
+  costs.nic.packet_header_bytes = costs.ud.packet_overhead;
+  return costs;
+}
 
 absl::StatusOr<Outcome> RunUd(const Scenario& scenario, const Costs& costs) {
   Cluster cluster(scenario, OfUd(costs));

@@ -7,6 +7,9 @@
 
 namespace skein::bench {
 
+// The same, with packets as UD's.
+Costs OfUd(Costs costs);
+
 // Of the scenario, hosts, processes, threads, outstanding requests and sizes count. The outcome's requests_per_message
 // is 1, and active_queue_pairs are the server's.
 absl::StatusOr<Outcome> RunUd(const Scenario& scenario, const Costs& costs);

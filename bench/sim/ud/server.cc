@@ -28,7 +28,7 @@ void UdServer::Core::OnDatagram(const Datagram& datagram) {
 
 void UdServer::Core::Execute(const Exchange& exchange) {
   const CpuCosts& cpu = cluster_.costs.cpu;
-  endpoint_.Spend(cpu.item + cpu.handler + cluster_.Copy(exchange.request_bytes));
+  endpoint_.Spend(cpu.item + cluster_.Handler() + cluster_.Copy(exchange.request_bytes));
   cluster_.CountReceived(1);
 }
 

@@ -9,8 +9,8 @@
 // *What the peer says.* A WRITE's last word becomes visible no earlier than the others (core/fabric). The last word is
 // a check of the others: while a line lands over another one, the check is of other words, and there is nothing to be
 // seen yet. So no line is taken for halves of two, whatever pieces a NIC or a kernel lands them in. Such a line stays
-// news: the poller looks again, and does not sleep. For the line that lands may have no bell, and the one below it may
-// have had one, which the poller has heard. A peer that leaves its line so is no honest one, and its link ends.
+// news: the poller looks again, and does not sleep. For the line that lands may have no notification, and the one below
+// it may have had one, which the poller has heard. A peer that leaves its line so is no honest one, and its link ends.
 //
 // | atomic | written | pairs with |
 // |---|---|---|

@@ -79,14 +79,15 @@ absl::Status RingChannel::LookAtPeer(bool heeds) {
   if (absl::Status status = credits_.OnTold(answers, refills, now.open); !status.ok()) return status;
   peer_ = now;
   SetTellAt();
-  // The line's bell has taken a receive. Senders that go on by such lines while the poller is away give receives back.
+  // The line's notification has taken a receive. Senders that go on by such lines while the poller is away give
+  // receives back.
   if (!heeds) group().Look();
   return absl::OkStatus();
 }
 
 // What this end says of itself ------------------------------------------------------------------------------------
 
-// The poller is to ask for Tend when so much is consumed. A line that the send queue has no room for waits for
+// The poller is to ask for Tend when so much is consumed. A line that the send queue has no space for waits for
 // completions (tending), and nobody polls for that.
 void RingChannel::SetTellAt() {
   uint64_t at = told_.consumed + options().ring_bytes / 4;
@@ -96,16 +97,16 @@ void RingChannel::SetTellAt() {
 
 void RingChannel::PrepareLine() {
   own_.consumed = consumption_.consumed();
-  own_.presence = group().attention().presence.load(std::memory_order_relaxed);
-  if (Answers()) owes_ = Owes::kLineAndBell;
+  own_.presence = group().suppression().presence.load(std::memory_order_relaxed);
+  if (Answers()) owes_ = Owes::kLineAndNotify;
 }
 
 absl::Status RingChannel::Say(bool signaled) {
   PrepareLine();
   owes_ = std::max(owes_, Owes::kLine);  // until it is posted
-  Posting posting = NextPosting(owes_ == Owes::kLineAndBell && MustRing());
+  Posting posting = NextPosting(owes_ == Owes::kLineAndNotify && MustRing());
   posting.signaled = signaled;
-  absl::Status status = WithRoom([&] { return writer().Say(own_, posting); });
+  absl::Status status = WithSpace([&] { return writer().Say(own_, posting); });
   if (status.ok()) {
     OnPosted(posting, /*with_line=*/true);
   } else {
@@ -121,9 +122,9 @@ Posting RingChannel::NextPosting(bool rings) {
 }
 
 void RingChannel::OnPosted(const Posting& posting, bool with_line) {
-  if (posting.immediate != wire::kBell) credits_.OnAsked();
+  if (posting.immediate != wire::kNotify) credits_.OnAsked();
   if (with_line) {
-    if (owes_ == Owes::kLineAndBell) unrung_ = kUnseen;
+    if (owes_ == Owes::kLineAndNotify) unrung_ = kUnseen;
     if (Answers()) answered_ = peer_.wanted;
     owes_ = Owes::kNothing;
     told_ = own_;
@@ -138,7 +139,7 @@ bool RingChannel::Want() {
   const uint64_t head = writer().peer_head();
   if (own_.wanted > head || head == writer().tail()) return false;
   own_.wanted = std::min(writer().tail(), head + writer().ring_bytes() / 4);
-  owes_ = Owes::kLineAndBell;
+  owes_ = Owes::kLineAndNotify;
   return true;
 }
 
@@ -150,7 +151,7 @@ absl::Status RingChannel::Tend() {
 }
 
 void RingChannel::TellPresence() {
-  if (told_.presence == group().attention().presence.load(std::memory_order_relaxed) || !met()) return;
+  if (told_.presence == group().suppression().presence.load(std::memory_order_relaxed) || !met()) return;
   // Nobody needs to wake for it: a quiet writer polls, and another one rings.
   EndIfBroken(Say());
 }
@@ -161,34 +162,34 @@ absl::Status RingChannel::AnswerRenewal(bool granted) {
   ++own_.answers;
   own_.refills += granted ? 1 : 0;
   own_.open = granted;
-  owes_ = Owes::kLineAndBell;
+  owes_ = Owes::kLineAndNotify;
   return absl::OkStatus();
 }
 
 void RingChannel::Activate() {
   if (std::exchange(own_.open, true)) return;
   ++own_.refills;
-  owes_ = Owes::kLineAndBell;
+  owes_ = Owes::kLineAndNotify;
   if (met()) EndIfBroken(Say());
 }
 
 // Sending ---------------------------------------------------------------------------------------------------------
 
-size_t RingChannel::Room(Use use) {
+size_t RingChannel::Space(Use use) {
   if (!met()) return 0;
-  const auto room = [&] { return credits_.CanSend(CreditsFor(use)) ? writer().Room(ReserveOf(use)) : 0; };
-  if (const size_t now = room(); now >= writer().MostRoom()) [[likely]]
+  const auto space = [&] { return credits_.CanSend(CreditsFor(use)) ? writer().Space(ReserveOf(use)) : 0; };
+  if (const size_t now = space(); now >= writer().MostSpace()) [[likely]]
     return now;
   // The poller still hears of what is looked at here: others may wait for what it brings.
   if (absl::Status status = LookAtPeer(/*heeds=*/false); !status.ok()) {
-    Breach(status.message());
+    ProtocolError(status.message());
     group().Wake();
     return 0;
   }
-  const bool wants = writer().Room(ReserveOf(use)) < writer().MostRoom() && Want();
-  const bool asks = room() == 0 && credits_.renewal_due();
+  const bool wants = writer().Space(ReserveOf(use)) < writer().MostSpace() && Want();
+  const bool asks = space() == 0 && credits_.renewal_due();
   if (wants || asks) EndIfBroken(Say());
-  return room();
+  return space();
 }
 
 absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) {
@@ -198,12 +199,12 @@ absl::Status RingChannel::Lay(absl::Span<OutItem> items, Use use) {
 absl::Status RingChannel::Publish(uint64_t stage_time) {
   if (stage_time != 0) [[unlikely]]
     writer().Stamp(stage_time);
-  const Presence presence = group().attention().presence.load(std::memory_order_relaxed);
+  const Presence presence = group().suppression().presence.load(std::memory_order_relaxed);
   const bool with_line = owes_ != Owes::kNothing || told_.presence != presence;
   if (with_line) [[unlikely]]
     PrepareLine();
   const Posting posting = NextPosting(MustRing());
-  absl::Status status = WithRoom([&] { return writer().Post(posting, with_line ? &own_ : nullptr); });
+  absl::Status status = WithSpace([&] { return writer().Post(posting, with_line ? &own_ : nullptr); });
   if (!status.ok()) {
     EndIfBroken(status);
     return status;
@@ -215,11 +216,12 @@ absl::Status RingChannel::Publish(uint64_t stage_time) {
 }
 
 bool RingChannel::MustRing() const {
-  return channel::MustRing(peer_.presence, group().attention().quiet.load(std::memory_order_relaxed));
+  return channel::MustRing(peer_.presence, group().suppression().quiet.load(std::memory_order_relaxed));
 }
 
 // Messages tell what their sender had seen, more often than lines do: without that each reply would be followed by a
-// bell for its request. It is compared as a distance, and an old one, or a lie, only costs a bell, or the liar its own.
+// notification for its request. It is compared as a distance, and an old one, or a lie, only costs a notification, or
+// the liar its own.
 bool RingChannel::IsUnseen() const {
   if (unrung_ == kUnseen) return true;
   const uint64_t head = writer().peer_head();
@@ -228,12 +230,12 @@ bool RingChannel::IsUnseen() const {
   return unrung_ > head && (beyond > writer().tail() - head || unrung_ > head + beyond);
 }
 
-// No more bells than messages and lines without: the receives that those did not take are left for them. Without room
-// in the send queue it is tried again when completions come (tending), or the next message rings.
+// No more notifications than messages and lines without: the receives that those did not take are left for them.
+// Without space in the send queue it is tried again when completions come (tending), or the next message rings.
 absl::Status RingChannel::RingIfUnseen() {
   if (unrung_ == 0 || !met()) return absl::OkStatus();
   if (IsUnseen()) {
-    absl::Status status = WithRoom([this] { return writer().Ring(); });
+    absl::Status status = WithSpace([this] { return writer().Ring(); });
     if (absl::IsResourceExhausted(status)) return absl::OkStatus();
     if (!status.ok()) return status;
   }

@@ -1,7 +1,7 @@
 // FLOCK's ring (thesis 3.3) on a reliable connection: one queue pair, and a ring in each direction. A message is one
 // WRITE into the peer's ring; a WRITE_WITH_IMM where the reader may sleep or credits are asked for. What each end has
 // consumed, its answers on credits and whether it is awake are in its control line (core/wire/control.h), which it
-// writes behind the peer's ring: that takes no room, no credit and, unless it rings, no receive.
+// writes behind the peer's ring: that takes no space, no credit and, unless it rings, no receive.
 //
 // Who owns what. The *sender's place* (whoever holds it: see channel.h) owns the writer, the credits, what this end
 // says of itself and what the peer has said. The *poller* (the owner of the link's polling) owns the reader. Two
@@ -9,22 +9,22 @@
 //
 // When the line is written (Say), and when it rings a peer that may sleep:
 //
-//   consumed a quarter of the ring    no bell: a peer that waits for that says `wanted`
+//   consumed a quarter of the ring    no notification: a peer that waits for that says `wanted`
 //   consumed what the peer wanted     rings
-//   lacks room                        rings: `wanted`, once until that is consumed
+//   lacks space                        rings: `wanted`, once until that is consumed
 //   an answer to a renewal, or an activation   rings
-//   goes to sleep                     no bell
+//   goes to sleep                     no notification
 //   is awake again                    with the next message, one doorbell for both
 //
-// No wake-up is lost: a line that rings and went without a bell, to a peer that was awake, counts as unseen like a
-// message (attention.h). A line without a bell may land at a peer that has just gone to sleep over it: that peer has
-// said `wanted` before, and what it wanted is said once more, with a bell, when this end heeds that, even if the
-// peer was told before.
+// No wake-up is lost: a line that rings and went without a notification, to a peer that was awake, counts as unseen
+// like a message (notification_suppression.h). A line without a notification may land at a peer that has just gone to
+// sleep over it: that peer has said `wanted` before, and what it wanted is said once more, with a notification, when
+// this end heeds that, even if the peer was told before.
 //
 // | atomic | written | pairs with |
 // |---|---|---|
 // | messages_read_ | by the poller, relaxed | none: a number for statistics |
-// | peer_seen_ | by the poller, relaxed | none: a count that is compared; an old one costs a bell |
+// | peer_seen_ | by the poller, relaxed | none: a count that is compared; an old one costs a notification |
 #ifndef SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_RING_RING_CHANNEL_H_
 
@@ -43,7 +43,7 @@ class RingChannel final : public RingConnection {
  public:
   RingChannel(RingGroup& group, std::unique_ptr<fabric::QueuePair> queue_pair, const ChannelOptions& options);
 
-  size_t Room(Use use) override;
+  size_t Space(Use use) override;
   size_t LargestItem() const override { return !met() ? 0 : writer().LargestItem(); }
   absl::Status Lay(absl::Span<OutItem> items, Use use) override;
   absl::Status Publish(uint64_t stage_time) override;
@@ -60,7 +60,7 @@ class RingChannel final : public RingConnection {
   void Pop() override;
   bool Readable() const override;
   bool AfterReading() override { return consumption_.due(); }
-  bool MoreRoom() override { return met() && (peer_control().news() || consumption_.due()); }
+  bool MoreSpace() override { return met() && (peer_control().news() || consumption_.due()); }
   uint64_t messages_read() const override { return messages_read_.load(std::memory_order_relaxed); }
   uint64_t bytes_read() const override { return consumption_.consumed(); }
 
@@ -69,7 +69,7 @@ class RingChannel final : public RingConnection {
 
  private:
   // That the peer has not been told; the larger one includes the smaller.
-  enum class Owes : uint8_t { kNothing, kLine, kLineAndBell };
+  enum class Owes : uint8_t { kNothing, kLine, kLineAndNotify };
 
   // The sender's place.
   absl::Status LookAtPeer(bool heeds);
@@ -95,7 +95,7 @@ class RingChannel final : public RingConnection {
   wire::Control peer_;                // the last line looked at
   Owes owes_ = Owes::kNothing;
   uint64_t answered_ = 0;    // up to which the peer's `wanted` were told to it
-  uint64_t unrung_ = 0;      // the tail behind what went without a bell last; kUnseen: a line did; 0: nothing
+  uint64_t unrung_ = 0;      // the tail behind what went without a notification last; kUnseen: a line did; 0: nothing
   uint64_t flush_mark_ = 0;  // messages posted when a completion was asked for last
 };
 

@@ -50,11 +50,11 @@ absl::StatusOr<Channel::Answer> RingConnection::Accept(absl::string_view offer) 
   // After the peer has been judged, and before it hears "yes": then everything is there.
   if (absl::Status status = AllocateRing(); !status.ok()) return status;
   // Most peers' rings are no larger than this end's.
-  const uint64_t mirrored = std::min<uint64_t>(options_.ring_bytes, options_.max_mirror_bytes);
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> mirror =
-      group_.device()->Allocate(MirrorBytes(mirrored), fabric::kLocalOnly);
-  if (!mirror.ok()) return mirror.status();
-  mirror_ = *std::move(mirror);
+  const uint64_t staged = std::min<uint64_t>(options_.ring_bytes, options_.max_staging_bytes);
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> staging =
+      group_.device()->Allocate(StagingBytes(staged), fabric::kLocalOnly);
+  if (!staging.ok()) return staging.status();
+  staging_ = *std::move(staging);
   return Answer{*std::move(answer), OwnRing()};
 }
 
@@ -65,30 +65,30 @@ absl::Status RingConnection::OnGreeting(absl::string_view greeting) {
 
 absl::Status RingConnection::Meet(const wire::RingDescriptor& peer_ring) {
   absl::StatusOr<std::unique_ptr<RingWriter>> writer =
-      RingWriter::Create(*group_.device(), *queue_pair_, peer_ring, options_.max_mirror_bytes, std::move(mirror_));
+      RingWriter::Create(*group_.device(), *queue_pair_, peer_ring, options_.max_staging_bytes, std::move(staging_));
   if (!writer.ok()) return writer.status();
   writer_ = *std::move(writer);
   met_.store(true, std::memory_order_release);
   return absl::OkStatus();
 }
 
-void RingConnection::Breach(absl::string_view what) {
+void RingConnection::ProtocolError(absl::string_view what) {
   if (connected()) {
-    MutexLock lock(&breach_mu_);
-    breach_ = std::string(what);
+    MutexLock lock(&error_mu_);
+    protocol_error_ = std::string(what);
   }
   Disconnect();
 }
 
-bool RingConnection::breached() const {
-  MutexLock lock(&breach_mu_);
-  return !breach_.empty();
+bool RingConnection::peer_broke_protocol() const {
+  MutexLock lock(&error_mu_);
+  return !protocol_error_.empty();
 }
 
 absl::Status RingConnection::why_ended() const {
   {
-    MutexLock lock(&breach_mu_);
-    if (!breach_.empty()) return absl::DataLossError(breach_);
+    MutexLock lock(&error_mu_);
+    if (!protocol_error_.empty()) return absl::DataLossError(protocol_error_);
   }
   const absl::Status error = queue_pair_->error();
   return error.ok() ? absl::UnavailableError("it was closed") : error;
@@ -112,22 +112,22 @@ bool RingConnection::OnCompletion(const fabric::Completion& completion) {
   } else if (completion.opcode == fabric::Opcode::kReceiveWithImmediate) {
     OnImmediate(completion.immediate);
   } else if (completion.opcode == fabric::Opcode::kReceive) {
-    Breach("a SEND");
+    ProtocolError("a SEND");
   }
   return of_message || of_memory;
 }
 
 void RingConnection::OnImmediate(uint32_t immediate) {
   const absl::StatusOr<bool> renewal = wire::IsRenewal(immediate);
-  if (!renewal.ok()) return Breach(renewal.status().message());
+  if (!renewal.ok()) return ProtocolError(renewal.status().message());
   if (!*renewal) return;
-  if (renewal_.exchange(true, std::memory_order_release)) Breach("credits asked for twice");
+  if (renewal_.exchange(true, std::memory_order_release)) ProtocolError("credits asked for twice");
 }
 
-absl::Status RingConnection::WithRoom(absl::FunctionRef<absl::Status()> post) {
+absl::Status RingConnection::WithSpace(absl::FunctionRef<absl::Status()> post) {
   absl::Status status = post();
   if (!absl::IsResourceExhausted(status)) return status;
-  group_.Look();  // completions make room in the send queue
+  group_.Look();  // completions make space in the send queue
   return connected() ? post() : status;
 }
 
@@ -138,7 +138,7 @@ void RingConnection::EndIfBroken(const absl::Status& status) {
 }
 
 absl::Status RingConnection::PostOperations(absl::Span<const fabric::SendRequest> operations) {
-  return WithRoom([&] { return queue_pair_->PostSend(operations); });
+  return WithSpace([&] { return queue_pair_->PostSend(operations); });
 }
 
 }  // namespace skein::channel

@@ -41,7 +41,7 @@ class RingConnection : public Channel {
   void Close() final { queue_pair_->Close(); }
   void Disconnect() final { failed_.store(true, std::memory_order_release); }
   bool connected() const final { return !failed_.load(std::memory_order_acquire); }
-  bool breached() const final;
+  bool peer_broke_protocol() const final;
   absl::Status why_ended() const final;
   bool StillConnected() final { return queue_pair_->RefreshState() != fabric::QueuePairState::kError; }
 
@@ -49,7 +49,7 @@ class RingConnection : public Channel {
   bool TakeRenewal() final { return renewal_waits() && renewal_.exchange(false, std::memory_order_acquire); }
   bool renewal_waits() const final { return renewal_.load(std::memory_order_acquire); }
 
-  // By the group, under its lock. Whether it is of a request that this end has posted: there is room for another.
+  // By the group, under its lock. Whether it is of a request that this end has posted: there is space for another.
   bool OnCompletion(const fabric::Completion& completion);
 
  protected:
@@ -58,14 +58,14 @@ class RingConnection : public Channel {
   ~RingConnection() override;
 
   // The peer has broken the protocol. Any thread.
-  void Breach(absl::string_view what);
+  void ProtocolError(absl::string_view what);
 
   RingGroup& group() const { return group_; }
   const ChannelOptions& options() const { return options_; }
   // Messages known to have reached the peer.
   uint64_t reached() const { return reached_.load(std::memory_order_relaxed); }
-  // The sender's place: posts, and once more if completions have made room in the send queue.
-  absl::Status WithRoom(absl::FunctionRef<absl::Status()> post);
+  // The sender's place: posts, and once more if completions have made space in the send queue.
+  absl::Status WithSpace(absl::FunctionRef<absl::Status()> post);
   // The sender's place: a queue pair that takes no more posts is of no use. The poller learns that, and ends the link.
   void EndIfBroken(const absl::Status& status);
   // The poller's; null before this end is connected.
@@ -85,7 +85,7 @@ class RingConnection : public Channel {
   std::unique_ptr<fabric::MemoryRegion> ring_;     // and behind it the control line: the peer writes both
   std::unique_ptr<fabric::QueuePair> queue_pair_;  // until this object goes
   uint64_t ring_secret_ = 0;
-  std::unique_ptr<fabric::MemoryRegion> mirror_;  // the passive side's, for its writer, until it has met its peer
+  std::unique_ptr<fabric::MemoryRegion> staging_;  // the passive side's, for its writer, until it has met its peer
   std::unique_ptr<RingReader> reader_;
   std::unique_ptr<PeerControl> peer_control_;
   std::unique_ptr<RingWriter> writer_;  // none before it knows where to write
@@ -94,8 +94,8 @@ class RingConnection : public Channel {
   std::atomic<bool> renewal_ = false;  // the peer asks for more credits
   std::atomic<bool> failed_ = false;
   std::atomic<bool> met_ = false;
-  mutable Mutex breach_mu_;  // a leaf
-  std::string breach_ ABSL_GUARDED_BY(breach_mu_);
+  mutable Mutex error_mu_;  // a leaf
+  std::string protocol_error_ ABSL_GUARDED_BY(error_mu_);
 };
 
 }  // namespace skein::channel

@@ -44,9 +44,9 @@ class RingGroup final : public ChannelGroup {
     return completions_->Sleep(also, timeout_ms);
   }
 
-  // What the peer's credits allow on the way, and bells of control lines, which cost none. At most two of these can be
-  // due in a turn of this end's poller, which has to heed one of the peer's lines and to tell of it: an answer on
-  // credits, and one on what is consumed. It looks at the completion queue at least every eighth turn. A sender that
+  // What the peer's credits allow on the way, and notifications of control lines, which cost none. At most two of these
+  // can be due in a turn of this end's poller, which has to heed one of the peer's lines and to tell of it: an answer
+  // on credits, and one on what is consumed. It looks at the completion queue at least every eighth turn. A sender that
   // heeds a line in the poller's stead looks there at once.
   static constexpr uint32_t kNeeded = 2 * schedule::kDefaultCredits + schedule::kReservedCredits + 16;
   // So many are posted besides, and again together when they are used up: of those above none is missing meanwhile.
@@ -68,7 +68,7 @@ class RingGroup final : public ChannelGroup {
   const std::unique_ptr<fabric::CompletionQueue> completions_;
   const std::unique_ptr<fabric::SharedReceiveQueue> receives_;
   Mutex mu_;
-  // Room for one look: to clear it costs more than the look.
+  // Space for one look: to clear it costs more than the look.
   std::array<fabric::Completion, 32> polled_ ABSL_GUARDED_BY(mu_);
   RingConnection* channel_ ABSL_GUARDED_BY(mu_) = nullptr;
   bool sends_completed_ ABSL_GUARDED_BY(mu_) = false;

@@ -15,31 +15,31 @@ constexpr uint32_t kSignalEvery = 16;
 }  // namespace
 
 RingWriter::RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::QueuePair& queue_pair,
-                       const wire::RingDescriptor& ring, std::unique_ptr<fabric::MemoryRegion> mirror)
+                       const wire::RingDescriptor& ring, std::unique_ptr<fabric::MemoryRegion> staging)
     : queue_pair_(queue_pair),
       ring_(ring),
       canaries_(ring.secret),
       // A quarter, so that a reader that reports every quarter never keeps the writer waiting for nothing.
       max_message_bytes_(static_cast<size_t>(std::min(ring.size / 4, capabilities.good_message_bytes))),
-      mirror_(std::move(mirror)) {}
+      staging_(std::move(staging)) {}
 
 absl::StatusOr<std::unique_ptr<RingWriter>> RingWriter::Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                                const wire::RingDescriptor& ring,
-                                                               uint64_t max_mirror_bytes,
-                                                               std::unique_ptr<fabric::MemoryRegion> mirror) {
-  if (ring.size > max_mirror_bytes) {
+                                                               uint64_t max_staging_bytes,
+                                                               std::unique_ptr<fabric::MemoryRegion> staging) {
+  if (ring.size > max_staging_bytes) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the peer's ring of ", ring.size,
-                     " bytes needs a staging buffer here, and skein.rdma_peer_memory allows ", max_mirror_bytes));
+                     " bytes needs a staging buffer here, and skein.rdma_peer_memory allows ", max_staging_bytes));
   }
-  if (mirror == nullptr || mirror->bytes().size() < MirrorBytes(ring.size)) {
-    mirror = nullptr;  // first: there may not be memory for both
+  if (staging == nullptr || staging->bytes().size() < StagingBytes(ring.size)) {
+    staging = nullptr;  // first: there may not be memory for both
     absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> larger =
-        device.Allocate(MirrorBytes(ring.size), fabric::kLocalOnly);
+        device.Allocate(StagingBytes(ring.size), fabric::kLocalOnly);
     if (!larger.ok()) return larger.status();
-    mirror = *std::move(larger);
+    staging = *std::move(larger);
   }
-  return std::unique_ptr<RingWriter>(new RingWriter(device.capabilities(), queue_pair, ring, std::move(mirror)));
+  return std::unique_ptr<RingWriter>(new RingWriter(device.capabilities(), queue_pair, ring, std::move(staging)));
 }
 
 size_t RingWriter::Free(Reserve reserve) const {
@@ -48,7 +48,7 @@ size_t RingWriter::Free(Reserve reserve) const {
   return free > kept ? free - kept : 0;
 }
 
-size_t RingWriter::Room(Reserve reserve) const {
+size_t RingWriter::Space(Reserve reserve) const {
   const size_t free = Free(reserve);
   const size_t here = std::min(free, ToEnd());
   const size_t after_wrap = free > ToEnd() ? free - ToEnd() : 0;
@@ -104,7 +104,7 @@ void RingWriter::LayWrap() {
   marker.length_and_canary = canaries_.HeadWord(number_, wire::kMessageUnit);
   marker.items = wire::kWrap;
   const uint64_t tail = canaries_.Tail(number_);
-  wrap_ = {InMirror(tail_), wire::kMessageUnit, mirror_->lkey()};
+  wrap_ = {InStaging(tail_), wire::kMessageUnit, staging_->lkey()};
   std::memset(wrap_.data, 0, wrap_.size);
   std::memcpy(wrap_.data, &marker, sizeof(marker));
   std::memcpy(wrap_.data + wrap_.size - sizeof(tail), &tail, sizeof(tail));
@@ -115,12 +115,12 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve, uint64_
   for (const OutItem& item : items) item_bytes += wire::ItemBytes(item.header.size);
   bytes_ = wire::MessageBytes(item_bytes);
   position_ = bytes_ > ToEnd() ? tail_ + ToEnd() : tail_;
-  if (item_bytes > Room(reserve) || position_ + bytes_ - tail_ > Free(reserve)) {
+  if (item_bytes > Space(reserve) || position_ + bytes_ - tail_ > Free(reserve)) {
     return absl::ResourceExhaustedError("the peer's ring is full");
   }
   if (position_ != tail_) LayWrap();
-  at_ = InMirror(position_);
-  message_ = {at_, bytes_, mirror_->lkey()};
+  at_ = InStaging(position_);
+  message_ = {at_, bytes_, staging_->lkey()};
   Encode(items, seen);
   return absl::OkStatus();
 }
@@ -149,12 +149,12 @@ absl::Status RingWriter::Submit(absl::Span<fabric::SendRequest> batch, const Pos
   return absl::OkStatus();
 }
 
-// In the next of the places behind the mirror: as many as requests may be under way.
+// In the next of the places behind the staging buffer: as many as requests may be under way.
 fabric::Segment RingWriter::Stage(const wire::Control& control) {
   const wire::ControlLine line = wire::EncodeControl(control, ring_.secret);
-  std::byte* const place = mirror_->bytes().data() + ring_.size + said_ % kSends * sizeof(line);
+  std::byte* const place = staging_->bytes().data() + ring_.size + said_ % kSends * sizeof(line);
   std::memcpy(place, line.data(), sizeof(line));
-  return {place, sizeof(line), mirror_->lkey()};
+  return {place, sizeof(line), staging_->lkey()};
 }
 
 absl::Status RingWriter::Post(const Posting& posting, const wire::Control* says) {
@@ -196,10 +196,10 @@ absl::Status RingWriter::Say(const wire::Control& control, const Posting& postin
 }
 
 absl::Status RingWriter::Ring() {
-  fabric::SendRequest bell;
-  Fill(bell, /*rings=*/true, /*offset=*/0, {}, number_);
-  bell.local = {};
-  return Submit({&bell, 1}, {.immediate = wire::kBell});
+  fabric::SendRequest notification;
+  Fill(notification, /*rings=*/true, /*offset=*/0, {}, number_);
+  notification.local = {};
+  return Submit({&notification, 1}, {.immediate = wire::kNotify});
 }
 
 }  // namespace skein::channel

@@ -29,43 +29,43 @@ struct Posting {
 enum class Reserve : uint32_t { kControl = 0, kData = 4096 };
 
 // Requests that a queue pair may have outstanding. A device may read each one's source late: so each control line that
-// may be under way has a place of its own, behind the ring's mirror.
+// may be under way has a place of its own, behind the ring's staging buffer.
 inline constexpr uint32_t kSends = 128;
-constexpr uint64_t MirrorBytes(uint64_t ring_bytes) { return ring_bytes + kSends * sizeof(wire::ControlLine); }
+constexpr uint64_t StagingBytes(uint64_t ring_bytes) { return ring_bytes + kSends * sizeof(wire::ControlLine); }
 
-inline constexpr uint64_t kMaxMirrorBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kMaxStagingBytes = uint64_t{64} << 20;
 
 class RingWriter {
  public:
-  // Allocates a mirror of the peer's ring to post from, for the device reads sources after the post, unless `mirror` is
-  // large enough. RESOURCE_EXHAUSTED when that takes more than `max_mirror_bytes`: the peer chose its ring's size.
-  // `queue_pair` outlives it.
+  // Posts from a staging buffer as large as the peer's ring, for the device reads sources after the post. Allocates it
+  // unless `staging` is large enough. RESOURCE_EXHAUSTED when that takes more than `max_staging_bytes`: the peer chose
+  // its ring's size. `queue_pair` outlives it.
   static absl::StatusOr<std::unique_ptr<RingWriter>> Create(fabric::Device& device, fabric::QueuePair& queue_pair,
                                                             const wire::RingDescriptor& ring,
-                                                            uint64_t max_mirror_bytes = kMaxMirrorBytes,
-                                                            std::unique_ptr<fabric::MemoryRegion> mirror = nullptr);
+                                                            uint64_t max_staging_bytes = kMaxStagingBytes,
+                                                            std::unique_ptr<fabric::MemoryRegion> staging = nullptr);
 
   // Bytes of items that one message could carry now; 0 when none fits.
-  size_t Room(Reserve reserve) const;
-  // Payload of an item that goes alone, given room enough.
+  size_t Space(Reserve reserve) const;
+  // Payload of an item that goes alone, given space enough.
   size_t LargestItem() const {
     return max_message_bytes_ - wire::MessageBytes(0) - sizeof(wire::ItemHeader) - wire::kMessageUnit;
   }
-  // What Room never needs to exceed.
-  size_t MostRoom() const { return wire::ItemBytes(LargestItem()); }
+  // What Space never needs to exceed.
+  size_t MostSpace() const { return wire::ItemBytes(LargestItem()); }
   // Puts a message together. `seen`: bytes of its own ring that this end has consumed. RESOURCE_EXHAUSTED when it does
-  // not fit (see Room). The payloads stay until Post. Until that has succeeded, nothing has happened: another message
+  // not fit (see Space). The payloads stay until Post. Until that has succeeded, nothing has happened: another message
   // may be laid.
   absl::Status Lay(absl::Span<OutItem> items, Reserve reserve, uint64_t seen = 0);
   // Of what was laid: when it is posted.
   void Stamp(uint64_t stage_time);
-  // Posts what was laid; before it, with the same doorbell, what this end says of itself. RESOURCE_EXHAUSTED when the
-  // send queue is full: try again after polling. Other errors are the queue pair's. The request's id is the number of
-  // messages posted with it.
+  // Posts what was laid; before it, with the same doorbell, what this end says of itself. RESOURCE_EXHAUSTED when
+  // the send queue is full: try again after polling. Other errors are the queue pair's. The request's id is the number
+  // of messages posted with it.
   absl::Status Post(const Posting& posting, const wire::Control* says = nullptr);
   // Posts what this end says of itself, into the line behind the peer's ring. Errors as Post's.
   absl::Status Say(const wire::Control& control, const Posting& posting);
-  // Rings the bell for what was posted without: a WRITE_WITH_IMM of no bytes, with the id of the last message. Errors
+  // Notifies the peer of what was posted without: a WRITE_WITH_IMM of no bytes, with the id of the last message. Errors
   // as Post's.
   absl::Status Ring();
   // Messages posted so far.
@@ -79,11 +79,11 @@ class RingWriter {
 
  private:
   RingWriter(const fabric::DeviceCapabilities& capabilities, fabric::QueuePair& queue_pair,
-             const wire::RingDescriptor& ring, std::unique_ptr<fabric::MemoryRegion> mirror);
+             const wire::RingDescriptor& ring, std::unique_ptr<fabric::MemoryRegion> staging);
 
   size_t Free(Reserve reserve) const;
   size_t ToEnd() const { return ring_.size - tail_ % ring_.size; }
-  std::byte* InMirror(uint64_t position) const { return mirror_->bytes().data() + position % ring_.size; }
+  std::byte* InStaging(uint64_t position) const { return staging_->bytes().data() + position % ring_.size; }
   void LayWrap();
   void Encode(absl::Span<OutItem> items, uint64_t seen);
   void AppendItem(OutItem& item);
@@ -98,7 +98,7 @@ class RingWriter {
   const wire::RingDescriptor ring_;
   const wire::Canaries canaries_;
   const size_t max_message_bytes_;
-  const std::unique_ptr<fabric::MemoryRegion> mirror_;  // MirrorBytes of the ring, or more
+  const std::unique_ptr<fabric::MemoryRegion> staging_;  // StagingBytes of the ring, or more
 
   uint64_t tail_ = 0;       // bytes written since the start, skipped ends included
   uint64_t peer_head_ = 0;  // of these, consumed
@@ -111,7 +111,7 @@ class RingWriter {
   size_t bytes_ = 0;
   fabric::Segment wrap_;
   fabric::Segment message_;
-  std::byte* at_ = nullptr;  // in the mirror: how far the message has been put together
+  std::byte* at_ = nullptr;  // in the staging buffer: how far the message has been put together
 };
 
 }  // namespace skein::channel

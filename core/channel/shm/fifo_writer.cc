@@ -53,14 +53,14 @@ FifoWriter::FifoWriter(absl::Span<std::byte> fifo, size_t reserved, const std::a
       lowers_after_(kLowersEvery) {}
 
 size_t FifoWriter::Largest(size_t reserve) const {
-  const Space space = SpaceUpTo(reachable());
+  const Free space = FreeUpTo(reachable());
   const size_t kept_here = space.again >= reserve ? 0 : reserve;
   const size_t here = space.here > kept_here ? space.here - kept_here : 0;
   const size_t again = space.again > reserve ? space.again - reserve : 0;
   return std::min(std::max(here, again), fifo_.size() / 4) & ~(kUnit - 1);
 }
 
-size_t FifoWriter::Room(size_t reserve) {
+size_t FifoWriter::Space(size_t reserve) {
   size_t largest = Largest(reserve);
   if (largest < Footprint(wire::ItemBytes(LargestItemNow()))) {
     Refresh();
@@ -71,7 +71,7 @@ size_t FifoWriter::Room(size_t reserve) {
 }
 
 FifoWriter::Place FifoWriter::Find(size_t bytes, size_t reserve) const {
-  const Space space = SpaceUpTo(limit_);
+  const Free space = FreeUpTo(limit_);
   if (bytes <= space.here && (space.again >= reserve || space.here - bytes >= reserve)) return Place::kHere;
   if (bytes + reserve <= space.again) return Place::kAgain;
   return Place::kNone;
@@ -97,7 +97,7 @@ FifoWriter::Place FifoWriter::FindOrGrow(size_t bytes, size_t reserve) {
   }
   const size_t kept_here = head() >= reserve ? 0 : reserve;
   const bool grown = Grow(offset_ + bytes + kept_here + kUnit);
-  // Where the limit was lowered since, the beginning may have room enough behind it.
+  // Where the limit was lowered since, the beginning may have space enough behind it.
   return grown || place != Place::kNone || Grow(bytes + reserve + kUnit) ? Find(bytes, reserve) : Place::kNone;
 }
 

@@ -32,14 +32,14 @@ class FifoWriter {
   FifoWriter(absl::Span<std::byte> fifo, size_t reserved, const std::atomic<uint64_t>& consumed);
 
   // Bytes of items that one message could carry now, and still leave a piece of `reserve` bytes.
-  size_t Room(size_t reserve);
+  size_t Space(size_t reserve);
   // Whether a message of so many bytes of items fits, without a look at what the peer has consumed. False says nothing.
   bool Fits(size_t bytes, size_t reserve) const { return FitsHere(Footprint(bytes), reserve); }
   // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is. Constant, any thread.
   size_t LargestItem() const { return LargestItemIn(fifo_.size()); }
   // The same in the memory that may be had now.
   size_t LargestItemNow() const { return LargestItemIn(reachable()); }
-  // Where the message goes that Commit makes part of the FIFO. RESOURCE_EXHAUSTED: see Room.
+  // Where the message goes that Commit makes part of the FIFO. RESOURCE_EXHAUSTED: see Space.
   absl::Status Lay(absl::Span<OutItem> items, size_t reserve);
   // The position to publish.
   uint64_t Commit(uint64_t stage_time);
@@ -57,11 +57,11 @@ class FifoWriter {
   bool broken() const { return broken_; }
 
  private:
-  struct Space {
+  struct Free {
     size_t here = 0;   // in one piece, from offset_ on
     size_t again = 0;  // from the beginning on, after a marker
   };
-  Space SpaceUpTo(size_t limit) const {
+  Free FreeUpTo(size_t limit) const {
     const size_t end = limit - kUnit;
     if (two_laps()) return {std::min(head(), end) - std::min(offset_, end), 0};
     return {end - std::min(offset_, end), std::min(head(), end)};
@@ -98,7 +98,7 @@ class FifoWriter {
   const bool grows_;  // else all of it is reserved, and stays so: pages that went back could not be had again
   size_t limit_;
   Deadline refused_until_ = Deadline::min();  // by the kernel, which is asked again then
-  bool cramped_ = false;                      // it has had no room though there was memory
+  bool cramped_ = false;                      // it has had no space though there was memory
   bool broken_ = false;
 
   struct Laid {

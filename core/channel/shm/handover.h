@@ -5,11 +5,11 @@
 //
 //   message:  writer  published := n;        fence; sleeps?       rings if it finds the flag
 //             poller  sleeps := 1;           fence; published?    does not sleep if something is there
-//   room:     sender  wakes_at := n + 1;     fence; consumed?     takes the room if it has come
+//   space:     sender  wakes_at := n + 1;     fence; consumed?     takes the space if it has come
 //             reader  consumed := n;         fence; wakes_at?     rings if n is reached and the flag is up
 //             poller  sleeps := 1;           fence; wakes_at and consumed?   does not sleep if n is reached
 //
-// In the second there are three: the sender that lacks room and its poller may be two threads. Fences have one order.
+// In the second there are three: the sender that lacks space and its poller may be two threads. Fences have one order.
 // If the reader's comes last, it finds both words and rings. If the poller's does, the poller finds n reached. If the
 // sender's does, the sender does.
 //
@@ -58,7 +58,8 @@ struct Handover {
   // The writer: up to where the peer has consumed.
   static uint64_t ConsumedByPeer(const Position& consumed) { return consumed.load(std::memory_order_acquire); }
 
-  // The sender, which lacks room until the peer has consumed up to `position`. It looks at `consumed` again afterwards.
+  // The sender, which lacks space until the peer has consumed up to `position`. It looks at `consumed` again
+  // afterwards.
   static void WakeAt(Position& wakes_at, uint64_t position) {
     wakes_at.store(position + 1, std::memory_order_relaxed);
     Words::Fence();

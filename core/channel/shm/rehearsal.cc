@@ -70,7 +70,7 @@ absl::Status TryShmChannel(const ShmOptions& options) {
   if (status.ok()) status = Open(passive, options);
   if (status.ok()) status = Connect(*active.channel, *passive.channel);
   if (!status.ok()) return status;
-  // With what connecting has sent: the peer's bell, where there is one.
+  // With what connecting has sent: the peer's notification, where there is one.
   passive.group->AckAllEvents();
   if (status = passive.group->Arm(); !status.ok()) return status;
   if (status = Send(*active.channel); !status.ok()) return status;

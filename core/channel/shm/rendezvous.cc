@@ -136,7 +136,7 @@ void Rendezvous::AcceptAll(int listening) {
   std::deque<UniqueFd> silent;
   silent.swap(silent_);
   for (UniqueFd& socket : silent) ParkOrClose(std::move(socket));
-  for (int i = 0; i < kMaxAcceptsAtOnce && Closer::Get().HasRoom(); ++i) {
+  for (int i = 0; i < kMaxAcceptsAtOnce && Closer::Get().HasSpace(); ++i) {
     UniqueFd socket = AcceptQueued(listening);
     if (!socket.valid()) {
       if (errno != EAGAIN && errno != EWOULDBLOCK) refused_ = ErrnoStatus(errno, "accept at a UNIX socket");

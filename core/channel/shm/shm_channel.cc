@@ -136,7 +136,7 @@ absl::Status ShmChannel::Connect(int own_end, size_t ring_bytes, Mapping memory,
   if (absl::Status status = Begin(own_end, ring_bytes, std::move(memory), std::move(meeting)); !status.ok()) {
     return status;
   }
-  lifeline_.PassBell(group_.bell());
+  liveness_.PassPipe(group_.wakeup_pipe());
   // A sleeper has not said to this peer that it sleeps: it does before it sleeps on.
   group_.Wake();
   return absl::OkStatus();
@@ -152,7 +152,7 @@ absl::Status ShmChannel::Begin(int own_end, size_t ring_bytes, Mapping memory, M
   auto* const control = reinterpret_cast<Control*>(memory_.data());
   own_ = &control->ends[own_end];
   peers_ = &control->ends[1 - own_end];
-  lifeline_.Begin(std::move(meeting), *own_, *peers_, peer_memory_);
+  liveness_.Begin(std::move(meeting), *own_, *peers_, peer_memory_);
   const auto fifo = [&](int end) { return memory_.bytes().subspan(FifoOffset(end, ring_bytes), ring_bytes); };
   writer_.emplace(fifo(own_end), CanReservePages() ? kFirstBytes : ring_bytes, peers_->consumed);
   reader_.emplace(fifo(1 - own_end), peers_->published, own_->consumed);
@@ -179,15 +179,15 @@ void ShmChannel::End(Ending ending) {
   }
   if (ready()) {
     own_->state.store(static_cast<uint32_t>(ending.tell), std::memory_order_release);
-    group_.Forget(lifeline_.socket());
-    lifeline_.ShutDown();  // wakes the peer; the descriptor itself lives as long as this object
+    group_.Forget(liveness_.socket());
+    liveness_.ShutDown();  // wakes the peer; the descriptor itself lives as long as this object
   }
   group_.Wake();
 }
 
 void ShmChannel::EndIf(std::optional<Ending> ending) {
   if (!ending.has_value()) return;
-  if (ending->refused) core_->refusals.Note(ending->why, lifeline_.other_user());
+  if (ending->refused) core_->refusals.Note(ending->why, liveness_.other_user());
   End(*std::move(ending));
 }
 
@@ -207,7 +207,7 @@ void ShmChannel::EndAfterPeer() {
 
 void ShmChannel::Close() { End({absl::CancelledError("closed by this end")}); }
 
-bool ShmChannel::breached() const {
+bool ShmChannel::peer_broke_protocol() const {
   MutexLock lock(&mu_);
   return ending_.has_value() && ending_->tell == EndState::kBroken;
 }
@@ -220,13 +220,13 @@ absl::Status ShmChannel::why_ended() const {
 bool ShmChannel::Ended() {
   if (!ready() || !connected()) return !connected();
   // The socket first: it may say that the peer is gone.
-  if (lifeline_.HasNews()) Acknowledge(/*all=*/true);
+  if (liveness_.HasNews()) Acknowledge(/*all=*/true);
   EndIfPeerHas();
   return !connected();
 }
 
 bool ShmChannel::StillConnected() {
-  if (ready() && connected()) lifeline_.LookForEnd();
+  if (ready() && connected()) liveness_.LookForEnd();
   EndIfPeerHas();
   return connected();
 }
@@ -234,7 +234,7 @@ bool ShmChannel::StillConnected() {
 void ShmChannel::EndIfPeerHas() {
   if (!ready() || !connected()) return;
   const bool open = peers_->state.load(std::memory_order_acquire) == static_cast<uint32_t>(EndState::kOpen);
-  if (!open || lifeline_.peer_gone()) EndAfterPeer();
+  if (!open || liveness_.peer_gone()) EndAfterPeer();
 }
 
 // Sleeping --------------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ void ShmChannel::GoToSleep() {
 bool ShmChannel::StayAwake() { return !ready() || Handover<>::StayAwake(own_->sleeps); }
 
 void ShmChannel::Acknowledge(bool all) {
-  if (ready() && connected() && (all || lifeline_.HasNews())) EndIf(lifeline_.Empty());
+  if (ready() && connected() && (all || liveness_.HasNews())) EndIf(liveness_.Empty());
 }
 
 // Sending ---------------------------------------------------------------------------------------------------------
@@ -257,23 +257,23 @@ uint64_t ShmChannel::Consumed() {
   return consumed;
 }
 
-size_t ShmChannel::RoomNow(Use use) {
-  const size_t room = writer_->Room(ReserveOf(use));
+size_t ShmChannel::SpaceNow(Use use) {
+  const size_t space = writer_->Space(ReserveOf(use));
   if (writer_->broken()) Consumed();
-  return use == Use::kData && room < kLeastData ? 0 : room;
+  return use == Use::kData && space < kLeastData ? 0 : space;
 }
 
-size_t ShmChannel::Room(Use use) {
+size_t ShmChannel::Space(Use use) {
   if (!met() || !connected()) return 0;
-  const size_t room = RoomNow(use);
-  if (room >= wire::ItemBytes(writer_->LargestItemNow())) return room;
+  const size_t space = SpaceNow(use);
+  if (space >= wire::ItemBytes(writer_->LargestItemNow())) return space;
   // It may be too little: the peer wakes this end when it has read half of what lies there, for less is not worth it.
   // An earlier wish that has come true stays until Heed: somebody waits for that.
   if (!Handover<>::Reached(own_->wakes_at, peers_->consumed)) {
     const uint64_t unread = writer_->position() - writer_->consumed();
     Handover<>::WakeAt(own_->wakes_at, writer_->consumed() + unread / (2 * kUnit) * kUnit);
   }
-  return RoomNow(use);
+  return SpaceNow(use);
 }
 
 bool ShmChannel::Fits(size_t bytes, Use use) { return met() && connected() && writer_->Fits(bytes, ReserveOf(use)); }
@@ -288,9 +288,9 @@ absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
   if (!connected()) return why_ended();
   absl::Status status = writer_->Lay(items, ReserveOf(use));
   if (status.ok()) return status;
-  if (writer_->broken()) Consumed();  // ends the channel: no peer tells of room any more
+  if (writer_->broken()) Consumed();  // ends the channel: no peer tells of space any more
   if (writer_->refused()) {
-    // Perhaps just now, and Room had counted on it: there is less room now, and no peer will tell.
+    // Perhaps just now, and Space had counted on it: there is less space now, and no peer will tell.
     Handover<>::WakeAt(own_->wakes_at, writer_->consumed());
     group_.Wake();
   }
@@ -300,7 +300,7 @@ absl::Status ShmChannel::Lay(absl::Span<OutItem> items, Use use) {
 absl::Status ShmChannel::Publish(uint64_t stage_time) {
   if (!connected()) return why_ended();
   const uint64_t position = writer_->Commit(stage_time);
-  if (Handover<>::Publish(own_->published, position, peers_->sleeps)) EndIf(lifeline_.Ring());
+  if (Handover<>::Publish(own_->published, position, peers_->sleeps)) EndIf(liveness_.Ring());
   return absl::OkStatus();
 }
 
@@ -311,7 +311,7 @@ void ShmChannel::LookNowAndThen() {
   const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
   if (now.count() - looked_.load(std::memory_order_relaxed) < kLook.count()) return;
   looked_.store(now.count(), std::memory_order_relaxed);
-  lifeline_.LookForEnd();
+  liveness_.LookForEnd();
 }
 
 absl::StatusOr<fabric::CompletionStatus> ShmChannel::Execute(const fabric::SendRequest& operation) {
@@ -349,7 +349,7 @@ absl::Status ShmChannel::Pass(const fabric::MemoryRegion& region) {
                                                      limits.max_import_bytes, " bytes in all; it has ", passed_.size(),
                                                      ", of ", passed_bytes_));
   }
-  if (absl::Status passed = lifeline_.Pass(*ours); !passed.ok()) return passed;
+  if (absl::Status passed = liveness_.Pass(*ours); !passed.ok()) return passed;
   passed_.insert(region.remote().rkey);
   passed_bytes_ += bytes;
   return absl::OkStatus();
@@ -376,10 +376,10 @@ void ShmChannel::Pop() {
 // What was read says nothing of the channel.
 bool ShmChannel::AfterReading() {
   if (!ready() || !connected()) return false;
-  if (Handover<>::Consumed(reader_->position(), peers_->wakes_at, peers_->sleeps)) EndIf(lifeline_.Ring());
+  if (Handover<>::Consumed(reader_->position(), peers_->wakes_at, peers_->sleeps)) EndIf(liveness_.Ring());
   return false;
 }
 
-bool ShmChannel::MoreRoom() { return met() && Handover<>::Reached(own_->wakes_at, peers_->consumed); }
+bool ShmChannel::MoreSpace() { return met() && Handover<>::Reached(own_->wakes_at, peers_->consumed); }
 
 }  // namespace skein::channel::shm

@@ -2,8 +2,9 @@
 //
 //   reset --Offer--> offering --Complete--> connected ---> ended   by whom?
 //     |                                     ^                        the peer's state word, the socket's end: Ended
-//     |                                     |                        the peer breaks the protocol: Next, Room, Lifeline
-//     \______________Accept_________________/                        the kernel refuses a call: Lifeline
+//     |                                     |                        the peer breaks the protocol: Next, Space,
+//     LivenessConnection
+//     \______________Accept_________________/                        the kernel refuses a call: LivenessConnection
 //                                                                    Close, Disconnect
 //
 // Connecting is the caller's, one thread. The end is whoever's sees it first: End, once; its reason stays. The memory
@@ -14,7 +15,7 @@
 //
 // | atomic | written | pairs with |
 // |---|---|---|
-// | ready_ | when connected, release, once | the acquire in ready(): memory, ends and lifeline are there and stay |
+// | ready_ | when connected, release, once | the acquire in ready(): memory, ends and liveness are there and stay |
 // | met_ | when connected (active), by OnGreeting (passive), release | the acquire in met(): the same |
 // | ended_ | by End and Disconnect, release | the acquire in connected(): the reason is there |
 // | messages_read_, bytes_read_ | by the poller, relaxed | none: numbers |
@@ -36,7 +37,7 @@
 #include "core/channel/shm/fifo_reader.h"
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/layout.h"
-#include "core/channel/shm/lifeline.h"
+#include "core/channel/shm/liveness_connection.h"
 #include "core/channel/shm/peer_memory.h"
 #include "core/channel/shm/transport_core.h"
 
@@ -58,7 +59,7 @@ class ShmChannel final : public Channel {
   absl::Status OnGreeting(absl::string_view greeting) override;
 
   bool met() const override { return met_.load(std::memory_order_acquire); }
-  size_t Room(Use use) override;
+  size_t Space(Use use) override;
   bool Fits(size_t bytes, Use use) override;
   size_t LargestItem() const override { return met() ? writer_->LargestItem() : 0; }
   size_t LargestItemNow() const override { return met() ? writer_->LargestItemNow() : 0; }
@@ -76,17 +77,17 @@ class ShmChannel final : public Channel {
   void Pop() override;
   bool Readable() const override { return ready() && reader_->Readable(); }
   bool AfterReading() override;
-  bool MoreRoom() override;
+  bool MoreSpace() override;
   uint64_t messages_read() const override { return messages_read_.load(std::memory_order_relaxed); }
   uint64_t bytes_read() const override { return bytes_read_.load(std::memory_order_relaxed); }
   uint64_t capacity() const override { return options_.ring_bytes; }
   bool Ended() override;
 
-  void ExpectMemory() override { lifeline_.ExpectMemory(); }
+  void ExpectMemory() override { liveness_.ExpectMemory(); }
   void Close() override;
   void Disconnect() override { ended_.store(true, std::memory_order_release); }
   bool connected() const override { return !ended_.load(std::memory_order_acquire); }
-  bool breached() const override;
+  bool peer_broke_protocol() const override;
   absl::Status why_ended() const override;
   bool StillConnected() override;
 
@@ -110,7 +111,7 @@ class ShmChannel final : public Channel {
 
   // The sender's.
   uint64_t Consumed();
-  size_t RoomNow(Use use);
+  size_t SpaceNow(Use use);
 
   ShmGroup& group_;
   const std::shared_ptr<TransportCore> core_;
@@ -121,7 +122,7 @@ class ShmChannel final : public Channel {
   PeerMemory peer_memory_;
   shm::End* own_ = nullptr;
   shm::End* peers_ = nullptr;
-  Lifeline lifeline_;
+  LivenessConnection liveness_;
   std::optional<FifoWriter> writer_;
   std::optional<FifoReader> reader_;
 

@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/channel/shm/doorbell.h"
 #include "core/channel/shm/shm_channel.h"
+#include "core/channel/shm/wakeup_pipe.h"
 
 namespace skein::channel::shm {
 
 absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<TransportCore> core) {
   std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
-  absl::StatusOr<NewDoorbell> bell = absl::ResourceExhaustedError("");
-  if (MayHaveDoorbells()) bell = CreateDoorbell();
-  const absl::Status status = bell.ok() ? group->sleep_.Open(std::move(bell->own)) : group->sleep_.Open();
+  absl::StatusOr<NewWakeupPipe> opened = absl::ResourceExhaustedError("");
+  if (MayHaveWakeupPipes()) opened = CreateWakeupPipe();
+  const absl::Status status = opened.ok() ? group->sleep_.Open(std::move(opened->own)) : group->sleep_.Open();
   if (!status.ok()) return status;
   return group;
 }
@@ -50,8 +50,8 @@ bool ShmGroup::Disarm() {
 
 void ShmGroup::Acknowledge(bool all) {
   MutexLock lock(&mu_);
-  // A bell explains why the sleeper is awake, and peers count what they send by the socket. If the socket has ended as
-  // well, the next sleep is over at once.
+  // A notification explains why the sleeper is awake, and peers count what they send by the socket. If the socket has
+  // ended as well, the next sleep is over at once.
   const bool explained = sleep_.Acknowledge();
   for (ShmChannel* const channel : channels_) channel->Acknowledge(all || !explained);
 }

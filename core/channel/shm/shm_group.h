@@ -1,5 +1,5 @@
-// The channels of one link in shared memory, and what its sleeper sleeps on: this end's bell, their sockets, and what
-// else is watched. At most one channel at a time is of use; it does not take more.
+// The channels of one link in shared memory, and what its sleeper sleeps on: this end's notification, their sockets,
+// and what else is watched. At most one channel at a time is of use; it does not take more.
 #ifndef SKEIN_CORE_CHANNEL_SHM_SHM_GROUP_H_
 #define SKEIN_CORE_CHANNEL_SHM_SHM_GROUP_H_
 
@@ -41,7 +41,7 @@ class ShmGroup final : public ChannelGroup {
   void Add(ShmChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
   void Remove(ShmChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
   // The pipe that wakes this end; -1: there is none.
-  int bell() const { return sleep_.pipe(); }
+  int wakeup_pipe() const { return sleep_.pipe(); }
 
  private:
   explicit ShmGroup(std::shared_ptr<TransportCore> core) : core_(std::move(core)) {}

@@ -10,13 +10,13 @@
 namespace skein::channel::shm {
 
 enum class SideMessageKind : uint32_t {
-  kDoorbell = 1,  // look at the memory: the bell of those who have no pipe of the peer's
+  kWakeUp = 1,    // look at the memory: the notification of those who have no pipe of the peer's
   kGrant = 3,     // with a memfd: memory that the peer may use by itself (region.h)
-  kRingHere = 5,  // with a pipe: the sender's bell. One at most
+  kPassPipe = 5,  // with a pipe: the sender's notification. One at most
 };
 
 struct SideMessage {
-  SideMessageKind kind = SideMessageKind::kDoorbell;
+  SideMessageKind kind = SideMessageKind::kWakeUp;
   uint32_t rkey = 0;    // kGrant: by what the peer names the memory
   uint32_t access = 0;  // kGrant: fabric::Access
   uint32_t reserved = 0;

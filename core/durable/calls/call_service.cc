@@ -82,10 +82,11 @@ void CallService::Stop() {
 absl::Status CallService::health() const {
   absl::Status status = ledger_->health();
   if (status.ok()) return status;
+  const absl::string_view then = absl::IsFailedPrecondition(status)
+                                     ? "what it has acknowledged is in the log that goes on: "
+                                     : "what it has acknowledged is executed when it is opened again: ";
   return absl::ResourceExhaustedError(
-      absl::StrCat("the server's redo log takes nothing more; what it has acknowledged is executed when it is opened "
-                   "again on a healthy disk: ",
-                   status.message()));
+      absl::StrCat("the server's redo log takes nothing more; ", then, status.message()));
 }
 
 std::shared_ptr<CallSession> CallService::Connect(CallSession::Send send, CallSession::OnEnd on_end) {

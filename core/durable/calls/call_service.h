@@ -87,7 +87,7 @@ class CallService {
   Persistence persistence() const { return ledger_->persistence(); }
   // As it travels (message.h).
   uint64_t largest_request() const { return std::min(largest_request_, ledger_->largest_request()); }
-  // OK, or why nothing more is taken: then what was acknowledged waits for an opening on a healthy disk.
+  // OK, or why nothing more is taken: then what was acknowledged waits for the log's next opening.
   absl::Status health() const;
 
  private:

@@ -7,6 +7,18 @@ constexpr FlushMode kModes[] = {FlushMode::kWFlush, FlushMode::kSFlush, FlushMod
 
 }  // namespace
 
+absl::string_view FlushVerbName(FlushVerb verb) {
+  switch (verb) {
+    case FlushVerb::kRead:
+      return "READ";
+    case FlushVerb::kFlush:
+      return "FLUSH";
+    case FlushVerb::kFlushPersistent:
+      return "FLUSH to persistence";
+  }
+  return "unknown";
+}
+
 absl::string_view FlushModeName(FlushMode mode) {
   switch (mode) {
     case FlushMode::kWFlush:

@@ -20,6 +20,15 @@ enum class FlushMode : uint8_t {
 constexpr bool SentByWrite(FlushMode mode) { return mode == FlushMode::kWFlush || mode == FlushMode::kWRFlush; }
 constexpr bool FlushedBySender(FlushMode mode) { return mode == FlushMode::kWFlush || mode == FlushMode::kSFlush; }
 
+// By what a sender that flushes does it. The numbers go over the wire and are never reused.
+enum class FlushVerb : uint8_t {
+  kRead = 0,             // a READ of the last byte, which pushes what was written before it out of the device
+  kFlush = 1,            // FLUSH to visibility: as far as a READ is known to push anything
+  kFlushPersistent = 2,  // FLUSH to persistence
+};
+// "READ", "FLUSH", "FLUSH to persistence"; "unknown" for any other number.
+absl::string_view FlushVerbName(FlushVerb verb);
+
 // "wflush", "sflush", "w-rflush", "s-rflush"; "unknown" for any other number.
 absl::string_view FlushModeName(FlushMode mode);
 std::optional<FlushMode> FlushModeOf(absl::string_view name);

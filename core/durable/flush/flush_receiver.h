@@ -65,7 +65,9 @@ class FlushReceiver {
   absl::Status Finish(uint64_t sequence, absl::string_view reply);
 
   // What an acknowledgement is worth.
-  Persistence level() const { return Achieved(options_.mode, memory_, options_.platform); }
+  Persistence level() const { return Achieved(options_.mode, verb_, memory_, options_.platform); }
+  // By what the sender flushes, if it does; a READ as long as there is none.
+  FlushVerb verb() const { return verb_; }
   uint64_t unfinished() const { return ring_->next() > ring_->head() ? ring_->next() - ring_->head() : 0; }
   bool connected() const { return queue_pair_ != nullptr && connection_.ok(); }
 
@@ -73,6 +75,7 @@ class FlushReceiver {
   FlushReceiver(fabric::Device& device, const FlushReceiverOptions& options) : device_(device), options_(options) {}
 
   absl::Status Prepare(std::shared_ptr<Storage> storage);
+  absl::Status RegisterSlots();
   absl::Status PrepareConnection(const FlushOffer& offer);
   void ClearWords();
   std::atomic_ref<uint64_t> OperatorWord(uint64_t sequence);
@@ -98,6 +101,8 @@ class FlushReceiver {
   fabric::Device& device_;
   const FlushReceiverOptions options_;
   LogMemory memory_;
+  fabric::DeviceCapabilities flushable_;  // FLUSHes that the slots' memory allows
+  FlushVerb verb_ = FlushVerb::kRead;
   FlushOffer offer_;  // the sender's
   std::unique_ptr<FlushRing> ring_;
   std::unique_ptr<fabric::MemoryRegion> slots_;    // where the sender writes

@@ -64,7 +64,8 @@ absl::Status FlushSender::Prepare() {
       device_.CreateQueuePair({.send_queue = queue_.get(),
                                .receive_queue = queue_.get(),
                                .max_send_requests = sends,
-                               .max_receive_requests = kReceivesASlot * options_.slots});
+                               .max_receive_requests = kReceivesASlot * options_.slots,
+                               .flushes = OffersFlushes()});
   if (!queue_pair.ok()) return queue_pair.status();
   queue_pair_ = *std::move(queue_pair);
   return absl::OkStatus();
@@ -77,6 +78,8 @@ absl::StatusOr<std::string> FlushSender::Offer() {
                       .wanted = options_.wanted,
                       .slots = options_.slots,
                       .reply_bytes = options_.reply_bytes,
+                      .flush = device_.capabilities().flush,
+                      .flush_persistent = device_.capabilities().flush_persistent,
                       .feedback = feedback_->remote(),
                       .queue_pair = *std::move(offer)});
 }
@@ -90,6 +93,9 @@ absl::Status FlushSender::Complete(absl::string_view bytes) {
     return absl::FailedPreconditionError(absl::StrCat("the receiver achieves ", PersistenceName(answer->level),
                                                       ", not ", PersistenceName(*options_.wanted)));
   }
+  if (answer->verb != FlushVerb::kRead && !OffersFlushes()) {
+    return absl::InvalidArgumentError("an answer that asks for FLUSHes, which were not offered");
+  }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> staging =
       device_.Allocate(SlotsBytes(answer->shape) + kLandingBytes, fabric::kLocalOnly);
   if (!staging.ok()) return staging.status();
@@ -98,6 +104,7 @@ absl::Status FlushSender::Complete(absl::string_view bytes) {
   key_ = answer->key;
   slots_ = answer->slots;
   level_ = answer->level;
+  verb_ = answer->verb;
   head_ = answer->head;
   next_ = answer->next;
   posted_ = acknowledged_ = next_ - 1;
@@ -119,7 +126,7 @@ absl::StatusOr<uint64_t> FlushSender::Send(absl::string_view payload) {
                                                    " bytes, where the receiver's log takes ", largest_payload(),
                                                    "; give its slots more bytes"));
   }
-  if (room() == 0) {
+  if (space() == 0) {
     return absl::ResourceExhaustedError(absl::StrCat("all ", shape_.slots, " slots of the receiver's log are taken"));
   }
   const absl::Span<std::byte> slot =
@@ -146,10 +153,37 @@ void FlushSender::AddRead(RequestBatch& batch, uint64_t id, uint64_t sequence) c
       .signaled = true;
 }
 
+bool FlushSender::OffersFlushes() const {
+  const fabric::DeviceCapabilities device = device_.capabilities();
+  return FlushedBySender(options_.mode) && (device.flush || device.flush_persistent);
+}
+
+// Of what was posted since the last: a row of slots, or two where the ring begins anew in between.
+void FlushSender::AddFlush(RequestBatch& batch, uint64_t first, uint64_t last) const {
+  const uint64_t lap = last - SlotOf(shape_, last);
+  if (first < lap) {
+    AddFlushOfRow(batch, first, lap - 1);
+    first = lap;
+  }
+  AddFlushOfRow(batch, first, last);
+  batch.back().id = kFlushed | last;
+  batch.back().signaled = true;
+}
+
+// The unused ends of the slots between them come along: one request for all costs less than one for each.
+void FlushSender::AddFlushOfRow(RequestBatch& batch, uint64_t first, uint64_t last) const {
+  const Staged& ends = staged_[SlotOf(shape_, last)];
+  const fabric::RemoteAddress from = RemoteOf(first, staged_[SlotOf(shape_, first)].offset);
+  fabric::SendRequest& flush = batch.Add(Opcode::kFlush, kSent, {}, from);
+  flush.local = {};
+  flush.operand = RemoteOf(last, ends.offset + ends.bytes).address - from.address;
+  flush.placement = verb_ == FlushVerb::kFlushPersistent ? fabric::Placement::kPersistent : fabric::Placement::kVisible;
+}
+
 absl::Status FlushSender::Flush() {
   if (!failure_.ok() || posted_ + 1 == next_) return failure_;
   const uint64_t last = next_ - 1;
-  RequestBatch batch(last - posted_ + 1);
+  RequestBatch batch(last - posted_ + 2);  // and at most two FLUSHes
   for (uint64_t sequence = posted_ + 1; sequence <= last; ++sequence) {
     const uint64_t slot = SlotOf(shape_, sequence);
     const Staged& staged = staged_[slot];
@@ -161,7 +195,7 @@ absl::Status FlushSender::Flush() {
     }
   }
   if (FlushedBySender(options_.mode)) {
-    AddRead(batch, kFlushed | last, last);
+    verb_ == FlushVerb::kRead ? AddRead(batch, kFlushed | last, last) : AddFlush(batch, posted_ + 1, last);
   } else {
     batch.back().signaled = true;
   }

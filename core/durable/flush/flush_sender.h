@@ -49,7 +49,7 @@ class FlushSender {
   // The first sequence that Send will give; the receiver has all before it.
   uint64_t next() const { return next_; }
   // Puts a request behind those that are to be sent: nothing leaves before Flush. Returns its sequence, one more than
-  // the last. RESOURCE_EXHAUSTED when the log has no slot for it: Poll, and try again when room() is not 0.
+  // the last. RESOURCE_EXHAUSTED when the log has no slot for it: Poll, and try again when space() is not 0.
   // INVALID_ARGUMENT if it is longer than largest_payload().
   absl::StatusOr<uint64_t> Send(absl::string_view payload);
   // Sends them with one doorbell, and one flush for all (4.3). Also OK when the device's queue is full: the next Poll
@@ -67,10 +67,12 @@ class FlushSender {
   };
   // How far requests are as safe as the level says, before they need be executed.
   Acknowledged acknowledged() const { return {acknowledged_, level_}; }
+  // By what this end flushes, if it does.
+  FlushVerb verb() const { return verb_; }
   // All up to this one are finished.
   uint64_t finished() const { return head_ - 1; }
   // So many requests more have a slot.
-  uint32_t room() const { return shape_.slots - static_cast<uint32_t>(next_ - head_); }
+  uint32_t space() const { return shape_.slots - static_cast<uint32_t>(next_ - head_); }
   // The receiver asks to send more slowly: its log is filling up.
   bool slow_down() const { return slow_down_; }
   uint32_t largest_payload() const { return LargestPayload(shape_); }
@@ -83,6 +85,9 @@ class FlushSender {
   absl::Status PostReceives(uint32_t count);
   fabric::RemoteAddress RemoteOf(uint64_t sequence, uint64_t offset) const;
   void AddRead(RequestBatch& batch, uint64_t id, uint64_t sequence) const;
+  bool OffersFlushes() const;
+  void AddFlush(RequestBatch& batch, uint64_t first, uint64_t last) const;
+  void AddFlushOfRow(RequestBatch& batch, uint64_t first, uint64_t last) const;
   // How much has come.
   uint32_t TakeCompletions(ReplyHandler on_reply);
   void TakeCompletion(const fabric::Completion& completion, ReplyHandler on_reply);
@@ -104,6 +109,7 @@ class FlushSender {
   RingKey key_;
   fabric::RemoteAddress slots_;
   Persistence level_ = Persistence::kVisible;
+  FlushVerb verb_ = FlushVerb::kRead;
   std::unique_ptr<fabric::MemoryRegion> feedback_;  // the receiver writes here
   std::unique_ptr<fabric::MemoryRegion> staging_;   // a slot for each of the log's, and a word for READs to land in
   std::unique_ptr<fabric::CompletionQueue> queue_;

@@ -12,6 +12,10 @@ constexpr uint32_t kOfferMagic = 0x464f4453;   // "SDOF"
 constexpr uint32_t kAnswerMagic = 0x41464453;  // "SDFA"
 constexpr uint16_t kVersion = 1;
 
+// Bits that older senders leave 0; other ones mean nothing yet.
+constexpr uint32_t kFlushes = 1u << 0;
+constexpr uint32_t kFlushesPersistent = 1u << 1;
+
 struct OfferBytes {
   uint32_t magic = kOfferMagic;
   uint16_t version = kVersion;
@@ -20,7 +24,7 @@ struct OfferBytes {
   uint32_t reply_bytes = 0;
   uint32_t slots = 0;
   uint32_t rkey = 0;
-  uint32_t reserved = 0;
+  uint32_t flushes = 0;  // kFlushes, kFlushesPersistent
   uint64_t address = 0;
 };
 static_assert(sizeof(OfferBytes) == 32);
@@ -29,7 +33,7 @@ struct AnswerBytes {
   uint32_t magic = kAnswerMagic;
   uint16_t version = kVersion;
   uint8_t level = 0;
-  uint8_t reserved = 0;
+  uint8_t verb = 0;
   uint32_t slot_bytes = 0;
   uint32_t slots = 0;
   LogId identity{};
@@ -72,6 +76,7 @@ std::string EncodeOffer(const FlushOffer& offer) {
   bytes.slots = offer.slots;
   bytes.reply_bytes = offer.reply_bytes;
   bytes.rkey = offer.feedback.rkey;
+  bytes.flushes = (offer.flush ? kFlushes : 0) | (offer.flush_persistent ? kFlushesPersistent : 0);
   bytes.address = offer.feedback.address;
   return absl::StrCat(BytesOf(bytes), offer.queue_pair);
 }
@@ -79,6 +84,7 @@ std::string EncodeOffer(const FlushOffer& offer) {
 std::string EncodeAnswer(const FlushAnswer& answer) {
   AnswerBytes bytes;
   bytes.level = static_cast<uint8_t>(answer.level);
+  bytes.verb = static_cast<uint8_t>(answer.verb);
   bytes.slot_bytes = answer.shape.slot_bytes;
   bytes.slots = answer.shape.slots;
   bytes.identity = answer.key.identity;
@@ -103,6 +109,8 @@ absl::StatusOr<FlushOffer> DecodeOffer(absl::string_view bytes) {
   if (front->wanted != 0) offer.wanted = static_cast<Persistence>(front->wanted);
   offer.slots = front->slots;
   offer.reply_bytes = front->reply_bytes;
+  offer.flush = (front->flushes & kFlushes) != 0;
+  offer.flush_persistent = (front->flushes & kFlushesPersistent) != 0;
   offer.feedback = {.address = front->address, .rkey = front->rkey};
   offer.queue_pair = std::string(bytes.substr(sizeof(OfferBytes)));
   return offer;
@@ -113,12 +121,15 @@ absl::StatusOr<FlushAnswer> DecodeAnswer(absl::string_view bytes) {
   if (absl::Status good = CheckFront(front, "answer"); !good.ok()) return good;
   FlushAnswer answer;
   answer.level = static_cast<Persistence>(front->level);
+  answer.verb = static_cast<FlushVerb>(front->verb);
   answer.shape = {.slot_bytes = front->slot_bytes, .slots = front->slots};
   if (absl::Status good = CheckShape(answer.shape); !good.ok()) return good;
   const bool row = front->head >= 1 && front->next >= front->head && front->next - front->head <= front->slots &&
                    front->next < kSlowDown;
-  if (!IsLevel(front->level) || !row || front->epoch == 0) {
-    return absl::InvalidArgumentError("a durable connection's answer of an unknown level, or with no row of sequences");
+  const bool known = IsLevel(front->level) && FlushVerbName(answer.verb) != "unknown";
+  if (!known || !row || front->epoch == 0) {
+    return absl::InvalidArgumentError(
+        "a durable connection's answer of an unknown level or verb, or with no row of sequences");
   }
   answer.key = {.identity = front->identity, .epoch = front->epoch};
   answer.head = front->head;

@@ -21,12 +21,15 @@ struct FlushOffer {
   std::optional<Persistence> wanted;
   uint32_t slots = 0;              // as many as the receiver's log has
   uint32_t reply_bytes = 0;        // space for each reply
+  bool flush = false;              // the sender's device posts FLUSHes to visibility,
+  bool flush_persistent = false;   // and to persistence
   fabric::RemoteAddress feedback;  // the sender's memory: a word, then space for a reply to each slot
   std::string queue_pair;          // its offer
 };
 
 struct FlushAnswer {
   Persistence level = Persistence::kVisible;
+  FlushVerb verb = FlushVerb::kRead;  // one that the sender has offered; of use where it flushes
   RingShape shape;
   RingKey key;
   uint64_t head = 1;  // the first sequence that is not finished

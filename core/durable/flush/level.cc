@@ -19,7 +19,7 @@ Persistence Pushed(const LogMemory& memory, const PlatformHints& platform) {
   return memory.on_persist;
 }
 
-std::string Advice(FlushMode mode, const LogMemory& memory, const PlatformHints& platform) {
+std::string Advice(FlushMode mode, FlushVerb verb, const LogMemory& memory, const PlatformHints& platform) {
   std::vector<std::string> changes;
   if (!memory.has_storage) {
     changes.emplace_back("give the receiver a storage that persists");
@@ -27,7 +27,7 @@ std::string Advice(FlushMode mode, const LogMemory& memory, const PlatformHints&
     changes.push_back(
         absl::StrCat("put the log on a medium that persists (this one is ", PersistenceName(memory.on_persist), ")"));
   }
-  if (FlushedBySender(mode)) {
+  if (FlushedBySender(mode) && verb != FlushVerb::kFlushPersistent) {
     const FlushMode other = SentByWrite(mode) ? FlushMode::kWRFlush : FlushMode::kSRFlush;
     if (platform.ddio)
       changes.emplace_back("switch DDIO off for the receiver's device and say so, or say eADR if it has it");
@@ -42,17 +42,33 @@ std::string Advice(FlushMode mode, const LogMemory& memory, const PlatformHints&
 
 }  // namespace
 
-Persistence Achieved(FlushMode mode, const LogMemory& memory, const PlatformHints& platform) {
-  if (FlushedBySender(mode)) return Pushed(memory, platform);
-  return memory.has_storage ? memory.on_persist : Persistence::kVisible;
+Persistence Achieved(FlushMode mode, FlushVerb verb, const LogMemory& memory, const PlatformHints& platform) {
+  if (!FlushedBySender(mode)) return memory.has_storage ? memory.on_persist : Persistence::kVisible;
+  switch (verb) {
+    case FlushVerb::kRead:
+      break;
+    case FlushVerb::kFlush:
+      return Persistence::kVisible;
+    case FlushVerb::kFlushPersistent:
+      return memory.on_persist;
+  }
+  return Pushed(memory, platform);
 }
 
-absl::Status CheckWanted(Persistence wanted, FlushMode mode, const LogMemory& memory, const PlatformHints& platform) {
-  const Persistence achieved = Achieved(mode, memory, platform);
+FlushVerb BestVerb(FlushMode mode, const LogMemory& memory, const PlatformHints& platform, bool flush,
+                   bool flush_persistent) {
+  if (!FlushedBySender(mode)) return FlushVerb::kRead;
+  if (flush_persistent && memory.in_place && memory.fine_grained) return FlushVerb::kFlushPersistent;
+  return flush && Pushed(memory, platform) == Persistence::kVisible ? FlushVerb::kFlush : FlushVerb::kRead;
+}
+
+absl::Status CheckWanted(Persistence wanted, FlushMode mode, FlushVerb verb, const LogMemory& memory,
+                         const PlatformHints& platform) {
+  const Persistence achieved = Achieved(mode, verb, memory, platform);
   if (Gives(achieved, wanted)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(FlushModeName(mode), " achieves ", PersistenceName(achieved),
                                                     " here, not ", PersistenceName(wanted), ": ",
-                                                    Advice(mode, memory, platform)));
+                                                    Advice(mode, verb, memory, platform)));
 }
 
 }  // namespace skein::durable

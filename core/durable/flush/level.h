@@ -32,12 +32,19 @@ struct LogMemory {
   Persistence on_persist = Persistence::kVisible;  // Storage::persistence()
 };
 
-// Of an acknowledgement in `mode`. A READ behind a WRITE or SEND pushes it out of the device: into the CPU's cache with
-// DDIO, else to the memory controller. Whatever the CPU persists is as safe as its storage says.
-Persistence Achieved(FlushMode mode, const LogMemory& memory, const PlatformHints& platform);
+// Of an acknowledgement in `mode`, by `verb` where its sender flushes. A READ behind a WRITE or SEND pushes it out of
+// the device: into the CPU's cache with DDIO, else to the memory controller. A FLUSH to persistence, or the CPU's own
+// Persist, makes bytes as safe as the log's storage says, whatever the platform.
+Persistence Achieved(FlushMode mode, FlushVerb verb, const LogMemory& memory, const PlatformHints& platform);
+
+// The best that the log's memory and the two ends' devices have: a FLUSH to persistence, where `memory` is persistent
+// and both offer it; one to visibility where a READ would be known to do no more; else the READ.
+FlushVerb BestVerb(FlushMode mode, const LogMemory& memory, const PlatformHints& platform, bool flush,
+                   bool flush_persistent);
 
 // OK if it gives `wanted` (Gives); else FAILED_PRECONDITION with what is had, and what would have to change.
-absl::Status CheckWanted(Persistence wanted, FlushMode mode, const LogMemory& memory, const PlatformHints& platform);
+absl::Status CheckWanted(Persistence wanted, FlushMode mode, FlushVerb verb, const LogMemory& memory,
+                         const PlatformHints& platform);
 
 }  // namespace skein::durable
 

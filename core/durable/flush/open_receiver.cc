@@ -4,6 +4,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "core/durable/flush/flush_receiver.h"
+#include "core/fabric/requests.h"
 
 namespace skein::durable {
 
@@ -37,14 +38,35 @@ absl::Status FlushReceiver::Prepare(std::shared_ptr<Storage> storage) {
   arrived_ = receives_posted_ = ring_->next() - 1;
   handed_over_.assign(options_.shape.slots, false);
   for (const FlushEntry& entry : recovered_) handed_over_[SlotOf(options_.shape, entry.sequence)] = true;
-  // A READ flushes, or asks whether this end is still there.
-  const uint32_t access = fabric::kRemoteRead | (by_write ? fabric::kRemoteWrite : fabric::kLocalOnly);
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> slots =
-      in_place ? device_.Register(ring_->MappedSlots(), access) : device_.Allocate(SlotsBytes(options_.shape), access);
-  if (!slots.ok()) return slots.status();
-  slots_ = *std::move(slots);
+  if (absl::Status registered = RegisterSlots(); !registered.ok()) return registered;
   if (by_write) ClearWords();
   return absl::OkStatus();
+}
+
+absl::Status FlushReceiver::RegisterSlots() {
+  // A READ flushes, or asks whether this end is still there.
+  const uint32_t access =
+      fabric::kRemoteRead | (SentByWrite(options_.mode) ? fabric::kRemoteWrite : fabric::kLocalOnly);
+  // One FLUSH must be able to name them all.
+  if (FlushedBySender(options_.mode) && SlotsBytes(options_.shape) <= fabric::kMostFlushBytes) {
+    const fabric::DeviceCapabilities offered = device_.capabilities();
+    flushable_.flush = offered.flush;
+    flushable_.flush_persistent = offered.flush_persistent && memory_.in_place && memory_.fine_grained;
+  }
+  while (true) {
+    const uint32_t flushes = (flushable_.flush ? fabric::kRemoteFlush : 0u) |
+                             (flushable_.flush_persistent ? fabric::kRemoteFlushPersistent : 0u);
+    absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> slots =
+        memory_.in_place ? device_.Register(ring_->MappedSlots(), access | flushes)
+                         : device_.Allocate(SlotsBytes(options_.shape), access | flushes);
+    if (slots.ok()) {
+      slots_ = *std::move(slots);
+      return absl::OkStatus();
+    }
+    // The device may know better than the storage what is persistent memory.
+    if (!flushable_.flush_persistent || !absl::IsFailedPrecondition(slots.status())) return slots.status();
+    flushable_.flush_persistent = false;
+  }
 }
 
 // What is lost may lie there with the very word that tells when its sequence comes, and blank memory has that of
@@ -66,14 +88,18 @@ absl::StatusOr<std::string> FlushReceiver::Accept(absl::string_view bytes) {
         "a sender for ", FlushModeName(offer->mode), " and ", offer->slots, " slots, where the receiver has ",
         FlushModeName(options_.mode), " and ", options_.shape.slots, ": let them have the same"));
   }
+  const FlushVerb verb = BestVerb(options_.mode, memory_, options_.platform, flushable_.flush && offer->flush,
+                                  flushable_.flush_persistent && offer->flush_persistent);
   if (offer->wanted) {
-    if (absl::Status good = CheckWanted(*offer->wanted, options_.mode, memory_, options_.platform); !good.ok())
+    if (absl::Status good = CheckWanted(*offer->wanted, options_.mode, verb, memory_, options_.platform); !good.ok())
       return good;
   }
+  verb_ = verb;
   if (absl::Status prepared = PrepareConnection(*offer); !prepared.ok()) return prepared;
   absl::StatusOr<std::string> answer = queue_pair_->Accept(offer->queue_pair);
   if (!answer.ok()) {
     queue_pair_.reset();  // there may come a better offer
+    verb_ = FlushVerb::kRead;
     return answer;
   }
   offer_ = *std::move(offer);
@@ -83,6 +109,7 @@ absl::StatusOr<std::string> FlushReceiver::Accept(absl::string_view bytes) {
     if (ring_->IsFinished(sequence)) to_send_.push_back({.sequence = sequence});
   }
   return EncodeAnswer({.level = level(),
+                       .verb = verb_,
                        .shape = options_.shape,
                        .key = ring_->key(),
                        .head = ring_->head(),
@@ -104,7 +131,8 @@ absl::Status FlushReceiver::PrepareConnection(const FlushOffer& offer) {
       device_.CreateQueuePair({.send_queue = queue->get(),
                                .receive_queue = queue->get(),
                                .max_send_requests = sends,
-                               .max_receive_requests = slots});
+                               .max_receive_requests = slots,
+                               .flushes = verb_ != FlushVerb::kRead});
   if (!queue_pair.ok()) return queue_pair.status();
   replies_ = *std::move(replies);
   queue_ = *std::move(queue);

@@ -32,6 +32,12 @@ LogHeader MakeLogHeader(uint64_t size, const LogId& identity) {
 
 absl::StatusOr<bool> IsBlank(const Storage& storage) {
   if (absl::Status size = CheckSize(storage.size()); !size.ok()) return size;
+  uint64_t magic = 0;
+  if (absl::Status read = storage.Read(0, MutableBytesOf(magic)); !read.ok()) return read;
+  if (magic == kReplicaMagic) {
+    return absl::FailedPreconditionError(
+        "this is a replica's log; if its primary is gone for good, `skein durable promote` makes it one to be served");
+  }
   return IsBlank(storage, kMakingMagic, kLogMagic, "redo log");
 }
 

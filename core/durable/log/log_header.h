@@ -12,8 +12,9 @@
 
 namespace skein::durable {
 
-inline constexpr uint64_t kLogMagic = 0x474f4c4e49454b53;     // "SKEINLOG"
-inline constexpr uint64_t kMakingMagic = 0x57454e4e49454b53;  // "SKEINNEW": it was being made when that was cut short
+inline constexpr uint64_t kLogMagic = 0x474f4c4e49454b53;      // "SKEINLOG"
+inline constexpr uint64_t kMakingMagic = 0x57454e4e49454b53;   // "SKEINNEW": it was being made when that was cut short
+inline constexpr uint64_t kReplicaMagic = 0x5045524e49454b53;  // "SKEINREP": a replica's, until it is promoted
 
 struct LogHeader {
   uint64_t magic = kLogMagic;

@@ -69,6 +69,11 @@ absl::Status RedoLog::Put(const EntryHeader& header, uint64_t position, absl::st
 
 void RedoLog::Fail(const absl::Status& cause) {
   if (!failure_.ok()) return;
+  // Not the storage's: another log has taken this one's place.
+  if (absl::IsFailedPrecondition(cause)) {
+    failure_ = cause;
+    return;
+  }
   failure_ = absl::UnavailableError(
       absl::StrCat("the redo log takes no more: ", cause.message(), "; restart when its storage is sound again"));
 }

@@ -34,28 +34,6 @@ Persistence LevelOf(int fd) {
   return known ? Persistence::kPersistent : Persistence::kEmulated;
 }
 
-absl::Status CheckOwnership(const std::string& path, const struct stat& what) {
-  if (!S_ISREG(what.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
-  if (what.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(path, " belongs to user ", what.st_uid, "; a redo log must be the own user's"));
-  }
-  if ((what.st_mode & 077) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("other users may use ", path, ", which holds requests; chmod 600 ", path));
-  }
-  return absl::OkStatus();
-}
-
-// So that a crash cannot take the new file's name away.
-absl::Status PersistName(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid() || fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", folder));
-  return absl::OkStatus();
-}
-
 constexpr std::array<char, 65536> kZeros = {};
 
 bool AllZeros(int fd, uint64_t size) {
@@ -110,13 +88,6 @@ absl::Status Allocate(const std::string& path, int fd, uint64_t size) {
   return ErrnoStatus(error, absl::StrCat("allocate ", size, " bytes for ", path));
 }
 
-absl::Status Lock(const std::string& path, int fd) {
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
-  if (errno != EWOULDBLOCK) return ErrnoStatus(errno, absl::StrCat("lock ", path));
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, " is in use, by another process or another log of this one; each needs a file of its own"));
-}
-
 // Another process that could not make it may have removed it: what is written to a file without a name is lost.
 bool IsAt(const std::string& path, const struct stat& what) {
   struct stat there = {};
@@ -124,6 +95,33 @@ bool IsAt(const std::string& path, const struct stat& what) {
 }
 
 }  // namespace
+
+absl::Status PersistName(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", folder));
+  return absl::OkStatus();
+}
+
+absl::Status CheckOwner(const std::string& path, const struct stat& what) {
+  if (what.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(path, " belongs to user ", what.st_uid, "; a redo log must be the own user's"));
+  }
+  if ((what.st_mode & 077) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("other users may use ", path, ", which holds requests; chmod 600 ", path));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LockLog(const std::string& path, int fd) {
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno != EWOULDBLOCK) return ErrnoStatus(errno, absl::StrCat("lock ", path));
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, " is in use, by another process or another log of this one; each needs a file of its own"));
+}
 
 absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
   LogFile file;
@@ -135,8 +133,9 @@ absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
   if (!file.fd.valid()) return ErrnoStatus(errno, absl::StrCat("open ", path));
   struct stat what = {};
   if (fstat(file.fd.get(), &what) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
-  if (absl::Status own = CheckOwnership(path, what); !own.ok()) return own;
-  if (absl::Status alone = Lock(path, file.fd.get()); !alone.ok()) return alone;
+  if (!S_ISREG(what.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
+  if (absl::Status own = CheckOwner(path, what); !own.ok()) return own;
+  if (absl::Status alone = LockLog(path, file.fd.get()); !alone.ok()) return alone;
   // Again: another process may have made it whole between the two.
   if (fstat(file.fd.get(), &what) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
   if (!IsAt(path, what)) {

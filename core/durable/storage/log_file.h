@@ -2,6 +2,8 @@
 #ifndef SKEIN_CORE_DURABLE_STORAGE_LOG_FILE_H_
 #define SKEIN_CORE_DURABLE_STORAGE_LOG_FILE_H_
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <string>
 
@@ -23,6 +25,14 @@ struct LogFile {
 // FAILED_PRECONDITION: in use by another process, or another size; nothing was changed. PERMISSION_DENIED: others could
 // read or replace it. RESOURCE_EXHAUSTED: the disk has no space, and no file is left behind.
 absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size);
+
+// So that a crash cannot take a new or changed name away.
+absl::Status PersistName(const std::string& path);
+
+// What it asks of its file, and a DAX device is asked as well: PERMISSION_DENIED unless `what` belongs to this user,
+// who alone may use it; FAILED_PRECONDITION if another log has locked it.
+absl::Status CheckOwner(const std::string& path, const struct stat& what);
+absl::Status LockLog(const std::string& path, int fd);
 
 }  // namespace skein::durable
 

@@ -8,12 +8,18 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/durable/storage/dax_device.h"
 
 namespace skein::durable {
 
 absl::StatusOr<std::unique_ptr<PmemStorage>> PmemStorage::Open(const std::string& path, uint64_t size) {
   const absl::StatusOr<const Libpmem*> pmem = LoadLibpmem();
   if (!pmem.ok()) return pmem.status();
+  if (IsCharacterDevice(path)) {
+    absl::StatusOr<DaxDevice> device = OpenDaxDevice(path, size);
+    if (!device.ok()) return device.status();
+    return absl::WrapUnique(new PmemStorage(path, std::move(device->file), **pmem, device->memory, /*is_pmem=*/true));
+  }
   absl::StatusOr<LogFile> file = OpenLogFile(path, size);
   if (!file.ok()) return file.status();
   // By its descriptor: the very file that was checked and locked. Not mmap(), since only libpmem knows when to ask for
@@ -25,22 +31,23 @@ absl::StatusOr<std::unique_ptr<PmemStorage>> PmemStorage::Open(const std::string
   if (memory == nullptr) {
     return absl::UnavailableError(absl::StrCat("cannot map ", path, ": ", (*pmem)->errormsg()));
   }
-  auto storage =
-      absl::WrapUnique(new PmemStorage(path, *std::move(file), **pmem, static_cast<std::byte*>(memory), is_pmem != 0));
-  // Its destructor unmaps `size` bytes: this comes after.
+  auto storage = absl::WrapUnique(
+      new PmemStorage(path, *std::move(file), **pmem, {static_cast<std::byte*>(memory), mapped}, is_pmem != 0));
   if (mapped != size) return absl::FailedPreconditionError(absl::StrCat(path, " changes its size while it is opened"));
   return storage;
 }
 
-PmemStorage::PmemStorage(std::string path, LogFile file, const Libpmem& pmem, std::byte* memory, bool is_pmem)
+PmemStorage::PmemStorage(std::string path, LogFile file, const Libpmem& pmem, absl::Span<std::byte> mapping,
+                         bool is_pmem)
     : path_(std::move(path)),
       file_(std::move(file)),
       pmem_(pmem),
-      memory_(memory),
+      mapping_(mapping),
+      memory_(mapping.data()),
       is_pmem_(is_pmem),
       level_(std::getenv("PMEM_IS_PMEM_FORCE") != nullptr ? Persistence::kEmulated : file_.level) {}
 
-PmemStorage::~PmemStorage() { pmem_.unmap(memory_, file_.size); }
+PmemStorage::~PmemStorage() { pmem_.unmap(mapping_.data(), mapping_.size()); }
 
 absl::Status PmemStorage::Write(uint64_t offset, absl::Span<const absl::string_view> pieces) {
   if (absl::Status inside = CheckRange(offset, TotalBytes(pieces)); !inside.ok()) return inside;

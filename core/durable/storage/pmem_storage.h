@@ -13,14 +13,15 @@
 
 namespace skein::durable {
 
-// On a DAX file system, stores and cache line flushes go to the medium itself, and the level is persistent. Elsewhere
-// the same file is mapped and msync()ed, with the level that its file system gives: on a tmpfs, emulated.
+// On a DAX device (OpenDaxDevice) or a DAX file system, stores and cache line flushes go to the medium itself, and the
+// level is persistent. Elsewhere the same file is mapped and msync()ed, with the level that its file system gives: on a
+// tmpfs, emulated.
 //
 // Whether memory that claims to be persistent is (a host may be told to take ordinary memory for it, as with memmap=),
 // nobody can tell from inside. If PMEM_IS_PMEM_FORCE tells libpmem what to believe, the level is emulated.
 class PmemStorage final : public Storage {
  public:
-  // Errors: OpenLogFile's, and UNAVAILABLE without libpmem.
+  // Errors: OpenLogFile's or OpenDaxDevice's, and UNAVAILABLE without libpmem.
   static absl::StatusOr<std::unique_ptr<PmemStorage>> Open(const std::string& path, uint64_t size);
   ~PmemStorage() override;
 
@@ -37,11 +38,12 @@ class PmemStorage final : public Storage {
   absl::Status Read(uint64_t offset, absl::Span<char> into) const override;
 
  private:
-  PmemStorage(std::string path, LogFile file, const Libpmem& pmem, std::byte* memory, bool is_pmem);
+  PmemStorage(std::string path, LogFile file, const Libpmem& pmem, absl::Span<std::byte> mapping, bool is_pmem);
 
   const std::string path_;
   const LogFile file_;
   const Libpmem& pmem_;
+  const absl::Span<std::byte> mapping_;  // of a device, more than the size
   std::byte* const memory_;
   const bool is_pmem_;
   const Persistence level_;

@@ -18,7 +18,7 @@
 namespace skein::fabric::service {
 namespace {
 
-constexpr uint32_t kLookEvery = 1024;
+constexpr uint32_t kLookEvery = 128;
 // Two looks, so that a process that was itself stopped gives skeind the time between them.
 constexpr int kMostUnanswered = 2;
 
@@ -62,10 +62,7 @@ absl::StatusOr<std::unique_ptr<ServiceCompletionQueue>> ServiceCompletionQueue::
 
 ServiceCompletionQueue::~ServiceCompletionQueue() {
   session_->RemoveSleeper(&sleep_);
-  Request request;
-  request.operation = Operation::kDropCompletionQueue;
-  request.number = number_;
-  (void)session_->Ask(request);
+  session_->LetGo(Operation::kDropCompletionQueue, number_);
 }
 
 size_t ServiceCompletionQueue::Poll(absl::Span<Completion> out) {
@@ -105,12 +102,12 @@ size_t ServiceCompletionQueue::TakeFromRing(absl::Span<Completion> out) {
   return count;
 }
 
-// Requests that have not completed when their queue pair has ended never will: skeind adds nothing behind that.
+// Requests that have not completed when their queue pair is through never will: skeind adds nothing behind that.
 size_t ServiceCompletionQueue::TakeFlushed(absl::Span<Completion> out) {
   size_t count = 0;
   for (const auto& [number, queue_pair] : members_) {
     if (count == out.size()) break;
-    if (queue_pair->state() != QueuePairState::kError) continue;
+    if (!queue_pair->through()) continue;
     if (consumed_ != ring_.header().published.load(std::memory_order_acquire)) break;
     count += queue_pair->Flush(this, out.subspan(count));
   }

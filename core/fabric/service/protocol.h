@@ -1,6 +1,7 @@
 // What a process and skeind say to each other over the session's UNIX socket (SOCK_SEQPACKET, so each message stays
-// whole). The process asks, one request at a time, and skeind answers each but kWork. A descriptor
-// travels with a request that names one.
+// whole). The process asks, one request at a time, and skeind answers each but kWork. A process whose last request has
+// no answer yet still lets go of things, by requests that skeind does not answer. A descriptor travels with a request
+// that names one.
 //
 // To skeind all of it is hostile until checked. The process trusts skeind as it trusts the kernel, whose NIC skeind
 // has.
@@ -18,7 +19,7 @@
 
 namespace skein::fabric::service {
 
-inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kVersion = 2;
 
 enum class Operation : uint32_t {
   kHello = 1,                  // size: kVersion; text: the local address of the connection, as RouteOf has it, or ""
@@ -42,6 +43,12 @@ enum class Operation : uint32_t {
   kStop = 17,          // likewise: skeind listens no more, answers, and ends
 };
 
+// Whether the process may ask for that without an answer.
+constexpr bool LetsGo(Operation operation) {
+  return operation == Operation::kForget || operation == Operation::kDropCompletionQueue ||
+         operation == Operation::kClose || operation == Operation::kDestroyQueuePair;
+}
+
 enum class Listener : uint32_t { kProcesses = 0, kSkeinds = 1 };
 
 // Offers and answers are no longer than this.
@@ -55,11 +62,12 @@ struct Request {
   uint64_t size = 0;
   uint64_t address = 0;
   uint32_t text_size = 0;
-  uint32_t reserved = 0;
+  uint32_t unanswered = 0;  // 1: skeind does not answer; of requests that let go
   std::array<char, kMostText> text = {};
 
   absl::string_view view() const { return {reinterpret_cast<const char*>(this), sizeof(*this)}; }
   absl::string_view text_view() const { return {text.data(), text_size}; }
+  bool wants_no_answer() const { return unanswered != 0 && LetsGo(operation); }
   // False: longer than kMostText.
   bool SetText(absl::string_view from) {
     if (from.size() > text.size()) return false;
@@ -87,6 +95,7 @@ struct Reply {
 
   absl::string_view view() const { return {reinterpret_cast<const char*>(this), sizeof(*this)}; }
   absl::string_view text_view() const { return {text.data(), text_size}; }
+  absl::Status status() const { return absl::Status(static_cast<absl::StatusCode>(code), text_view()); }
   void SetText(absl::string_view from) {
     text_size = static_cast<uint32_t>(from.size() < text.size() ? from.size() : text.size());
     std::copy_n(from.data(), text_size, text.data());

@@ -60,7 +60,7 @@ absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) c
   UniqueFd came;
   absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), After(kAnswersWithin), &came);
   if (!reply.ok()) return reply;
-  if (reply->code != 0) return absl::Status(static_cast<absl::StatusCode>(reply->code), reply->text_view());
+  if (reply->code != 0) return reply->status();
   if (descriptor != nullptr) *descriptor = std::move(came);
   return reply;
 }

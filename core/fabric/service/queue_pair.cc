@@ -106,10 +106,7 @@ ServiceQueuePair::ServiceQueuePair(std::shared_ptr<Session> session, const Queue
 ServiceQueuePair::~ServiceQueuePair() {
   send_queue_->Detach(number_);
   if (receive_queue_ != send_queue_) receive_queue_->Detach(number_);
-  Request request;
-  request.operation = Operation::kDestroyQueuePair;
-  request.number = number_;
-  (void)session_->Ask(request);
+  session_->LetGo(Operation::kDestroyQueuePair, number_);
 }
 
 absl::StatusOr<std::string> ServiceQueuePair::Connect(Operation operation, absl::string_view text) {
@@ -186,9 +183,12 @@ absl::Status ServiceQueuePair::PostReceive(absl::Span<const ReceiveRequest> batc
   return own_receives_->PostReceive(batch);
 }
 
+bool ServiceQueuePair::through() const {
+  return end() != End::kOpen || flooded_.load(std::memory_order_acquire) || session_->ended();
+}
+
 QueuePairState ServiceQueuePair::state() const {
-  if (end() != End::kOpen || flooded_.load(std::memory_order_acquire) || session_->ended())
-    return QueuePairState::kError;
+  if (through() || closed_.load(std::memory_order_acquire)) return QueuePairState::kError;
   return connected_.load(std::memory_order_acquire) ? QueuePairState::kReady : QueuePairState::kReset;
 }
 
@@ -199,6 +199,7 @@ QueuePairState ServiceQueuePair::RefreshState() {
 
 absl::Status ServiceQueuePair::error() const {
   if (const End why = end(); why != End::kOpen) return WhyEnded(why);
+  if (closed_.load(std::memory_order_acquire)) return WhyEnded(End::kClosed);
   if (flooded_.load(std::memory_order_acquire)) {
     return absl::ResourceExhaustedError("the peer sends more messages than there may be receives for");
   }
@@ -206,10 +207,8 @@ absl::Status ServiceQueuePair::error() const {
 }
 
 void ServiceQueuePair::Close() {
-  Request request;
-  request.operation = Operation::kClose;
-  request.number = number_;
-  (void)session_->Ask(request);
+  closed_.store(true, std::memory_order_release);
+  session_->LetGo(Operation::kClose, number_);
   send_queue_->Wake();
   receive_queue_->Wake();
 }

@@ -68,6 +68,9 @@ class ServiceQueuePair final : public QueuePair {
       ABSL_LOCKS_EXCLUDED(mu_);
   // Whether there was a post since this was asked last, or a completion is still to come; of the send queue.
   bool IsToBeAskedFor(const ServiceCompletionQueue* queue) ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether what is outstanding never completes. A queue pair that this end has closed may not be through yet: skeind
+  // has still to hear of that, and reads the memory of requests until then.
+  bool through() const;
   // Completes what is outstanding as flushed: requests in the send queue, receives in the receive queue.
   size_t Flush(const ServiceCompletionQueue* queue, absl::Span<Completion> out) ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -97,6 +100,7 @@ class ServiceQueuePair final : public QueuePair {
   const uint32_t number_;
   const uint32_t place_;
   std::atomic<bool> connected_ = false;  // release by who connects it, acquire by state()
+  std::atomic<bool> closed_ = false;     // by this end: release by Close, acquire by state()
   std::atomic<bool> flooded_ = false;    // by messages without receives: release by who polls, acquire by state()
 
   mutable Mutex mu_;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/sealed_memory.h"
+#include "core/fabric/requests.h"
 #include "core/fabric/service/completion_queue.h"
 #include "core/fabric/service/queue_pair.h"
 #include "core/fabric/service/session.h"
@@ -20,12 +21,7 @@ class ServiceRegion final : public MemoryRegion {
   ServiceRegion(std::shared_ptr<Session> session, Mapping mapping, const Reply& registered)
       : session_(std::move(session)), mapping_(std::move(mapping)), lkey_(registered.number), rkey_(registered.key) {}
   // Waits until no peer's request reaches it; at last skeind has a mapping of its own, and what is late lands there.
-  ~ServiceRegion() override {
-    Request request;
-    request.operation = Operation::kForget;
-    request.number = lkey_;
-    (void)session_->Ask(request);
-  }
+  ~ServiceRegion() override { session_->LetGo(Operation::kForget, lkey_); }
 
   absl::Span<std::byte> bytes() const override { return mapping_.bytes(); }
   uint32_t lkey() const override { return lkey_; }
@@ -58,6 +54,7 @@ class ServiceDevice final : public Device {
   }
   absl::StatusOr<std::unique_ptr<MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
     if (bytes == 0) return absl::InvalidArgumentError("a memory region of no bytes");
+    if (absl::Status flushes = CheckFlushAccess(access, capabilities()); !flushes.ok()) return flushes;
     absl::StatusOr<SharedMemory> memory = CreateShared("skein-memory", bytes, /*peers_write=*/true);
     if (!memory.ok()) return memory.status();
     Request request;
@@ -80,6 +77,7 @@ class ServiceDevice final : public Device {
     return std::make_unique<ServiceReceives>(max_receives);
   }
   absl::StatusOr<std::unique_ptr<QueuePair>> CreateQueuePair(const QueuePairOptions& options) override {
+    if (absl::Status flushes = CheckFlushOption(options, capabilities()); !flushes.ok()) return flushes;
     return ServiceQueuePair::Create(session_, options, session_->max_message_bytes());
   }
 

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,23 @@
 #include "core/base/socket_message.h"
 
 namespace skein::fabric::service {
+namespace {
+
+// How skeind is told to let go of what a request of that kind has made, if it makes something.
+std::optional<Operation> UndoOf(Operation operation) {
+  switch (operation) {
+    case Operation::kRegister:
+      return Operation::kForget;
+    case Operation::kCreateCompletionQueue:
+      return Operation::kDropCompletionQueue;
+    case Operation::kCreateQueuePair:
+      return Operation::kDestroyQueuePair;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
 
 bool WaitFor(int socket, short events, Deadline until) {
   pollfd wait = {socket, events, 0};
@@ -93,18 +111,68 @@ void Session::RemoveSleeper(SleepDescriptor* sleeper) {
 
 absl::StatusOr<Reply> Session::Ask(const Request& request, int descriptor) {
   MutexLock lock(&mu_);
-  Look();
-  if (ended()) return error();
+  if (!TakeLateAnswer()) {
+    return ended() ? error() : absl::UnavailableError("skeind has not yet answered an earlier request of this process");
+  }
+  return SendAndReceive(request, descriptor);
+}
+
+absl::StatusOr<Reply> Session::SendAndReceive(const Request& request, int descriptor) {
   const Deadline until = After(kAnswersWithin);
+  if (absl::Status sent = Send(request, descriptor, until); !sent.ok()) return sent;
+  absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), until);
+  if (absl::IsDeadlineExceeded(reply.status())) {
+    late_ = request.operation;
+    return absl::UnavailableError(
+        absl::StrCat("skeind has not answered within ", absl::FormatDuration(kAnswersWithin)));
+  }
+  if (!reply.ok()) return End(reply.status().message());
+  if (reply->code != 0) return reply->status();
+  return reply;
+}
+
+// A socket that stays full is of a skeind that has looked at none of many requests: it is given up.
+absl::Status Session::Send(const Request& request, int descriptor, Deadline until) {
   for (SendResult sent; (sent = SendMessage(socket_.get(), request.view(), descriptor)) != SendResult::kSent;) {
     if (sent == SendResult::kRefused) return End(ErrnoStatus(errno, "ask it").message());
     if (sent == SendResult::kGone) break;  // it may have said why
     if (!WaitFor(socket_.get(), POLLOUT, until)) return End("skeind takes no requests");
   }
-  absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), until);
-  if (!reply.ok()) return End(reply.status().message());
-  if (reply->code == 0) return reply;
-  return absl::Status(static_cast<absl::StatusCode>(reply->code), reply->text_view());
+  return absl::OkStatus();
+}
+
+// False: it is late still, or the session has ended.
+bool Session::TakeLateAnswer() {
+  Look();
+  if (ended()) return false;
+  if (!late_.has_value()) return true;
+  const absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), After(absl::ZeroDuration()));
+  if (absl::IsDeadlineExceeded(reply.status())) return false;
+  const Operation operation = *std::exchange(late_, std::nullopt);
+  if (!reply.ok()) {
+    End(reply.status().message()).IgnoreError();
+  } else if (const std::optional<Operation> undo = UndoOf(operation); undo.has_value() && reply->code == 0) {
+    SendLetGo(*undo, reply->number);
+  }
+  return !ended();
+}
+
+void Session::LetGo(Operation operation, uint32_t number) {
+  MutexLock lock(&mu_);
+  if (!TakeLateAnswer()) return SendLetGo(operation, number);
+  Request request;
+  request.operation = operation;
+  request.number = number;
+  (void)SendAndReceive(request, -1);
+}
+
+void Session::SendLetGo(Operation operation, uint32_t number) {
+  if (ended()) return;
+  Request request;
+  request.operation = operation;
+  request.number = number;
+  request.unanswered = 1;
+  (void)Send(request, -1, After(absl::ZeroDuration()));
 }
 
 void Session::HasRequests(uint32_t place) {

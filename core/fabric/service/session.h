@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,7 @@ namespace skein::fabric::service {
 
 // Where skeind is met.
 inline constexpr absl::string_view kSocketName = "skeind.sock";
-// A skeind that takes longer hangs.
+// An answer that takes longer is late: the request fails, and the session goes on.
 inline constexpr absl::Duration kAnswersWithin = absl::Seconds(1);
 // Until poll(2) reports one of the events, or an error. False: the time is over, or the socket cannot be waited for.
 bool WaitFor(int socket, short events, Deadline until);
@@ -51,9 +52,13 @@ class Session {
   static absl::StatusOr<std::shared_ptr<Session>> Open(const std::string& folder, absl::string_view local_address,
                                                        absl::Duration silence);
 
-  // Asks and waits for the answer, for a second at most: a skeind that takes longer has ended for this process. Its
-  // refusal is an error; so is the session's end (UNAVAILABLE).
+  // Asks and waits for the answer, for kAnswersWithin at most. UNAVAILABLE: the answer is late, or the one to an
+  // earlier request is, or the session has ended. Else skeind's refusal. skeind is told to let go of what a late answer
+  // brings.
   absl::StatusOr<Reply> Ask(const Request& request, int descriptor = -1) ABSL_LOCKS_EXCLUDED(mu_);
+  // Has skeind let go of what has that number, by an operation that LetsGo. While an answer is late, skeind may do so
+  // after this has returned.
+  void LetGo(Operation operation, uint32_t number) ABSL_LOCKS_EXCLUDED(mu_);
   // The queue pair at that place has requests.
   void HasRequests(uint32_t place);
   // Whether the kernel had no memory to wake skeind: then WakeAgain, soon. False: it has none still.
@@ -81,6 +86,10 @@ class Session {
   Session(UniqueFd socket, SharedMemory page, absl::Duration silence)
       : socket_(std::move(socket)), page_memory_(std::move(page)), silence_(silence) {}
   absl::Status Begin(absl::string_view local_address);
+  absl::StatusOr<Reply> SendAndReceive(const Request& request, int descriptor) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Send(const Request& request, int descriptor, Deadline until);
+  bool TakeLateAnswer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SendLetGo(Operation operation, uint32_t number);
   bool Wake();
   SessionPage& page() const { return *reinterpret_cast<SessionPage*>(page_memory_.mapping.data()); }
 
@@ -92,7 +101,8 @@ class Session {
   uint64_t good_message_bytes_ = 0;
   std::atomic<bool> ended_ = false;
   std::atomic<bool> unheard_ = false;
-  Mutex mu_;  // one request at a time
+  Mutex mu_;                                            // one request at a time
+  std::optional<Operation> late_ ABSL_GUARDED_BY(mu_);  // the request whose answer is late
   mutable Mutex end_mu_;
   absl::Status error_ ABSL_GUARDED_BY(end_mu_);
   std::vector<SleepDescriptor*> sleepers_ ABSL_GUARDED_BY(end_mu_);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
 
 namespace skein::fabric::sim {
 namespace {
@@ -52,6 +53,7 @@ SimDevice::SimDevice(std::shared_ptr<World> world, std::shared_ptr<DeviceState> 
 
 DeviceCapabilities SimDevice::capabilities() const {
   DeviceCapabilities capabilities;
+  capabilities.flush = capabilities.flush_persistent = world_->config.flush;
   capabilities.announces_close = world_->config.announce_close;
   capabilities.max_inline_bytes = world_->config.max_inline_bytes;
   capabilities.max_message_bytes = world_->config.max_message_bytes;
@@ -61,6 +63,8 @@ DeviceCapabilities SimDevice::capabilities() const {
 
 absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Allocate(size_t bytes, uint32_t access) {
   if (bytes == 0) return absl::InvalidArgumentError("Allocate of 0 bytes");
+  if (absl::Status flushes = CheckFlushAccess(access, capabilities()); !flushes.ok()) return flushes;
+  if ((access & kRemoteFlushPersistent) != 0) return absl::FailedPreconditionError("memory that is not persistent");
   MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   const size_t limit = world_->config.max_allocated_bytes;
@@ -79,6 +83,7 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Allocate(size_t bytes, 
 
 absl::StatusOr<std::unique_ptr<MemoryRegion>> SimDevice::Register(absl::Span<std::byte> bytes, uint32_t access) {
   if (bytes.empty()) return absl::InvalidArgumentError("Register of 0 bytes");
+  if (absl::Status flushes = CheckFlushAccess(access, capabilities()); !flushes.ok()) return flushes;
   MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   const RegionTable::Keys keys = world_->regions.Add(state_->number, bytes, access, world_->random);
@@ -113,6 +118,7 @@ absl::StatusOr<std::unique_ptr<QueuePair>> SimDevice::CreateQueuePair(const Queu
   if (options.max_send_requests == 0 || (shared == nullptr && options.max_receive_requests == 0)) {
     return absl::InvalidArgumentError("a queue pair for no request");
   }
+  if (absl::Status flushes = CheckFlushOption(options, capabilities()); !flushes.ok()) return flushes;
   MutexLock lock(&world_->mu);
   if (!state_->alive) return Gone(*state_);
   return std::make_unique<SimQueuePair>(world_, state_, options, send_queue, receive_queue, shared);

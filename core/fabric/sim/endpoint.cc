@@ -16,6 +16,7 @@ Endpoint::Endpoint(World& world, std::shared_ptr<DeviceState> device, QueuePair*
       max_send_(options.max_send_requests),
       number_(++world.last_number),
       shares_receives_(shared != nullptr),
+      flushes_(options.flushes),
       receives_(shares_receives_ ? shared->receives() : std::make_shared<Receives>(options.max_receive_requests)) {
   world_.endpoints[number_] = this;
   receives_->Attach(this);

@@ -124,6 +124,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   bool ServeWrite(Packet& packet);
   bool ServeRead(Packet& packet);
   bool ServeAtomic(Packet& packet);
+  bool ServeFlush(Packet& packet);
   bool Land(Packet& packet);
   std::byte* Reach(const Packet& packet, size_t size, Access access);
   bool Done(std::vector<std::byte> payload = {});
@@ -138,6 +139,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   const uint32_t max_send_;
   const uint64_t number_;
   const bool shares_receives_;
+  const bool flushes_;
   const std::shared_ptr<Receives> receives_;
 
   QueuePairState state_ = QueuePairState::kReset;

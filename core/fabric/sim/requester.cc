@@ -46,6 +46,9 @@ absl::Status Endpoint::CheckLocal(const World& world, const DeviceState& device,
 }
 
 absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
+  if (request.opcode == Opcode::kFlush) {
+    return CheckFlush(request, {.flush = world_.config.flush, .flush_persistent = world_.config.flush}, flushes_);
+  }
   absl::Status status = fabric::CheckRequest(request, world_.config.max_message_bytes);
   if (!status.ok()) return status;
   const bool may_be_inline =

@@ -43,6 +43,8 @@ bool Endpoint::ServeFirst() {
     case Opcode::kFetchAdd:
     case Opcode::kCompareSwap:
       return ServeAtomic(packet);
+    case Opcode::kFlush:
+      return ServeFlush(packet);
     case Opcode::kReceive:
     case Opcode::kReceiveWithImmediate:
       break;
@@ -134,6 +136,23 @@ bool Endpoint::ServeAtomic(Packet& packet) {
   std::vector<std::byte> payload(sizeof(old));
   LoadWords(payload.data(), reinterpret_cast<const std::byte*>(&old), sizeof(old));
   return Done(std::move(payload));
+}
+
+bool Endpoint::ServeFlush(Packet& packet) {
+  const bool persistent = packet.request.placement == Placement::kPersistent;
+  if (!flushes_) {
+    return Refuse(CompletionStatus::kRemoteAccessError,
+                  absl::PermissionDeniedError("the peer's FLUSH came to a queue pair that was not made for FLUSHes"));
+  }
+  const std::byte* from = Reach(packet, packet.request.operand, persistent ? kRemoteFlushPersistent : kRemoteFlush);
+  if (from == nullptr) return false;
+  const auto watched = world_.on_flush_served.find(device_->name);
+  if (persistent && watched != world_.on_flush_served.end()) {
+    const absl::Span<const std::byte> flushed(from, packet.request.operand);
+    world_.events.At(
+        world_.events.now(), [action = watched->second, flushed] { (*action)(flushed); }, /*external=*/true);
+  }
+  return Done();
 }
 
 std::byte* Endpoint::Reach(const Packet& packet, size_t size, Access access) {

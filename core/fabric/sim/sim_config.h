@@ -44,6 +44,9 @@ struct SimConfig {
   // Jitter may let a later request on one queue pair arrive before an earlier one on another.
   bool reorder_across_queue_pairs = true;
 
+  // It offers FLUSH, and takes the memory that programs register for persistent where they say so.
+  bool flush = false;
+
   // As in DeviceCapabilities.
   uint32_t max_inline_bytes = 64;
   uint64_t max_message_bytes = uint64_t{1} << 30;

@@ -112,6 +112,12 @@ void Simulation::OnReadServed(absl::string_view name, absl::AnyInvocable<void()>
   world_->on_read_served[name] = std::make_shared<absl::AnyInvocable<void()>>(std::move(action));
 }
 
+void Simulation::OnFlushServed(absl::string_view name, absl::AnyInvocable<void(absl::Span<const std::byte>)> action) {
+  MutexLock lock(&world_->mu);
+  world_->on_flush_served[name] =
+      std::make_shared<absl::AnyInvocable<void(absl::Span<const std::byte>)>>(std::move(action));
+}
+
 bool Simulation::WouldWake(const CompletionQueue* queue) const {
   const auto* sim_queue = dynamic_cast<const sim::SimCompletionQueue*>(queue);
   if (sim_queue == nullptr || sim_queue->world() != world_.get()) return false;

@@ -16,6 +16,7 @@
 #include "absl/functional/any_invocable.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/sim/sim_config.h"
 
@@ -62,6 +63,8 @@ class Simulation {
   // Calls `action`, as an event of its own, whenever this device has served a READ: what was written before it on that
   // queue pair has then left the device. For who models memory that loses what has not. Until the next call for `name`.
   void OnReadServed(absl::string_view name, absl::AnyInvocable<void()> action);
+  // The same of a FLUSH to Placement::kPersistent, with the memory that it has brought there.
+  void OnFlushServed(absl::string_view name, absl::AnyInvocable<void(absl::Span<const std::byte>)> action);
 
   // Whether a thread sleeping on the queue's descriptor would be awake: a completion came after Arm, and AckEvents has
   // not been called since.

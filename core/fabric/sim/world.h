@@ -12,6 +12,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
+#include "absl/types/span.h"
 #include "core/base/mutex.h"
 #include "core/fabric/sim/event_queue.h"
 #include "core/fabric/sim/network.h"
@@ -49,6 +50,8 @@ struct World {
 
   // By device. Shared with the events that will call them.
   absl::flat_hash_map<std::string, std::shared_ptr<absl::AnyInvocable<void()>>> on_read_served ABSL_GUARDED_BY(mu);
+  absl::flat_hash_map<std::string, std::shared_ptr<absl::AnyInvocable<void(absl::Span<const std::byte>)>>>
+      on_flush_served ABSL_GUARDED_BY(mu);
 
   uint64_t last_number ABSL_GUARDED_BY(mu) = 0;  // of devices and queue pairs
   absl::flat_hash_map<std::string, std::weak_ptr<SimDevice>> devices ABSL_GUARDED_BY(mu);

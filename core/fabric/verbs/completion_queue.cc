@@ -17,6 +17,9 @@ namespace {
 constexpr int kPerPoll = 16;
 // Beyond what the user counts: each queue pair's own question whether the peer is there.
 constexpr uint32_t kSpare = 64;
+// A thread that never sleeps looks for progress after so many; of those beside programs that compute, each may take
+// milliseconds.
+constexpr uint32_t kEmptyPollsPerLook = 1 << 10;
 
 bool IsReceive(Opcode opcode) { return opcode == Opcode::kReceive || opcode == Opcode::kReceiveWithImmediate; }
 
@@ -58,10 +61,18 @@ absl::Status VerbsCompletionQueue::Prepare(uint32_t capacity) {
   }
   if (absl::Status status = sleep_.Open(); !status.ok()) return status;
   if (absl::Status status = sleep_.Watch(channel_->fd); !status.ok()) return status;
+  if (absl::Status status = sleep_.Watch(context_->look_fd()); !status.ok()) return status;
   return sleep_.Watch(context_->event_fd());
 }
 
 size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
+  bool look = false;
+  const size_t count = Take(out, look);
+  if (look) context_->LookForProgress();
+  return count;
+}
+
+size_t VerbsCompletionQueue::Take(absl::Span<Completion> out, bool& look) {
   MutexLock lock(&mu_);
   TakeUpTo(out.size());
   if (ready_.size() < out.size()) {
@@ -70,7 +81,15 @@ size_t VerbsCompletionQueue::Poll(absl::Span<Completion> out) {
   const size_t count = std::min(out.size(), ready_.size());
   std::move(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(count), out.begin());
   ready_.erase(ready_.begin(), ready_.begin() + static_cast<ptrdiff_t>(count));
+  look = count == 0 && ++empty_polls_ % kEmptyPollsPerLook == 0;
   return count;
+}
+
+bool VerbsCompletionQueue::TryTakeIn() {
+  if (!mu_.TryLock()) return false;
+  TakeUpTo(std::numeric_limits<size_t>::max());
+  mu_.Unlock();
+  return true;
 }
 
 void VerbsCompletionQueue::TakeUpTo(size_t count) {
@@ -101,6 +120,7 @@ void VerbsCompletionQueue::AckEvents() {
   TakeEvent();
   sleep_.Acknowledge();
   context_->DrainEvents();
+  context_->LookForProgress();
 }
 
 void VerbsCompletionQueue::AckAllEvents() {

@@ -51,6 +51,10 @@ class VerbsCompletionQueue final : public CompletionQueue {
   void AckAllEvents() override;
 
   ibv_cq* get() const { return queue_; }
+  // Takes what the device has completed to where Poll finds it. False: another thread has the queue just now. The
+  // caller does not wait for that thread: a thread that looks for progress holds the context's lock, and a thread that
+  // destroys a queue pair under this queue's lock may wait for an event, which another thread handles under that one.
+  bool TryTakeIn() ABSL_LOCKS_EXCLUDED(mu_);
   // From queue pairs. Detached, none of its completions stays and no call into it is under way.
   uint32_t Attach(VerbsQueuePair* queue_pair);
   void Detach(uint32_t member);
@@ -63,6 +67,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   explicit VerbsCompletionQueue(std::shared_ptr<Context> context);
   absl::Status Prepare(uint32_t capacity);
   bool TakeEvent();
+  size_t Take(absl::Span<Completion> out, bool& look);
   void TakeUpTo(size_t count) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Translate(const ibv_wc& work) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -76,6 +81,7 @@ class VerbsCompletionQueue final : public CompletionQueue {
   uint32_t last_member_ ABSL_GUARDED_BY(mu_) = kSharedMember;
   absl::flat_hash_map<uint32_t, VerbsQueuePair*> takers_ ABSL_GUARDED_BY(mu_);  // by the device's number
   std::deque<Completion> ready_ ABSL_GUARDED_BY(mu_);  // translated, but more than Poll was asked for
+  uint32_t empty_polls_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace skein::fabric::verbs

@@ -24,17 +24,18 @@ absl::StatusOr<std::shared_ptr<Context>> Context::Open(const std::string& device
       absl::StrCat("no RDMA device ", device, "; there are: ", names.empty() ? "none" : absl::StrJoin(names, ", ")));
 }
 
-absl::StatusOr<std::shared_ptr<Context>> Context::Open(const DeviceList& list, ibv_device* device) {
+absl::StatusOr<std::shared_ptr<Context>> Context::Open(const DeviceList& list, ibv_device* device,
+                                                       std::chrono::milliseconds between_looks) {
   const std::string name(list.NameOf(device));
   ibv_context* const opened = list.lib().open_device(device);
   if (opened == nullptr) return ErrnoStatus(errno, absl::StrCat("open the RDMA device ", name));
-  std::shared_ptr<Context> context(new Context(list.lib(), opened, name));
+  std::shared_ptr<Context> context(new Context(list.lib(), opened, name, between_looks));
   if (absl::Status status = context->Prepare(); !status.ok()) return status;
   return context;
 }
 
-Context::Context(const Ibverbs& lib, ibv_context* context, std::string name)
-    : lib_(lib), context_(context), name_(std::move(name)) {}
+Context::Context(const Ibverbs& lib, ibv_context* context, std::string name, std::chrono::milliseconds between_looks)
+    : lib_(lib), context_(context), name_(std::move(name)), look_timer_(between_looks) {}
 
 Context::~Context() { lib_.close_device(context_); }
 
@@ -46,7 +47,7 @@ absl::Status Context::Prepare() {
   if (flags < 0 || fcntl(context_->async_fd, F_SETFL, flags | O_NONBLOCK) != 0) {
     return ErrnoStatus(errno, "make the device's event descriptor non-blocking");
   }
-  return absl::OkStatus();
+  return look_timer_.Open();
 }
 
 absl::StatusOr<ibv_port_attr> Context::QueryPort(uint8_t port) const {
@@ -98,6 +99,14 @@ void Context::Tell(const absl::Status& why, bool completes, absl::FunctionRef<bo
   for (const auto& [queue_pair, sink] : sinks_) {
     if (concerns(*queue_pair)) sink->OnDeviceEvent(why, completes);
   }
+}
+
+void Context::LookForProgress() {
+  if (!look_timer_.TakeDue()) return;
+  bool again = false;
+  MutexLock lock(&mu_);
+  for (const auto& [queue_pair, sink] : sinks_) again |= sink->LookForProgress();
+  if (again) look_timer_.Start();
 }
 
 void Context::Watch(const ibv_qp* queue_pair, EventSink* sink) {

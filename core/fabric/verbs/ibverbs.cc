@@ -20,6 +20,7 @@ absl::StatusOr<const Ibverbs*> Load() {
   SKEIN_IBVERBS_FUNCTIONS(SKEIN_FIND)
 #undef SKEIN_FIND
   if (!FindFunction(library, "_ibv_query_gid_table", functions->query_gid_table)) missing = "query_gid_table";
+  FindFunction(library, "ibv_qp_to_qp_ex", functions->qp_to_qp_ex);
   if (missing.empty()) return functions;
   delete functions;
   return absl::UnavailableError(absl::StrCat("RDMA is off: libibverbs.so.1 has no ibv_", missing, kAdvice));

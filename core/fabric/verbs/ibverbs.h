@@ -43,6 +43,7 @@ struct Ibverbs {
   SKEIN_IBVERBS_FUNCTIONS(SKEIN_DECLARE)
 #undef SKEIN_DECLARE
   decltype(&::_ibv_query_gid_table) query_gid_table = nullptr;
+  decltype(&::ibv_qp_to_qp_ex) qp_to_qp_ex = nullptr;  // null: of no use without
 };
 
 // Loaded once; the library stays. UNAVAILABLE: not installed, or too old; what to install is said.

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
 #include "core/base/mapping.h"
+#include "core/fabric/requests.h"
 
 namespace skein::fabric::verbs {
 namespace {
@@ -17,7 +18,7 @@ int VerbsAccess(uint32_t access) {
   if ((access & kRemoteWrite) != 0) flags |= IBV_ACCESS_REMOTE_WRITE;
   if ((access & kRemoteRead) != 0) flags |= IBV_ACCESS_REMOTE_READ;
   if ((access & kRemoteAtomic) != 0) flags |= IBV_ACCESS_REMOTE_ATOMIC;
-  return flags;
+  return flags | FlushFlags(FlushesIn(access));
 }
 
 std::string MemlockLimit() {
@@ -60,8 +61,13 @@ class VerbsRegion final : public MemoryRegion {
 
 absl::StatusOr<std::unique_ptr<MemoryRegion>> Make(std::shared_ptr<const Port> port, MemoryBudget::Share share,
                                                    Mapping mapping, absl::Span<std::byte> bytes, uint32_t access) {
+  if (absl::Status flushes = CheckFlushAccess(access, CapabilitiesOf(*port)); !flushes.ok()) return flushes;
   ibv_mr* const region =
       port->context->lib().reg_mr(port->domain.get(), bytes.data(), bytes.size(), VerbsAccess(access));
+  if (region == nullptr && (access & kRemoteFlushPersistent) != 0 && errno == EINVAL) {
+    return absl::FailedPreconditionError(absl::StrCat(port->context->name(), " takes no memory for FLUSHes to ",
+                                                      "persistence that is not persistent, as a device of DAX is"));
+  }
   if (region == nullptr) return RegistrationError(errno, *port->context, bytes.size());
   return std::make_unique<VerbsRegion>(std::move(port), std::move(share), std::move(mapping), bytes, region);
 }

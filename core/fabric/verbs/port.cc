@@ -21,8 +21,11 @@ uint8_t MtuOf(uint32_t bytes) {
   return mtu;
 }
 
-// The library says only that it did not work; devices differ in what they can send inline.
-absl::Status FindInlineLimit(Port& port) {
+constexpr uint32_t kGoodPackets = 16;
+
+// The library says only that it did not work; devices differ in what they can send inline, and drivers in whether they
+// post FLUSHes that their device executes.
+absl::Status TryOut(Port& port) {
   const Ibverbs& lib = port.context->lib();
   ibv_cq* const queue = lib.create_cq(port.context->get(), 4, nullptr, nullptr, 0);
   if (queue == nullptr) return ErrnoStatus(errno, "create a completion queue");
@@ -36,6 +39,11 @@ absl::Status FindInlineLimit(Port& port) {
     if (!tried.ok()) continue;
     lib.destroy_qp(*tried);
     break;
+  }
+  if (port.flush.any()) {
+    smallest.flushes = true;
+    const absl::StatusOr<ibv_qp*> tried = CreateRaw(port, queue, queue, smallest);
+    tried.ok() ? static_cast<void>(lib.destroy_qp(*tried)) : static_cast<void>(port.flush = {});
   }
   lib.destroy_cq(queue);
   return status;
@@ -74,8 +82,21 @@ absl::StatusOr<Port> OpenPort(const GidEntry& through, const VerbsOptions& optio
   port.address = AddressOf(*attributes, device, through.gid, options);
   port.max_message_bytes = std::min<uint64_t>(attributes->max_msg_sz, uint64_t{1} << 30);
   port.max_segments = std::clamp<uint32_t>(static_cast<uint32_t>(device.max_sge), 1, kMaxSegments);
-  if (absl::Status status = FindInlineLimit(port); !status.ok()) return status;
+  port.flush = FlushesOf(*port.context);
+  if (absl::Status status = TryOut(port); !status.ok()) return status;
   return port;
+}
+
+DeviceCapabilities CapabilitiesOf(const Port& port) {
+  DeviceCapabilities capabilities;
+  capabilities.atomics = port.context->attributes().atomic_cap != IBV_ATOMIC_NONE;
+  capabilities.flush = port.flush.visible;
+  capabilities.flush_persistent = port.flush.persistent;
+  capabilities.max_inline_bytes = port.max_inline_bytes;
+  capabilities.max_message_bytes = port.max_message_bytes;
+  // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.
+  capabilities.good_message_bytes = uint64_t{kGoodPackets} * (uint64_t{128} << port.address.mtu);
+  return capabilities;
 }
 
 Address AddressOf(const ibv_port_attr& port, const ibv_device_attr& device, const Gid& gid,
@@ -112,7 +133,8 @@ absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* 
   create.cap.max_send_sge = port.max_segments;
   create.cap.max_recv_sge = options.shared_receive_queue == nullptr ? 1 : 0;
   create.cap.max_inline_data = port.max_inline_bytes;
-  ibv_qp* const queue_pair = port.context->lib().create_qp(port.domain.get(), &create);
+  ibv_qp* const queue_pair = options.flushes ? CreateForFlushes(*port.context, port.domain.get(), create)
+                                             : port.context->lib().create_qp(port.domain.get(), &create);
   if (queue_pair == nullptr) {
     return ErrnoStatus(errno, absl::StrCat("create a queue pair of ", options.max_send_requests, " sends and ",
                                            create.cap.max_recv_wr, " receives; ", port.context->name(), " has ",
@@ -122,6 +144,7 @@ absl::StatusOr<ibv_qp*> CreateRaw(const Port& port, ibv_cq* send_queue, ibv_cq* 
   init.qp_state = IBV_QPS_INIT;
   init.port_num = port.through.port;
   init.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+  if (options.flushes) init.qp_access_flags |= static_cast<unsigned>(FlushFlags(port.flush));
   const absl::Status status =
       Modify(port, queue_pair, init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, "INIT");
   if (status.ok()) return queue_pair;

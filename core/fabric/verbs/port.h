@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/verbs/context.h"
+#include "core/fabric/verbs/flush.h"
 #include "core/fabric/verbs/offer.h"
 #include "core/fabric/verbs/verbs_device.h"
 
@@ -23,7 +24,10 @@ struct Port {
   uint64_t max_message_bytes = 0;
   uint32_t max_inline_bytes = 0;
   uint32_t max_segments = 1;
+  FlushTypes flush;  // the device executes them, and its driver posts them
 };
+
+DeviceCapabilities CapabilitiesOf(const Port& port);
 
 absl::StatusOr<std::shared_ptr<ibv_pd>> AllocateDomain(const std::shared_ptr<Context>& context);
 

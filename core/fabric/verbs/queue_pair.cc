@@ -17,9 +17,8 @@ namespace {
 // Twice as long as a device may try (InfiniBand Architecture Specification vol. 1, 9.7.6.1.3: it may wait for four
 // times the acknowledgement timeout), and long enough for any software in between.
 absl::Duration LongestAnswer(const VerbsOptions& options) {
-  constexpr absl::Duration kLeast = absl::Seconds(15);
   const absl::Duration timeout = absl::Nanoseconds(4096) * (int64_t{1} << options.timeout);
-  return std::max(kLeast, 2 * 4 * timeout * (options.retries + 1));
+  return std::max(options.least_patience, 2 * 4 * timeout * (options.retries + 1));
 }
 
 }  // namespace
@@ -42,6 +41,7 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<const Port> port, const QueuePair
       max_send_(options.max_send_requests),
       max_receive_(options.max_receive_requests),
       shared_(static_cast<VerbsSharedReceiveQueue*>(options.shared_receive_queue)),
+      flushes_(options.flushes),
       longest_answer_(options.peer_always_receives ? LongestAnswer(port_->options) : absl::InfiniteDuration()),
       queue_pair_(queue_pair) {
   first_packet_ = RandomValue<uint32_t>() % (1u << 24);
@@ -151,15 +151,36 @@ void VerbsQueuePair::Close() {
   }
 }
 
+// Where the end of a request may be long in coming for good reasons, nobody can miss it.
+void VerbsQueuePair::AwaitProgress() const {
+  if (longest_answer_ != absl::InfiniteDuration()) port_->context->AwaitProgress();
+}
+
 QueuePairState VerbsQueuePair::RefreshState() {
   port_->context->DrainEvents();
-  if (!Ask()) {
-    OnDeviceEvent(
-        absl::UnavailableError(absl::StrCat("the device has told nothing of a request for ",
-                                            absl::FormatDuration(longest_answer_), ", neither end nor error")),
-        /*completes=*/true);
-  }
+  AskOrGiveUp();
   return state();
+}
+
+bool VerbsQueuePair::LookForProgress() {
+  if (longest_answer_ == absl::InfiniteDuration()) return false;
+  {
+    MutexLock lock(&send_mu_);
+    if (!ready() || sends_.requests.empty()) return false;
+    if (std::exchange(last_look_, sends_.first) != sends_.first) return true;
+  }
+  AskOrGiveUp();
+  return ready();
+}
+
+void VerbsQueuePair::AskOrGiveUp() {
+  if (Ask()) return;
+  // The answer may lie there: a process that was stopped has not polled. Where another thread polls just now, the next
+  // look says more.
+  if (!send_queue_->TryTakeIn() || Ask()) return;
+  OnDeviceEvent(absl::UnavailableError(absl::StrCat("the device has told nothing of a request for ",
+                                                    absl::FormatDuration(longest_answer_), ", neither end nor error")),
+                /*completes=*/true);
 }
 
 // Whether the peer is there. False: the last question was asked too long ago.
@@ -172,6 +193,7 @@ bool VerbsQueuePair::Ask() {
   question.opcode = Opcode::kWrite;
   asking_ = PostRaw({&question, 1}, /*question=*/true).ok();
   asked_at_ = now;
+  if (asking_) AwaitProgress();  // the device may forget the question, too
   return true;
 }
 

@@ -74,9 +74,12 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   absl::Status Connect(const Address& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(state_mu_);
   void Fail(absl::Status why);
   void OnDeviceEvent(const absl::Status& why, bool completes) override;
+  bool LookForProgress() override;
 
   absl::Status CheckSend(const SendRequest& request) const;
   bool Ask() ABSL_LOCKS_EXCLUDED(send_mu_);
+  void AskOrGiveUp() ABSL_LOCKS_EXCLUDED(send_mu_);
+  void AwaitProgress() const;
   absl::Status PostRaw(absl::Span<const SendRequest> batch, bool question) ABSL_EXCLUSIVE_LOCKS_REQUIRED(send_mu_);
   // `refused`: how many of the last ones the device has not taken. (Soft-RoCE names none when it has queued them all,
   // and only could not tell the kernel.)
@@ -93,7 +96,8 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   const uint32_t max_send_;
   const uint32_t max_receive_;
   VerbsSharedReceiveQueue* const shared_;  // nullptr: receives are its own
-  const absl::Duration longest_answer_;    // infinite: a question may wait behind what waits for a receive
+  const bool flushes_;
+  const absl::Duration longest_answer_;  // infinite: a question may wait behind what waits for a receive
   ibv_qp* const queue_pair_;
   uint32_t first_packet_ = 0;  // sequence number; constant
   uint32_t send_member_ = 0;
@@ -111,6 +115,7 @@ class VerbsQueuePair final : public QueuePair, private EventSink {
   uint32_t unsignaled_ ABSL_GUARDED_BY(send_mu_) = 0;  // since the last that completes
   bool asking_ ABSL_GUARDED_BY(send_mu_) = false;      // a question is among `sends_`
   absl::Time asked_at_ ABSL_GUARDED_BY(send_mu_);      // the last one; of SteadyNow()
+  uint32_t last_look_ ABSL_GUARDED_BY(send_mu_) = 0;   // `sends_.first` when somebody last looked for progress
 
   Mutex receive_mu_ ABSL_ACQUIRED_BEFORE(state_mu_);
   Pending receives_ ABSL_GUARDED_BY(receive_mu_);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
@@ -39,12 +40,14 @@ ibv_wr_opcode VerbsOpcode(Opcode opcode) {
     case Opcode::kSend:
     case Opcode::kReceive:
     case Opcode::kReceiveWithImmediate:
+    case Opcode::kFlush:  // FlushWork's
       break;
   }
   return IBV_WR_SEND;
 }
 
 ibv_send_wr WorkOf(const SendRequest& request) {
+  if (request.opcode == Opcode::kFlush) return FlushWork(request);
   ibv_send_wr work = {};
   work.opcode = VerbsOpcode(request.opcode);
   work.imm_data = htonl(request.immediate);
@@ -91,6 +94,7 @@ CompletionStatus StatusOf(ibv_wc_status status, Opcode opcode) {
 }  // namespace
 
 absl::Status VerbsQueuePair::CheckSend(const SendRequest& request) const {
+  if (request.opcode == Opcode::kFlush) return CheckFlush(request, CapabilitiesOf(*port_), flushes_);
   if (absl::Status status = CheckRequest(request, port_->max_message_bytes); !status.ok()) return status;
   const auto used = std::count_if(request.local.begin(), request.local.end(),
                                   [](const Segment& segment) { return segment.size > 0; });
@@ -103,6 +107,7 @@ absl::Status VerbsQueuePair::PostSend(absl::Span<const SendRequest> batch) {
   for (const SendRequest& request : batch) {
     if (absl::Status status = CheckSend(request); !status.ok()) return status;
   }
+  const absl::Cleanup watched = [this] { AwaitProgress(); };
   MutexLock lock(&send_mu_);
   if (!ready()) return NotReady();
   if (sends_.requests.size() - (asking_ ? 1 : 0) + batch.size() > max_send_) {
@@ -117,8 +122,10 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
   size_t count = 0;
   for (const SendRequest& request : batch) count += request.local.size();
   segments.reserve(count);  // work requests point into it
+  bool has_flush = false;
   for (const SendRequest& request : batch) {
     const size_t first = segments.size();
+    has_flush |= request.opcode == Opcode::kFlush;
     AppendSegments(request.local, segments);
     const uint64_t bytes = TotalBytes(request.local);
     work.push_back(WorkOf(request));
@@ -136,6 +143,11 @@ absl::Status VerbsQueuePair::PostRaw(absl::Span<const SendRequest> batch, bool q
     sends_.requests.push_back({request.id, request.opcode, request.signaled && !question, question, bytes});
   }
   for (size_t i = 0; i + 1 < work.size(); ++i) work[i].next = &work[i + 1];
+  if (has_flush) {
+    size_t taken = 0;
+    const int error = PostWithFlushes(port_->context->lib(), queue_pair_, absl::MakeSpan(work), taken);
+    return error == 0 ? absl::OkStatus() : PostFailed(sends_, work.size() - taken, ErrnoStatus(error, "post requests"));
+  }
   ibv_send_wr* refused = nullptr;
   const int error = ibv_post_send(queue_pair_, work.data(), &refused);
   if (error == 0) return absl::OkStatus();

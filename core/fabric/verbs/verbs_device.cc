@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
 #include "core/fabric/verbs/completion_queue.h"
 #include "core/fabric/verbs/memory_region.h"
 #include "core/fabric/verbs/port.h"
@@ -13,8 +14,6 @@
 namespace skein::fabric {
 namespace {
 
-constexpr uint32_t kGoodPackets = 16;
-
 class VerbsDevice final : public Device {
  public:
   explicit VerbsDevice(verbs::Port port)
@@ -22,15 +21,7 @@ class VerbsDevice final : public Device {
         name_(absl::StrCat("rdma:", port_->through.device, "/", port_->through.port)) {}
 
   absl::string_view name() const override { return name_; }
-  DeviceCapabilities capabilities() const override {
-    DeviceCapabilities capabilities;
-    capabilities.atomics = port_->context->attributes().atomic_cap != IBV_ATOMIC_NONE;
-    capabilities.max_inline_bytes = port_->max_inline_bytes;
-    capabilities.max_message_bytes = port_->max_message_bytes;
-    // Retries are counted per message: of one with hundreds of packets a lossy link loses more than are allowed.
-    capabilities.good_message_bytes = uint64_t{kGoodPackets} * (uint64_t{128} << port_->address.mtu);
-    return capabilities;
-  }
+  DeviceCapabilities capabilities() const override { return verbs::CapabilitiesOf(*port_); }
   absl::Status Usable() const override {
     port_->context->DrainEvents();  // without a link, nobody else has
     if (port_->context->gone()) return absl::UnavailableError("the device is gone");
@@ -66,6 +57,7 @@ class VerbsDevice final : public Device {
     if (options.shared_receive_queue != nullptr && (shared == nullptr || shared->port() != port_.get())) {
       return absl::InvalidArgumentError("a shared receive queue of another device");
     }
+    if (absl::Status flushes = CheckFlushOption(options, capabilities()); !flushes.ok()) return flushes;
     return verbs::VerbsQueuePair::Create(port_, options, send_queue, receive_queue);
   }
 

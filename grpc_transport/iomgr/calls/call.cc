@@ -82,15 +82,15 @@ void Call::SetFailed(After& after, const Peer& peer) {
 }
 
 absl::Status Call::CheckTurn(const FrameHeader& header) const {
-  const auto breach = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
-  if (has_trailing_) return breach("more of a call after its end");
+  const auto protocol_error = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
+  if (has_trailing_) return protocol_error("more of a call after its end");
   if (header.kind == FrameKind::kMore) {
-    return header.length <= missing_ ? absl::OkStatus() : breach("more of a message than was announced");
+    return header.length <= missing_ ? absl::OkStatus() : protocol_error("more of a message than was announced");
   }
-  if (missing_ > 0) return breach("a frame within a message");
-  if ((header.flags & kInitial) != 0 && has_initial_) return breach("a call that begins twice");
+  if (missing_ > 0) return protocol_error("a frame within a message");
+  if ((header.flags & kInitial) != 0 && has_initial_) return protocol_error("a call that begins twice");
   if ((header.flags & kMessage) != 0 && (header.flags & kInitial) == 0 && !has_initial_) {
-    return breach("a message before the call's metadata");
+    return protocol_error("a message before the call's metadata");
   }
   return absl::OkStatus();
 }
@@ -101,10 +101,11 @@ Call::After Call::Arrived(const FrameHeader& header, const grpc_core::Slice& met
   MutexLock lock(&mu_);
   // A client may send on until the status reaches it.
   if (failed() || sent_all_) return after;
-  after.breach = CheckTurn(header);
+  after.protocol_error = CheckTurn(header);
   received_ += WindowTaken(header);
-  if (after.breach.ok() && received_ > granted_) after.breach = absl::InvalidArgumentError("more than the window");
-  if (!after.breach.ok()) return after;
+  if (after.protocol_error.ok() && received_ > granted_)
+    after.protocol_error = absl::InvalidArgumentError("more than the window");
+  if (!after.protocol_error.ok()) return after;
   stats_.incoming.framing_bytes += kFrameHeaderBytes;
   stats_.incoming.header_bytes += metadata.size();
   stats_.incoming.data_bytes += FragmentBytes(header);

@@ -54,11 +54,11 @@ class Call {
 
   // The transport's part once a call has changed.
   struct After {
-    absl::Status breach;     // of the peer: the connection is to end
-    bool over = false;       // nothing more is to arrive
-    bool failed = false;     // now; the peer is to be told if
-    bool tell = false;       // it awaits more, at a server as a status if
-    bool as_status = false;  // the error has one
+    absl::Status protocol_error;  // of the peer: the connection is to end
+    bool over = false;            // nothing more is to arrive
+    bool failed = false;          // now; the peer is to be told if
+    bool tell = false;            // it awaits more, at a server as a status if
+    bool as_status = false;       // the error has one
     grpc_error_handle error;
     uint32_t window = 0;  // what the peer may send in addition
   };

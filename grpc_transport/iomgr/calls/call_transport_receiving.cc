@@ -113,7 +113,7 @@ absl::Status CallTransport::OnFrameOf(Call& call, const FrameHeader& header, con
       after = call.Arrived(header, metadata, message, peer());
   }
   Do(call, after);
-  return after.breach;
+  return after.protocol_error;
 }
 
 Call::After CallTransport::EndedByPeer(Call::After after) {

@@ -36,7 +36,7 @@ SendQueue::Added SendQueue::Add(Outgoing& call, Batch& batch, grpc_closure* done
   if (call.dropped_) return Added::kDropped;
   const size_t message = MessageBytes(batch);
   const bool at_once = call.started() && (call.waiting_ == nullptr || call.waiting_->empty()) && !batch.may_wait &&
-                       message <= kMaxFragmentBytes && HasRoom(call, batch) && queue_.Length() < kQueueBytes;
+                       message <= kMaxFragmentBytes && HasSpace(call, batch) && queue_.Length() < kQueueBytes;
   if (!at_once) {
     Wait(call, batch, done);
     return Added::kLater;
@@ -108,7 +108,7 @@ void SendQueue::Announce(Outgoing& call) {
   if (first.flags == 0) call.waiting_->pop_front();  // which was done when it began to wait
 }
 
-bool SendQueue::HasRoom(const Outgoing& call, const Batch& batch) {
+bool SendQueue::HasSpace(const Outgoing& call, const Batch& batch) {
   return batch.message == nullptr || kMessageCost + static_cast<int64_t>(batch.message->length) <= call.window_;
 }
 

@@ -107,7 +107,7 @@ class SendQueue {
   void List(Outgoing& call);
   void SendOne(Outgoing& call);
   static void Run(grpc_closure*& closure, const grpc_error_handle& error);
-  static bool HasRoom(const Outgoing& call, const Batch& batch);
+  static bool HasSpace(const Outgoing& call, const Batch& batch);
   static bool CanGo(const Outgoing& call);
   static size_t WaitingBytes(const Outgoing& call);
 

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace skein::thrift_transport {
 
@@ -27,6 +28,12 @@ struct TSkeinDurableServerOptions {
   std::string path;
   // The file's bytes, all taken from the start; the same each time. The largest call has less than a quarter of it.
   uint64_t bytes = uint64_t{64} << 20;
+  // "host:port" of each replica of the log (`skein durable replica`): it gets all that is written to the log.
+  std::vector<std::string> replicas;
+  // So many logs, this one included, have what is acknowledged: calls, and replies. 0: all of them. While fewer have
+  // it, calls wait, and stop(); after `replica_patience` the log takes nothing more, as if its disk had failed.
+  uint32_t acknowledge = 0;
+  std::chrono::milliseconds replica_patience = std::chrono::seconds(30);
   // The least that the file's volume must give for the server to start; empty: as much as it gives.
   std::string required;
   // Threads that run the handlers. Of one client, one call at a time, in order, unless its calls overlap: then they

@@ -15,16 +15,16 @@ namespace skein {
 namespace {
 
 // Eight threads, and sixty-four that wait.
-TEST(CloserTest, HasNoRoomWhereNothingCanBeClosedAndThenSomeAgain) {
+TEST(CloserTest, HasNoSpaceWhereNothingCanBeClosedAndThenSomeAgain) {
   std::vector<Lingering> all(8 + 64);
-  EXPECT_TRUE(Closer::Get().HasRoom());
+  EXPECT_TRUE(Closer::Get().HasSpace());
   for (Lingering& each : all) {
     ASSERT_TRUE(each.end.valid());
     Closer::Get().Close(std::move(each.end));
   }
-  EXPECT_FALSE(Closer::Get().HasRoom());
+  EXPECT_FALSE(Closer::Get().HasSpace());
   all.clear();
-  while (!Closer::Get().HasRoom()) std::this_thread::yield();
+  while (!Closer::Get().HasSpace()) std::this_thread::yield();
 }
 
 TEST(CloserTest, ThePeerOfASocketSeesItsEndAndIsNotReset) {

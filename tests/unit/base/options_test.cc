@@ -76,7 +76,7 @@ TEST(OptionsTest, PeerUsersAreNamesOrNumbers) {
   EXPECT_TRUE(options.shm.peer_users == PeerUsers({0, 4321})) << "a refused value must change nothing";
 }
 
-TEST(OptionsTest, ARendezvousIsAnAbsolutePathThatASocketsAddressHasRoomFor) {
+TEST(OptionsTest, ARendezvousIsAnAbsolutePathThatASocketsAddressHasSpaceFor) {
   Options options;
   const std::string longest = "/" + std::string(67, 'd');
   EXPECT_TRUE(SetOption(options, "rendezvous", longest).ok());
@@ -102,7 +102,7 @@ TEST(OptionsTest, RdmaIsOffOrBySomebody) {
   EXPECT_TRUE(options.rdma.enabled);
 }
 
-TEST(OptionsTest, SkeindsFolderIsAnAbsolutePathThatASocketsAddressHasRoomFor) {
+TEST(OptionsTest, SkeindsFolderIsAnAbsolutePathThatASocketsAddressHasSpaceFor) {
   Options options;
   const std::string longest = "/" + std::string(95, 'd');
   EXPECT_TRUE(SetOption(options, "rdma_service", longest).ok());

@@ -1,5 +1,5 @@
-// An end that reads and tells, its peer that lacks room, and another thread in the reading end's sender's place: no
-// order of the three leaves the peer asleep over room that there is, or has a message written over that is still being
+// An end that reads and tells, its peer that lacks space, and another thread in the reading end's sender's place: no
+// order of the three leaves the peer asleep over space that there is, or has a message written over that is still being
 // read. The product's own functions in every interleaving, with reads as late as C++ allows. With any one order of
 // theirs weakened, or any one rule left out, one of these programs fails.
 #include "core/channel/ring/handover.h"
@@ -23,13 +23,13 @@ namespace skein::channel {
 namespace {
 
 using interleavings::Atomic;
-using interleavings::Bell;
 using interleavings::Check;
 using interleavings::Explore;
 using interleavings::Options;
 using interleavings::Plain;
 using interleavings::Program;
 using interleavings::Result;
+using interleavings::Wakeup;
 using interleavings::Weakening;
 using interleavings::Where;
 
@@ -79,9 +79,9 @@ class World {
         consumption_.Consume(kRead);
       } else if (lands) {
         // The poller looks until the line is whole.
-        (rules_.looks_until_whole ? landed_ : bell_).Sleep();
+        (rules_.looks_until_whole ? landed_ : wakeup_).Sleep();
       } else if (std::exchange(left, false) ? !(rules_.poller_settles && Settle()) : !due) {
-        bell_.Sleep();
+        wakeup_.Sleep();
       }
     }
   }
@@ -93,17 +93,18 @@ class World {
     Place::Batch batch(request);
     place_.Leave(batch, [this] { DoLeftUpkeep(); });
   }
-  // The peer, which lacks room: its line lands, and its bell after that; then perhaps another line, without a bell.
+  // The peer, which lacks space: its line lands, and its notification after that; then perhaps another line, without a
+  // notification.
   void Want() {
     if (told_.load(std::memory_order_acquire, kOwn) < kRead) {
       Land({.wanted = kRead});
-      bell_.Ring();
+      wakeup_.Ring();
       if (says_more_) Land({.consumed = 1, .wanted = kRead});
     }
-    while (told_.load(std::memory_order_acquire, kOwn) < kRead) peers_bell_.Sleep();
+    while (told_.load(std::memory_order_acquire, kOwn) < kRead) peers_pipe_.Sleep();
     slot_.Set(2);  // the next message lies there
     over_.store(1, std::memory_order_release, kOwn);
-    bell_.Ring();
+    wakeup_.Ring();
   }
 
  private:
@@ -151,7 +152,7 @@ class World {
   void Tell(uint64_t consumed, bool rings) {
     told_here_.Set(consumed);
     told_.store(consumed, std::memory_order_release, kOwn);
-    if (rings) peers_bell_.Ring();
+    if (rings) peers_pipe_.Ring();
   }
 
   const Rules rules_;
@@ -160,7 +161,7 @@ class World {
   Atomic<uint64_t> line_[wire::kControlWords] = {0, 0, 0, 0};
   BasicConsumption<ExploredWords> consumption_{kFarAway};
   BasicPeerControl<ExploredWords> peer_{reinterpret_cast<uint64_t*>(sizeof(uint64_t)), kSecret};
-  Bell bell_{kOwn};
+  Wakeup wakeup_{kOwn};
   Place place_;
   Atomic<uint32_t> upkept_{0};
   Plain<uint64_t> wanted_{0};  // the place's, as are the next two
@@ -168,9 +169,9 @@ class World {
   Plain<uint64_t> told_here_{0};
   // The peer's.
   wire::ControlLine landed_words_ = {};
-  Bell landed_{kOwn};
+  Wakeup landed_{kOwn};
   Atomic<uint64_t> told_{0};
-  Bell peers_bell_{kOwn};
+  Wakeup peers_pipe_{kOwn};
   Atomic<uint32_t> over_{0};
 };
 

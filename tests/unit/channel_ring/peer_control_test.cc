@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "core/channel/ring/handover.h"
+#include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::channel {
 namespace {
 
 using ::testing::Optional;
-
-constexpr uint64_t kSecret = 0x5ec3e7;
 
 class PeerControlTest : public ::testing::Test {
  protected:
@@ -17,10 +16,10 @@ class PeerControlTest : public ::testing::Test {
     std::copy_n(line.begin(), words, words_);
   }
 
-  const wire::ControlLine first_ = wire::EncodeControl({.consumed = 64, .wanted = 128}, kSecret);
-  const wire::ControlLine second_ = wire::EncodeControl({.consumed = 192, .wanted = 128}, kSecret);
+  const wire::ControlLine first_ = wire::EncodeControl({.consumed = 64, .wanted = 128}, kRingSecret);
+  const wire::ControlLine second_ = wire::EncodeControl({.consumed = 192, .wanted = 128}, kRingSecret);
   uint64_t words_[wire::kControlWords] = {};
-  PeerControl control_{words_, kSecret};
+  PeerControl control_{words_, kRingSecret};
 };
 
 TEST_F(PeerControlTest, ALineIsSeenOnce) {
@@ -40,7 +39,7 @@ TEST_F(PeerControlTest, ALineSeenBySenderStaysNewsForThePoller) {
   EXPECT_FALSE(control_.news());
 }
 
-// The bell of the first has rung, and the second has none: a poller that slept now would sleep over both.
+// The notification of the first has rung, and the second has none: a poller that slept now would sleep over both.
 TEST_F(PeerControlTest, ALineThatAnotherIsLandingOnStaysNewsUntilThatIsWhole) {
   Land(first_);
   Land(second_, 1);

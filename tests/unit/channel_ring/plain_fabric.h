@@ -16,6 +16,7 @@ namespace skein::channel {
 
 inline constexpr uint64_t kRingAddress = 0x10000;
 inline constexpr uint32_t kRingKey = 77;
+inline constexpr uint64_t kRingSecret = 0x5ec3e7;
 
 class PlainMemory final : public fabric::MemoryRegion {
  public:

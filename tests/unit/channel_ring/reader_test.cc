@@ -7,11 +7,10 @@
 #include "gtest/gtest.h"
 #include "tests/support/raw_message.h"
 #include "tests/support/ring_message.h"
+#include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::channel {
 namespace {
-
-constexpr uint64_t kSecret = 0x5ec3e7;
 
 class RingReaderTest : public testing::Test {
  protected:
@@ -24,12 +23,12 @@ class RingReaderTest : public testing::Test {
   }
   void PutWord(size_t offset, uint64_t word) { std::memcpy(at(offset), &word, sizeof(word)); }
   static std::string Data(uint64_t n, absl::string_view payload) {
-    return wire::RawMessage(kSecret, n, 1, wire::RawItem(wire::ItemKind::kData, 1, 0, payload));
+    return wire::RawMessage(kRingSecret, n, 1, wire::RawItem(wire::ItemKind::kData, 1, 0, payload));
   }
   static std::string Wrap(uint64_t n) {
     wire::MessageHeader header;
     header.items = wire::kWrap;
-    return wire::RawMessage(kSecret, n, header);
+    return wire::RawMessage(kRingSecret, n, header);
   }
 
   // The payload of the next message's first item; "nothing" or "error" otherwise.
@@ -52,7 +51,7 @@ class RingReaderTest : public testing::Test {
   std::vector<uint64_t> words_ = std::vector<uint64_t>(kRing / 8);  // exactly sized, on the heap
 
  protected:
-  RingReader reader_{absl::MakeConstSpan(at(0), kRing), kSecret};
+  RingReader reader_{absl::MakeConstSpan(at(0), kRing), kRingSecret};
 };
 
 TEST_F(RingReaderTest, ANewRingHoldsNothing) {
@@ -119,7 +118,7 @@ TEST_F(RingReaderTest, AMessageWithoutItsHeadCanaryHasNotArrived) {
 }
 
 TEST_F(RingReaderTest, WrongCanariesAreNoMessage) {
-  Put(0, wire::RawMessage(kSecret + 1, 0, 0, ""));
+  Put(0, wire::RawMessage(kRingSecret + 1, 0, 0, ""));
   EXPECT_EQ(Take(), "nothing");
   std::string wrong_tail = Data(0, "x");
   wrong_tail.back() = static_cast<char>(wrong_tail.back() ^ 1);
@@ -151,7 +150,7 @@ TEST_F(RingReaderTest, WhatAnEarlierRoundLeftIsNotTakenAgain) {
 
 // Of a message that is still landing, the canary may be there before the length: that is still what lay there before.
 TEST_F(RingReaderTest, ALengthBeyondTheRingHasNotArrived) {
-  const wire::Canaries canaries(kSecret);
+  const wire::Canaries canaries(kRingSecret);
   PutWord(0, canaries.HeadWord(0, kRing + 64));
   EXPECT_EQ(Take(), "nothing");
   PutWord(0, canaries.HeadWord(0, size_t{0xffff} * 64));
@@ -165,7 +164,7 @@ TEST_F(RingReaderTest, ALengthBeyondTheRingHasNotArrived) {
 TEST_F(RingReaderTest, ALengthOfZeroIsNoMessage) {
   std::string message = Data(0, "none");
   Put(0, message);
-  PutWord(0, wire::Canaries(kSecret).HeadWord(0, 0));
+  PutWord(0, wire::Canaries(kRingSecret).HeadWord(0, 0));
   EXPECT_EQ(Take(), "nothing");
 }
 
@@ -173,7 +172,7 @@ TEST_F(RingReaderTest, ALengthOfZeroIsNoMessage) {
 TEST_F(RingReaderTest, AShorterLengthFindsNoTailCanary) {
   const std::string message = Data(0, std::string(300, 'x'));
   Put(0, message);
-  PutWord(0, wire::Canaries(kSecret).HeadWord(0, message.size() - 64));
+  PutWord(0, wire::Canaries(kRingSecret).HeadWord(0, message.size() - 64));
   EXPECT_EQ(Take(), "nothing");
 }
 
@@ -181,8 +180,8 @@ TEST_F(RingReaderTest, HeadersOutsideTheFormatAreErrors) {
   const auto with = [&](auto set, absl::string_view items = {}) {
     wire::MessageHeader header;
     set(header);
-    Put(0, wire::RawMessage(kSecret, 0, header, items));
-    return RingReader(absl::MakeConstSpan(at(0), kRing), kSecret).Next().status().code();
+    Put(0, wire::RawMessage(kRingSecret, 0, header, items));
+    return RingReader(absl::MakeConstSpan(at(0), kRing), kRingSecret).Next().status().code();
   };
   EXPECT_EQ(with([](auto&) {}), absl::StatusCode::kOk);
   EXPECT_EQ(with([](auto& header) { header.items = wire::kWrap; }), absl::StatusCode::kOk);

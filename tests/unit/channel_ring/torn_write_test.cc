@@ -10,20 +10,19 @@
 #include "tests/support/fabric_end.h"
 #include "tests/support/out_item.h"
 #include "tests/support/ring_message.h"
+#include "tests/unit/channel_ring/plain_fabric.h"
 
 namespace skein::channel {
 namespace {
-
-constexpr uint64_t kSecret = 0x5ec3e7;
 
 TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
   fabric::Simulation simulation(20261121);
   const fabric::End from(simulation.CreateDevice("from"), wire::kRingGranule);
   const fabric::End to(simulation.CreateDevice("to"), wire::kRingGranule);
   ASSERT_TRUE(fabric::Connect(*from.queue_pair, *to.queue_pair).ok());
-  const wire::RingDescriptor ring = {to.Remote(0).address, wire::kRingGranule, kSecret, to.Remote(0).rkey};
+  const wire::RingDescriptor ring = {to.Remote(0).address, wire::kRingGranule, kRingSecret, to.Remote(0).rkey};
   const std::unique_ptr<RingWriter> writer = RingWriter::Create(*from.device, *from.queue_pair, ring).value();
-  RingReader reader(to.memory->bytes(), kSecret);
+  RingReader reader(to.memory->bytes(), kRingSecret);
 
   constexpr int kMessages = 400;
   int written = 0;
@@ -46,7 +45,7 @@ TEST(TornWriteTest, MessagesAppearWholeAndInOrder) {
     ASSERT_TRUE(next.ok()) << next.status();
     if (!next->has_value()) {
       const uint64_t first_word = to.GetWord(reader.head() % wire::kRingGranule);
-      looks_at_torn += wire::Canaries(kSecret).Length(popped, first_word) != 0 ? 1 : 0;
+      looks_at_torn += wire::Canaries(kRingSecret).Length(popped, first_word) != 0 ? 1 : 0;
       continue;
     }
     for (wire::ItemWalk items = ItemsOf(**next); !items.done();) {

@@ -16,8 +16,6 @@
 namespace skein::channel {
 namespace {
 
-constexpr uint64_t kSecret = 0x5ec3e7;
-
 class RingWriterTest : public testing::Test {
  protected:
   static constexpr size_t kRing = wire::kRingGranule;
@@ -56,9 +54,9 @@ class RingWriterTest : public testing::Test {
   PlainDevice device_;
   PlainMemory memory_{kRing + wire::kControlBytes};
   PlainQueuePair queue_pair_{memory_.bytes()};
-  RingReader reader_{memory_.bytes().first(kRing), kSecret};
+  RingReader reader_{memory_.bytes().first(kRing), kRingSecret};
   std::unique_ptr<RingWriter> writer_ =
-      RingWriter::Create(device_, queue_pair_, {kRingAddress, kRing, kSecret, kRingKey}).value();
+      RingWriter::Create(device_, queue_pair_, {kRingAddress, kRing, kRingSecret, kRingKey}).value();
 };
 
 TEST_F(RingWriterTest, TheReaderReadsWhatWasWritten) {
@@ -93,9 +91,9 @@ TEST_F(RingWriterTest, ManyRoundsOfAllSizesComeThroughInOrder) {
   std::mt19937 random(7);
   uint64_t written = 0;
   for (int i = 0; i < 3000; ++i) {
-    const size_t room = writer_->Room(Reserve::kData);
-    ASSERT_GT(room, 1000u) << i;
-    const std::string text(random() % (std::min<size_t>(room, 16'000) - sizeof(wire::ItemHeader) - 8),
+    const size_t space = writer_->Space(Reserve::kData);
+    ASSERT_GT(space, 1000u) << i;
+    const std::string text(random() % (std::min<size_t>(space, 16'000) - sizeof(wire::ItemHeader) - 8),
                            static_cast<char>('a' + i % 26));
     ASSERT_TRUE(Write(text).ok()) << i;
     written += text.size();
@@ -105,12 +103,12 @@ TEST_F(RingWriterTest, ManyRoundsOfAllSizesComeThroughInOrder) {
   EXPECT_GT(written, 100 * kRing);
 }
 
-TEST_F(RingWriterTest, RoomIsExactlyWhatFits) {
+TEST_F(RingWriterTest, SpaceIsExactlyWhatFits) {
   std::mt19937 random(8);
   for (int i = 0; i < 500; ++i) {
-    const size_t room = writer_->Room(Reserve::kData);
-    ASSERT_GE(room, sizeof(wire::ItemHeader)) << i;
-    const size_t most = (room - sizeof(wire::ItemHeader)) & ~size_t{7};
+    const size_t space = writer_->Space(Reserve::kData);
+    ASSERT_GE(space, sizeof(wire::ItemHeader)) << i;
+    const size_t most = (space - sizeof(wire::ItemHeader)) & ~size_t{7};
     ASSERT_EQ(Write(std::string(most + 1, 'x')).code(), absl::StatusCode::kResourceExhausted) << i;
     ASSERT_TRUE(Write(std::string(most, 'x')).ok()) << i;
     ASSERT_TRUE(Write(std::string(random() % 200, 'y'), Reserve::kControl).ok()) << i;
@@ -123,34 +121,34 @@ TEST_F(RingWriterTest, RoomIsExactlyWhatFits) {
 TEST_F(RingWriterTest, AFullRingRefusesAndIsNotOverwritten) {
   const int count = Fill(Reserve::kControl, 8);
   EXPECT_EQ(count, static_cast<int>(kRing / 64));
-  EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
+  EXPECT_EQ(writer_->Space(Reserve::kControl), 0u);
   for (int i = 0; i < count; ++i) ASSERT_EQ(Read(), std::string(8, 'f')) << i;
   EXPECT_EQ(Read(), "nothing");
   EXPECT_EQ(Write("x", Reserve::kControl).code(), absl::StatusCode::kResourceExhausted);  // nobody has told the head
   ASSERT_TRUE(TellHead().ok());
-  EXPECT_TRUE(Write("room again").ok());
-  EXPECT_EQ(Read(), "room again");
+  EXPECT_TRUE(Write("space again").ok());
+  EXPECT_EQ(Read(), "space again");
 }
 
 TEST_F(RingWriterTest, TheReserveIsKeptFromData) {
   ASSERT_GT(Fill(Reserve::kData, 8), 0);
-  EXPECT_EQ(writer_->Room(Reserve::kData), 0u);
+  EXPECT_EQ(writer_->Space(Reserve::kData), 0u);
   const int control = Fill(Reserve::kControl, 8);
   EXPECT_EQ(control, 4096 / 64);
-  EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
+  EXPECT_EQ(writer_->Space(Reserve::kControl), 0u);
 }
 
 TEST_F(RingWriterTest, ALargeMessageLeavesTheReserve) {
   constexpr size_t kEighth = kRing / 8 - 48;
   EXPECT_EQ(Fill(Reserve::kData, kEighth), 7);
-  EXPECT_EQ(writer_->Room(Reserve::kData), kRing / 8 - 4096 - 32);
+  EXPECT_EQ(writer_->Space(Reserve::kData), kRing / 8 - 4096 - 32);
   EXPECT_EQ(Fill(Reserve::kControl, kEighth), 1);
 }
 
-// Near the ring's end, what does not fit before it needs room after it, too.
-TEST_F(RingWriterTest, AWrapNeedsItsRoomAtTheStart) {
-  while (writer_->Room(Reserve::kControl) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kControl).ok());
-  const size_t before = writer_->Room(Reserve::kControl);
+// Near the ring's end, what does not fit before it needs space after it, too.
+TEST_F(RingWriterTest, AWrapNeedsItsSpaceAtTheStart) {
+  while (writer_->Space(Reserve::kControl) > 1000) ASSERT_TRUE(Write(std::string(900, 'x'), Reserve::kControl).ok());
+  const size_t before = writer_->Space(Reserve::kControl);
   Read();
   ASSERT_TRUE(TellHead().ok());  // 960 bytes are free at the start now, fewer at the end
   ASSERT_LT(before, 900u);
@@ -181,10 +179,10 @@ TEST_F(RingWriterTest, APeersHeadGoesForwardsAndNoFurtherThanItsMessages) {
   EXPECT_TRUE(absl::IsDataLoss(writer_->SetPeerHead(63)));
 }
 
-TEST_F(RingWriterTest, ALiarsHeadDoesNotMakeRoom) {
+TEST_F(RingWriterTest, ALiarsHeadDoesNotMakeSpace) {
   Fill(Reserve::kControl, 8);
   EXPECT_FALSE(writer_->SetPeerHead(kRing + 64).ok());
-  EXPECT_EQ(writer_->Room(Reserve::kControl), 0u);
+  EXPECT_EQ(writer_->Space(Reserve::kControl), 0u);
 }
 
 TEST_F(RingWriterTest, IdsCountMessagesAndSomeComplete) {
@@ -201,7 +199,7 @@ TEST_F(RingWriterTest, IdsCountMessagesAndSomeComplete) {
 
 // Behind the ring, and in front of the message that goes with it.
 TEST_F(RingWriterTest, WhatAnEndSaysOfItselfLandsBehindTheRing) {
-  PeerControl peer(reinterpret_cast<uint64_t*>(memory_.bytes().data() + kRing), kSecret);
+  PeerControl peer(reinterpret_cast<uint64_t*>(memory_.bytes().data() + kRing), kRingSecret);
   EXPECT_FALSE(peer.news());
   wire::Control control{.consumed = 64, .wanted = 128, .answers = 3, .refills = 2, .open = true};
   ASSERT_TRUE(writer_->Say(control, {.rings = false}).ok());
@@ -242,11 +240,11 @@ TEST_F(RingWriterTest, LinesCompleteAsMessagesDo) {
   EXPECT_TRUE(absl::IsResourceExhausted(writer_->Say({}, {})));
 }
 
-TEST_F(RingWriterTest, ARingTooLargeForItsMirrorIsRefused) {
-  const wire::RingDescriptor ring{kRingAddress, kRing, kSecret, kRingKey};
-  const absl::Status status = RingWriter::Create(device_, queue_pair_, ring, /*max_mirror_bytes=*/kRing - 1).status();
+TEST_F(RingWriterTest, ARingTooLargeForItsStagingBufferIsRefused) {
+  const wire::RingDescriptor ring{kRingAddress, kRing, kRingSecret, kRingKey};
+  const absl::Status status = RingWriter::Create(device_, queue_pair_, ring, /*max_staging_bytes=*/kRing - 1).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-  EXPECT_TRUE(RingWriter::Create(device_, queue_pair_, ring, /*max_mirror_bytes=*/kRing).ok());
+  EXPECT_TRUE(RingWriter::Create(device_, queue_pair_, ring, /*max_staging_bytes=*/kRing).ok());
 }
 
 }  // namespace

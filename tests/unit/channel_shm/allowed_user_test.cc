@@ -22,8 +22,6 @@
 namespace skein::channel::shm {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-
 ShmOptions Allowing(uid_t user) { return {.peer_users = PeerUsers({user}), .settle_time = absl::Hours(1)}; }
 
 class ShmAllowedUser : public testing::Test {
@@ -102,7 +100,7 @@ TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   SideMessage message;
-  message.kind = SideMessageKind::kRingHere;
+  message.kind = SideMessageKind::kPassPipe;
   ASSERT_EQ(SendMessage(peer.socket.get(), message.view(), ends[0]), SendResult::kSent);
   end.group->AckAllEvents();
   EXPECT_FALSE(end.channel->Ended());
@@ -112,11 +110,11 @@ TEST_F(ShmAllowedUser, WhosePipeIsPassedIsNotRung) {
   ASSERT_EQ(ReceiveMessage(peer.socket.get(), heard), ReceiveResult::kMessage);
   EXPECT_FALSE(heard.fd.valid()) << "and none was passed either";
   ASSERT_TRUE(SideMessage::Parse(heard.view(), message));
-  EXPECT_EQ(message.kind, SideMessageKind::kDoorbell);
-  message.kind = SideMessageKind::kRingHere;
+  EXPECT_EQ(message.kind, SideMessageKind::kWakeUp);
+  message.kind = SideMessageKind::kPassPipe;
   ASSERT_EQ(SendMessage(peer.socket.get(), message.view(), ends[0]), SendResult::kSent);
   end.group->AckAllEvents();
-  EXPECT_TRUE(end.channel->breached()) << "each takes a thread to close it";
+  EXPECT_TRUE(end.channel->peer_broke_protocol()) << "each takes a thread to close it";
   close(ends[0]);
   close(ends[1]);
 }
@@ -142,7 +140,7 @@ TEST_F(ShmAllowedUser, WhosePassedMemoryTheKernelRefusesIsLeftAloneForAWhile) {
             SendResult::kSent);
   Refused({SYS_mmap, 3, MAP_SHARED}, EPERM, [&] { end.group->AckAllEvents(); });
   EXPECT_TRUE(CameOfErrno(end.channel->why_ended())) << end.channel->why_ended();
-  EXPECT_FALSE(end.channel->breached());
+  EXPECT_FALSE(end.channel->peer_broke_protocol());
   EXPECT_EQ(reinterpret_cast<Control*>(peer.memory.data())->ends[1].state, static_cast<uint32_t>(EndState::kUnable));
   EXPECT_EQ(end.transport->Usable(), absl::OkStatus()) << "others are met";
   end.channel = end.group->Open({kRing}).value();
@@ -150,17 +148,17 @@ TEST_F(ShmAllowedUser, WhosePassedMemoryTheKernelRefusesIsLeftAloneForAWhile) {
   EXPECT_THAT(Meet(end, next).ToString(), ::testing::HasSubstr("lately, with user 65534"));
 }
 
-// `ulimit -v`: while this lives, the process has no room for a mapping of a GiB.
-class NoRoomForAGiB {
+// `ulimit -v`: while this lives, the process has no space for a mapping of a GiB.
+class NoSpaceForAGiB {
  public:
-  NoRoomForAGiB() {
+  NoSpaceForAGiB() {
     rlim_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
     getrlimit(RLIMIT_AS, &before_);
     const rlimit limit = {pages * static_cast<rlim_t>(getpagesize()) + (rlim_t{512} << 20), before_.rlim_max};
     setrlimit(RLIMIT_AS, &limit);
   }
-  ~NoRoomForAGiB() { setrlimit(RLIMIT_AS, &before_); }
+  ~NoSpaceForAGiB() { setrlimit(RLIMIT_AS, &before_); }
 
  private:
   rlimit before_ = {};
@@ -168,7 +166,7 @@ class NoRoomForAGiB {
 
 // No peer had shared memory any more. The size is the peer's choice: so it can always be one that this process's limit
 // does not allow.
-TEST(ShmAllowedUsersMemory, ThatMayNotBeMappedIsARefusalOfTheKernelAndNoBreach) {
+TEST(ShmAllowedUsersMemory, ThatMayNotBeMappedIsARefusalOfTheKernelAndNoProtocolError) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "a sanitizer maps more by itself";
   // None of its pages is there.
   const UniqueFd large(memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -181,7 +179,7 @@ TEST(ShmAllowedUsersMemory, ThatMayNotBeMappedIsARefusalOfTheKernelAndNoBreach) 
   const ShmOptions limits;
   PeerMemory memory{limits};
   {
-    const NoRoomForAGiB none;
+    const NoSpaceForAGiB none;
     EXPECT_TRUE(CameOfErrno(memory.Add(grant, large.get())));
   }
   EXPECT_EQ(memory.Add(grant, large.get()), absl::OkStatus());

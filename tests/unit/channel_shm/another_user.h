@@ -11,11 +11,12 @@
 
 namespace skein {
 
+inline constexpr uid_t kNobody = 65534;
+
 // In a thread of its own: to the kernel a user is a thread's, only libc's setuid changes all. Sockets that `what` opens
 // stay that user's.
 template <typename Function>
 void AsAnotherUser(Function what) {
-  constexpr uid_t kNobody = 65534;
   std::thread([what = std::move(what)] {
     if (syscall(SYS_setresuid, kNobody, kNobody, kNobody) == 0) what();
   }).join();

@@ -17,6 +17,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "core/base/unique_fd.h"
 #include "core/channel/ring/ring_reader.h"
@@ -31,7 +32,9 @@ namespace skein::channel::shm {
 namespace {
 
 constexpr uint64_t kChanges = 1'000'000;
-constexpr uint64_t kEnough = 5'000;  // that was read, and that was refused
+// That was read, and that was refused, at least: beside programs that compute, the two processes meet a hundred times a
+// second.
+constexpr uint64_t kEnough = 500;
 constexpr size_t kGuard = 4096;
 
 using Bytes = absl::Span<std::byte>;
@@ -151,7 +154,10 @@ TEST(ChangingMemory, OfARing) {
   Sum sum;
   while (owner.GoOn(number * kRing + reader->head(), sum)) {
     const absl::StatusOr<std::optional<channel::Message>> next = reader->Next();
-    if (next.ok() && !next->has_value()) continue;
+    if (next.ok() && !next->has_value()) {
+      std::this_thread::yield();  // to the owner, where both share a processor
+      continue;
+    }
     sum.refused += next.ok() ? 0 : 1;
     if (next.ok()) {
       ++sum.read;
@@ -198,7 +204,10 @@ TEST(ChangingMemory, OfAChannel) {
   while (owner.GoOn(reader->position(), sum)) {
     const bool sound = reader->Look().ok();
     const std::optional<channel::InMessage> next = reader->next();
-    if (sound && !next.has_value()) continue;
+    if (sound && !next.has_value()) {
+      std::this_thread::yield();
+      continue;
+    }
     sum.refused += sound ? 0 : 1;
     if (sound) {
       ++sum.read;

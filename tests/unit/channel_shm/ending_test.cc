@@ -32,7 +32,7 @@ TEST(ShmEnding, TheTextsSayWhoEndedIt) {
   passive.channel->Close();
   EXPECT_EQ(WhyEnded(passive), "CANCELLED: closed by this end");
   EXPECT_EQ(WhyEnded(active), "UNAVAILABLE: the peer closed the connection");
-  EXPECT_FALSE(active.channel->breached());
+  EXPECT_FALSE(active.channel->peer_broke_protocol());
 }
 
 TEST(ShmEnding, APeerThatDiesIsNoticedAndWhatItSentIsRead) {
@@ -73,7 +73,7 @@ TEST(ShmEnding, APeerThatDiesIsNoticedAndWhatItSentIsRead) {
   EXPECT_EQ(active.channel->why_ended().ToString(), "UNAVAILABLE: the peer process is gone");
   EXPECT_EQ(active.Read(), "last words");
   EXPECT_EQ(active.Read(), "nothing");
-  EXPECT_FALSE(active.channel->breached());
+  EXPECT_FALSE(active.channel->peer_broke_protocol());
   for (const int fd : {there[0], there[1], back[0], back[1]}) close(fd);
 }
 
@@ -83,7 +83,7 @@ TEST(ShmEnding, APeerThatIsRefusedSomethingSaysSo) {
   ASSERT_TRUE(peer.completed.ok());
   peer.own().state = static_cast<uint32_t>(EndState::kUnable);
   EXPECT_EQ(WhyEnded(active), "UNAVAILABLE: the peer was refused a descriptor, memory or a system call");
-  EXPECT_FALSE(active.channel->breached());
+  EXPECT_FALSE(active.channel->peer_broke_protocol());
 }
 
 TEST(ShmEnding, APeerThatSaysThisEndBrokeItIsBelieved) {
@@ -91,7 +91,7 @@ TEST(ShmEnding, APeerThatSaysThisEndBrokeItIsBelieved) {
   RawPeer peer(active);
   peer.own().state = static_cast<uint32_t>(EndState::kBroken);
   EXPECT_EQ(WhyEnded(active), "DATA_LOSS: the peer says that this end broke the protocol");
-  EXPECT_FALSE(active.channel->breached()) << "it did not";
+  EXPECT_FALSE(active.channel->peer_broke_protocol()) << "it did not";
 }
 
 TEST(ShmEnding, AStateOfNoKindIsAnEnd) {
@@ -101,26 +101,26 @@ TEST(ShmEnding, AStateOfNoKindIsAnEnd) {
   EXPECT_EQ(WhyEnded(active), "UNAVAILABLE: the peer closed the connection");
 }
 
-TEST(ShmEnding, APositionOfNoKindIsABreachAndThePeerHearsIt) {
+TEST(ShmEnding, APositionOfNoKindIsAProtocolErrorAndThePeerHearsIt) {
   ShmEnd active;
   RawPeer peer(active);
   peer.own().published = 1;
   EXPECT_TRUE(active.channel->Readable());
   EXPECT_THAT(active.Read(), HasSubstr("DATA_LOSS: the peer has published"));
-  EXPECT_TRUE(active.channel->breached());
+  EXPECT_TRUE(active.channel->peer_broke_protocol());
   EXPECT_FALSE(active.channel->connected());
   EXPECT_EQ(peer.control().ends[1].state, static_cast<uint32_t>(EndState::kBroken));
   EXPECT_TRUE(active.transport->Usable().ok());
 }
 
 // Seen when the writer looks for free space, though a sender whose messages all fit does not ask how much there is.
-TEST(ShmEnding, ConsumingWhatWasNotPublishedIsABreach) {
+TEST(ShmEnding, ConsumingWhatWasNotPublishedIsAProtocolError) {
   ShmEnd active;
   RawPeer peer(active);
   ASSERT_TRUE(active.Send("one").ok());
   peer.own().consumed = 1024 * kUnit;
   for (int i = 0; i < 200 && active.channel->connected(); ++i) active.Send("more").IgnoreError();
-  EXPECT_TRUE(active.channel->breached());
+  EXPECT_TRUE(active.channel->peer_broke_protocol());
   EXPECT_THAT(WhyEnded(active), HasSubstr("the peer consumed what was not published"));
   EXPECT_FALSE(active.Send("two").ok());
 }
@@ -136,7 +136,7 @@ TEST(ShmEnding, WishesOfNoKindHarmNobody) {
     peer.control().ends[1].sleeps = 7;
     ASSERT_TRUE(active.Send("text").ok());
     EXPECT_EQ(peer.own().sleeps, 0u) << "taken down by who rang";
-    active.channel->MoreRoom();
+    active.channel->MoreSpace();
     ASSERT_TRUE(active.channel->Heed().ok());
     active.group->Arm().IgnoreError();
     active.group->Disarm();
@@ -145,35 +145,35 @@ TEST(ShmEnding, WishesOfNoKindHarmNobody) {
   EXPECT_TRUE(active.channel->connected());
 }
 
-TEST(ShmEnding, MessagesOfNoKindOnTheSocketAreABreach) {
-  const auto breach = [](absl::string_view bytes, int fd = -1) {
+TEST(ShmEnding, MessagesOfNoKindOnTheSocketAreAProtocolError) {
+  const auto protocol_error = [](absl::string_view bytes, int fd = -1) {
     ShmEnd active;
     RawPeer peer(active);
     EXPECT_EQ(SendMessage(peer.socket(), bytes, fd), SendResult::kSent);
     const std::string why = WhyEnded(active);
-    EXPECT_TRUE(active.channel->breached()) << why;
+    EXPECT_TRUE(active.channel->peer_broke_protocol()) << why;
     EXPECT_TRUE(active.transport->Usable().ok());
     return why;
   };
-  EXPECT_THAT(breach("short"), HasSubstr("malformed message"));
-  EXPECT_THAT(breach(std::string(300, 'x')), HasSubstr("malformed message"));
+  EXPECT_THAT(protocol_error("short"), HasSubstr("malformed message"));
+  EXPECT_THAT(protocol_error(std::string(300, 'x')), HasSubstr("malformed message"));
   SideMessage message;
   for (const uint32_t kind : {0u, 2u, 4u, 6u, 99u}) {
     message.kind = static_cast<SideMessageKind>(kind);
-    EXPECT_THAT(breach(message.view()), HasSubstr("unknown message")) << kind;
+    EXPECT_THAT(protocol_error(message.view()), HasSubstr("unknown message")) << kind;
   }
-  message.kind = SideMessageKind::kRingHere;
+  message.kind = SideMessageKind::kPassPipe;
   const UniqueFd no_pipe(open("/dev/null", O_RDWR | O_CLOEXEC));
-  EXPECT_THAT(breach(message.view(), no_pipe.get()), HasSubstr("not its one doorbell"));
+  EXPECT_THAT(protocol_error(message.view(), no_pipe.get()), HasSubstr("not its one wakeup pipe"));
 }
 
-TEST(ShmEnding, OneBellAndNoMore) {
+TEST(ShmEnding, OneNotificationAndNoMore) {
   ShmEnd active;
   RawPeer peer(active);
   std::array<int, 2> ends;
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
   SideMessage message;
-  message.kind = SideMessageKind::kRingHere;
+  message.kind = SideMessageKind::kPassPipe;
   EXPECT_EQ(SendMessage(peer.socket(), message.view(), ends[0]), SendResult::kSent);
   EXPECT_EQ(WhyEnded(active), "connected");
   // It rings there from now on.
@@ -182,24 +182,24 @@ TEST(ShmEnding, OneBellAndNoMore) {
   pollfd wait = {ends[0], POLLIN, 0};
   EXPECT_EQ(poll(&wait, 1, kGuardMs), 1);
   EXPECT_EQ(SendMessage(peer.socket(), message.view(), ends[0]), SendResult::kSent);
-  EXPECT_THAT(WhyEnded(active), HasSubstr("not its one doorbell"));
+  EXPECT_THAT(WhyEnded(active), HasSubstr("not its one wakeup pipe"));
   close(ends[0]);
   close(ends[1]);
 }
 
-// Where the peer has given no bell, messages on the socket wake it.
-TEST(ShmEnding, WithoutABellTheSocketRings) {
+// Where the peer has given no notification, messages on the socket wake it.
+TEST(ShmEnding, WithoutANotificationTheSocketRings) {
   ShmEnd active;
   RawPeer peer(active);
-  SocketMessage bell;
-  EXPECT_EQ(ReceiveMessage(peer.socket(), bell), ReceiveResult::kMessage) << "its own pipe";
+  SocketMessage notification;
+  EXPECT_EQ(ReceiveMessage(peer.socket(), notification), ReceiveResult::kMessage) << "its own pipe";
   peer.own().sleeps = 1;
   ASSERT_TRUE(active.Send("ring").ok());
   SocketMessage ring;
   ASSERT_EQ(ReceiveMessage(peer.socket(), ring), ReceiveResult::kMessage);
   SideMessage parsed;
   ASSERT_TRUE(SideMessage::Parse(ring.view(), parsed));
-  EXPECT_EQ(parsed.kind, SideMessageKind::kDoorbell);
+  EXPECT_EQ(parsed.kind, SideMessageKind::kWakeUp);
 }
 
 }  // namespace

@@ -81,11 +81,11 @@ TEST(Fifo, KeepsEveryMessageAtRandom) {
     int number = 0;
     for (int step = 0; step < 20'000; ++step) {
       if (random() % 2 == 0) {
-        const size_t room = ends.writer.Room(reserve);
+        const size_t space = ends.writer.Space(reserve);
         const size_t size = random() % (1 << (random() % 15));
         const std::string text = Text(size, number++);
-        const bool fits = wire::ItemBytes(size) <= room;
-        ASSERT_EQ(ends.Write(text, reserve).ok(), fits) << size << " bytes into " << room;
+        const bool fits = wire::ItemBytes(size) <= space;
+        ASSERT_EQ(ends.Write(text, reserve).ok(), fits) << size << " bytes into " << space;
         if (fits) under_way.push_back(text);
       } else if (under_way.empty()) {
         ASSERT_EQ(ends.Peek(), "nothing");
@@ -109,7 +109,7 @@ TEST(Fifo, FitsIsNeverWrongAndOftenYes) {
       const size_t size = random() % (1 << (random() % 13));
       const bool fits = ends.writer.Fits(wire::ItemBytes(size), reserve);
       if (fits && step % 2 == 0) {
-        ASSERT_LE(wire::ItemBytes(size), ends.writer.Room(reserve)) << step;
+        ASSERT_LE(wire::ItemBytes(size), ends.writer.Space(reserve)) << step;
       }
       const bool wrote = ends.Write(Text(size, step), reserve).ok();
       ASSERT_TRUE(wrote || !fits) << size << " bytes, step " << step;
@@ -143,34 +143,34 @@ TEST(Fifo, TheLargestItemFitsWhereverTheEndIs) {
         }
       }
     }
-    EXPECT_GE(ends.writer.Room(4096), wire::ItemBytes(ends.writer.LargestItem()));
+    EXPECT_GE(ends.writer.Space(4096), wire::ItemBytes(ends.writer.LargestItem()));
     ASSERT_TRUE(ends.Write(std::string(ends.writer.LargestItem(), 'x'), 4096).ok()) << first;
     EXPECT_EQ(ends.Read().size(), ends.writer.LargestItem());
   }
 }
 
-TEST(Fifo, DataLeavesRoomForControl) {
+TEST(Fifo, DataLeavesSpaceForControl) {
   FifoEnds ends;
   while (ends.Write(std::string(500, 'd'), 4096).ok()) {
   }
-  EXPECT_LT(ends.writer.Room(4096), wire::ItemBytes(500));
-  EXPECT_GE(ends.writer.Room(0), 4096u - kUnit);
+  EXPECT_LT(ends.writer.Space(4096), wire::ItemBytes(500));
+  EXPECT_GE(ends.writer.Space(0), 4096u - kUnit);
   EXPECT_TRUE(ends.Write(std::string(4000, 'c'), 0).ok());
 }
 
-TEST(Fifo, SaysHowMuchRoomThereIsAndHoldsThat) {
+TEST(Fifo, SaysHowMuchSpaceThereIsAndHoldsThat) {
   FifoEnds ends;
   for (;;) {
-    const size_t room = ends.writer.Room(0);
-    if (room < sizeof(wire::ItemHeader)) break;
-    const size_t payload = (room - sizeof(wire::ItemHeader)) & ~size_t{7};
+    const size_t space = ends.writer.Space(0);
+    if (space < sizeof(wire::ItemHeader)) break;
+    const size_t payload = (space - sizeof(wire::ItemHeader)) & ~size_t{7};
     EXPECT_FALSE(ends.Lay(std::string(payload + 100, 'x')).ok());
-    ASSERT_TRUE(ends.Write(std::string(payload, 'x')).ok()) << room;
+    ASSERT_TRUE(ends.Write(std::string(payload, 'x')).ok()) << space;
   }
   EXPECT_EQ(ends.writer.limit(), kFifoBytes);
   EXPECT_FALSE(ends.Write("x").ok()) << "full";
   EXPECT_GT(ends.Read().size(), 0u);
-  EXPECT_TRUE(ends.Write("x").ok()) << "what was read makes room";
+  EXPECT_TRUE(ends.Write("x").ok()) << "what was read makes space";
 }
 
 TEST(Fifo, TakesMemoryWhenMessagesLieUnread) {

@@ -14,12 +14,12 @@
 namespace skein::channel::shm {
 namespace {
 
-using interleavings::Bell;
 using interleavings::Check;
 using interleavings::Options;
 using interleavings::Plain;
 using interleavings::Program;
 using interleavings::Result;
+using interleavings::Wakeup;
 using interleavings::Weakening;
 using interleavings::Where;
 
@@ -44,7 +44,7 @@ using Flag = Explored::Flag;
 struct World {
   World() { fence_word = &fence; }
   Flag fence{0};
-  // Of one direction: a FIFO with room for one message.
+  // Of one direction: a FIFO with space for one message.
   Position published{0};
   Position consumed{0};
   Position wakes_at{0};
@@ -52,15 +52,15 @@ struct World {
   // Of its reader, and of its writer.
   Flag reader_sleeps{0};
   Flag writer_sleeps{0};
-  Bell readers_bell{kOwn};
-  Bell writers_bell{kOwn};
+  Wakeup readers_wakeup{kOwn};
+  Wakeup writers_wakeup{kOwn};
   Plain<int> read{0};
 
   void Write(int number) {
     place.Set(number);
-    if (Explored::Publish(published, number, reader_sleeps)) readers_bell.Ring();
+    if (Explored::Publish(published, number, reader_sleeps)) readers_wakeup.Ring();
   }
-  bool HasRoom(int number) { return Explored::ConsumedByPeer(consumed) + 1 >= static_cast<uint64_t>(number); }
+  bool HasSpace(int number) { return Explored::ConsumedByPeer(consumed) + 1 >= static_cast<uint64_t>(number); }
 
   // Reads message `number`, sleeping until it is there.
   void Read(int number) {
@@ -71,27 +71,27 @@ struct World {
         Explored::StayAwake(reader_sleeps);
         break;
       }
-      readers_bell.Sleep();
+      readers_wakeup.Sleep();
     }
     Check(place.Get() == number, "another message");
     read.Set(number);
     Explored::Consume(consumed, number);
-    if (Explored::Consumed(number, wakes_at, writer_sleeps)) writers_bell.Ring();
+    if (Explored::Consumed(number, wakes_at, writer_sleeps)) writers_wakeup.Ring();
   }
 };
 
-// One thread sends and polls, with room for one message.
+// One thread sends and polls, with space for one message.
 void SendAlone(World& world, int messages) {
   for (int number = 1; number <= messages; ++number) {
-    while (!world.HasRoom(number)) {
+    while (!world.HasSpace(number)) {
       Explored::WakeAt(world.wakes_at, number - 1);
-      if (world.HasRoom(number)) break;
+      if (world.HasSpace(number)) break;
       Explored::GoToSleep(world.writer_sleeps);
       if (Explored::Reached(world.wakes_at, world.consumed)) {
         Explored::StayAwake(world.writer_sleeps);
         continue;
       }
-      world.writers_bell.Sleep();
+      world.writers_wakeup.Sleep();
     }
     Explored::NeedNotWake(world.wakes_at);
     world.Write(number);
@@ -109,7 +109,7 @@ Program Alone(int messages) {
   return program;
 }
 
-// One thread sends the second message and lacks room for it, another polls for it.
+// One thread sends the second message and lacks space for it, another polls for it.
 Program Apart() {
   auto world = std::make_shared<World>();
   auto sent = std::make_shared<Flag>(0);  // the link's lock between the two
@@ -117,19 +117,19 @@ Program Apart() {
   world->published.store(1, std::memory_order_release, kOwn);
   Program program;
   program.threads.emplace_back([=] {
-    if (!world->HasRoom(2)) Explored::WakeAt(world->wakes_at, 1);
-    if (!world->HasRoom(2)) return;  // the poller sends it
+    if (!world->HasSpace(2)) Explored::WakeAt(world->wakes_at, 1);
+    if (!world->HasSpace(2)) return;  // the poller sends it
     if (sent->exchange(1, std::memory_order_acq_rel, kOwn) == 0) {
       world->Write(2);
-      world->writers_bell.Ring();  // no longer awaited
+      world->writers_wakeup.Ring();  // no longer awaited
     }
   });
   program.threads.emplace_back([=] {
     for (;;) {
       Explored::GoToSleep(world->writer_sleeps);
-      if (!Explored::Reached(world->wakes_at, world->consumed)) world->writers_bell.Sleep();
+      if (!Explored::Reached(world->wakes_at, world->consumed)) world->writers_wakeup.Sleep();
       if (sent->load(std::memory_order_acquire, kOwn) != 0) return;
-      if (Explored::Reached(world->wakes_at, world->consumed) && world->HasRoom(2)) break;
+      if (Explored::Reached(world->wakes_at, world->consumed) && world->HasSpace(2)) break;
     }
     if (sent->exchange(1, std::memory_order_acq_rel, kOwn) == 0) world->Write(2);
   });
@@ -144,7 +144,7 @@ Program Apart() {
 const std::map<std::string, std::function<Program()>>& Programs() {
   static const std::map<std::string, std::function<Program()>> programs = {
       {"one message", [] { return Alone(1); }},
-      {"two messages, room for one", [] { return Alone(2); }},
+      {"two messages, space for one", [] { return Alone(2); }},
       {"a sender and a poller", [] { return Apart(); }},
   };
   return programs;

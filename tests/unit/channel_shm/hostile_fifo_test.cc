@@ -115,7 +115,7 @@ TEST(HostileFifo, ConsumedThatNoReaderHas) {
     ends.consumed = consumed;
     ends.writer.Refresh();
     EXPECT_TRUE(ends.writer.broken()) << consumed;
-    EXPECT_EQ(ends.writer.Room(0), 0u);
+    EXPECT_EQ(ends.writer.Space(0), 0u);
   }
   FifoEnds ends;
   ASSERT_TRUE(ends.Write("one").ok());

@@ -18,9 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr size_t kBytes = 10'000;
-constexpr uint32_t kAll = fabric::kRemoteRead | fabric::kRemoteWrite | fabric::kRemoteAtomic;
-
 class HostileGrantTest : public testing::Test {
  protected:
   HostileGrantTest() { user_.channel->ExpectMemory(); }
@@ -28,7 +25,7 @@ class HostileGrantTest : public testing::Test {
     SideMessage grant;
     grant.kind = SideMessageKind::kGrant;
     grant.rkey = 7;
-    grant.access = kAll;
+    grant.access = kAllAccess;
     grant.base = 1 << 20;
     grant.size = size;
     return grant;
@@ -42,13 +39,13 @@ class HostileGrantTest : public testing::Test {
   // A peer with other limits may be honest.
   void ExpectTooMuch(const std::string& words) {
     EXPECT_FALSE(user_.channel->connected());
-    EXPECT_FALSE(user_.channel->breached());
+    EXPECT_FALSE(user_.channel->peer_broke_protocol());
     EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
     EXPECT_EQ(peer_.control().ends[1].state, static_cast<uint32_t>(EndState::kUnable));
     EXPECT_EQ(user_.transport->Usable(), absl::OkStatus()) << "the kernel has refused nothing";
   }
-  void ExpectBreach(const std::string& words) {
-    EXPECT_TRUE(user_.channel->breached());
+  void ExpectProtocolError(const std::string& words) {
+    EXPECT_TRUE(user_.channel->peer_broke_protocol());
     EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr(words));
     EXPECT_EQ(user_.transport->Usable(), absl::OkStatus()) << "it was the peer's doing";
   }
@@ -65,7 +62,7 @@ class HostileGrantTest : public testing::Test {
 
 // A mapping for each would be the peer's to take from any process that talks to it.
 TEST(HostileGrant, ThatNobodyAskedFor) {
-  const std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  const std::unique_ptr<Region> region = Region::Allocate(kRegionBytes, kAllAccess).value();
   for (const bool client_passes : {true, false}) {
     ShmEnd client;
     ShmEnd server;
@@ -73,14 +70,14 @@ TEST(HostileGrant, ThatNobodyAskedFor) {
     ShmEnd& victim = client_passes ? server : client;
     EXPECT_EQ((client_passes ? client : server).channel->Pass(*region), absl::OkStatus());
     victim.group->AckAllEvents();
-    EXPECT_TRUE(victim.channel->breached());
+    EXPECT_TRUE(victim.channel->peer_broke_protocol());
     EXPECT_THAT(victim.channel->why_ended().ToString(), HasSubstr("memory nobody asked for"));
   }
 }
 
 TEST_F(HostileGrantTest, WithoutADescriptor) {
   Pass(GrantOf(100), -1);
-  ExpectBreach("without its descriptor");
+  ExpectProtocolError("without its descriptor");
 }
 
 TEST_F(HostileGrantTest, UnderOneKeyTwice) {
@@ -88,7 +85,7 @@ TEST_F(HostileGrantTest, UnderOneKeyTwice) {
   Pass(GrantOf(100), memory.get());
   ASSERT_TRUE(user_.channel->connected()) << user_.channel->why_ended();
   Pass(GrantOf(100), memory.get());
-  ExpectBreach("a key that it has given");
+  ExpectProtocolError("a key that it has given");
 }
 
 TEST_F(HostileGrantTest, OfMoreThanIsMapped) {
@@ -108,32 +105,32 @@ TEST_F(HostileGrantTest, OfMoreRegionsThanAreMapped) {
 
 TEST_F(HostileGrantTest, OfNothing) {
   Pass(GrantOf(0), Memory(4096).get());
-  ExpectBreach("of no bytes");
+  ExpectProtocolError("of no bytes");
 }
 
 TEST_F(HostileGrantTest, OfLessThanItSays) {
   Pass(GrantOf(5000), Memory(100).get());
-  ExpectBreach("the peer's memory has");
+  ExpectProtocolError("the peer's memory has");
 }
 
 TEST_F(HostileGrantTest, AmidAPage) {
   SideMessage grant = GrantOf(100);
   grant.base += 4;
   Pass(grant, Memory(100).get());
-  ExpectBreach("amid a page");
+  ExpectProtocolError("amid a page");
 }
 
 TEST_F(HostileGrantTest, ThatThePeerCouldShrink) {
   const UniqueFd memory(memfd_create("raw", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(memory.get(), static_cast<off_t>(100)), 0);
   Pass(GrantOf(100), memory.get());
-  ExpectBreach("not sealed");
+  ExpectProtocolError("not sealed");
 }
 
 TEST_F(HostileGrantTest, ThatIsNotWrittenAsItSays) {
   const auto memory = CreateShared("raw", 100, /*peers_write=*/false).value();
   Pass(GrantOf(100), memory.memfd.get());
-  ExpectBreach("cannot be written");
+  ExpectProtocolError("cannot be written");
 }
 
 // The kernel refuses to map either; it is the peer's doing all the same, and nothing is held against the kernel.
@@ -144,7 +141,7 @@ TEST_F(HostileGrantTest, ThatCanOnlyBeWritten) {
   SideMessage grant = GrantOf(100);
   grant.access = fabric::kRemoteRead;
   Pass(grant, writable.get());
-  ExpectBreach("cannot be shared for reading");
+  ExpectProtocolError("cannot be shared for reading");
 }
 
 TEST_F(HostileGrantTest, ThatNobodyMayMapShared) {
@@ -154,14 +151,14 @@ TEST_F(HostileGrantTest, ThatNobodyMayMapShared) {
   SideMessage grant = GrantOf(100);
   grant.access = fabric::kRemoteRead;
   Pass(grant, memory.get());
-  ExpectBreach("cannot be shared for reading");
+  ExpectProtocolError("cannot be shared for reading");
 }
 
 TEST_F(HostileGrantTest, OfAnotherKind) {
   SideMessage want = GrantOf(100);
   want.kind = static_cast<SideMessageKind>(2);
   Pass(want, -1);
-  ExpectBreach("unknown message");
+  ExpectProtocolError("unknown message");
 }
 
 }  // namespace

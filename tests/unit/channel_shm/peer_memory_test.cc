@@ -28,9 +28,6 @@ using fabric::CompletionStatus;
 using fabric::Opcode;
 using ::testing::HasSubstr;
 
-constexpr size_t kBytes = 10'000;
-constexpr uint32_t kAll = fabric::kRemoteRead | fabric::kRemoteWrite | fabric::kRemoteAtomic;
-
 struct Operation {
   fabric::SendRequest request;
   fabric::Segment local;
@@ -62,7 +59,7 @@ class PeerMemoryTest : public testing::Test {
   }
 
   std::unique_ptr<Region> Passed(uint32_t access) {
-    std::unique_ptr<Region> region = Region::Allocate(kBytes, access).value();
+    std::unique_ptr<Region> region = Region::Allocate(kRegionBytes, access).value();
     EXPECT_EQ(owner_.channel->Pass(*region), absl::OkStatus());
     return region;
   }
@@ -72,7 +69,7 @@ class PeerMemoryTest : public testing::Test {
 };
 
 TEST_F(PeerMemoryTest, IsReadWrittenAndCountedIn) {
-  const std::unique_ptr<Region> region = Passed(kAll);
+  const std::unique_ptr<Region> region = Passed(kAllAccess);
   std::string text = "some bytes, of which the last eight are one word";
   ASSERT_EQ(Perform(user_, Opcode::kWrite, At(*region, 8), text.data(), text.size()), CompletionStatus::kSuccess);
   EXPECT_EQ(std::memcmp(region->bytes().data() + 8, text.data(), text.size()), 0);
@@ -95,7 +92,7 @@ TEST_F(PeerMemoryTest, IsReadWrittenAndCountedIn) {
 }
 
 TEST_F(PeerMemoryTest, IsGatheredAndScattered) {
-  const std::unique_ptr<Region> region = Passed(kAll);
+  const std::unique_ptr<Region> region = Passed(kAllAccess);
   std::vector<std::byte> bytes(300);
   for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i);
   const auto run = [&](Opcode opcode, std::vector<std::byte>& memory) {
@@ -103,19 +100,19 @@ TEST_F(PeerMemoryTest, IsGatheredAndScattered) {
         {memory.data(), 1, 0}, {memory.data(), 0, 0}, {memory.data() + 1, 99, 0}, {memory.data() + 100, 200, 0}};
     fabric::SendRequest request;
     request.opcode = opcode;
-    request.remote = At(*region, kBytes - 300);
+    request.remote = At(*region, kRegionBytes - 300);
     request.local = parts;
     return user_.channel->Execute(request).value();
   };
   ASSERT_EQ(run(Opcode::kWrite, bytes), CompletionStatus::kSuccess);
-  EXPECT_EQ(std::memcmp(region->bytes().data() + kBytes - 300, bytes.data(), bytes.size()), 0);
+  EXPECT_EQ(std::memcmp(region->bytes().data() + kRegionBytes - 300, bytes.data(), bytes.size()), 0);
   std::vector<std::byte> read(300);
   ASSERT_EQ(run(Opcode::kRead, read), CompletionStatus::kSuccess);
   EXPECT_EQ(read, bytes);
 }
 
 TEST_F(PeerMemoryTest, IsPassedOnceToEachPeer) {
-  const std::unique_ptr<Region> region = Passed(kAll);
+  const std::unique_ptr<Region> region = Passed(kAllAccess);
   EXPECT_EQ(owner_.channel->Pass(*region), absl::OkStatus()) << "a second one would break the protocol";
   uint64_t word = 3;
   EXPECT_EQ(Perform(user_, Opcode::kWrite, At(*region, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
@@ -124,7 +121,7 @@ TEST_F(PeerMemoryTest, IsPassedOnceToEachPeer) {
 }
 
 TEST_F(PeerMemoryTest, MessagesGoOnBesideIt) {
-  const std::unique_ptr<Region> region = Passed(kAll);
+  const std::unique_ptr<Region> region = Passed(kAllAccess);
   ASSERT_EQ(owner_.Send("there is memory for you"), absl::OkStatus());
   EXPECT_EQ(user_.Read(), "there is memory for you");
   uint64_t word = 7;
@@ -137,14 +134,14 @@ TEST_F(PeerMemoryTest, MessagesGoOnBesideIt) {
 TEST_F(PeerMemoryTest, TheOperationThatTakesItWakesTheSleeper) {
   user_.group->AckAllEvents();
   ASSERT_EQ(user_.group->Arm(), absl::OkStatus());
-  const std::unique_ptr<Region> region = Passed(kAll);
+  const std::unique_ptr<Region> region = Passed(kAllAccess);
   uint64_t word = 7;
   ASSERT_EQ(Perform(user_, Opcode::kRead, At(*region, 0), &word, sizeof(word)), CompletionStatus::kSuccess);
   EXPECT_TRUE(user_.group->Sleep(-1, 0).by_queue);
 }
 
-using Refusal = std::tuple<const char*, uint32_t, Opcode, int64_t, size_t>;
-class RefusedOperationTest : public PeerMemoryTest, public testing::WithParamInterface<Refusal> {};
+using RefusedOperation = std::tuple<const char*, uint32_t, Opcode, int64_t, size_t>;
+class RefusedOperationTest : public PeerMemoryTest, public testing::WithParamInterface<RefusedOperation> {};
 
 TEST_P(RefusedOperationTest, TouchesNothingAndEndsTheChannel) {
   const auto [name, access, opcode, offset, size] = GetParam();
@@ -154,34 +151,35 @@ TEST_P(RefusedOperationTest, TouchesNothingAndEndsTheChannel) {
             CompletionStatus::kRemoteAccessError);
   EXPECT_FALSE(user_.channel->connected());
   EXPECT_THAT(user_.channel->why_ended().ToString(), HasSubstr("that does not allow it"));
-  EXPECT_FALSE(user_.channel->breached());
+  EXPECT_FALSE(user_.channel->peer_broke_protocol());
   EXPECT_TRUE(owner_.channel->Ended());
   for (const std::byte byte : region->bytes()) ASSERT_EQ(byte, std::byte{0});
   EXPECT_EQ(Perform(user_, opcode, At(*region, 0), bytes.data(), size), CompletionStatus::kFlushed);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RefusedOperationTest,
-                         testing::Values(Refusal{"WriteOfReadOnly", fabric::kRemoteRead, Opcode::kWrite, 0, 8},
-                                         Refusal{"AtomicOfReadOnly", fabric::kRemoteRead, Opcode::kFetchAdd, 0, 8},
-                                         Refusal{"AtomicOfWritten", fabric::kRemoteRead | fabric::kRemoteWrite,
-                                                 Opcode::kCompareSwap, 0, 8},
-                                         Refusal{"ReadOfWriteOnly", fabric::kRemoteWrite, Opcode::kRead, 0, 8},
-                                         Refusal{"ReadOfNobodys", fabric::kLocalOnly, Opcode::kRead, 0, 8},
-                                         Refusal{"BeyondTheEnd", kAll, Opcode::kWrite, kBytes - 7, 8},
-                                         Refusal{"BehindTheEnd", kAll, Opcode::kRead, kBytes + 8, 8},
-                                         Refusal{"BeforeTheBeginning", kAll, Opcode::kWrite, -8, 8},
-                                         Refusal{"FarAway", kAll, Opcode::kRead, INT64_MIN, 8}),
-                         [](const auto& info) { return std::string(std::get<0>(info.param)); });
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusedOperationTest,
+    testing::Values(RefusedOperation{"WriteOfReadOnly", fabric::kRemoteRead, Opcode::kWrite, 0, 8},
+                    RefusedOperation{"AtomicOfReadOnly", fabric::kRemoteRead, Opcode::kFetchAdd, 0, 8},
+                    RefusedOperation{"AtomicOfWritten", fabric::kRemoteRead | fabric::kRemoteWrite,
+                                     Opcode::kCompareSwap, 0, 8},
+                    RefusedOperation{"ReadOfWriteOnly", fabric::kRemoteWrite, Opcode::kRead, 0, 8},
+                    RefusedOperation{"ReadOfNobodys", fabric::kLocalOnly, Opcode::kRead, 0, 8},
+                    RefusedOperation{"BeyondTheEnd", kAllAccess, Opcode::kWrite, kRegionBytes - 7, 8},
+                    RefusedOperation{"BehindTheEnd", kAllAccess, Opcode::kRead, kRegionBytes + 8, 8},
+                    RefusedOperation{"BeforeTheBeginning", kAllAccess, Opcode::kWrite, -8, 8},
+                    RefusedOperation{"FarAway", kAllAccess, Opcode::kRead, INT64_MIN, 8}),
+    [](const auto& info) { return std::string(std::get<0>(info.param)); });
 
 TEST_F(PeerMemoryTest, NobodyUsesWhatWasNotPassed) {
-  const std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  const std::unique_ptr<Region> region = Region::Allocate(kRegionBytes, kAllAccess).value();
   uint64_t word = 0;
   EXPECT_EQ(Perform(user_, Opcode::kRead, At(*region, 0), &word, sizeof(word)), CompletionStatus::kRemoteAccessError);
 }
 
 // There is no word in it by which one peer could take it away from another.
 TEST_F(PeerMemoryTest, IsThePeersUntilTheChannelEnds) {
-  std::unique_ptr<Region> region = Passed(kAll);
+  std::unique_ptr<Region> region = Passed(kAllAccess);
   const fabric::RemoteAddress at = At(*region, 0);
   uint64_t word = 7;
   ASSERT_EQ(Perform(user_, Opcode::kWrite, at, &word, sizeof(word)), CompletionStatus::kSuccess);
@@ -194,7 +192,7 @@ TEST_F(PeerMemoryTest, IsThePeersUntilTheChannelEnds) {
 }
 
 TEST_F(PeerMemoryTest, WhatIsNoOperationIsRefusedAndHarmsNothing) {
-  const std::unique_ptr<Region> region = Passed(kAll);
+  const std::unique_ptr<Region> region = Passed(kAllAccess);
   uint64_t word = 0;
   for (const Opcode opcode : {Opcode::kSend, Opcode::kWriteWithImmediate, Opcode::kReceive}) {
     EXPECT_TRUE(absl::IsInvalidArgument(Operation(opcode, At(*region, 0), &word, sizeof(word)).On(user_).status()));
@@ -205,14 +203,14 @@ TEST_F(PeerMemoryTest, WhatIsNoOperationIsRefusedAndHarmsNothing) {
 }
 
 TEST_F(PeerMemoryTest, HasASize) {
-  EXPECT_TRUE(absl::IsInvalidArgument(Region::Allocate(0, kAll).status()));
-  EXPECT_TRUE(absl::IsResourceExhausted(Region::Allocate(SIZE_MAX, kAll).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(Region::Allocate(0, kAllAccess).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(Region::Allocate(SIZE_MAX, kAllAccess).status()));
 }
 
 TEST(PassedMemory, OfReadersTheKernelKeepsFromBeingWritten) {
   ShmEnd owner;
   const RawPeer peer(owner);
-  const std::unique_ptr<Region> region = Region::Allocate(kBytes, fabric::kRemoteRead).value();
+  const std::unique_ptr<Region> region = Region::Allocate(kRegionBytes, fabric::kRemoteRead).value();
   ASSERT_EQ(owner.channel->Pass(*region), absl::OkStatus());
   SocketMessage message;
   SideMessage grant;
@@ -261,7 +259,7 @@ TEST(PassedMemory, CostsThePeerAMappingAndNoDescriptorAndGoesWithTheChannel) {
   ShmEnd owner;
   ASSERT_EQ(Connect(user, owner), absl::OkStatus());
   user.channel->ExpectMemory();
-  std::unique_ptr<Region> region = Region::Allocate(kBytes, kAll).value();
+  std::unique_ptr<Region> region = Region::Allocate(kRegionBytes, kAllAccess).value();
   const ino_t inode = InodeOf(*region);
   ASSERT_EQ(owner.channel->Pass(*region), absl::OkStatus());
   uint64_t word = 0;
@@ -278,16 +276,16 @@ TEST(PassedMemory, CostsThePeerAMappingAndNoDescriptorAndGoesWithTheChannel) {
 TEST(PassedMemory, BeyondThePeersLimitsIsRefusedHereAndTheChannelGoesOn) {
   ShmOptions limits;
   limits.max_imports = 2;
-  limits.max_import_bytes = 3 * kBytes;
+  limits.max_import_bytes = 3 * kRegionBytes;
   ShmEnd user;
   ShmEnd owner(limits);
   ASSERT_EQ(Connect(user, owner), absl::OkStatus());
   user.channel->ExpectMemory();
   const auto pass = [&](const Region& region) { return owner.channel->Pass(region); };
-  const std::unique_ptr<Region> first = Region::Allocate(kBytes, kAll).value();
-  const std::unique_ptr<Region> large = Region::Allocate(2 * kBytes + 1, kAll).value();
-  const std::unique_ptr<Region> second = Region::Allocate(2 * kBytes, kAll).value();
-  const std::unique_ptr<Region> third = Region::Allocate(1, kAll).value();
+  const std::unique_ptr<Region> first = Region::Allocate(kRegionBytes, kAllAccess).value();
+  const std::unique_ptr<Region> large = Region::Allocate(2 * kRegionBytes + 1, kAllAccess).value();
+  const std::unique_ptr<Region> second = Region::Allocate(2 * kRegionBytes, kAllAccess).value();
+  const std::unique_ptr<Region> third = Region::Allocate(1, kAllAccess).value();
   EXPECT_EQ(pass(*first), absl::OkStatus());
   EXPECT_TRUE(absl::IsResourceExhausted(pass(*large)));
   EXPECT_EQ(pass(*second), absl::OkStatus());
@@ -324,7 +322,7 @@ class UnwatchedPeerTest : public testing::Test {
     SideMessage grant;
     grant.kind = SideMessageKind::kGrant;
     grant.rkey = kKey;
-    grant.access = kAll;
+    grant.access = kAllAccess;
     grant.base = kBase;
     grant.size = 4096;
     const UniqueFd memory = CreateSealedMemfd("raw", 4096).value();

@@ -61,7 +61,7 @@ TEST(ShmRefusedInTheMidst, BothEndsSayWhoseKernelItWasAndTheTransportIsUsedNoMor
   EXPECT_TRUE(CameOfErrno(refused.channel->why_ended()));
   EXPECT_THAT(refused.channel->why_ended().ToString(), HasSubstr("receive from the peer's UNIX socket"));
   EXPECT_EQ(refused.transport->Usable(), refused.channel->why_ended());
-  EXPECT_FALSE(refused.channel->breached());
+  EXPECT_FALSE(refused.channel->peer_broke_protocol());
   EXPECT_FALSE(peer.channel->StillConnected());
   EXPECT_THAT(peer.channel->why_ended().ToString(), HasSubstr("the peer was refused"));
   EXPECT_TRUE(peer.transport->Usable().ok()) << "nothing was refused here";
@@ -88,7 +88,7 @@ TEST(ShmRefusedInTheMidst, PassedMemoryEndsTheChannelAtBothEndsAndTheTransportIs
     });
     EXPECT_TRUE(CameOfErrno(refused.channel->why_ended())) << refused.channel->why_ended();
     EXPECT_EQ(refused.transport->Usable(), refused.channel->why_ended());
-    EXPECT_FALSE(refused.channel->breached());
+    EXPECT_FALSE(refused.channel->peer_broke_protocol());
     EXPECT_FALSE(peer.channel->StillConnected());
     EXPECT_THAT(peer.channel->why_ended().ToString(), HasSubstr("the peer was refused"));
     EXPECT_EQ(peer.transport->Usable(), absl::OkStatus()) << "nothing was refused here";
@@ -103,17 +103,17 @@ TEST(ShmRefusedInTheMidst, WithoutMoreMemoryMessagesGoInWhatThereIs) {
   ASSERT_TRUE(Connect(sender, reader).ok());
   const size_t largest = sender.channel->LargestItem();
   Refused({SYS_madvise}, EPERM, [&] {
-    EXPECT_GE(sender.channel->Room(Use::kData), wire::ItemBytes(largest)) << "it may be had";
+    EXPECT_GE(sender.channel->Space(Use::kData), wire::ItemBytes(largest)) << "it may be had";
     const std::string large(largest, 'x');
     EXPECT_TRUE(absl::IsResourceExhausted(sender.Send(large))) << "it may not";
-    EXPECT_TRUE(sender.channel->MoreRoom()) << "who asked is to ask again";
+    EXPECT_TRUE(sender.channel->MoreSpace()) << "who asked is to ask again";
     EXPECT_TRUE(sender.channel->connected());
     EXPECT_TRUE(sender.transport->Usable().ok()) << "a channel does without";
     const size_t left = sender.channel->LargestItemNow();
     EXPECT_LT(left, largest);
     EXPECT_EQ(sender.channel->LargestItem(), largest);
     for (int i = 0; i < 100; ++i) {
-      EXPECT_GE(sender.channel->Room(Use::kData), wire::ItemBytes(left));
+      EXPECT_GE(sender.channel->Space(Use::kData), wire::ItemBytes(left));
       ASSERT_TRUE(sender.Send(std::string(left, 'y')).ok()) << i;
       ASSERT_EQ(reader.Read().size(), left);
     }
@@ -132,7 +132,7 @@ TEST(ShmRefusedSeal, AgainstLaterWritersIsDoneWithout) {
 }
 
 // Each end has two descriptors less, and wakes the other by its socket.
-TEST(ShmFewDescriptors, TheSocketIsTheBell) {
+TEST(ShmFewDescriptors, TheSocketIsTheNotification) {
   if (kSanitizerNeedsDescriptors) GTEST_SKIP() << "a sanitizer needs them";
   const DescriptorLimit limit(64);
   ShmEnd sender;

@@ -18,8 +18,6 @@
 namespace skein::channel::shm {
 namespace {
 
-constexpr uid_t kNobody = 65534;
-
 class RendezvousTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -22,6 +22,9 @@
 namespace skein::channel::shm {
 
 inline constexpr size_t kRing = wire::kRingGranule;
+// Of memory that one end passes to the other.
+inline constexpr size_t kRegionBytes = 10'000;
+inline constexpr uint32_t kAllAccess = fabric::kRemoteRead | fabric::kRemoteWrite | fabric::kRemoteAtomic;
 
 // Of this process.
 inline std::ptrdiff_t OpenDescriptors() {

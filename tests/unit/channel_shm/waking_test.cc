@@ -1,4 +1,4 @@
-// Bells that ring on the socket, as long as a peer knows no better one: they are the sleeper's.
+// Notifications that ring on the socket, as long as a peer knows no better one: they are the sleeper's.
 #include "tests/unit/channel_shm/two_channels.h"
 
 namespace skein::channel::shm {
@@ -19,14 +19,14 @@ class ShmWaking : public testing::Test {
 };
 
 // A thread that connects looks, for its connection's sake, while another one sleeps.
-TEST_F(ShmWaking, WhoLooksForThePeerTakesNobodysBell) {
+TEST_F(ShmWaking, WhoLooksForThePeerTakesNobodysNotification) {
   ASSERT_TRUE(active_.Send("wake up").ok());
   EXPECT_TRUE(passive_.channel->StillConnected());
   EXPECT_TRUE(passive_.group->Sleep(-1, 10'000).by_queue);
   EXPECT_EQ(passive_.Read(), "wake up");
 }
 
-TEST_F(ShmWaking, WhoLooksForThePeerSeesItGoThoughItsBellsLieUnheard) {
+TEST_F(ShmWaking, WhoLooksForThePeerSeesItGoThoughItsWakeUpsLieUnheard) {
   ASSERT_TRUE(active_.Send("last words").ok());
   active_.channel->Close();
   EXPECT_FALSE(passive_.channel->StillConnected());

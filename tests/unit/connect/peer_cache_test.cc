@@ -61,7 +61,7 @@ TEST(PeerCache, WhenFullOfTheLivingTakesNobodyElse) {
   EXPECT_EQ(CountOf(cache, 0, kBound, kStart), kBound) << "and nobody was driven out";
 }
 
-TEST(PeerCache, WhenFullMakesRoomOfTheExpiredOnly) {
+TEST(PeerCache, WhenFullMakesSpaceOfTheExpiredOnly) {
   PeerCache cache;
   AddMany(cache, 0, kBound - 1, kEnd, kStart);
   cache.Add(Peer(kBound - 1), kEnd + absl::Seconds(1), kStart);

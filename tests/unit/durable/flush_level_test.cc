@@ -27,28 +27,28 @@ class SenderFlushes : public testing::TestWithParam<FlushMode> {};
 class ReceiverFlushes : public testing::TestWithParam<FlushMode> {};
 
 TEST_P(SenderFlushes, NothingSaidMeansInTheCpusCache) {
-  EXPECT_EQ(Achieved(GetParam(), kPmem, kNothingSaid), Persistence::kVisible);
-  EXPECT_EQ(Achieved(GetParam(), kPmem, kAdrWithDdio), Persistence::kVisible) << "ADR keeps no cache";
-  EXPECT_EQ(Achieved(GetParam(), kPlain, kNothingSaid), Persistence::kVisible);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPmem, kNothingSaid), Persistence::kVisible);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPmem, kAdrWithDdio), Persistence::kVisible) << "ADR keeps no cache";
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPlain, kNothingSaid), Persistence::kVisible);
 }
 TEST_P(SenderFlushes, WithoutDdioAsFarAsTheMemoryController) {
-  EXPECT_EQ(Achieved(GetParam(), kPmem, kNoDdio), Persistence::kFlushed);
-  EXPECT_EQ(Achieved(GetParam(), kPmem, kAdr), Persistence::kPersistent);
-  EXPECT_EQ(Achieved(GetParam(), kForcedPmem, kAdr), Persistence::kEmulated);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPmem, kNoDdio), Persistence::kFlushed);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPmem, kAdr), Persistence::kPersistent);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kForcedPmem, kAdr), Persistence::kEmulated);
 }
 TEST_P(SenderFlushes, EadrKeepsTheCacheToo) {
-  EXPECT_EQ(Achieved(GetParam(), kPmem, kEadr), Persistence::kPersistent);
-  EXPECT_EQ(Achieved(GetParam(), kForcedPmem, kEadr), Persistence::kEmulated);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPmem, kEadr), Persistence::kPersistent);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kForcedPmem, kEadr), Persistence::kEmulated);
 }
 TEST_P(SenderFlushes, NoPlatformMakesOrdinaryMemoryPersistent) {
   for (const LogMemory& memory : {kPlain, kMappedFile}) {
-    EXPECT_EQ(Achieved(GetParam(), memory, kAdr), Persistence::kFlushed);
-    EXPECT_EQ(Achieved(GetParam(), memory, kEadr), Persistence::kVisible);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, memory, kAdr), Persistence::kFlushed);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, memory, kEadr), Persistence::kVisible);
   }
 }
 TEST_P(SenderFlushes, RefusalsNameWhatToChange) {
   const auto refused = [](const LogMemory& memory, const PlatformHints& platform) {
-    return std::string(CheckWanted(Persistence::kPersistent, GetParam(), memory, platform).message());
+    return std::string(CheckWanted(Persistence::kPersistent, GetParam(), FlushVerb::kRead, memory, platform).message());
   };
   EXPECT_THAT(refused(kPmem, kNothingSaid), HasSubstr("switch DDIO off"));
   EXPECT_THAT(refused(kPmem, kNoDdio), HasSubstr("ADR or eADR"));
@@ -56,15 +56,35 @@ TEST_P(SenderFlushes, RefusalsNameWhatToChange) {
   EXPECT_THAT(refused(kPlain, kAdr), HasSubstr("give the receiver a storage"));
   EXPECT_THAT(refused(kForcedPmem, kAdr), HasSubstr("this one is emulated"));
   EXPECT_THAT(refused(kPmem, kNothingSaid), HasSubstr("rflush"));
-  EXPECT_TRUE(CheckWanted(Persistence::kPersistent, GetParam(), kPmem, kAdr).ok());
+  EXPECT_TRUE(CheckWanted(Persistence::kPersistent, GetParam(), FlushVerb::kRead, kPmem, kAdr).ok());
+}
+
+TEST_P(SenderFlushes, AFlushToPersistenceNeedsNobodysWord) {
+  for (const PlatformHints& platform : {kNothingSaid, kNoDdio, kAdr, kAdrWithDdio, kEadr}) {
+    EXPECT_EQ(BestVerb(GetParam(), kPmem, platform, true, true), FlushVerb::kFlushPersistent);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kFlushPersistent, kPmem, platform), Persistence::kPersistent);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kFlushPersistent, kForcedPmem, platform), Persistence::kEmulated);
+    EXPECT_TRUE(CheckWanted(Persistence::kPersistent, GetParam(), FlushVerb::kFlushPersistent, kPmem, platform).ok());
+    EXPECT_NE(BestVerb(GetParam(), kMappedFile, platform, true, true), FlushVerb::kFlushPersistent);
+    EXPECT_NE(BestVerb(GetParam(), kPlain, platform, true, true), FlushVerb::kFlushPersistent);
+  }
+}
+TEST_P(SenderFlushes, AFlushToVisibilityWhereAReadDoesNoMore) {
+  EXPECT_EQ(BestVerb(GetParam(), kPlain, kNothingSaid, true, false), FlushVerb::kFlush);
+  EXPECT_EQ(BestVerb(GetParam(), kPmem, kNothingSaid, true, false), FlushVerb::kFlush);
+  EXPECT_EQ(Achieved(GetParam(), FlushVerb::kFlush, kPmem, kNothingSaid), Persistence::kVisible);
+  EXPECT_EQ(BestVerb(GetParam(), kPmem, kAdr, true, false), FlushVerb::kRead) << "it is worth more";
+  EXPECT_EQ(BestVerb(GetParam(), kPmem, kEadr, true, false), FlushVerb::kRead);
+  EXPECT_EQ(BestVerb(GetParam(), kPmem, kNothingSaid, false, false), FlushVerb::kRead) << "not offered";
 }
 
 TEST_P(ReceiverFlushes, AsItsStorageSays) {
   for (const PlatformHints& platform : {kNothingSaid, kNoDdio, kAdr, kEadr}) {
-    EXPECT_EQ(Achieved(GetParam(), kPmem, platform), Persistence::kPersistent);
-    EXPECT_EQ(Achieved(GetParam(), kFile, platform), Persistence::kPersistent);
-    EXPECT_EQ(Achieved(GetParam(), kForcedPmem, platform), Persistence::kEmulated);
-    EXPECT_EQ(Achieved(GetParam(), kPlain, platform), Persistence::kVisible);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPmem, platform), Persistence::kPersistent);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kFile, platform), Persistence::kPersistent);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kForcedPmem, platform), Persistence::kEmulated);
+    EXPECT_EQ(Achieved(GetParam(), FlushVerb::kRead, kPlain, platform), Persistence::kVisible);
+    EXPECT_EQ(BestVerb(GetParam(), kPmem, platform, true, true), FlushVerb::kRead) << "its sender flushes nothing";
   }
 }
 

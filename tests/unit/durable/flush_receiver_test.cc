@@ -18,10 +18,10 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr RingShape kShape{.slot_bytes = 128, .slots = 4};
-
 class FlushReceiverTest : public testing::Test {
  protected:
+  static constexpr RingShape kShape{.slot_bytes = 128, .slots = 4};
+
   void Connect(FlushMode mode, bool mapped = true) {
     sender_.reset();
     receiver_.reset();

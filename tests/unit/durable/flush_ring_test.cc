@@ -15,10 +15,10 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr RingShape kShape{.slot_bytes = 128, .slots = 4};
-
 class FlushRingTest : public testing::TestWithParam<HeaderPlace> {
  protected:
+  static constexpr RingShape kShape{.slot_bytes = 128, .slots = 4};
+
   absl::Status Open() {
     found_.clear();
     ring_.reset();

@@ -22,10 +22,10 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr RingShape kShape{.slot_bytes = 1024, .slots = 16};
-
 class FlushStorageTest : public testing::Test {
  protected:
+  static constexpr RingShape kShape{.slot_bytes = 1024, .slots = 16};
+
   absl::Status Open(std::shared_ptr<Storage> storage, FlushMode mode) {
     receiver_.reset();
     FlushReceiverOptions options;
@@ -110,6 +110,12 @@ TEST_F(FlushStorageTest, MappedMemory) {
   if (!LoadLibpmem().ok()) GTEST_SKIP() << "no libpmem";
   const auto open = [this] { return PmemStorage::Open(path_, StorageBytes(kShape)).value(); };
   ComesAgainAfterARestart(FlushMode::kWRFlush, open);
+}
+TEST_F(FlushStorageTest, NoDeviceIsPersistentMemoryButOneOfDax) {
+  if (!LoadLibpmem().ok()) GTEST_SKIP() << "no libpmem";
+  const auto opened = PmemStorage::Open("/dev/null", StorageBytes(kShape));
+  EXPECT_EQ(opened.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(opened.status().message(), HasSubstr("DAX device"));
 }
 TEST_F(FlushStorageTest, MappedMemoryThatTheSenderFlushes) {
   if (!LoadLibpmem().ok()) GTEST_SKIP() << "no libpmem";

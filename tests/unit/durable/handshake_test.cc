@@ -12,11 +12,14 @@ FlushOffer AnOffer() {
           .wanted = Persistence::kFlushed,
           .slots = 16,
           .reply_bytes = 100,
+          .flush = true,
+          .flush_persistent = false,
           .feedback = {.address = 0x1234567890, .rkey = 77},
           .queue_pair = "an offer"};
 }
 FlushAnswer AnAnswer() {
   return {.level = Persistence::kEmulated,
+          .verb = FlushVerb::kFlushPersistent,
           .shape = {.slot_bytes = 4096, .slots = 16},
           .key = {.identity = {1, 2, 3}, .epoch = 4},
           .head = 5,
@@ -31,6 +34,8 @@ TEST(HandshakeTest, OffersArriveAsTheyWere) {
   EXPECT_EQ(EncodeOffer(*offer), EncodeOffer(AnOffer()));
   EXPECT_EQ(offer->feedback.address, 0x1234567890u);
   EXPECT_EQ(offer->wanted, Persistence::kFlushed);
+  EXPECT_TRUE(offer->flush);
+  EXPECT_FALSE(offer->flush_persistent);
   EXPECT_EQ(offer->queue_pair, "an offer");
 }
 
@@ -39,6 +44,7 @@ TEST(HandshakeTest, AnswersArriveAsTheyWere) {
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(EncodeAnswer(*answer), EncodeAnswer(AnAnswer()));
   EXPECT_EQ(answer->key.identity, (LogId{1, 2, 3}));
+  EXPECT_EQ(answer->verb, FlushVerb::kFlushPersistent);
   EXPECT_EQ(answer->queue_pair, "an answer");
 }
 
@@ -57,6 +63,7 @@ TEST(HandshakeTest, WhatMakesNoSenseIsRefused) {
   EXPECT_TRUE(refused([](FlushAnswer& a) { a.shape.slot_bytes = 64; }));
   EXPECT_TRUE(refused([](FlushAnswer& a) { a.shape.slot_bytes = ~0u; }));
   EXPECT_TRUE(refused([](FlushAnswer& a) { a.level = static_cast<Persistence>(9); }));
+  EXPECT_TRUE(refused([](FlushAnswer& a) { a.verb = static_cast<FlushVerb>(3); }));
   FlushOffer offer = AnOffer();
   offer.reply_bytes = kMostReplyBytes + 1;
   EXPECT_FALSE(DecodeOffer(EncodeOffer(offer)).ok());

@@ -18,10 +18,10 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr RingShape kShape{.slot_bytes = 128, .slots = 4};
-
 class HostilePeer : public testing::Test {
  protected:
+  static constexpr RingShape kShape{.slot_bytes = 128, .slots = 4};
+
   // The peer's end is by hand.
   HostilePeer() : peer_(simulation_.CreateDevice("peer")), own_(simulation_.CreateDevice("own")) {}
   void Run() { simulation_.RunUntilIdle(); }
@@ -33,6 +33,9 @@ class HostilePeer : public testing::Test {
 
 class HostileSender : public HostilePeer {
  protected:
+  // The queue has room for so many replies, beside as many feedback words as may be on their way.
+  static constexpr uint64_t kRepliesOnTheirWay = uint64_t{2} * kShape.slots;
+
   void SetUp() override { SetUpAnew(); }
   void SetUpAnew(std::shared_ptr<Storage> storage = nullptr) {
     receiver_.reset();
@@ -114,9 +117,6 @@ TEST_F(HostileSender, ReachesNothingButTheSlots) {
   for (int i = 0; i < 1000 && receiver_->connected(); ++i) Poll().IgnoreError();
   EXPECT_FALSE(receiver_->connected());
 }
-
-// The queue has room for so many replies, beside as many feedback words as may be on their way.
-constexpr uint64_t kRepliesOnTheirWay = uint64_t{2} * kShape.slots;
 
 TEST_F(HostileSender, WhoTakesNoRepliesIsCutOff) {
   absl::Status status;

@@ -11,10 +11,10 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr uint64_t kSeed = 20262;
-
 class Faults : public testing::Test {
  protected:
+  static constexpr uint64_t kSeed = 20262;
+
   explicit Faults(const SimConfig& config = {}) : simulation_(kSeed, config), pair_(simulation_) {}
   void SetUp() override { ASSERT_TRUE(pair_.status.ok()) << pair_.status; }
 

@@ -61,7 +61,10 @@ FakeDevice::FakeDevice() : lib_(Functions()) {
   context_.ops.post_recv = PostReceive;
   channel_.fd = eventfd(0, EFD_CLOEXEC);
   Port port;
-  port.context = Context::Open(DeviceList(lib_, absl::MakeSpan(list)), &listed).value();
+  const auto between_looks = absl::ToChronoMilliseconds(kPatience / 8);
+  port.context = Context::Open(DeviceList(lib_, absl::MakeSpan(list)), &listed, between_looks).value();
+  port.options.least_patience = kPatience;
+  port.options.timeout = 1;
   port.address.link_layer = LinkLayer::kEthernet;
   port.address.mtu = IBV_MTU_1024;
   port.address.reads = 1;
@@ -108,18 +111,22 @@ int FakeDevice::Modify(ibv_qp* queue_pair, ibv_qp_attr* attributes, int /*mask*/
   if (The().dead_) return EIO;
   if (attributes->qp_state != IBV_QPS_ERR) return 0;
   auto& failed = static_cast<QueuePair&>(*queue_pair);
-  Flush(failed.sends, failed.send_cq);
-  Flush(failed.receives, failed.recv_cq);
+  End(failed.sends, failed.send_cq, IBV_WC_WR_FLUSH_ERR);
+  End(failed.receives, failed.recv_cq, IBV_WC_WR_FLUSH_ERR);
   return 0;
 }
 
-void FakeDevice::Flush(std::vector<uint64_t>& work, ibv_cq* to) {
+void FakeDevice::DoSends(size_t queue_pair) {
+  End(queue_pairs_[queue_pair]->sends, queue_pairs_[queue_pair]->send_cq, IBV_WC_SUCCESS);
+}
+
+void FakeDevice::End(std::vector<uint64_t>& work, ibv_cq* to, ibv_wc_status status) {
   auto& queue = static_cast<CompletionQueue&>(*to);
   for (const uint64_t id : std::exchange(work, {})) {
     if (queue.failed) continue;
-    ibv_wc& flushed = queue.completions.emplace_back();
-    flushed.wr_id = id;
-    flushed.status = IBV_WC_WR_FLUSH_ERR;
+    ibv_wc& ended = queue.completions.emplace_back();
+    ended.wr_id = id;
+    ended.status = status;
   }
 }
 

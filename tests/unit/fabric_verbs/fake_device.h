@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "core/fabric/verbs/port.h"
 
 namespace skein::fabric::verbs {
@@ -15,6 +16,9 @@ namespace skein::fabric::verbs {
 // One at a time; one thread.
 class FakeDevice {
  public:
+  // How long its queue pairs wait for what it tells nothing of, if their peers always receive.
+  static constexpr absl::Duration kPatience = absl::Milliseconds(40);
+
   FakeDevice();
   ~FakeDevice();
   FakeDevice(const FakeDevice&) = delete;
@@ -25,6 +29,9 @@ class FakeDevice {
   // failed completion queue gives nothing any more.
   void Tell(ibv_event_type event, size_t queue_pair = 0);
   size_t queue_pairs() const { return queue_pairs_.size(); }
+  // Of the queue pair that was made so many before: requests that it was given and has not done; it does them.
+  size_t sends(size_t queue_pair = 0) const { return queue_pairs_[queue_pair]->sends.size(); }
+  void DoSends(size_t queue_pair = 0);
 
  private:
   struct CompletionQueue : ibv_cq {
@@ -47,7 +54,7 @@ class FakeDevice {
   static int DestroyQueue(ibv_cq* queue);
   static ibv_qp* Create(ibv_pd* domain, ibv_qp_init_attr* attributes);
   static int Destroy(ibv_qp* queue_pair);
-  static void Flush(std::vector<uint64_t>& work, ibv_cq* to);
+  static void End(std::vector<uint64_t>& work, ibv_cq* to, ibv_wc_status status);
 
   const Ibverbs lib_;
   ibv_context context_ = {};

@@ -127,7 +127,7 @@ TEST_P(CombiningTest, WhoWaitsIsToldThoughOthersAskMeanwhile) {
   EXPECT_EQ(told, kMessages);
 }
 
-TEST_P(CombiningTest, TheCensusCountsWhatHasAQueuePairAsOne) {
+TEST_P(CombiningTest, TheStatisticsCountWhatHasAQueuePairAsOne) {
   const auto counted = [] { return trace::ReadCounters().Value(trace::Counter::kQueuePairsActive); };
   const uint64_t both = counted();
   client_->Close();

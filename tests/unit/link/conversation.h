@@ -44,7 +44,7 @@ class Conversation {
     streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 
-  // Up to so many bytes, as many as there is room for. False: none.
+  // Up to so many bytes, as many as there is space for. False: none.
   bool Say(size_t i, bool by_client, size_t bytes) {
     End& end = by_client ? streams_[i].client : streams_[i].server;
     Link& link = by_client ? *client : *server;

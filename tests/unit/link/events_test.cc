@@ -23,7 +23,7 @@ using MaskUnderTest = BasicEvents<interleavings::Atomics>;
 // Two senders, each of which tells one event, and a poller that looks a few times.
 class Telling {
  public:
-  static constexpr std::array<uint32_t, 2> kEvents = {MaskUnderTest::kRoom, MaskUnderTest::kFlush};
+  static constexpr std::array<uint32_t, 2> kEvents = {MaskUnderTest::kSpace, MaskUnderTest::kFlush};
 
   void Tell(size_t sender) {
     done_[sender].Set(1);

@@ -172,7 +172,7 @@ TEST_F(HostileControlTest, WordsThatAreNoLine) {
   for (uint64_t i = 1; i < 100; ++i) {
     peer_.SayWords({64, i, i << 40, i * 0x9e3779b97f4a7c15});
     EXPECT_FALSE(link_->Poll());
-    EXPECT_FALSE(link_->Arm()) << "the poller sleeps, and the line may have no bell";
+    EXPECT_FALSE(link_->Arm()) << "the poller sleeps, and the line may have no notification";
   }
   EXPECT_FALSE(link_->finished());
   Say({.consumed = 64, .open = true});

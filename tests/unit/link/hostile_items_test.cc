@@ -185,7 +185,7 @@ TEST_F(HostileItemsTest, AMessageHeaderOutsideTheFormat) {
   ExpectLost("malformed header");
 }
 
-// Not a breach: the stream has ended at this end, and the peer may not know yet.
+// Not a protocol error: the stream has ended at this end, and the peer may not know yet.
 TEST_F(HostileItemsTest, ItemsForAnEndedStreamAreDropped) {
   Greet();
   Poll();

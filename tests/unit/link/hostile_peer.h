@@ -111,10 +111,10 @@ class HostilePeer {
 
   // A WRITE_WITH_IMM of no bytes.
   void Ring(uint32_t immediate) {
-    fabric::SendRequest bell =
+    fabric::SendRequest notification =
         fabric::Request(fabric::Opcode::kWriteWithImmediate, {}, {victims_.address, victims_.rkey});
-    bell.immediate = immediate;
-    ASSERT_TRUE(fabric::Post(*end_.queue_pair, bell).ok());
+    notification.immediate = immediate;
+    ASSERT_TRUE(fabric::Post(*end_.queue_pair, notification).ok());
     simulation_.RunUntilIdle();
     TakeCompletions();
   }

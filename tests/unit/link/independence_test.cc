@@ -10,7 +10,7 @@
 namespace skein::link {
 namespace {
 
-TEST(IndependenceTest, ABreachEndsOneLinkAndNoOther) {
+TEST(IndependenceTest, AProtocolErrorEndsOneLinkAndNoOther) {
   fabric::Simulation simulation(20261121);
   const std::shared_ptr<fabric::Device> device = simulation.CreateDevice("victim");
   const auto attacked = LinkOn(device, {wire::kRingGranule});

@@ -30,12 +30,12 @@ class InterruptingPort final : public Port {
   absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
   absl::Status OnCloseWrite() override { return absl::OkStatus(); }
   void OnAbort(std::string) override {}
-  void OnRoom() override { on_room(); }
+  void OnSpace() override { on_space(); }
   void OnLost(const absl::Status&) override {}
   void Notify() override { notified_(); }
 
   size_t received = 0;
-  std::function<void()> on_room = [] {};
+  std::function<void()> on_space = [] {};
 
  private:
   const std::function<void()> notified_;
@@ -92,7 +92,7 @@ TEST_F(PollingTest, DrainComesToAnEndThoughThePeerDoesNot) {
   const std::string part(8 << 10, 'x');
   notified_ = [&] {
     simulation_.RunUntilIdle();
-    client_->Poll();  // hears that there is room again
+    client_->Poll();  // hears that there is space again
     if (to_->received < kEndless) Say(part);
   };
   Say(part);
@@ -201,8 +201,8 @@ TEST_F(PollingTest, WhoHearsThatAllIsFlushedLeavesOthersToBeTold) {
 class PollingAfterMessagesTest : public PollingTest, public testing::WithParamInterface<int> {};
 INSTANTIATE_TEST_SUITE_P(UpToACompletion, PollingAfterMessagesTest, testing::Range(0, 16));
 
-// While one port hears of room it uses that up, another begins to wait, and the peer makes room again.
-TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo) {
+// While one port hears of space it uses that up, another begins to wait, and the peer makes space again.
+TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfSpaceToo) {
   for (int i = 0; i < GetParam(); ++i) Say("a message");
   const auto first = NewPort();
   const auto second = NewPort();
@@ -218,13 +218,13 @@ TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo
     simulation_.RunUntilIdle();
   };
   bool told = false;
-  first->on_room = [&, once = false]() mutable {
+  first->on_space = [&, once = false]() mutable {
     if (std::exchange(once, true)) return;
     fill(*first);
     fill(*second);
     server_reads();
   };
-  second->on_room = [&] { told = true; };
+  second->on_space = [&] { told = true; };
   fill(*first);
   server_reads();
   do client_->Poll();
@@ -232,8 +232,8 @@ TEST_P(PollingAfterMessagesTest, WhoBeginsToWaitWhileOthersAreToldHearsOfRoomToo
   EXPECT_TRUE(told);
 }
 
-// There is some room, which is less than the item takes, and the peer reads nothing.
-TEST_F(PollingTest, WhoWaitsForRoomForAWholeItemKeepsNobodyAwake) {
+// There is some space, which is less than the item takes, and the peer reads nothing.
+TEST_F(PollingTest, WhoWaitsForSpaceForAWholeItemKeepsNobodyAwake) {
   const auto port = NewPort();
   const std::string words(client_->channel().LargestItem(), 'x');
   const ConstBytes bytes = BytesOf(words);
@@ -242,7 +242,7 @@ TEST_F(PollingTest, WhoWaitsForRoomForAWholeItemKeepsNobodyAwake) {
   const auto fill = [&] {
     while (client_->SendItems(*port, {&item, 1}).value_or(0) > 0) ++sent;
   };
-  port->on_room = fill;
+  port->on_space = fill;
   fill();
   EXPECT_EQ(sent, 3) << "of the four that the ring is as large as";
   simulation_.RunUntilIdle();

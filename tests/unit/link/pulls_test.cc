@@ -24,7 +24,7 @@ class OneRead final : public channel::MemoryOperation {
   bool done = false;
 };
 
-TEST(PullsTest, APullThatFoundNoRoomIsPostedOnceOtherOperationsAreDone) {
+TEST(PullsTest, APullThatFoundNoSpaceIsPostedOnceOtherOperationsAreDone) {
   fabric::Simulation simulation(20261129);
   const LinkOptions options = {.ring_bytes = wire::kRingGranule, .takes_blocks = true};
   const std::shared_ptr<fabric::Device> reads_on = simulation.CreateDevice("reader");

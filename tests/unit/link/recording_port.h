@@ -29,7 +29,7 @@ class RecordingPort : public Port {
     return absl::OkStatus();
   }
   void OnAbort(std::string text) override { abort_text = std::move(text); }
-  void OnRoom() override {}
+  void OnSpace() override {}
   void OnLost(const absl::Status& why) override {
     ++losses;
     lost = why;

@@ -156,7 +156,7 @@ TEST_F(TurnsTest, AnswersNeedNoTurn) {
   }
 }
 
-TEST_F(TurnsTest, WhoLeavesMakesRoom) {
+TEST_F(TurnsTest, WhoLeavesMakesSpace) {
   Connect(5);
   for (Peer& peer : peers_) SayAll(peer, 1000);
   peers_.erase(peers_.begin(), peers_.begin() + 3);  // no turns any more

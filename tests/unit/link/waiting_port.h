@@ -1,4 +1,4 @@
-// A port whose sender waits for room, and for nothing else.
+// A port whose sender waits for space, and for nothing else.
 #ifndef SKEIN_TESTS_UNIT_LINK_WAITING_PORT_H_
 #define SKEIN_TESTS_UNIT_LINK_WAITING_PORT_H_
 
@@ -33,10 +33,10 @@ class WaitingPort final : public Port {
   absl::Status OnWindow(uint64_t) override { return absl::OkStatus(); }
   absl::Status OnCloseWrite() override { return absl::OkStatus(); }
   void OnAbort(std::string) override {}
-  void OnLost(const absl::Status&) override { OnRoom(); }
-  void OnRoom() override {
-    rooms_.fetch_add(1);
-    rooms_.notify_all();
+  void OnLost(const absl::Status&) override { OnSpace(); }
+  void OnSpace() override {
+    spaces_.fetch_add(1);
+    spaces_.notify_all();
   }
   void Notify() override {}
 
@@ -44,13 +44,13 @@ class WaitingPort final : public Port {
   void SendAll(Link& link, absl::string_view text) {
     said.append(text.data(), text.size());
     while (!text.empty()) {
-      const uint32_t seen = rooms_.load();
+      const uint32_t seen = spaces_.load();
       const ConstBytes bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
       const absl::StatusOr<size_t> sent = text.size() < kLarge ? link.Send(*this, {&bytes, 1}, text.size())
                                                                : link.SendBlocks(*this, {&bytes, 1}, text.size());
       ASSERT_TRUE(sent.ok()) << sent.status();
       text.remove_prefix(*sent);
-      if (!text.empty()) rooms_.wait(seen);
+      if (!text.empty()) spaces_.wait(seen);
     }
   }
 
@@ -61,7 +61,7 @@ class WaitingPort final : public Port {
 
  private:
   std::deque<std::string> behind_;  // for each block that is under way, the bytes that have come after it
-  std::atomic<uint32_t> rooms_ = 0;
+  std::atomic<uint32_t> spaces_ = 0;
 };
 
 }  // namespace skein::link

@@ -52,7 +52,7 @@ class BacklogTest : public testing::TestWithParam<bool> {
   }
 
   static constexpr size_t kBytes = 15'000;
-  static constexpr int kAnswers = 12;  // three times as many as the ring has room for
+  static constexpr int kAnswers = 12;  // three times as many as the ring has space for
 
   fabric::Simulation simulation_{20261121};
   std::atomic<int32_t> due_ = kAnswers;
@@ -71,9 +71,9 @@ TEST_P(BacklogTest, CountsEachMessageBeforeItGoes) {
   due_at_posts_.clear();
   for (int i = 0; i + 1 < kAnswers; ++i) Answer();
   const size_t gone = due_at_posts_.size();
-  ASSERT_LT(gone, size_t{kAnswers - 2}) << "some wait for room";
+  ASSERT_LT(gone, size_t{kAnswers - 2}) << "some wait for space";
   EXPECT_EQ(due_, kAnswers - static_cast<int32_t>(gone));
-  // The peer reads, and this end hears of the room. The port does not retry here: the next answer takes the waiting
+  // The peer reads, and this end hears of the space. The port does not retry here: the next answer takes the waiting
   // ones along.
   while (to_->data.size() < kBytes * gone) {
     simulation_.RunUntilIdle();

@@ -17,8 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kSoon = absl::Seconds(20);
-
 class CallsTest : public testing::TestWithParam<WaitMode> {
  protected:
   static Options With(WaitMode mode) {
@@ -206,7 +204,7 @@ TEST_P(CallsTest, TheEndOfTheServerIsTheirs) {
   ends.join();
 }
 
-TEST_P(CallsTest, MoreThanTheRingHoldsWaitForRoom) {
+TEST_P(CallsTest, MoreThanTheRingHoldsWaitForSpace) {
   Options options = options_;
   options.ring_bytes = 1 << 16;
   Served served(options);

@@ -12,6 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/unit/link/hostile_peer.h"
+#include "tests/unit/rpc/one_link.h"
 
 namespace skein::rpc {
 namespace {
@@ -19,20 +20,6 @@ namespace {
 using link::HostilePeer;
 using ::testing::HasSubstr;
 using wire::ItemKind;
-
-class OneLink final : public wait::Watcher {
- public:
-  // A link and what is on it keep each other until it is finished.
-  ~OneLink() override {
-    if (link == nullptr) return;
-    link->Close();
-    link->Poll();
-  }
-  void Watch(std::shared_ptr<wait::Source> given) override {
-    link = std::static_pointer_cast<link::Link>(std::move(given));
-  }
-  std::shared_ptr<link::Link> link;
-};
 
 std::string Text(const MessageHeader& header, absl::string_view body = {}) {
   std::string text;

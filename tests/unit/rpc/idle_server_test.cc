@@ -25,12 +25,10 @@
 #include "tests/support/hooked_device.h"
 #include "tests/support/thread_state.h"
 #include "tests/unit/rpc/running_time.h"
+#include "tests/unit/rpc/served.h"
 
 namespace skein::rpc {
 namespace {
-
-constexpr absl::Duration kSoon = absl::Seconds(20);
-enum Number : uint32_t { kEcho, kKeep };
 
 Options Sleepy() {
   Options options;

@@ -17,7 +17,6 @@
 namespace skein::rpc {
 namespace {
 
-constexpr absl::Duration kSoon = absl::Seconds(20);
 constexpr uint32_t kAll = kRemoteRead | kRemoteWrite;
 
 class MemoryTest : public testing::TestWithParam<bool> {

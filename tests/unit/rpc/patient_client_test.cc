@@ -12,17 +12,17 @@
 #include "absl/synchronization/notification.h"
 #include "core/base/tcp_address.h"
 #include "core/connect/route.h"
+#include "core/connect/tcp.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/rpc/options.h"
 #include "core/rpc/server_service.h"
-#include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
 #include "tests/support/hooked_device.h"
+#include "tests/unit/rpc/one_link.h"
+#include "tests/unit/rpc/served.h"
 
 namespace skein::rpc {
 namespace {
-
-constexpr absl::Duration kSoon = absl::Seconds(20);
 
 // Nothing arrives anywhere before the test lets time pass.
 fabric::Simulation& Time() {
@@ -31,40 +31,33 @@ fabric::Simulation& Time() {
 }
 
 // This server accepts, and reads nothing of the link before the test calls Poll.
-class SlowServer final : public wait::Watcher {
+class SlowServer {
  public:
-  SlowServer() : listener_(ListenTcp("127.0.0.1:0").value()) {}
-  ~SlowServer() override {
-    if (link_ == nullptr) return;
-    link_->Close();
-    link_->Poll();
-  }
-  void Watch(std::shared_ptr<wait::Source> source) override {
-    link_ = std::static_pointer_cast<link::Link>(std::move(source));
-  }
+  SlowServer() : listener_(connect::ListenTcp("127.0.0.1:0").value()) {}
   std::string address() const { return AddressOf(listener_.get()).value(); }
   void Accept() {
     while (!tcp_.valid()) {
-      absl::StatusOr<std::optional<UniqueFd>> accepted = AcceptTcp(listener_.get());
+      absl::StatusOr<std::optional<UniqueFd>> accepted = connect::AcceptTcp(listener_.get());
       ASSERT_TRUE(accepted.ok()) << accepted.status();
       if (accepted->has_value()) tcp_ = **std::move(accepted);
     }
-    const std::string offer = ReceiveFrame(tcp_.get(), connect::kMaxOfferBytes, After(kSoon)).value();
+    const std::string offer =
+        connect::ReceiveFrame(tcp_.get(), kFrameLetters, connect::kMaxOfferBytes, After(kSoon)).value();
     const connect::Listener::Result result = negotiator_->Accept(offer, connect::RouteOf(tcp_.get()));
     ASSERT_NE(result.placement.port, nullptr) << ToString(result.placement.why);
-    ASSERT_TRUE(SendFrame(tcp_.get(), result.answer).ok());
+    ASSERT_TRUE(connect::SendFrame(tcp_.get(), kFrameLetters, result.answer).ok());
   }
   void Poll() {
     Time().RunUntilIdle();
-    link_->Poll();
+    waiter_.link->Poll();
   }
 
  private:
   const UniqueFd listener_;
   UniqueFd tcp_;
-  std::shared_ptr<link::Link> link_;
+  OneLink waiter_;
   const std::unique_ptr<connect::Listener> negotiator_ =
-      connect::CreateListener(std::make_shared<connect::OneFabric>(Time().CreateDevice("server")), {}, this,
+      connect::CreateListener(std::make_shared<connect::OneFabric>(Time().CreateDevice("server")), {}, &waiter_,
                               std::make_shared<ServerService>(Options()));
 };
 
@@ -72,7 +65,7 @@ class PatientClientTest : public testing::Test {
  protected:
   PatientClientTest() {
     fabric::Hooks hooks;
-    hooks.fd = [this](int) { return bell_.get(); };
+    hooks.fd = [this](int) { return wakeup_.get(); };
     hooks.arming = [this] { ++arms_; };
     hooks.completes = [this] { return completes_.load(); };
     hooks.capabilities = [](fabric::DeviceCapabilities& capabilities) { capabilities.announces_close = false; };
@@ -92,14 +85,14 @@ class PatientClientTest : public testing::Test {
   // What has arrived wakes the client, and what has not does not.
   void Poll() {
     server_.Poll();
-    eventfd_write(bell_.get(), 1);
+    eventfd_write(wakeup_.get(), 1);
   }
   void Silence() {
     eventfd_t rung = 0;
-    eventfd_read(bell_.get(), &rung);
+    eventfd_read(wakeup_.get(), &rung);
   }
 
-  const UniqueFd bell_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  const UniqueFd wakeup_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
   std::atomic<int> arms_ = 0;
   std::atomic<bool> completes_ = true;
   SlowServer server_;

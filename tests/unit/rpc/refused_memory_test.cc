@@ -21,7 +21,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kSoon = absl::Seconds(20);
 constexpr size_t kLarge = 100'000;
 
 class RefusedMemoryTest : public testing::TestWithParam<bool> {

@@ -17,6 +17,8 @@
 
 namespace skein::rpc {
 
+inline constexpr absl::Duration kSoon = absl::Seconds(20);
+
 enum Number : uint32_t { kEcho, kLater, kRefuse, kForget, kKeep, kMegabyte };
 
 class Served {

@@ -10,19 +10,18 @@
 #include <utility>
 #include <vector>
 
+#include "core/connect/tcp.h"
 #include "core/fabric/sim/simulation.h"
 #include "core/rpc/client_service.h"
 #include "core/rpc/options.h"
-#include "core/rpc/tcp.h"
 #include "gtest/gtest.h"
 #include "tests/support/forwarding_device.h"
+#include "tests/unit/rpc/one_link.h"
 #include "tests/unit/rpc/running_time.h"
 #include "tests/unit/rpc/served.h"
 
 namespace skein::rpc {
 namespace {
-
-constexpr absl::Duration kSoon = absl::Seconds(20);
 
 OnFabrics On(std::shared_ptr<fabric::Device> device) {
   return {std::make_shared<connect::OneFabric>(std::move(device))};
@@ -72,18 +71,6 @@ class WatchedDevice final : public fabric::ForwardingDevice {
   fabric::QueuePair* last = nullptr;
 };
 
-class OneLink final : public wait::Watcher {
- public:
-  ~OneLink() override {
-    link->Close();
-    link->Poll();
-  }
-  void Watch(std::shared_ptr<wait::Source> given) override {
-    link = std::static_pointer_cast<link::Link>(std::move(given));
-  }
-  std::shared_ptr<link::Link> link;
-};
-
 // A client that waits for its answers and has nothing to send hears of it by nothing else.
 TEST(SimTest, AServerThatHasLostALinkEndsItsClientsConnection) {
   fabric::SimConfig config;
@@ -96,10 +83,11 @@ TEST(SimTest, AServerThatHasLostALinkEndsItsClientsConnection) {
   const auto connector =
       connect::CreateConnector(std::make_shared<connect::OneFabric>(simulation.CreateDevice("client")), {}, &waiter,
                                std::make_shared<ClientService>(Options()));
-  const UniqueFd tcp = ConnectTcp(served.address(), After(kSoon)).value();
+  const UniqueFd tcp = connect::ConnectTcp(served.address(), After(kSoon)).value();
   const auto attempt = connector->Begin({}).value();
-  ASSERT_TRUE(SendFrame(tcp.get(), attempt->offer()).ok());
-  const std::string answer = ReceiveFrame(tcp.get(), connect::kMaxAnswerBytes, After(kSoon)).value();
+  ASSERT_TRUE(connect::SendFrame(tcp.get(), kFrameLetters, attempt->offer()).ok());
+  const std::string answer =
+      connect::ReceiveFrame(tcp.get(), kFrameLetters, connect::kMaxAnswerBytes, After(kSoon)).value();
   ASSERT_NE(attempt->Complete(answer).port, nullptr);
   ASSERT_TRUE(simulation.FailQueuePair(device->last));
   pollfd end = {tcp.get(), POLLIN, 0};

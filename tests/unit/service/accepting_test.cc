@@ -1,5 +1,6 @@
 // Offers and answers go through processes: any of them may come late, twice, or forged.
 #include <string>
+#include <thread>
 
 #include "core/service/offer.h"
 #include "tests/unit/service/two_hosts.h"
@@ -51,6 +52,33 @@ TEST_F(Accepting, AnOfferOfAQueuePairThatHasGone) {
   offers = nullptr;
   const auto accepts = NewPair(b_);
   EXPECT_THAT(accepts->Accept(offer).status().message(), HasSubstr("an offer that nobody has out"));
+}
+
+// To make a queue pair takes the kernel and the device milliseconds.
+TEST_F(Accepting, AHostsFirstConnectionHoldsUpNobody) {
+  Couple couple(one_, other_);
+  const auto offers = NewPair(b_);
+  const auto accepts = NewPair(a_);
+  const std::string offer = offers->Offer().value();
+  device_one_->holds_queue_pairs = true;  // this host connects for the first time
+  absl::StatusOr<std::string> answer;
+  std::thread process([&] { answer = accepts->Accept(offer); });
+  EXPECT_TRUE(Eventually([&] { return device_one_->held == 1; }));
+  couple.ExpectWorks();
+  device_one_->holds_queue_pairs = false;
+  process.join();
+  // Later than a second, the process has ceased to wait.
+  EXPECT_TRUE(answer.ok() || absl::IsUnavailable(answer.status())) << answer.status();
+  EXPECT_TRUE(Eventually([&] { return Connect(*NewPair(b_), *NewPair(a_)).ok(); }));
+}
+
+TEST_F(Accepting, AHostWhoseDeviceMakesNoQueuePairSaysSo) {
+  const auto offers = NewPair(b_);
+  const auto accepts = NewPair(a_);
+  device_one_->makes_queue_pairs = false;
+  EXPECT_THAT(accepts->Accept(offers->Offer().value()).status().message(), HasSubstr("no more queue pairs"));
+  device_one_->makes_queue_pairs = true;
+  EXPECT_EQ(Connect(*NewPair(b_), *NewPair(a_)), absl::OkStatus());
 }
 
 TEST_F(Accepting, AnOfferToNowhere) {

@@ -12,7 +12,7 @@
 namespace skein::service {
 
 // Knows how many regions of processes it has now. skeind's own are allocated, and not counted. While `holds_large`, the
-// kernel is busy with large ones: nobody gets one or is rid of one.
+// kernel is busy with large ones: nobody gets one or is rid of one. While `holds_queue_pairs`, it makes none.
 class CountedDevice final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
@@ -25,8 +25,18 @@ class CountedDevice final : public fabric::ForwardingDevice {
     return std::make_unique<Region>(*std::move(made), *this, access != fabric::kLocalOnly);
   }
 
+  absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreateQueuePair(const fabric::QueuePairOptions& options) override {
+    ++held;
+    while (holds_queue_pairs) std::this_thread::yield();
+    --held;
+    if (!makes_queue_pairs) return absl::ResourceExhaustedError("no more queue pairs");
+    return ForwardingDevice::CreateQueuePair(options);
+  }
+
   std::atomic<int> regions = 0;
   std::atomic<bool> holds_large = false;
+  std::atomic<bool> holds_queue_pairs = false;
+  std::atomic<bool> makes_queue_pairs = true;
   std::atomic<int> held = 0;       // that wait for that
   std::atomic<int> reachable = 0;  // regions, by peers
   // The threads that the last small one was made in, and in which the last large one went.

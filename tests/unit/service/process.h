@@ -32,6 +32,8 @@ inline bool Eventually(absl::FunctionRef<bool()> is_so) {
   return true;
 }
 
+using Operation = RawSession::Operation;
+
 constexpr uint32_t kAllAccess = fabric::kRemoteWrite | fabric::kRemoteRead | fabric::kRemoteAtomic;
 
 // A process with a device, memory and a completion queue. It dies as the kernel lets one die: its socket closes.
@@ -59,12 +61,16 @@ struct Process {
   fabric::Segment segment;
 };
 
-inline std::unique_ptr<fabric::QueuePair> NewPair(const Process& of, uint32_t receives = 16) {
+inline absl::StatusOr<std::unique_ptr<fabric::QueuePair>> CreatePair(const Process& of) {
   fabric::QueuePairOptions options;
   options.send_queue = options.receive_queue = of.completions.get();
   options.max_send_requests = 64;
   options.max_receive_requests = 64;
-  auto pair = of.device->CreateQueuePair(options).value();
+  return of.device->CreateQueuePair(options);
+}
+
+inline std::unique_ptr<fabric::QueuePair> NewPair(const Process& of, uint32_t receives = 16) {
+  auto pair = CreatePair(of).value();
   std::vector<fabric::ReceiveRequest> batch(receives);
   EXPECT_TRUE(pair->PostReceive(batch).ok());
   return pair;
@@ -77,7 +83,6 @@ inline absl::Status Connect(fabric::QueuePair& one, fabric::QueuePair& other) {
   return answer.ok() ? one.Complete(*answer) : answer.status();
 }
 inline absl::Status Connect(RawProcess& raw, fabric::QueuePair& other) {
-  using Operation = RawSession::Operation;
   const auto offer = raw.session.Ask(Operation::kOffer, raw.number);
   if (!offer.ok()) return offer.status();
   const absl::StatusOr<std::string> answer = other.Accept(offer->text_view());
@@ -137,6 +142,9 @@ struct Couple {
   std::unique_ptr<fabric::QueuePair> to_a;
   uint64_t value = 0x1234567812345678;
 };
+
+// Shares and Turns know a session by its address alone.
+inline const Session* SessionNumbered(int number) { return reinterpret_cast<const Session*>(uintptr_t{64} * number); }
 
 inline bool Ended(fabric::QueuePair& pair) {
   return Eventually([&] { return pair.RefreshState() == fabric::QueuePairState::kError; });

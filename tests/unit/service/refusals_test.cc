@@ -91,10 +91,35 @@ TEST_F(Refusals, ALengthOfAllThereIs) {
 TEST_F(Refusals, AnOpcodeThatThereIsNot) {
   for (const uint32_t opcode :
        {99U, 0x101U, ~0U, static_cast<uint32_t>(Opcode::kSend), static_cast<uint32_t>(Opcode::kReceive),
-        static_cast<uint32_t>(Opcode::kReceiveWithImmediate)}) {
+        static_cast<uint32_t>(Opcode::kReceiveWithImmediate), static_cast<uint32_t>(Opcode::kFlush)}) {
     ExpectRefused([opcode](const RawProcess&, Submission& request) { request.opcode = opcode; });
   }
 }
+// Neither what the process is linked with asks for it, nor does skeind register memory for it.
+TEST_F(Refusals, Flushes) {
+  Process process(one_);
+  EXPECT_FALSE(process.device->capabilities().flush);
+  EXPECT_EQ(process.device->Allocate(4096, fabric::kRemoteFlush).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  fabric::QueuePairOptions options;
+  options.send_queue = options.receive_queue = process.completions.get();
+  options.flushes = true;
+  EXPECT_EQ(process.device->CreateQueuePair(options).status().code(), absl::StatusCode::kFailedPrecondition);
+  RawSession raw(one_.folder());
+  ASSERT_TRUE(raw.Hello().ok());
+  ASSERT_TRUE(raw.PassPage().ok());
+  const auto memory = CreateShared("skein-memory", 4096, /*peers_write=*/true).value();
+  for (const uint32_t access : {uint32_t{fabric::kRemoteFlush}, uint32_t{fabric::kRemoteFlushPersistent}}) {
+    RawSession::Request request;
+    request.operation = RawSession::Operation::kRegister;
+    request.size = 4096;
+    request.address = 4096;
+    request.access = access;
+    EXPECT_EQ(raw.Ask(request, memory.memfd.get()).status().code(), absl::StatusCode::kFailedPrecondition);
+  }
+  honest_.ExpectWorks();
+}
+
 TEST_F(Refusals, AnAtomicOfOtherThanEightBytes) {
   for (const uint32_t length : {0U, 4U, 16U}) {
     ExpectRefused([length](const RawProcess&, Submission& request) {

@@ -12,7 +12,6 @@
 namespace skein::service {
 namespace {
 
-using Operation = RawSession::Operation;
 using Request = RawSession::Request;
 
 class HostileProcess : public TwoHosts {

@@ -22,15 +22,12 @@ constexpr uint64_t kRequests = 64;
 constexpr uint64_t kBytes = 1 << 20;
 constexpr uint64_t kLong = 16 << 10;
 
-// Shares knows a session by its address alone.
-const Session* Number(int number) { return reinterpret_cast<const Session*>(uintptr_t{64} * number); }
-
 // A line of requests, of which the first one ends first.
 class Line {
  public:
   using Process = std::shared_ptr<Shares::Process>;
 
-  Process Of(uid_t user, int session) { return shares_.Of(user, Number(session)); }
+  Process Of(uid_t user, int session) { return shares_.Of(user, SessionNumbered(session)); }
   bool Post(const Process& process, uint64_t bytes) {
     if (!shares_.Allows(*process, bytes)) return false;
     shares_.Posted(*process, bytes);
@@ -185,7 +182,7 @@ TEST_F(SharedLine, AUserThatFloodsAndOneThatSends64Bytes) {
   write.local = {&few, 1};
   ASSERT_EQ(pair->PostSend({&write, 1}), absl::OkStatus());
   Settle(one_, other_);
-  EXPECT_EQ(ahead_, Trunk::kBytes) << "it is on the line, behind what was there";
+  EXPECT_EQ(ahead_, TrunkRequests::kBytes) << "it is on the line, behind what was there";
   one_.HoldTime(false);
   other_.HoldTime(false);
   EXPECT_EQ(Take(*sends.completions, 1).at(0).status, fabric::CompletionStatus::kSuccess);

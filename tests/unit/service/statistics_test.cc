@@ -12,9 +12,9 @@
 namespace skein::service {
 namespace {
 
-constexpr absl::Duration kLong = absl::Seconds(20);
+constexpr absl::Duration kSoon = absl::Seconds(20);
 
-Statistics Of(const SkeindHost& host) { return host.mailbox()->Ask(kLong).value(); }
+Statistics Of(const SkeindHost& host) { return host.mailbox()->Ask(kSoon).value(); }
 
 const trace::MetricFamily& Family(const trace::MetricFamilies& families, trace::ServiceMetric metric) {
   const auto found = std::find_if(families.begin(), families.end(), [metric](const trace::MetricFamily& each) {
@@ -133,7 +133,7 @@ TEST_F(StatisticsWithinLimits, RefusedSessionsAreCounted) {
 TEST(StatisticsMailboxTest, SaysThatTheThreadHangsOrHasEnded) {
   const auto mailbox = StatisticsMailbox::Create().value();
   EXPECT_EQ(mailbox->Ask(absl::Milliseconds(20)).status().code(), absl::StatusCode::kDeadlineExceeded);
-  std::thread asks([&] { EXPECT_EQ(mailbox->Ask(kLong).status().code(), absl::StatusCode::kUnavailable); });
+  std::thread asks([&] { EXPECT_EQ(mailbox->Ask(kSoon).status().code(), absl::StatusCode::kUnavailable); });
   mailbox->Close();
   asks.join();
 }
@@ -144,7 +144,7 @@ TEST(StatisticsMailboxTest, WhoeverAsksGetsWhatIsCountedAfterwards) {
   Statistics counted;
   counted.turns = 1;
   mailbox->Answer([&] { return counted; });  // which nobody waits for any more
-  std::thread asks([&] { EXPECT_EQ(mailbox->Ask(kLong)->turns, 2U); });
+  std::thread asks([&] { EXPECT_EQ(mailbox->Ask(kSoon)->turns, 2U); });
   counted.turns = 2;
   EXPECT_TRUE(Eventually([&] {
     pollfd wait = {mailbox->fd(), POLLIN, 0};

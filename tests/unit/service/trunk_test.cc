@@ -94,11 +94,11 @@ TEST_F(HostileTrunk, NamesQueuePairsOfOthers) {
     revoke.kind = TrunkKind::kRevoked;
     revoke.rkey = honest_.a.memory->remote().rkey;
     trunk.Send(revoke);
-    fabric::SendRequest bell;
-    bell.opcode = fabric::Opcode::kWriteWithImmediate;
-    bell.immediate = number << 8 | 1;
-    bell.remote = trunk.landing;
-    EXPECT_EQ(trunk.queue_pair->PostSend({&bell, 1}), absl::OkStatus());
+    fabric::SendRequest notification;
+    notification.opcode = fabric::Opcode::kWriteWithImmediate;
+    notification.immediate = number << 8 | 1;
+    notification.remote = trunk.landing;
+    EXPECT_EQ(trunk.queue_pair->PostSend({&notification, 1}), absl::OkStatus());
   }
   // The answers say that all before has been heeded.
   for (uint32_t number = 0; number < 16; ++number) {
@@ -119,7 +119,7 @@ TEST_F(HostileTrunk, NamesQueuePairsOfOthers) {
   }
   honest_.ExpectWorks();
   fabric::Completion none;
-  EXPECT_EQ(honest_.a.completions->Poll({&none, 1}), 0U) << "a bell that was another one's";
+  EXPECT_EQ(honest_.a.completions->Poll({&none, 1}), 0U) << "a notification that was another one's";
 }
 
 TEST_F(HostileTrunk, IsTheOneThatAnOfferLeadsTo) {

@@ -7,23 +7,22 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/unit/service/process.h"
 
 namespace skein::service {
 namespace {
 
 using Pair = std::shared_ptr<VirtualQueuePair>;
 
-Pair NewPair() { return std::make_shared<VirtualQueuePair>(UserBudget::Share()); }
-// Turns knows a process by its address alone.
-const Session* Process(int number) { return reinterpret_cast<const Session*>(uintptr_t{64} * number); }
+Pair NewVirtualPair() { return std::make_shared<VirtualQueuePair>(UserBudget::Share()); }
 
 // Each that had its turn has more to do, as who floods has.
 class Flood {
  public:
   Pair Add(uid_t user, int process) {
-    Pair pair = NewPair();
+    Pair pair = NewVirtualPair();
     who_[pair.get()] = {user, process};
-    turns.Add(user, Process(process), pair);
+    turns.Add(user, SessionNumbered(process), pair);
     return pair;
   }
   void Serve(int turns_taken) {
@@ -33,7 +32,7 @@ class Flood {
       ++of_user[user];
       ++of_process[process];
       ++of_pair[next.get()];
-      turns.Add(user, Process(process), next);
+      turns.Add(user, SessionNumbered(process), next);
     }
   }
 
@@ -80,12 +79,12 @@ TEST(Turns, WhoeverComesLateWaitsForOneTurnOfEachOther) {
 
 TEST(Turns, NoQueuePairHasTwoTurnsComing) {
   Turns turns;
-  const Pair pair = NewPair();
-  turns.Add(1, Process(1), pair);
-  turns.Add(1, Process(1), pair);
+  const Pair pair = NewVirtualPair();
+  turns.Add(1, SessionNumbered(1), pair);
+  turns.Add(1, SessionNumbered(1), pair);
   EXPECT_EQ(turns.Next(), pair);
   EXPECT_TRUE(turns.empty());
-  turns.Add(1, Process(1), pair);
+  turns.Add(1, SessionNumbered(1), pair);
   EXPECT_FALSE(turns.empty());
   EXPECT_EQ(turns.Next(), pair);
   EXPECT_TRUE(turns.empty());
@@ -100,10 +99,10 @@ TEST(Turns, HoweverManyThereAreEachHasItsTurnAndNoneIsLost) {
     std::map<VirtualQueuePair*, int> served;
     for (int process = 1; process <= kProcesses; ++process) {
       for (uid_t user = 0; user < kUsers; ++user) {
-        const Pair pair = NewPair();
+        const Pair pair = NewVirtualPair();
         served[pair.get()] = 0;
-        turns.Add(user, Process(static_cast<int>(user) * kProcesses + process), pair);
-        turns.Add(user, Process(static_cast<int>(user) * kProcesses + process), pair);
+        turns.Add(user, SessionNumbered(static_cast<int>(user) * kProcesses + process), pair);
+        turns.Add(user, SessionNumbered(static_cast<int>(user) * kProcesses + process), pair);
       }
     }
     std::vector<Pair> kept;

@@ -52,7 +52,7 @@ class TransferOnSim {
   void Turn() {
     ends_.server_waiter.PollAll();
     ends_.client_waiter.PollAll();
-    // Whatever the ring has room for; of small messages first.
+    // Whatever the ring has space for; of small messages first.
     small_to_write_ -= WriteText(*small_.client, std::string(small_to_write_, 's')).value();
     while (to_write_ > 0) {
       const absl::string_view text(written_at_once_);

@@ -85,7 +85,7 @@ TEST_P(FeaturesTest, AnAnswerMayNameFewerThanWereOffered) {
   EXPECT_EQ(outcome.features, 2);
 }
 
-TEST_P(FeaturesTest, AFeatureThatWasNotOfferedIsABreach) {
+TEST_P(FeaturesTest, AFeatureThatWasNotOfferedIsAProtocolError) {
   for (const uint8_t offered : {0, 1, 0x7F}) {
     const Outcome outcome = AnsweredWith(offered | 0x80, offered);
     EXPECT_EQ(outcome.stream, nullptr);

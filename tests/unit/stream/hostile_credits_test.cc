@@ -1,5 +1,6 @@
-// A peer that has a link as any other, and never gives what is needed to send to it: credits, window, room in its ring,
-// blocks. What is written is refused, and not kept; who polls has nothing to do; others go on; the end is as ever.
+// A peer that has a link as any other, and never gives what is needed to send to it: credits, window, space in its
+// ring, blocks. What is written is refused, and not kept; who polls has nothing to do; others go on; the end is as
+// ever.
 #include <malloc.h>
 
 #include <array>

@@ -33,7 +33,7 @@ class LargePayloadTest : public testing::TestWithParam<FabricKindUnderTest> {
   }
 };
 
-// Writes pieces of any size for as long as there is room, reading meanwhile.
+// Writes pieces of any size for as long as there is space, reading meanwhile.
 std::string TransferPieces(TwoEnds& ends, Stream& from, Stream& to, absl::string_view text) {
   std::mt19937 random(7);
   std::string received;
@@ -288,20 +288,20 @@ TEST_F(LargePayloadOnSimTest, WithoutMemoryForBlocksTheRingIsUsed) {
 // Without memory to pull into, there is no link: not one that fails at the first large message.
 TEST_F(LargePayloadOnSimTest, WithoutMemoryToPullIntoThereIsNoStream) {
   fabric::SimConfig config;
-  // The ring with its control line, and the mirror of the peer's.
-  const uint64_t rings = (64 << 10) + wire::kControlBytes + channel::MirrorBytes(64 << 10);
+  // The ring with its control line, and the staging buffer of the peer's.
+  const uint64_t rings = (64 << 10) + wire::kControlBytes + channel::StagingBytes(64 << 10);
   config.max_allocated_bytes = rings + link::Blocks::kBlockBytes;
   TwoEnds ends(kSim, {.link = {.ring_bytes = 64 << 10}}, config);
   EXPECT_EQ(ends.Connect().client, nullptr);
 }
 
-// Has memory for all but the mirror of its peer's ring.
-class WithoutMirrors final : public fabric::ForwardingDevice {
+// Has memory for all but the staging buffer of its peer's ring.
+class WithoutStagingBuffers final : public fabric::ForwardingDevice {
  public:
   using ForwardingDevice::ForwardingDevice;
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> Allocate(size_t bytes, uint32_t access) override {
-    const bool mirror = access == fabric::kLocalOnly && bytes == channel::MirrorBytes(kRing);
-    return mirror ? absl::ResourceExhaustedError("no mirrors") : ForwardingDevice::Allocate(bytes, access);
+    const bool staging = access == fabric::kLocalOnly && bytes == channel::StagingBytes(kRing);
+    return staging ? absl::ResourceExhaustedError("no staging buffers") : ForwardingDevice::Allocate(bytes, access);
   }
   static constexpr size_t kRing = 64 << 10;
 };
@@ -309,9 +309,9 @@ class WithoutMirrors final : public fabric::ForwardingDevice {
 // It said yes, and lost the link as soon as the client had told its ring: a connection that failed each time, where TCP
 // would have done.
 TEST_F(LargePayloadOnSimTest, AServerWithoutMemoryToWriteFromSaysNo) {
-  const StreamOptions options = {.link = {.ring_bytes = WithoutMirrors::kRing}};
+  const StreamOptions options = {.link = {.ring_bytes = WithoutStagingBuffers::kRing}};
   TwoEnds ends(kSim, options);
-  const auto device = std::make_shared<WithoutMirrors>(ends.server_device);
+  const auto device = std::make_shared<WithoutStagingBuffers>(ends.server_device);
   ends.listener = CreateListener(std::make_shared<connect::OneFabric>(device), options, &ends.server_waiter);
   const auto attempt = ends.connector->Begin({}).value();
   const Listener::Result result = ends.listener->Accept(attempt->offer(), {});

@@ -117,7 +117,7 @@ TEST(ShmLinksTest, FurtherStreamsGoWhereThereAreFewest) {
   EXPECT_EQ(std::count(streams.begin(), streams.end(), 2u), 2);
 }
 
-TEST(ShmLinksTest, OneThatIsLeftMakesRoomForAnother) {
+TEST(ShmLinksTest, OneThatIsLeftMakesSpaceForAnother) {
   TwoEnds ends(Kind::kShm, {.link = {.links = 2}});
   const TwoEnds::Pair first = ends.Connect();
   TwoEnds::Pair second = ends.Connect();

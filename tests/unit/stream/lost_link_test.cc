@@ -145,7 +145,7 @@ TEST(LostLinkTest, OneThatAClientHasYetToComeToIsNotAskedAfter) {
   EXPECT_EQ(ReadAll(*of_first.outcome.stream).first, "hello");
 }
 
-TEST(LostLinkTest, OneThatAClientHasLostEndsHereAlsoWhereThereIsNoRoomForANewOne) {
+TEST(LostLinkTest, OneThatAClientHasLostEndsHereAlsoWhereThereIsNoSpaceForANewOne) {
   TwoEnds ends(FabricKindUnderTest::kSilentSim);
   const auto device = std::make_shared<fabric::NotedDevice>(ends.simulation->CreateDevice("full"));
   ends.listener = CreateListener(std::make_shared<connect::OneFabric>(device), {}, &ends.server_waiter);

@@ -29,14 +29,14 @@ TEST(SendWindow, AWriterThatLacksWindowIsToldOnce) {
   EXPECT_EQ(window.End(100, false), Ended::kDone);
   EXPECT_FALSE(window.TakeWaiter()) << "nothing has come";
   window.Again();
-  EXPECT_FALSE(window.TakeWaiter()) << "room on the link, and no window";
+  EXPECT_FALSE(window.TakeWaiter()) << "space on the link, and no window";
   EXPECT_TRUE(window.Add(1));
   EXPECT_TRUE(window.TakeWaiter());
   EXPECT_FALSE(window.TakeWaiter());
   EXPECT_EQ(window.Begin(), 1u);
 }
 
-TEST(SendWindow, AWriterThatLacksRoomIsTold) {
+TEST(SendWindow, AWriterThatLacksSpaceIsTold) {
   SendWindow window(100);
   EXPECT_EQ(window.Begin(), 100u);
   EXPECT_EQ(window.End(10, false), Ended::kDone);

@@ -63,7 +63,3 @@ class Bars(unittest.TestCase):
             self.assertEqual(result.returncode, 1)
             self.assertRegex(result.stderr, f"^skein-bars: .*{why}")
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

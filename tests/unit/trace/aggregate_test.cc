@@ -5,19 +5,12 @@
 #include "core/trace/method_table.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/trace/samples.h"
 
 namespace skein::trace {
 namespace {
 
-// Its stages 10 ns apart, from 1000 on.
-Record CompleteCall() {
-  Record record;
-  record.method = 7;
-  for (size_t stage = 0; stage <= static_cast<size_t>(Stage::kDelivered); ++stage) {
-    record.times[stage] = 1000 + 10 * stage;
-  }
-  return record;
-}
+const Record kShortCall = CompleteCall(7, 1000, 10);
 
 const Series* Whole(const AggregateSnapshot& snapshot) {
   for (const Series& series : snapshot) {
@@ -28,8 +21,8 @@ const Series* Whole(const AggregateSnapshot& snapshot) {
 
 TEST(AggregateTest, ACallIsItsIntervalsAndTheWhole) {
   Aggregate aggregate;
-  aggregate.Add(CompleteCall());
-  aggregate.Add(CompleteCall());
+  aggregate.Add(kShortCall);
+  aggregate.Add(kShortCall);
   const AggregateSnapshot snapshot = aggregate.Snapshot();
   ASSERT_EQ(snapshot.size(), 12);
   uint64_t sum = 0;
@@ -52,7 +45,7 @@ TEST(AggregateTest, WhatIsTheWholeDependsOnWhoseRecordItIs) {
   for (const Case& each : {Case{RecordKind::kCall, Side::kClient, 110}, Case{RecordKind::kCall, Side::kServer, 50},
                            Case{RecordKind::kMessage, Side::kServer, 40}}) {
     Aggregate aggregate;
-    Record record = CompleteCall();
+    Record record = kShortCall;
     record.kind = each.kind;
     record.side = each.side;
     aggregate.Add(record);
@@ -91,9 +84,9 @@ TEST(AggregateTest, PathsSidesMethodsAndKindsAreKeptApartInOrder) {
       std::is_sorted(snapshot.begin(), snapshot.end(), [](const Series& a, const Series& b) { return a.key < b.key; }));
 }
 
-TEST(AggregateTest, ManyMethodsShareARowWhenThereIsNoRoom) {
+TEST(AggregateTest, ManyMethodsShareARowWhenThereIsNoSpace) {
   Aggregate aggregate;
-  Record record = CompleteCall();
+  Record record = kShortCall;
   constexpr uint32_t kMethods = 1000;
   for (record.method = 2; record.method < 2 + kMethods; ++record.method) aggregate.Add(record);
   uint64_t calls = 0;
@@ -112,7 +105,7 @@ TEST(AggregateTest, ManyMethodsShareARowWhenThereIsNoRoom) {
 TEST(AggregateTest, TheLargestClockErrorIsKept) {
   Aggregate aggregate;
   for (const int64_t error : {3, 800, 20}) {
-    Record record = CompleteCall();
+    Record record = kShortCall;
     record.clock_error_ns = error;
     aggregate.Add(record);
   }
@@ -123,7 +116,7 @@ TEST(AggregateTest, TheLargestClockErrorIsKept) {
 
 TEST(AggregateTest, PersistingIsASeriesBesideTheOthers) {
   Aggregate aggregate;
-  Record record = CompleteCall();
+  Record record = kShortCall;
   At(record.times, Stage::kPersisted) = 1060;
   aggregate.Add(record);
   const AggregateSnapshot snapshot = aggregate.Snapshot();
@@ -133,7 +126,7 @@ TEST(AggregateTest, PersistingIsASeriesBesideTheOthers) {
 
 TEST(AggregateTest, ClearedItIsEmpty) {
   Aggregate aggregate;
-  aggregate.Add(CompleteCall());
+  aggregate.Add(kShortCall);
   aggregate.Clear();
   EXPECT_TRUE(aggregate.Snapshot().empty());
 }

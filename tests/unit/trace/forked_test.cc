@@ -8,6 +8,7 @@
 #include "core/trace/tracer.h"
 #include "gtest/gtest.h"
 #include "tests/support/in_child.h"
+#include "tests/unit/trace/samples.h"
 
 namespace skein::trace {
 namespace {
@@ -26,13 +27,6 @@ constexpr int kBusyThreads = 0;
 constexpr int kBusyThreads = 2;
 #endif
 
-Record Call() {
-  Record record;
-  At(record.times, Stage::kSubmitted) = 1;
-  At(record.times, Stage::kDelivered) = 2;
-  return record;
-}
-
 // The claims return 0, or which of them was wrong.
 int BeginsEmpty() {
   if (Enabled()) return 1;
@@ -44,7 +38,7 @@ int BeginsEmpty() {
 
 int TracesForItself() {
   SetSampling(1);
-  Push(Call());
+  Push(NumberedCall(1));
   SetSampling(0);
   const AggregateSnapshot snapshot = Snapshot();
   for (const Series& series : snapshot) {
@@ -63,14 +57,14 @@ TEST(ForkedTest, AChildBeginsEmptyAndMayTraceForItself) {
   for (int thread = 0; thread < kBusyThreads; ++thread) {
     threads.emplace_back([&stop] {
       while (!stop) {
-        Push(Call());
+        Push(NumberedCall(1));
         Methods().Intern("another method");
         Flush();
       }
     });
   }
   for (int round = 0; round < 20; ++round) {
-    Push(Call());
+    Push(NumberedCall(1));
     if (kBusyThreads == 0) Flush();
     EXPECT_EQ(InChild(BeginsEmpty), 0);
     EXPECT_TRUE(!kChildMayHaveThreads || InChild(TracesForItself) == 0);

@@ -35,7 +35,7 @@ TEST(MethodTableTest, NoMethodAndOthersHaveNumbersFromTheStart) {
   EXPECT_EQ(table.Name(kOtherMethods + 1), "other");
 }
 
-TEST(MethodTableTest, APeerThatNamesMoreThanThereIsRoomForFillsNoMemory) {
+TEST(MethodTableTest, APeerThatNamesMoreThanThereIsSpaceForFillsNoMemory) {
   MethodTable table;
   const uint32_t before = table.Intern("before");
   for (int i = 0; i < 100'000; ++i) {

@@ -57,16 +57,6 @@ TEST(MetricsTest, WhatAnotherProcessTellsIsOursOrNone) {
   }
 }
 
-// All that there is to tell: every counter and reason, methods of any name.
-MetricFamilies Honest() {
-  CounterSnapshot counters;
-  for (size_t slot = 0; slot < kSlots; ++slot) counters.values[slot] = ~slot;
-  MethodTable methods;
-  Aggregate aggregate;
-  for (const std::string& name : HostileNames()) aggregate.Add(CompleteCall(methods.Intern(name), 5));
-  return MetricsOf(counters, aggregate.Snapshot(), methods);
-}
-
 MetricFamily& Named(MetricFamilies& families, const std::string& name) {
   for (MetricFamily& family : families) {
     if (family.name == name) return family;
@@ -76,7 +66,7 @@ MetricFamily& Named(MetricFamilies& families, const std::string& name) {
 }
 
 TEST(MetricsTest, OneProcessSpoilsNoScrape) {
-  ASSERT_TRUE(CheckMetrics(Honest()).ok()) << CheckMetrics(Honest());
+  ASSERT_TRUE(CheckMetrics(AllMetrics()).ok()) << CheckMetrics(AllMetrics());
   const std::vector<std::pair<const char*, std::function<void(MetricFamilies&)>>> spoilt = {
       {"help", [](MetricFamilies& all) { all[0].help = "\x1b[31mhelp"; }},
       {"a family twice", [](MetricFamilies& all) { all.push_back(all[0]); }},
@@ -99,7 +89,7 @@ TEST(MetricsTest, OneProcessSpoilsNoScrape) {
        [](MetricFamilies& all) { Named(all, "skein_call_seconds").metrics[0].quantiles[0].first = "0.5\x1b"; }},
   };
   for (const auto& [what, spoil] : spoilt) {
-    MetricFamilies all = Honest();
+    MetricFamilies all = AllMetrics();
     spoil(all);
     EXPECT_EQ(CheckMetrics(all).code(), absl::StatusCode::kDataLoss) << what;
   }

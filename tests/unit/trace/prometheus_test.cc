@@ -82,18 +82,8 @@ TEST(PrometheusTest, MethodsOfHostilePeersAddNoLines) {
   EXPECT_THAT(Lines({}, aggregate, methods), Contains(HasSubstr(R"(method="\\\"} 1\\nskein_forged 1\\n")")));
 }
 
-// Of what write_samples makes, too: every byte in a name.
-MetricFamilies Samples() {
-  MethodTable methods;
-  Aggregate aggregate;
-  for (const std::string& name : HostileNames()) aggregate.Add(CompleteCall(methods.Intern(name), 5));
-  CounterSnapshot counters;
-  for (size_t slot = 0; slot < kSlots; ++slot) counters.values[slot] = ~slot;
-  return MetricsOf(counters, aggregate.Snapshot(), methods);
-}
-
 TEST(PrometheusTest, IsReadAsItWasWritten) {
-  const MetricFamilies written = Samples();
+  const MetricFamilies written = AllMetrics();
   const absl::StatusOr<MetricFamilies> read = ParsePrometheusText(PrometheusText(written));
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_TRUE(*read == written);

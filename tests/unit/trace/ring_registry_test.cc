@@ -6,15 +6,10 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/trace/samples.h"
 
 namespace skein::trace {
 namespace {
-
-Record Numbered(uint64_t id) {
-  Record record;
-  record.id = id;
-  return record;
-}
 
 std::vector<uint64_t> DrainIds(RingRegistry& registry) {
   std::vector<uint64_t> ids;
@@ -29,7 +24,7 @@ TEST(RingRegistryTest, RingsOfThreadsThatEndedAreCollectedAndUsedAgain) {
     std::thread([&registry, &rings, id] {
       RecordRing* ring = registry.Claim();
       rings.insert(ring);
-      EXPECT_TRUE(ring->Push(Numbered(id)));
+      EXPECT_TRUE(ring->Push(NumberedCall(id)));
       registry.Release(ring);
     }).join();
   }
@@ -53,15 +48,15 @@ TEST(RingRegistryTest, TellsHowMuchTheFullestHad) {
   EXPECT_EQ(registry.Drain([](const Record&) {}), 0);
   RecordRing* first = registry.Claim();
   RecordRing* second = registry.Claim();
-  for (uint64_t id = 0; id < 5; ++id) EXPECT_TRUE(second->Push(Numbered(id)));
-  EXPECT_TRUE(first->Push(Numbered(9)));
+  for (uint64_t id = 0; id < 5; ++id) EXPECT_TRUE(second->Push(NumberedCall(id)));
+  EXPECT_TRUE(first->Push(NumberedCall(9)));
   EXPECT_EQ(registry.Drain([](const Record&) {}), 5);
 }
 
 // Who takes records may be slow, and the user's.
 TEST(RingRegistryTest, RingsAreClaimedWhileRecordsAreTaken) {
   RingRegistry registry;
-  EXPECT_TRUE(registry.Claim()->Push(Numbered(1)));
+  EXPECT_TRUE(registry.Claim()->Push(NumberedCall(1)));
   RecordRing* claimed = nullptr;
   registry.Drain([&](const Record&) { claimed = registry.Claim(); });
   EXPECT_NE(claimed, nullptr);

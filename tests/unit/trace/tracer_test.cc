@@ -14,17 +14,10 @@
 #include "core/trace/ring_registry.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/unit/trace/samples.h"
 
 namespace skein::trace {
 namespace {
-
-Record Numbered(uint64_t id) {
-  Record record;
-  record.id = id;
-  At(record.times, Stage::kSubmitted) = 1000;
-  At(record.times, Stage::kDelivered) = 1000 + id;
-  return record;
-}
 
 // The tracer is the process's: each test begins and ends with it off and empty.
 class TracerTest : public testing::Test {
@@ -102,13 +95,13 @@ TEST_F(TracerTest, AfterOneOfMillionsAllAreSampledAtOnce) {
 
 TEST_F(TracerTest, WhatWasPushedHasBeenDeliveredWhenItIsOff) {
   SetSampling(1);
-  for (uint64_t id = 1; id <= 5; ++id) Push(Numbered(id));
+  for (uint64_t id = 1; id <= 5; ++id) Push(NumberedCall(id));
   SetSampling(0);
   EXPECT_EQ(CallsSeen(), 5);
 }
 
 TEST_F(TracerTest, WhatIsPushedLaterIsDeliveredWhenItIsOnAgain) {
-  Push(Numbered(1));
+  Push(NumberedCall(1));
   EXPECT_EQ(CallsSeen(), 0);
   SetSampling(1);
   Flush();
@@ -117,7 +110,7 @@ TEST_F(TracerTest, WhatIsPushedLaterIsDeliveredWhenItIsOnAgain) {
 
 TEST_F(TracerTest, RecordsAreDeliveredWithoutBeingAskedFor) {
   SetSampling(1);
-  Push(Numbered(1));
+  Push(NumberedCall(1));
   while (CallsSeen() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
@@ -131,7 +124,7 @@ TEST_F(TracerTest, EachRecordOfManyThreadsIsDeliveredOnceInOrderOrCountedAsDropp
   threads.reserve(kThreads);
   for (uint32_t thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([thread] {
-      Record record = Numbered(0);
+      Record record = NumberedCall(0);
       record.stream = thread;
       for (record.id = 0; record.id < kRecords; ++record.id) Push(record);
     });
@@ -162,7 +155,7 @@ TEST_F(TracerTest, SwitchedOnAndOffMeanwhileNothingIsLostEither) {
     threads.emplace_back([&] {
       while (!stop) {
         if (!Sampled()) continue;
-        Push(Numbered(1));
+        Push(NumberedCall(1));
         ++pushed;
         std::this_thread::yield();
       }
@@ -183,7 +176,7 @@ TEST_F(TracerTest, SwitchedOnAndOffMeanwhileNothingIsLostEither) {
 
 TEST_F(TracerTest, AFullRingDropsAndCounts) {
   std::thread([] {
-    for (size_t i = 0; i < RecordRing::kCapacity + 10; ++i) Push(Numbered(i));
+    for (size_t i = 0; i < RecordRing::kCapacity + 10; ++i) Push(NumberedCall(i));
   }).join();
   EXPECT_GE(dropped(), 10);
   const uint64_t lost = dropped();
@@ -199,7 +192,7 @@ TEST_F(TracerTest, MoreThreadsThanThereAreRingsDropAndCount) {
   threads.reserve(kThreads);
   for (size_t i = 0; i < kThreads; ++i) {
     threads.emplace_back([&pushed] {
-      Push(Numbered(1));
+      Push(NumberedCall(1));
       ++pushed;
       while (pushed != kThreads) std::this_thread::yield();  // each has its ring until all have pushed
     });
@@ -214,7 +207,7 @@ TEST_F(TracerTest, MoreThreadsThanThereAreRingsDropAndCount) {
 
 // What a thread's last destructors push: after its ring has gone.
 struct PushesAtTheEnd {
-  ~PushesAtTheEnd() { Push(Numbered(7)); }
+  ~PushesAtTheEnd() { Push(NumberedCall(7)); }
 };
 
 TEST_F(TracerTest, AThreadMayPushUntilItsEnd) {
@@ -222,7 +215,7 @@ TEST_F(TracerTest, AThreadMayPushUntilItsEnd) {
   std::thread([] {
     static thread_local PushesAtTheEnd last;
     (void)&last;
-    Push(Numbered(1));
+    Push(NumberedCall(1));
   }).join();
   SetSampling(0);
   EXPECT_EQ(CallsSeen() + dropped(), 2);
@@ -233,7 +226,7 @@ TEST_F(TracerTest, TheFormerCallbackIsOverWhenAnotherIsSet) {
   for (int round = 0; round < 100; ++round) {
     auto alive = std::make_unique<uint64_t>(0);
     SetCallback([state = alive.get()](const Record& record) { *state += record.id; });
-    Push(Numbered(1));
+    Push(NumberedCall(1));
     if (round % 2 == 0) Flush();
     SetCallback(nullptr);
   }
@@ -248,7 +241,7 @@ TEST_F(TracerTest, ACallbackMaySwitchOffAndReplaceItself) {
     SetSampling(0);
   });
   SetSampling(1);
-  Push(Numbered(1));
+  Push(NumberedCall(1));
   while (Enabled()) std::this_thread::yield();
   SetSampling(0);
   EXPECT_EQ(calls, 1);
@@ -257,7 +250,7 @@ TEST_F(TracerTest, ACallbackMaySwitchOffAndReplaceItself) {
 TEST_F(TracerTest, WhatACallbackThrowsIsIgnored) {
   SetCallback([](const Record&) { throw std::runtime_error("a user's"); });
   SetSampling(1);
-  for (uint64_t id = 1; id <= 3; ++id) Push(Numbered(id));
+  for (uint64_t id = 1; id <= 3; ++id) Push(NumberedCall(id));
   SetSampling(0);
   EXPECT_EQ(CallsSeen(), 3);
 }

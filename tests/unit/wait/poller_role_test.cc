@@ -81,17 +81,17 @@ class World {
     polling_.store(false, std::memory_order_release);
   }
 
-  // Poll, arm (here: note the bell), look again, sleep.
+  // Poll, arm (here: note the notification), look again, sleep.
   void Drive(BasicWaiter<Policy>& waiter) {
     while (!waiter.done()) {
-      const uint32_t bell = bell_.load(std::memory_order_seq_cst);
+      const uint32_t notification = bell_.load(std::memory_order_seq_cst);
       // One polls at a time; who means to sleep does not leave before it has looked (a link's Arm sees to that).
       while (polling_.exchange(true, std::memory_order_acquire)) {
         interleavings::Atomics::Await(polling_, true, std::memory_order_relaxed);
       }
       PollOwned();
       if (waiter.done() || !role_.BeginSleep(waiter)) return;
-      interleavings::Atomics::Park(bell_, bell);
+      interleavings::Atomics::Park(bell_, notification);
       role_.EndSleep(waiter);
     }
   }

@@ -5,7 +5,7 @@
 namespace skein::wire {
 namespace {
 
-TEST(ImmediateTest, ABellIsNoRenewal) {
+TEST(ImmediateTest, ANotificationIsNoRenewal) {
   EXPECT_TRUE(IsRenewal(65536).value()) << "FORMAT.md says so";
   EXPECT_FALSE(IsRenewal(0).value());
 }

@@ -11,11 +11,8 @@ import subprocess
 import sys
 import time
 
-import guests
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "bench/macro"))
-
-from plan import RSOCKETS_LIBRARY  # noqa: E402
+from plan import RSOCKETS_LIBRARY
+from skeintest import guests
 
 PORTS = {"bench_fabric": 7000, "rsockets": 7001, "perftest": 7002, "crowd": 7100}
 CROWDS = (1, 8)  # processes at each end; 32 that spin are more than two emulated processors can do, direct as well

@@ -13,4 +13,5 @@ if [[ $4 == service ]]; then
   SKEIN_RDMA_TIMEOUT=18 nice -n -10 "$1/tools/skeind/skeind" --device rxe0 &
   within 30 test -S /run/skeind/skeind.sock || fail "skeind does not listen"
 fi
-exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/bench_rdma.py" "$@" "$gid"
+root=$(dirname "${BASH_SOURCE[0]}")/../../..
+PYTHONPATH=$root/bench/macro:$root/tests exec python3 -B "$(dirname "${BASH_SOURCE[0]}")/bench_rdma.py" "$@" "$gid"

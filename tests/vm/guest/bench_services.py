@@ -1,21 +1,15 @@
-"""bench_services.py OPTION...: both ends of bench/macro/harness.py's figures from guest to guest. Its options are the
-harness's own. The client guest measures; the server guest starts the servers that it is asked for. Leaves
+"""bench_services.py OPTION...: both ends of bench/macro/services.py's figures from guest to guest. Its options are the
+same. The client guest measures; the server guest starts the servers that it is asked for. Leaves
 $VM_RESULTS/results.json."""
 
 import contextlib
 import json
-import pathlib
-import sys
 
-import guests
-
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "bench/macro"))
-
-import harness  # noqa: E402
-import machine  # noqa: E402
-import stage  # noqa: E402
-from plan import Load  # noqa: E402
+import services
+import stage
+from harness import machine
+from plan import Load
+from skeintest import guests
 
 TRIAL = 0.2  # seconds
 RDMA_MTU = 1024
@@ -105,9 +99,9 @@ def main():
         guests.answer_questions(Server().answer, HOURS)
         return
     guests.wait_for("serving")
-    options = harness.parse_arguments()
+    options = services.parse_arguments()
     with GuestStage(options.build) as here:
-        scenarios = harness.measure(here, options)
+        scenarios = services.measure(here, options)
     results = {"machine": machine.describe(), "scenarios": scenarios}
     (guests.RESULTS / "results.json").write_text(json.dumps(results))
     guests.tell("done")

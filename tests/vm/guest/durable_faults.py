@@ -1,16 +1,15 @@
-"""Faults of tests/faults for services of durable calls, gRPC's counter and Thrift's notebook: disks that are full, a clock
+"""Faults of tests/system/faults for services of durable calls, gRPC's counter and Thrift's notebook: disks that are full, a clock
 that is set."""
 
 import contextlib
-import itertools
 import pathlib
 import subprocess
 import tempfile
 import time
 
 import clock
-from faults import programs
-from processes import await_true, clean_environment
+from skeintest import durable, loads
+from skeintest.kernel import await_true
 
 PATIENCE = 60  # seconds
 ROOM = 2 << 20  # bytes beside a log
@@ -43,83 +42,26 @@ class Disk:
         self.folder.rmdir()
 
 
-class Program:
-    """What it says is in a file."""
-
-    def __init__(self, command, environment):
-        self._said = tempfile.TemporaryFile("w+")
-        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=self._said, stderr=self._said)
-
-    def said(self):
-        self._said.seek(0)
-        return self._said.read()
-
-    def first_line(self):
-        await_true(lambda: "\n" in self.said(), PATIENCE)
-        return self.said().split("\n")[0]
-
-    def end(self):
-        """The exit status when it has ended by itself, and the last that it said."""
-        if not await_true(lambda: self._process.poll() is not None, PATIENCE):
-            self.kill()
-            raise RuntimeError(f"a program did not end; it said {self.said().splitlines()[-2:]}")
-        return self._process.returncode, self.said().splitlines()[-2:]
-
-    def end_soon(self):
-        """The same; a caller of the notebook is told."""
-        self._process.stdin.close()
-        return self.end()
-
-    def kill(self):
-        self._process.kill()
-        self._process.wait()
+def end_of(caller):
+    """The exit status when it has ended by itself, and the last that it said."""
+    return caller.wait(PATIENCE), caller.log().splitlines()[-2:]
 
 
-class Service:
-    """The example's server, and callers."""
-
-    def __init__(self, scene, folder):
-        self._framework, self._folder, self._build, self._host = scene.framework, folder, scene.options.build, scene.options.host
-        self._server = None
-        self._callers = itertools.count()
-        self._environment = {**clean_environment("GRPC_"), **programs.PATHS[scene.path], **scene.options.settings}
-        self._environment["SKEIN_THRIFT"] = "prefer"
-
-    def _program(self, commands):
-        return Program(commands[self._framework], self._environment)
-
-    def start(self):
-        """What it says first: where it listens, or why it cannot."""
-        log, any_port = self._folder / "log", f"{self._host}:0"
-        self._server = self._program({
-            "grpc": [self._build / "examples/counter/counter_server", log, any_port, str(LOG_BYTES["grpc"])],
-            "thrift": [self._build / "examples/notebook/notebook_server", any_port, log, self._folder / "notebook"],
-        })  # fmt: skip
-        said = self._server.first_line()
-        if said.startswith("listening on "):
-            self._address = f"{self._host}:{said.split()[2].rstrip(';')}"
-        return said
-
-    def caller(self, calls):
-        """The notebook's calls until it is told to end."""
-        return self._program({
-            "grpc": [self._build / "examples/counter/counter_client", self._address, str(calls)],
-            "thrift": [self._build / "tests/process/notebook_caller", self._address, f"c{next(self._callers)}", "skein"],
-        })  # fmt: skip
-
-    def stop(self):
-        if self._server is not None:
-            self._server.kill()
+def end_soon(caller):
+    """The same; a caller of the notebook is told."""
+    return caller.end(PATIENCE), caller.log().splitlines()[-2:]
 
 
 @contextlib.contextmanager
 def service_on_disk(scene, size):
     disk = Disk(size)
-    service = Service(scene, disk.folder)
+    settings = {**loads.PATHS[scene.path], **scene.options.settings, "SKEIN_THRIFT": "prefer"}
+    service = durable.Service(scene.options.build, scene.framework, disk.folder, host=scene.options.host, settings=settings,
+                              log_bytes=LOG_BYTES["grpc"])  # fmt: skip
     try:
         yield disk, service
     finally:
-        service.stop()
+        service.close()
         disk.remove()
 
 
@@ -129,14 +71,14 @@ def no_room_to_start(scene, row):
     with service_on_disk(scene, LOG_BYTES[scene.framework] + ROOM) as (disk, service):
         for _ in range(scene.options.times):
             disk.fill()
-            said = service.start()
+            said = service.start_and_listen()
             if "no space for" not in said:
                 row.problems.append(f"it says: {said}")
-            service.stop()
+            service.server.kill()
             disk.make_room()
-            if not service.start().startswith("listening"):
+            if not service.start_and_listen().startswith("listening"):
                 row.problems.append("with room it does not start")
-            service.stop()
+            service.server.kill()
             (disk.folder / "log").unlink()
             row.times += 1
 
@@ -144,17 +86,17 @@ def no_room_to_start(scene, row):
 def call_a_little(service):
     caller = service.caller(100)
     time.sleep(0.2)  # of calls
-    return caller.end_soon()
+    return end_soon(caller)
 
 
 def disk_full(scene, row):
     """The service's own writes fail; then there is room again."""
     row.alone = True
     with service_on_disk(scene, LOG_BYTES[scene.framework] + ROOM) as (disk, service):
-        service.start()
+        service.start_and_listen()
         for _ in range(scene.options.times):
             disk.fill()
-            status, said = service.caller(1_000_000).end()
+            status, said = end_of(service.caller(1_000_000))
             if status != 1 or NO_ROOM[scene.framework] not in said[-1]:
                 row.problems.append(f"without room a caller ended with {status}: {said}")
             disk.make_room()
@@ -173,14 +115,14 @@ def clock_set_under_durable_calls(scene, row):
     """Calls go on, and none fails."""
     row.alone = True
     with service_on_disk(scene, LOG_BYTES[scene.framework] + ROOM) as (_, service), clock.a_clock_to_set() as set_off:
-        service.start()
+        service.start_and_listen()
         callers = [service.caller(200 + 50 * scene.options.times) for _ in range(2)]
         while row.times < scene.options.times:
             scene.pause()
             set_off(clock.some_way(scene.chance))
             row.times += 1
         for caller in callers:
-            status, said = caller.end_soon()
+            status, said = end_soon(caller)
             if status != 0:
                 row.problems.append(f"a caller ended with {status}: {said}")
 

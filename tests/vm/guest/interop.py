@@ -1,5 +1,5 @@
 """interop.py BUILD [--service]: both ends of interop.sh. First gRPC's own cases, where every process requires Skein: what is passed was not
-passed over TCP. Then calls in every style, where one end may be stock (tests/interop/styles.py)."""
+passed over TCP. Then calls in every style, where one end may be stock (interop/grpc/styles.py)."""
 
 import collections
 import concurrent.futures
@@ -9,17 +9,15 @@ import pathlib
 import sys
 import time
 
-import guests
-import skeind
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/interop"))
+sys.path[:0] = [str(ROOT / "interop/grpc"), str(ROOT / "tests")]
 
 import paths  # noqa: E402
-import peers  # noqa: E402  (puts the shared helpers on the path)
-import report  # noqa: E402
+import peers  # noqa: E402
+import skeind  # noqa: E402
 import styles  # noqa: E402
 from cases import CASES, SOAK  # noqa: E402
+from skeintest import guests, loads, report  # noqa: E402
 
 PORTS = {"insecure": 50061, "tls": 50062}
 # As much as an emulated processor does in a while.
@@ -31,7 +29,7 @@ Result = collections.namedtuple("Result", "fault seconds")
 
 
 def programs_of(build):
-    settings = {**guests.SETTINGS, **guests.programs.PATHS["rdma"], "SKEIN_GRPC": "require"}
+    settings = {**guests.SETTINGS, **loads.PATHS["rdma"], "SKEIN_GRPC": "require"}
     return peers.Programs(build, ROOT / "build/grpc-source", guests.PEER, settings.items())
 
 
@@ -52,7 +50,7 @@ def serve(programs):
         server.wait_until_ready()
     guests.tell("serving")
     guests.wait_for("done", 1500)
-    faults = {security: server.stop() or paths.fault(server.log(), "server", True, "rdma")
+    faults = {security: server.stop_fault(peers.STOP_TIMEOUT) or paths.fault(server.log(), "server", True, "rdma")
               for security, server in servers.items()}  # fmt: skip
     return verdict(faults)
 

@@ -1,4 +1,4 @@
-"""link_faults.py BUILD [OPTION of tests/faults/faults.py...]: the link between a client and its server, of two guests, loses
+"""link_faults.py BUILD [OPTION of tests/system/faults/faults.py...]: the link between a client and its server, of two guests, loses
 packets, changes them, mixes them up; goes down for a while; their device is removed; the server's power is cut. All under
 load, each byte of which is checked. Somebody else sends packets in their names. Of `--times`: how often a link goes down.
 Connections that do not cross the link, within the client's guest, are unaffected; and who lives through it all, in either
@@ -10,19 +10,17 @@ import itertools
 import json
 import pathlib
 import signal
-import subprocess
 import sys
 import time
 
-import guests
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/faults"))
+sys.path[:0] = [str(ROOT / "tests/system/faults"), str(ROOT / "tests")]
 
 import faults  # noqa: E402
 import rows  # noqa: E402
-from faults import programs  # noqa: E402
-from guests import shell  # noqa: E402
+from skeintest import guests, loads  # noqa: E402
+from skeintest.child import Child  # noqa: E402
+from skeintest.guests import shell  # noqa: E402
 
 # What an emulated processor can do.
 SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "20", *guests.SLOW]
@@ -49,7 +47,7 @@ class Servers:
     def _start(self, how):
         framework, path, where = how.split()
         mode = "off" if path == "tcp" else "prefer"
-        server = programs.Server(self._options.build, framework, path, where, settings=self._options.settings, mode=mode)
+        server = loads.Server(self._options.build, framework, path, where, settings=self._options.settings, mode=mode)
         where = server.address()
         self._running[where] = server
         return where
@@ -66,7 +64,7 @@ class Servers:
 
     def stop(self):
         """Whether each ends when asked."""
-        return [server.stop() == 0 for server in self._running.values()]
+        return [server.end_fault() == "" for server in self._running.values()]
 
 
 questions = itertools.count()
@@ -102,7 +100,7 @@ def neighbours(scene, row, path):
     yield
     for one, held in before.items():
         rows.check_holdings(row, one, held)
-    row.neighbours.add(client.stop()[0])
+    row.neighbours.add(client.last_report()[0])
 
 
 @contextlib.contextmanager
@@ -199,13 +197,14 @@ def device_removed(scene, row):
         for _ in range(scene.options.times):
             client = client_of(scene, mode="prefer")
             faults.await_calls(client, row)
-            removal = subprocess.Popen(["rdma", "link", "delete", "rxe0"])
+            removal = Child(["rdma", "link", "delete", "rxe0"])
             row.recoveries.append(faults.await_calls(client, row))
             client.kill()
             removal.wait(30)
-            without, beside = programs.Sum(), client_of(scene, mode="prefer")
+            removal.close()
+            without, beside = loads.Sum(), client_of(scene, mode="prefer")
             faults.await_calls(beside, row, to=without)
-            if without.over_other_than("tcp") or without.other_than(programs.FINE):
+            if without.over_other_than("tcp") or without.other_than(loads.FINE):
                 row.problems.append(f"without a device, calls ended with {without.statuses}, over {without.paths}")
             guests.give_device()
             row.recoveries.append(faults.await_calls(beside, row))

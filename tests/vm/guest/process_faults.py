@@ -1,4 +1,4 @@
-"""process_faults.py BUILD [OPTION of tests/faults/faults.py...]: its faults over RDMA, in one guest; and others, which need
+"""process_faults.py BUILD [OPTION of tests/system/faults/faults.py...]: its faults over RDMA, in one guest; and others, which need
 a machine of their own: memory that ends, memory that may not be locked, a clock that is set."""
 
 import pathlib
@@ -6,14 +6,14 @@ import signal
 import sys
 
 import clock
-import guests
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/faults"))
+sys.path[:0] = [str(ROOT / "tests/system/faults"), str(ROOT / "tests")]
 
 import durable_faults  # noqa: E402
 import faults  # noqa: E402
-from processes import await_true  # noqa: E402
+from skeintest import guests  # noqa: E402
+from skeintest.kernel import await_true  # noqa: E402
 
 # What an emulated processor can do.
 SLOW = ["--host", guests.ADDRESS, "--deadline", "10", "--recovery", "20", *guests.SLOW]
@@ -75,8 +75,8 @@ class Group:
         """Takes away half of what they have; that ends the process. (Half of all would not always: files' pages, which
         count, are taken back.)"""
         self.allow(self.anonymous() // 2)
-        if not await_true(program.ended, 20) or program.process.returncode != -signal.SIGKILL:
-            raise RuntimeError(f"the process ended with {program.process.returncode}")
+        if not await_true(program.ended, 20) or program.status != -signal.SIGKILL:
+            raise RuntimeError(f"the process ended with {program.status}")
         program.kill()
         self.allow("max")
 

@@ -1,16 +1,15 @@
-"""rdma_soak.py BUILD [OPTION of tests/soak/soak.py...] [--service]: the same over RDMA, in one guest; with --service
+"""rdma_soak.py BUILD [OPTION of tests/system/soak/soak.py...] [--service]: the same over RDMA, in one guest; with --service
 through its skeind."""
 
 import pathlib
 import sys
 
-import guests
-import skeind
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/soak"))
+sys.path[:0] = [str(ROOT / "tests/system/soak"), str(ROOT / "tests")]
 
+import skeind  # noqa: E402
 import soak  # noqa: E402
+from skeintest import guests  # noqa: E402
 
 
 def main():

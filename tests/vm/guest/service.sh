@@ -23,7 +23,7 @@ has_started() { grep -q "serves" "$VM_RESULTS/skeind-$VM_ROLE.log"; }
 
 as_server() {
   for framework in "${!PORTS[@]}"; do
-    as_nobody "$BUILD/tests/load/${framework}_load" --mode=prefer --serve="$VM_ADDRESS:${PORTS[$framework]}" </dev/zero \
+    as_nobody "$BUILD/tests/system/load/${framework}_load" --mode=prefer --serve="$VM_ADDRESS:${PORTS[$framework]}" </dev/zero \
       >"$VM_RESULTS/$framework-server.log" 2>&1 &
     await_listener "${PORTS[$framework]}"
   done
@@ -46,7 +46,7 @@ as_server() {
 
 # calls FRAMEWORK MODE NAME: what became of them is in the results' NAME.
 calls() {
-  as_nobody "$BUILD/tests/load/$1_load" --mode="$2" --targets="$VM_PEER:${PORTS[$1]}" --connections=2 --calls_each=50 --threads=2 \
+  as_nobody "$BUILD/tests/system/load/$1_load" --mode="$2" --targets="$VM_PEER:${PORTS[$1]}" --connections=2 --calls_each=50 --threads=2 \
     --most_bytes=65536 --connecting=10s --deadline=10s --hurried=0 </dev/zero >"$VM_RESULTS/$3" 2>"$VM_RESULTS/$3.log" ||
     fail "$3: $(tail -n 30 "$VM_RESULTS/$3.log")"
   echo "$3: $(cat "$VM_RESULTS/$3")"
@@ -78,7 +78,7 @@ as_client() {
 goes_on_while_stopped() {
   local input=/tmp/service-input
   mkfifo "$input"
-  as_nobody "$BUILD/tests/load/grpc_load" --mode=prefer --targets="$VM_PEER:${PORTS[grpc]}" --connections=0 --calls_each=1000000 \
+  as_nobody "$BUILD/tests/system/load/grpc_load" --mode=prefer --targets="$VM_PEER:${PORTS[grpc]}" --connections=0 --calls_each=1000000 \
     --threads=2 --most_bytes=65536 --connecting=10s --deadline=30s --hurried=0 <"$input" >"$VM_RESULTS/stopped" 2>"$VM_RESULTS/stopped.log" &
   local load=$! before
   before=$(packets)

@@ -1,19 +1,16 @@
-"""service_faults.py BUILD [OPTION of tests/faults/faults.py...]: its faults, of processes that use RDMA through skeind; and
+"""service_faults.py BUILD [OPTION of tests/system/faults/faults.py...]: its faults, of processes that use RDMA through skeind; and
 skeind itself killed and stopped. In one guest, whose skeind has both ends of each connection."""
 
 import pathlib
-import signal
 import sys
 import time
 
-import guests
-import skeind
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/faults"))
+sys.path[:0] = [str(ROOT / "tests/system/faults"), str(ROOT / "tests")]
 
 import faults  # noqa: E402
-import programs  # noqa: E402
+import skeind  # noqa: E402
+from skeintest import guests, loads  # noqa: E402
 
 # A stopped skeind is noticed by connections that have something to say, when it has answered nothing for that long.
 RETURN_TIME = 60  # seconds
@@ -26,7 +23,7 @@ def meets_again(scene, address, row):
     """A new connection, which must go through skeind: it is there again once the settle time has passed."""
     start = time.monotonic()
     while True:
-        newcomer, seen = scene.client(address, mode="prefer"), programs.Sum()
+        newcomer, seen = scene.client(address, mode="prefer"), loads.Sum()
         faults.await_calls(newcomer, row, to=seen)
         newcomer.kill()
         if not seen.over_other_than("rdma"):
@@ -63,7 +60,7 @@ def skeind_fails(fail, mend):
 FAULTS = {
     **faults.FAULTS,
     "skeind-killed": skeind_fails(skeind.Skeind.kill, skeind.Skeind.start),
-    "skeind-stopped": skeind_fails(lambda one: one.signal(signal.SIGSTOP), lambda one: one.signal(signal.SIGCONT)),
+    "skeind-stopped": skeind_fails(skeind.Skeind.freeze, skeind.Skeind.go_on),
 }
 
 

@@ -38,7 +38,7 @@ serves() { [[ $(ask_systemd is-active skeind.service) == active ]]; }
 
 # calls NAME
 calls() {
-  as_nobody env SKEIN_SHM=off "$BUILD/tests/load/grpc_load" --mode=require --targets="$VM_ADDRESS:50071" --connections=2 --calls_each=50 \
+  as_nobody env SKEIN_SHM=off "$BUILD/tests/system/load/grpc_load" --mode=require --targets="$VM_ADDRESS:50071" --connections=2 --calls_each=50 \
     --threads=2 --most_bytes=65536 --connecting=10s --deadline=10s --hurried=0 </dev/zero >"$VM_RESULTS/$1" 2>"$VM_RESULTS/$1.log"
 }
 
@@ -56,7 +56,7 @@ done
 install_units
 start_systemd
 if serves; then fail "skeind runs before anybody has connected"; fi
-as_nobody env SKEIN_SHM=off "$BUILD/tests/load/grpc_load" --mode=prefer --serve="$VM_ADDRESS:50071" </dev/zero >"$VM_RESULTS/server.log" 2>&1 &
+as_nobody env SKEIN_SHM=off "$BUILD/tests/system/load/grpc_load" --mode=prefer --serve="$VM_ADDRESS:50071" </dev/zero >"$VM_RESULTS/server.log" 2>&1 &
 await_listener 50071
 expect_calls first
 (($(ps -o uid= -C skeind) != 0)) || fail "skeind runs as root"

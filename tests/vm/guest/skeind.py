@@ -2,10 +2,10 @@
 
 import os
 import pathlib
-import subprocess
+import signal
 
-import guests
-from guests import programs
+from skeintest import guests, loads
+from skeintest.child import Child
 
 FOLDER = pathlib.Path("/run/skeind")
 SETTINGS = {**guests.SETTINGS, "SKEIN_RDMA_SERVICE": str(FOLDER), "SKEIN_RDMA_RETRY_DELAY": "500"}
@@ -16,40 +16,35 @@ class Skeind:
         # As its unit has it: all wait for it, and most of them spin.
         self._command = ["nice", "-n", "-10", build / "tools/skeind/skeind", "--folder", FOLDER, "--device", "rxe0"]
         self._log = guests.RESULTS / f"skeind-{guests.ROLE}.log"
-        self._process = None
+        self._child = None
         FOLDER.mkdir(parents=True, exist_ok=True)
 
     def start(self):
         """Returns when it serves."""
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, env={**os.environ, **SETTINGS})
-        guests.wait_until(lambda: "serves" in self._log.read_text() or self._ended(), 30, "skeind serves")
-        if self._ended():
-            raise RuntimeError(f"skeind ended with {self._process.returncode}: {self._log.read_text()}")
+        self._child = Child(self._command, {**os.environ, **SETTINGS}, log=self._log, talks=False)
+        self._child.await_log("serves")
 
-    def _ended(self):
-        return self._process.poll() is not None
+    def freeze(self):
+        self._child.freeze()
 
-    def signal(self, number):
-        self._process.send_signal(number)
+    def go_on(self):
+        self._child.go_on()
 
     def kill(self):
-        self._process.kill()
-        self._process.wait()
+        self._child.close()
 
     def ends_well(self):
         """Asks it to end; whether it does, with status 0."""
-        self._process.terminate()
-        status = self._process.wait(20)
-        if status != 0:
-            print(f"FAILED: skeind ended with {status}: {self._log.read_text()}")
-        return status == 0
+        fault = self._child.stop_fault(20, signal.SIGTERM)
+        if fault:
+            print(f"FAILED: skeind: {fault}: {self._child.log()}")
+        return not fault
 
 
 def give_rdma(build):
     """From now on the programs that this process starts have no RDMA but through a skeind of this guest, which is returned."""
     one = Skeind(build)
     one.start()
-    programs.PATHS["rdma"] = {"SKEIN_SHM": "off", "SKEIN_RDMA": "service"}
+    loads.PATHS["rdma"] = {"SKEIN_SHM": "off", "SKEIN_RDMA": "service"}
     guests.SETTINGS.update(SETTINGS)
     return one

@@ -6,16 +6,14 @@ import pathlib
 import sys
 import time
 
-import guests
-import skeind
-
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "tests/thrift"))
+sys.path[:0] = [str(ROOT / "interop/thrift"), str(ROOT / "tests")]
 
 import cases  # noqa: E402
-import peers  # noqa: E402  (puts the shared helpers on the path)
-import report  # noqa: E402
+import peers  # noqa: E402
 import run_thrift  # noqa: E402
+import skeind  # noqa: E402
+from skeintest import guests, loads, report  # noqa: E402
 
 # Every kind of server and of layer, and the protocols that others are made of: as much as an emulated processor does in a
 # while.
@@ -44,7 +42,7 @@ class Server:
 
     def answer(self, question):
         if question == "stop":
-            return self._running.stop(peers.STOP_TIMEOUT)
+            return self._running.stop_fault(peers.STOP_TIMEOUT)
         stem, mode, *case = question.split()
         mode = None if mode == "stock" else mode
         log_path = guests.RESULTS / f"{stem}-server.log"
@@ -109,5 +107,5 @@ if __name__ == "__main__":
     build = pathlib.Path(sys.argv[1])
     if "--service" in sys.argv[2:]:
         skeind.give_rdma(build)
-    chosen_programs = peers.Programs(build, {**guests.SETTINGS, **guests.programs.PATHS["rdma"]})
+    chosen_programs = peers.Programs(build, {**guests.SETTINGS, **loads.PATHS["rdma"]})
     sys.exit(serve(chosen_programs) if guests.ROLE == "server" else call(chosen_programs))

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -18,6 +17,7 @@
 #include "core/fabric/verbs/device_list.h"
 #include "core/fabric/verbs/gid_list.h"
 #include "core/fabric/verbs/ibverbs.h"
+#include "core/fabric/verbs/port.h"
 #include "tools/skein/doctor/checks.h"
 #include "tools/skein/doctor/text_file.h"
 
@@ -85,27 +85,26 @@ std::string LibraryFile(const Ibverbs& lib) {
   return error ? std::string(info.dli_fname) : file.filename().string();
 }
 
-// What Skein does not use yet. Asked through the device's table: the library need not have it.
-std::string Extensions(const Context& context) {
-  // IB_UVERBS_DEVICE_FLUSH_GLOBAL and _PERSISTENT of the kernel's interface, newer than the headers.
-  constexpr uint64_t kFlushGlobal = uint64_t{1} << 38;
-  constexpr uint64_t kFlushPersistent = uint64_t{1} << 39;
-  constexpr absl::string_view kNone = "no on-demand paging, no FLUSH";
-  const verbs_context* const table = verbs_get_ctx(context.get());
-  if (table == nullptr || table->sz < sizeof(*table) - offsetof(verbs_context, query_device_ex) ||
-      table->query_device_ex == nullptr) {
-    return std::string(kNone);
+// FLUSH is what durable connections flush by, where a port's driver posts it as well.
+std::string FlushOf(const Context& context, const std::vector<GidEntry>& gids) {
+  const fabric::verbs::FlushTypes device = fabric::verbs::FlushesOf(context);
+  if (!device.any()) return "no FLUSH";
+  const absl::string_view to = device.persistent ? "FLUSH to persistent memory" : "FLUSH to visibility";
+  for (const GidEntry& entry : gids) {
+    if (entry.device != context.name()) continue;
+    const absl::StatusOr<fabric::verbs::Port> port = fabric::verbs::OpenPort(entry, {});
+    if (port.ok()) return absl::StrCat(to, port->flush.any() ? "" : ", which its driver in rdma-core does not post");
   }
+  return std::string(to);
+}
+
+// Asked through the device's table: the library need not have it.
+std::string Extensions(const Context& context, const std::vector<GidEntry>& gids) {
   ibv_device_attr_ex attributes = {};
-  const ibv_query_device_ex_input input = {};
-  if (table->query_device_ex(context.get(), &input, &attributes, sizeof(attributes)) != 0) return std::string(kNone);
-  const bool paging = (attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
-  const bool global = (attributes.device_cap_flags_ex & kFlushGlobal) != 0;
-  const bool persistent = (attributes.device_cap_flags_ex & kFlushPersistent) != 0;
+  const bool told = fabric::verbs::QueryExtended(context, attributes);
+  const bool paging = told && (attributes.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
   return absl::StrCat(paging ? "on-demand paging (which Skein does not use), " : "no on-demand paging, ",
-                      persistent ? "FLUSH to persistent memory (which Skein does not use)"
-                      : global   ? "FLUSH to global visibility (which Skein does not use)"
-                                 : "no FLUSH");
+                      FlushOf(context, gids));
 }
 
 absl::string_view StateName(ibv_port_state state) {
@@ -157,7 +156,7 @@ void CheckDevice(const DeviceList& list, ibv_device* device, const std::vector<G
   if (!context.ok()) return report.Warn(absl::StrCat(name, ": ", context.status().message()));
   const ibv_device_attr& attributes = (*context)->attributes();
   report.Ok(absl::StrCat(name, ": firmware ", attributes.fw_ver[0] == '\0' ? "unknown" : attributes.fw_ver, ", ",
-                         attributes.max_qp, " queue pairs, ", Extensions(**context)));
+                         attributes.max_qp, " queue pairs, ", Extensions(**context, gids)));
   for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
     CheckPort(**context, static_cast<uint8_t>(port), gids, report);
   }

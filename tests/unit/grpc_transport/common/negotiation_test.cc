@@ -4,14 +4,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
 
 #include "absl/functional/function_ref.h"
+#include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
 #include "grpc_transport/common/client_negotiation.h"
+#include "grpc_transport/common/log.h"
 #include "grpc_transport/common/offer_bytes.h"
 #include "grpc_transport/common/server_negotiation.h"
 #include "gtest/gtest.h"
@@ -22,6 +25,7 @@ namespace skein::grpc_transport {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::StartsWith;
 
 constexpr absl::string_view kHttp2Settings("\0\0\0\4\0\0\0\0\0", 9);
@@ -115,6 +119,43 @@ TEST_F(NegotiationTest, BothEndsAgreeOnAStream) {
   ASSERT_TRUE(client_connection_.end.has_value());
   EXPECT_NE(client_connection_.end->stream, nullptr);
   EXPECT_TRUE(client_connection_.end->on_lost != nullptr);
+}
+
+TEST_F(NegotiationTest, EachStepIsToldToThoseWhoTraceIt) {
+  static std::string* told = nullptr;
+  std::string lines;
+  told = &lines;
+  SetLogWriter([](Severity, const char* line) { absl::StrAppend(told, line, "\n"); });
+  setenv("GRPC_TRACE", "skein", /*overwrite=*/1);
+  Ask();
+  StartServer();
+  unsetenv("GRPC_TRACE");
+  OfferWith(client_connection_.written);
+  server_->OnWritten(absl::OkStatus());
+  AnswerWith(server_connection_.written);
+  SetLogWriter(nullptr);
+  EXPECT_THAT(lines, MatchesRegex("skein: client peer: begins\n"
+                                  "skein: client peer: offers: hidden in HTTP/2\n"
+                                  "skein: client peer: has written: OK\n"
+                                  "skein: server peer: begins\n"
+                                  "skein: server peer: reads: OK\n"
+                                  "skein: server peer: answers: shm\n"
+                                  "skein: server peer: has written: OK\n"
+                                  "skein: server peer uses shm\n"
+                                  "skein: server peer: has negotiated: shm\n"
+                                  "skein: client peer: reads: OK\n"
+                                  "skein: client peer: is answered: shm\n"
+                                  "skein: client peer uses shm\n"
+                                  "skein: client peer: has negotiated: shm\n"));
+}
+
+TEST(LogTest, TracesAreAskedForAsGrpcReadsThem) {
+  for (const absl::string_view asks : {"skein", "tcp,skein", "all", "-all,skein", "-skein,all"}) {
+    EXPECT_TRUE(AsksForTrace(asks)) << asks;
+  }
+  for (const absl::string_view does_not : {"", "tcp", "all,-skein", "skein,-all", "skeins", " skein"}) {
+    EXPECT_FALSE(AsksForTrace(does_not)) << does_not;
+  }
 }
 
 TEST_F(NegotiationTest, SoTheyDoUnderTls) {

@@ -31,7 +31,7 @@ TEST_F(StreamConnectionTest, ThePollerBringsBytesWhileAWriterWaits) {
   EXPECT_EQ(bytes, "question");
 }
 
-TEST_F(StreamConnectionTest, TheWriterUsesRoomThatComesBeforeItKnowsThatThereWasTooLittle) {
+TEST_F(StreamConnectionTest, TheWriterUsesSpaceThatComesBeforeItKnowsThatThereWasTooLittle) {
   const std::string text = stream::RandomText(kWindow * 10, 1);
   Held held;
   stream_.lock()->held_after = &held;
@@ -40,7 +40,7 @@ TEST_F(StreamConnectionTest, TheWriterUsesRoomThatComesBeforeItKnowsThatThereWas
   ASSERT_TRUE(held.HasBegun());
   std::string bytes;
   EXPECT_TRUE(PeerReads(bytes, kWindow / 2).ok());
-  Pump();  // the poller tells of the room
+  Pump();  // the poller tells of the space
   GoOn(held, writer);
   EXPECT_TRUE(PeerReads(bytes, text.size()).ok());
   EXPECT_TRUE(bytes == text);

@@ -12,8 +12,8 @@
 #include "gmock/gmock.h"
 #include "grpc_transport/durable/durable_call.h"
 #include "grpc_transport/durable/durable_client.h"
-#include "tests/process/probe.grpc.pb.h"
 #include "tests/support/descriptor_limit.h"
+#include "tests/system/probe.grpc.pb.h"
 #include "tests/unit/grpc_transport/durable/durable_fixture.h"
 
 namespace skein::grpc_transport {

@@ -136,7 +136,7 @@ class EndpointTest : public testing::Test {
   }
 
   void Destroy() { endpoint_ = nullptr; }
-  // The peer's words may wait for room, which this end's timer makes at any time: so both ends are polled until then.
+  // The peer's words may wait for space, which this end's timer makes at any time: so both ends are polled until then.
   bool LetsGoOfTcp() {
     for (const absl::Time end = absl::Now() + kPatience; !tcp_->destroyed.HasBeenNotified() && absl::Now() < end;) {
       Pump();

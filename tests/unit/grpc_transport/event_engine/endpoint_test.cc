@@ -125,7 +125,7 @@ TEST_F(EndpointTest, APeerTellsThatTheLinkHasFailedThere) {
   EXPECT_TRUE(lost_.HasBeenNotified());
 }
 
-TEST_F(EndpointTest, OtherBytesOnTheSilentConnectionAreABreach) {
+TEST_F(EndpointTest, OtherBytesOnTheSilentConnectionAreAProtocolError) {
   const Reading read(*endpoint_);
   tcp_->Send("!?");
   ASSERT_TRUE(read.IsDone(kPatience));

@@ -13,8 +13,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "tests/unit/grpc_transport/event_engine/bell_source.h"
 #include "tests/unit/grpc_transport/event_engine/fake_engine.h"
+#include "tests/unit/grpc_transport/event_engine/wake_source.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -25,13 +25,13 @@ class LinkPollerTest : public testing::TestWithParam<WaitMode> {
  protected:
   LinkPollerTest() : user_(&poller_) {}
 
-  std::shared_ptr<BellSource> Watch(std::function<void()> on_message) {
-    auto source = std::make_shared<BellSource>(std::move(on_message));
+  std::shared_ptr<WakeSource> Watch(std::function<void()> on_message) {
+    auto source = std::make_shared<WakeSource>(std::move(on_message));
     poller_.Watch(source);
     return source;
   }
   // One whose message makes `callback` ready.
-  std::shared_ptr<BellSource> WatchReady(std::function<void()> callback) {
+  std::shared_ptr<WakeSource> WatchReady(std::function<void()> callback) {
     return Watch([this, callback] { Ready::RunSoon(engine_, callback); });
   }
   static bool Come(const absl::Notification& what) { return what.WaitForNotificationWithTimeout(kPatience); }
@@ -91,7 +91,7 @@ TEST_P(LinkPollerTest, NeitherDoMoreOfThemThanItHasThreads) {
   constexpr int kBlocked = 4;
   std::atomic<int> blocked = 0;
   std::atomic<int> over = 0;
-  std::vector<std::shared_ptr<BellSource>> sources;
+  std::vector<std::shared_ptr<WakeSource>> sources;
   // What its threads cannot run goes to the engine, whose number of threads is gRPC's business.
   std::vector<std::shared_ptr<FakeEngine>> engines;
   for (int i = 0; i < kBlocked; ++i) {
@@ -150,7 +150,7 @@ TEST_P(LinkPollerTest, WhatLingersIsStillPolledAndComesBackWithTheNextUser) {
 TEST_P(LinkPollerTest, ALinkThatIsFinishedIsForgotten) {
   auto source = Watch([] {});
   source->End();
-  std::weak_ptr<BellSource> left = source;
+  std::weak_ptr<WakeSource> left = source;
   EXPECT_TRUE(Becomes([&] { return user_->BusyOf(*source) == nullptr; }));
   source = nullptr;
   EXPECT_TRUE(Becomes([&] { return left.expired(); }));

@@ -14,8 +14,8 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "tests/unit/grpc_transport/event_engine/bell_source.h"
 #include "tests/unit/grpc_transport/event_engine/fake_engine.h"
+#include "tests/unit/grpc_transport/event_engine/wake_source.h"
 
 namespace skein::grpc_transport {
 namespace {
@@ -77,8 +77,8 @@ class WaitingCallersTest : public testing::Test {
   }
 
   // A link that is busy; its message makes `callback` ready.
-  std::shared_ptr<BellSource> NewLink(std::function<void()> callback) {
-    auto source = std::make_shared<BellSource>([this, callback] { Ready::RunSoon(engine_, callback); });
+  std::shared_ptr<WakeSource> NewLink(std::function<void()> callback) {
+    auto source = std::make_shared<WakeSource>([this, callback] { Ready::RunSoon(engine_, callback); });
     sources_.push_back(source);
     Poller().Watch(source);
     // What the poller's threads do with a new link they have done: from now on it stays busy.
@@ -89,7 +89,7 @@ class WaitingCallersTest : public testing::Test {
 
   const std::shared_ptr<FakeEngine> engine_ = std::make_shared<FakeEngine>();
   LinkPoller::User user_;
-  std::vector<std::shared_ptr<BellSource>> sources_;
+  std::vector<std::shared_ptr<WakeSource>> sources_;
 };
 
 TEST_F(WaitingCallersTest, ACallerFindsByPollingWhatALinkBrings) {

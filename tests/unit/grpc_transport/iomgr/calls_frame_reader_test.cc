@@ -207,10 +207,10 @@ TEST(CallsFrameReaderTest, MessagesMayBeTakenOrLeft) {
   EXPECT_EQ(sink.kept.JoinIntoString(), std::string(100, 'm'));
 }
 
-TEST(CallsFrameReaderTest, StopsAtABreach) {
+TEST(CallsFrameReaderTest, StopsAtAProtocolError) {
   const RecordedFrame before = CallFrame(1, "initial", "", "message");
-  const RecordedFrame breach = Frame(FrameKind::kWindow, 0, {}, 1);
-  const std::string bytes = Bytes(before) + Bytes(breach) + Bytes(before);
+  const RecordedFrame protocol_error = Frame(FrameKind::kWindow, 0, {}, 1);
+  const std::string bytes = Bytes(before) + Bytes(protocol_error) + Bytes(before);
   for (size_t size = 1; size <= bytes.size(); ++size) {
     FrameReader reader;
     RecordedFrames seen;
@@ -220,12 +220,12 @@ TEST(CallsFrameReaderTest, StopsAtABreach) {
 }
 
 // A peer that names a huge body need not send it to be refused.
-TEST(CallsFrameReaderTest, SeesABreachBeforeTheBody) {
-  RecordedFrame breach = Frame(FrameKind::kMore, 1);
-  breach.header.length = UINT32_MAX;
+TEST(CallsFrameReaderTest, SeesAProtocolErrorBeforeTheBody) {
+  RecordedFrame protocol_error = Frame(FrameKind::kMore, 1);
+  protocol_error.header.length = UINT32_MAX;
   FrameReader reader;
   RecordedFrames seen;
-  EXPECT_TRUE(absl::IsInvalidArgument(ReadText(reader, HeaderBytes(breach.header), seen)));
+  EXPECT_TRUE(absl::IsInvalidArgument(ReadText(reader, HeaderBytes(protocol_error.header), seen)));
 }
 
 // Accepts so many frames and pieces.

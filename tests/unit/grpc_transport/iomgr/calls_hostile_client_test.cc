@@ -71,7 +71,7 @@ TEST_F(HostileClientTest, ACallIsAccepted) {
   EXPECT_FALSE(HasEnded());
 }
 
-TEST_F(HostileClientTest, ACallBeforeTheUserAgentIsABreach) {
+TEST_F(HostileClientTest, ACallBeforeTheUserAgentIsAProtocolError) {
   connection_.Deliver(Begin(1));
   EXPECT_EQ(calls_.size(), 0);
   EXPECT_TRUE(HasEnded());

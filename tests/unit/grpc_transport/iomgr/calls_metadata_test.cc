@@ -154,7 +154,7 @@ TEST_F(CallsMetadataTest, ValuesOfOneNameKeepTheirOrder) {
   EXPECT_EQ(ValueOf(metadata, "name"), "third,first,second");
 }
 
-// More than the builder has room for on the stack, by little and by much.
+// More than the builder has space for on the stack, by little and by much.
 TEST_F(CallsMetadataTest, LongMetadataComesBack) {
   for (const size_t size : {450, 500, 512, 600, 1 << 20}) {
     Metadata sent = NewMetadata();

@@ -152,7 +152,7 @@ class SkeinEndpointTest : public testing::Test {
     ends_.Pump();
     grpc_core::ExecCtx::Get()->Flush();
   }
-  // The peer's words may wait for room, which this end's timer makes at any time: so both ends are polled until then.
+  // The peer's words may wait for space, which this end's timer makes at any time: so both ends are polled until then.
   bool LetsGoOfTcp() {
     for (const absl::Time end = absl::Now() + kPatience; !tcp_.destroyed().HasBeenNotified() && absl::Now() < end;) {
       Pump();

@@ -198,7 +198,7 @@ TEST_F(SkeinEndpointTest, NothingIsKeptForAPeerThatHasEnded) {
   grpc_core::ExecCtx::Get()->Flush();
   std::string bytes;
   EXPECT_TRUE(Read(bytes, kWindow / 2).ok());
-  Pump();  // there is room again
+  Pump();  // there is space again
   const Writing next(endpoint_, "next");
   EXPECT_TRUE(next.IsDone(kPatience)) << "which would come behind a gap";
   EXPECT_FALSE(next.error().ok());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "tests/chaos/dice.h"
+#include "tests/sim/dice.h"
 
 namespace skein::calls_chaos {
 

@@ -1,0 +1,131 @@
+#include "core/durable/replicas/journal.h"
+
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "core/durable/replicas/changes.h"
+
+namespace skein::durable {
+
+Journal::Journal(const JournalOptions& options) : options_(options), replicas_(options.replicas.size()) {
+  for (Replica& replica : replicas_) replica.why = absl::UnavailableError("was not reached yet");
+}
+
+void Journal::Write(uint64_t offset, absl::Span<const absl::string_view> pieces) {
+  const MutexLock lock(&mu_);
+  AppendBytes(open_, offset, pieces);
+}
+
+uint64_t Journal::Seal() {
+  const MutexLock lock(&mu_);
+  if (open_.empty()) return sealed_;
+  AppendChange(open_, ChangeKind::kBatch, ++sealed_);
+  bytes_ += open_.size();
+  batches_.push_back({sealed_, std::exchange(open_, {})});
+  while (bytes_ > options_.kept_bytes && batches_.size() > 1) {
+    bytes_ -= batches_.front().bytes.size();
+    batches_.pop_front();
+  }
+  return sealed_;
+}
+
+bool Journal::Enough(uint64_t number) const {
+  const auto have = absl::c_count_if(
+      replicas_, [number](const Replica& replica) { return replica.has.has_value() && *replica.has >= number; });
+  return 1 + have >= options_.acknowledge;
+}
+
+absl::Status Journal::Await(uint64_t number) {
+  Deadline deadline = skein::After(options_.patience);
+  const MutexLock lock(&mu_);
+  Lockable lockable{mu_};
+  while (end_.ok() && !Enough(number)) {
+    if (options_.move != nullptr) {
+      mu_.Unlock();
+      const bool moved = options_.move();
+      mu_.Lock();
+      if (!moved && end_.ok() && !Enough(number)) return TooFew(number);
+    } else if (deadline == Deadline::max()) {
+      changed_.wait(lockable);
+    } else if (changed_.wait_until(lockable, deadline) == std::cv_status::timeout && !Enough(number)) {
+      if (patient_until_ <= deadline) return TooFew(number);
+      deadline = patient_until_;
+    }
+  }
+  return end_;
+}
+
+absl::Status Journal::TooFew(uint64_t number) const {
+  std::string lacking;
+  size_t have = 1;
+  for (size_t i = 0; i < replicas_.size(); ++i) {
+    const Replica& replica = replicas_[i];
+    if (replica.has.has_value() && *replica.has >= number) {
+      ++have;
+      continue;
+    }
+    absl::StrAppend(&lacking, lacking.empty() ? "" : "; ", options_.replicas[i], ": ",
+                    replica.has.has_value() ? "does not answer" : replica.why.message());
+  }
+  return absl::UnavailableError(absl::StrCat("only ", have, " of ", replicas_.size() + 1, " logs have it, and ",
+                                             options_.acknowledge, " must; start the replicas that are missing (",
+                                             lacking, ")"));
+}
+
+std::optional<Journal::Batches> Journal::After(uint64_t number, uint64_t most) const {
+  const MutexLock lock(&mu_);
+  Batches out{.bytes = {}, .last = number};
+  if (number >= sealed_) return out;
+  if (batches_.front().number > number + 1) return std::nullopt;
+  for (size_t i = number + 1 - batches_.front().number; i < batches_.size(); ++i) {
+    const Batch& batch = batches_[i];
+    if (!out.bytes.empty() && out.bytes.size() + batch.bytes.size() > most) break;
+    out.bytes += batch.bytes;
+    out.last = batch.number;
+  }
+  return out;
+}
+
+uint64_t Journal::sealed() const {
+  const MutexLock lock(&mu_);
+  return sealed_;
+}
+
+void Journal::Have(size_t replica, uint64_t number) {
+  {
+    const MutexLock lock(&mu_);
+    replicas_[replica].has = number;
+  }
+  changed_.notify_all();
+}
+
+void Journal::Copying(size_t replica, uint64_t bytes, uint64_t of) {
+  constexpr int kMebibyte = 20;  // as a shift
+  const MutexLock lock(&mu_);
+  replicas_[replica] = {.has = std::nullopt,
+                        .why = absl::UnavailableError(absl::StrCat("is being sent a copy, ", bytes >> kMebibyte, " of ",
+                                                                   of >> kMebibyte, " MiB"))};
+  patient_until_ = skein::After(options_.patience);
+}
+
+void Journal::Lack(size_t replica, const absl::Status& why) {
+  const MutexLock lock(&mu_);
+  replicas_[replica] = {.has = std::nullopt, .why = why};
+}
+
+void Journal::End(const absl::Status& why) {
+  {
+    const MutexLock lock(&mu_);
+    if (!end_.ok()) return;
+    end_ = why;
+  }
+  changed_.notify_all();
+}
+
+bool Journal::ended() const {
+  const MutexLock lock(&mu_);
+  return !end_.ok();
+}
+
+}  // namespace skein::durable

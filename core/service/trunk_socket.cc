@@ -1,0 +1,96 @@
+#include "core/service/trunk_socket.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "core/base/errno_status.h"
+#include "core/base/tcp_address.h"
+
+namespace skein::service {
+namespace {
+
+// What a skeind that does not read is kept for.
+constexpr size_t kMostUnwritten = size_t{4} << 20;
+
+absl::Status HasEnded() { return absl::UnavailableError("the connection to the other host's skeind has ended"); }
+
+}  // namespace
+
+std::string TrunkSocket::PeerHost() const {
+  const absl::StatusOr<std::string> address = PeerAddressOf(socket_.get());
+  if (!address.ok()) return "unknown";  // not connected yet, or no more
+  absl::string_view host(address->data(), address->rfind(':'));
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  absl::ConsumePrefix(&host, "::ffff:");  // a socket of IPv6 names those of IPv4 so
+  return std::string(host);
+}
+
+absl::Status TrunkSocket::Send(const TrunkMessage& message) {
+  absl::StrAppend(&unwritten_, message.view());
+  if (unwritten_.size() > kMostUnwritten) return absl::ResourceExhaustedError("the other skeind does not read");
+  return connecting_ ? absl::OkStatus() : Write().status();
+}
+
+absl::StatusOr<bool> TrunkSocket::Move(absl::FunctionRef<bool(const TrunkMessage&)> heed) {
+  if (connecting_) {
+    absl::StatusOr<bool> connected = IsConnected();
+    if (!connected.ok() || !*connected) return connected;
+    connecting_ = false;
+  }
+  absl::StatusOr<bool> wrote = Write();
+  if (!wrote.ok()) return wrote;
+  absl::StatusOr<bool> read = Read(heed);
+  if (!read.ok()) return read;
+  return *wrote || *read;
+}
+
+void TrunkSocket::ShutDown() { shutdown(socket_.get(), SHUT_RDWR); }
+
+absl::StatusOr<bool> TrunkSocket::IsConnected() {
+  pollfd wait = {socket_.get(), POLLOUT, 0};
+  if (poll(&wait, 1, 0) == 0) return false;
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return ErrnoStatus(error, "reach the other host's skeind");
+  return true;
+}
+
+absl::StatusOr<bool> TrunkSocket::Write() {
+  if (unwritten_.empty()) return false;
+  ssize_t sent = 0;
+  do {
+    sent = send(socket_.get(), unwritten_.data(), unwritten_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0 && errno != EAGAIN) return HasEnded();
+  if (sent > 0) unwritten_.erase(0, static_cast<size_t>(sent));
+  return sent > 0;
+}
+
+absl::StatusOr<bool> TrunkSocket::Read(absl::FunctionRef<bool(const TrunkMessage&)> heed) {
+  std::array<char, 64 * sizeof(TrunkMessage)> bytes;
+  ssize_t received = 0;
+  do {
+    received = recv(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0 && errno == EAGAIN) return false;
+  if (received <= 0) return HasEnded();
+  unheeded_.append(bytes.data(), static_cast<size_t>(received));
+  size_t at = 0;
+  for (bool more = true; more && unheeded_.size() - at >= sizeof(TrunkMessage); at += sizeof(TrunkMessage)) {
+    TrunkMessage message;
+    if (!TrunkMessage::Parse(unheeded_.data() + at, message)) {
+      return absl::InvalidArgumentError("the other skeind sends what is no message");
+    }
+    more = heed(message);
+  }
+  unheeded_.erase(0, at);
+  return true;
+}
+
+}  // namespace skein::service

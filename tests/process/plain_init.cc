@@ -1,3 +1,0 @@
-#include "tests/process/probe_flags.h"
-
-void skein::probe::InitTransport() {}

@@ -1,0 +1,1 @@
+"""Processes and machines for tests: README.md says which module has what."""

@@ -1,0 +1,3 @@
+#include "tests/system/probe_flags.h"
+
+void skein::probe::InitTransport() {}

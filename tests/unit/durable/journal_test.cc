@@ -1,0 +1,44 @@
+// Which replicas have which batches, and how long Await waits for them.
+#include "core/durable/replicas/journal.h"
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace skein::durable {
+namespace {
+
+uint64_t WriteBatch(Journal& journal) {
+  const absl::string_view piece = "bytes";
+  journal.Write(0, {&piece, 1});
+  return journal.Seal();
+}
+
+TEST(JournalTest, WhoeverWaitsIsToldHowFarACopyHasCome) {
+  Journal journal({.replicas = {"b"}, .acknowledge = 2, .patience = absl::ZeroDuration()});
+  journal.Copying(0, uint64_t{3} << 20, uint64_t{64} << 20);
+  const absl::Status status = journal.Await(WriteBatch(journal));
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("b: is being sent a copy, 3 of 64 MiB"));
+}
+
+TEST(JournalTest, ACopyThatMovesIsWaitedForBeyondThePatience) {
+  constexpr absl::Duration kPatience = absl::Seconds(2);
+  Journal journal({.replicas = {"b"}, .acknowledge = 2, .patience = kPatience});
+  const uint64_t number = WriteBatch(journal);
+  std::thread copying([&] {
+    for (const Deadline end = After(1.2 * kPatience); Clock::now() < end;) {
+      journal.Copying(0, 1, 2);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    journal.Have(0, number);
+  });
+  EXPECT_TRUE(journal.Await(number).ok());
+  copying.join();
+}
+
+}  // namespace
+}  // namespace skein::durable
