@@ -1,7 +1,6 @@
 #include "core/base/descriptors_left.h"
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -9,21 +8,20 @@
 #include <climits>
 
 #include "core/base/fallback.h"
-#include "core/base/unique_fd.h"
 
 namespace skein {
 
+// Opens none to find out: where one is left, another thread may need it at this moment. From above, because the kernel
+// gives the lowest first.
 bool DescriptorsLeft(int wanted) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
-  const UniqueFd lowest(eventfd(0, EFD_CLOEXEC));
-  if (!lowest.valid()) return errno != EMFILE && errno != ENFILE;  // refused: that says nothing of descriptors
-  const int end = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
-  const int above = end - lowest.get();
-  if (above < wanted || above >= 2 * wanted) return above >= wanted;
-  int free = 1;  // the lowest
-  for (int fd = lowest.get() + 1; fd < end; ++fd) free += fcntl(fd, F_GETFD) < 0 ? 1 : 0;
-  return free >= wanted;
+  for (auto fd = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX)) - 1; fd >= 0 && wanted > 0; --fd) {
+    if (fcntl(fd, F_GETFD) >= 0) continue;
+    if (errno != EBADF) return true;  // refused: that says nothing of descriptors
+    --wanted;
+  }
+  return wanted <= 0;
 }
 
 absl::Status CheckDescriptorsLeft(int wanted) {

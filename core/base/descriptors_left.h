@@ -6,8 +6,8 @@
 
 namespace skein {
 
-// Whether `wanted` more descriptors can be had: if nobody else takes one, and, where twice as many are free above the
-// lowest free one, if there are no more gaps than open ones above that.
+// Whether `wanted` more descriptors can be had, if nobody else takes one. Costs `wanted` system calls, and one for each
+// descriptor that is open near the limit.
 bool DescriptorsLeft(int wanted);
 // The same. FallbackError: kResources, and what to raise.
 absl::Status CheckDescriptorsLeft(int wanted);
