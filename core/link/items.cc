@@ -90,9 +90,9 @@ absl::Status Receiver::ReceiveForStream(const wire::Item& item) {
     return bulk_.OnBlock(nullptr, item.payload);
   }
   Port& port = *found.port;
-  // Whatever a peer may still have under way when it aborts.
+  // Whatever a peer may still have under way when it aborts: dropped, but the peer wants the memory of its blocks back.
   if (std::exchange(port.aborted_in_, port.aborted_in_ || item.header.kind == wire::ItemKind::kAbort)) {
-    return absl::OkStatus();
+    return block ? bulk_.OnBlock(nullptr, item.payload) : absl::OkStatus();
   }
   // An abort may come from a peer that has forgotten the stream already.
   if (item.header.kind != wire::ItemKind::kAbort && item.header.sequence != port.next_in_++) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/wire/block.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/ring_link.h"
 #include "tests/unit/link/hostile_stream.h"
@@ -110,6 +111,14 @@ TEST_F(HostileBlocksTest, ABlockAfterTheClose) {
   Item(ItemKind::kCloseWrite);
   Announce(Block(0, 1));
   ExpectLost("data after its end");
+}
+
+// One thread of the peer may abort while another writes. The peer lacks the block's memory until it is answered.
+TEST_F(HostileBlocksTest, ABlockBehindAnAbortIsAnsweredUnread) {
+  peer_.Write(2, wire::RawItem(ItemKind::kAbort, 1, sequence_, "enough") +
+                     wire::RawItem(ItemKind::kBlock, 1, sequence_ + 1, wire::Encode(Block(5, 1))));
+  ExpectAlive();
+  EXPECT_THAT(peer_.Received(ItemKind::kPulled), testing::ElementsAre(wire::EncodePulled({5})));
 }
 
 TEST_F(HostileBlocksTest, ABlockForAStreamNeverGiven) {
