@@ -121,6 +121,8 @@ bool PollLoop::LookNowAndThen(Deadline now, Readable readable) {
 
 void PollLoop::Sleep(Deadline deadline, Readable readable) {
   if (!std::all_of(sources_.begin(), sources_.end(), [](const auto& source) { return source->Arm(); })) return;
+  // The spin's last look at the descriptors may have taken Wake's note out after the last poll.
+  if (woken_.load(std::memory_order_acquire)) return;
   if (!refused_.empty()) deadline = std::min(deadline, Clock::now() + kUnwatched);
   Look(TimeoutOf(deadline), readable);
 }

@@ -89,7 +89,8 @@ class PollLoop final : public Watcher {
   bool finished_ = false;
   Deadline next_look_ = Deadline::min();
 
-  std::atomic<bool> woken_ = false;  // Wake, release; the loop's thread, exchange, acquire
+  // Wake, release, and then the note in wake_; the loop's thread, acquire. So a thread that takes the note out sees it.
+  std::atomic<bool> woken_ = false;
   Mutex mu_;
   std::vector<std::shared_ptr<Source>> new_ ABSL_GUARDED_BY(mu_);
 };

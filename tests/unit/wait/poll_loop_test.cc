@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "core/base/unique_fd.h"
+#include "core/wait/spin.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/thread_state.h"
@@ -41,6 +43,7 @@ class FakeSource final : public SharedSource {
 
   bool Poll() override {
     ++polls_;
+    if (polled_ != nullptr) polled_();
     eventfd_t count = 0;
     if (eventfd_read(own_.get(), &count) != 0) return false;
     taken_ += static_cast<int>(count);
@@ -57,6 +60,8 @@ class FakeSource final : public SharedSource {
   void Forget(int) override {}
   void WakeSleeper() override {}
   void Close() override { closed_ = true; }
+
+  std::function<void()> polled_;  // by Poll, of a test's one thread
 
  private:
   const UniqueFd own_{eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
@@ -162,6 +167,21 @@ TEST_F(PollLoopTest, WakeBeforeASleepEndsThatOne) {
   Sleep();
   EXPECT_TRUE(Spin()) << "what Wake was called for may have come while nobody looked";
   EXPECT_FALSE(Spin());
+}
+
+// The thread loses its processor in the spin's last poll: its last look at the descriptors finds Wake's note there.
+TEST_F(PollLoopTest, WakeAtTheVeryEndOfASpinEndsTheNextSleep) {
+  const auto source = Watched();
+  source->polled_ = [&, last = source->polls() + wait::Spin::kSeldom + 1] {
+    if (source->polls() != last) return;
+    for (const Deadline late = After(absl::FromChrono(kLook)); Clock::now() <= late;) std::this_thread::yield();
+    loop_->Wake();
+  };
+  EXPECT_FALSE(loop_->Spin(absl::Nanoseconds(1), Deadline::max(), [](int) {}));
+  const Deadline end = After(kSoon);
+  Sleep(end);
+  EXPECT_LT(Clock::now(), end);
+  EXPECT_TRUE(Spin());
 }
 
 TEST_F(PollLoopTest, TellsOfDescriptorsThatAreReadableAndNoSources) {
