@@ -165,7 +165,7 @@ bool WaitSet::EndIfOver(int fd) {
     if (found == connections_.end() || poll(&heard, 1, 0) <= 0) return false;
     connection = *found;
   }
-  Remove(connection);
+  if (!Remove(connection)) return false;  // another thread has seen its end, too, and tells of it
   Drain();
   connection->on_end();
   return true;
@@ -223,11 +223,12 @@ absl::Status WaitSet::Add(const std::shared_ptr<LivenessConnection>& connection)
   return watched;
 }
 
-void WaitSet::Remove(const std::shared_ptr<LivenessConnection>& connection) {
+bool WaitSet::Remove(const std::shared_ptr<LivenessConnection>& connection) {
   MutexLock lock(&mu_);
-  if (std::erase(connections_, connection) == 0) return;
+  if (std::erase(connections_, connection) == 0) return false;
   source_->Forget(connection->fd);
   if (connection->depends_on_background) dependents_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
 }
 
 void WaitSet::DependOnBackground(const std::shared_ptr<LivenessConnection>& connection) {

@@ -73,7 +73,8 @@ class WaitSet final : public Source {
   // Not OK: the kernel refuses to watch the connection. Threads that wait here look at it every 10 ms; the background
   // thread does not.
   absl::Status Add(const std::shared_ptr<LivenessConnection>& connection);
-  void Remove(const std::shared_ptr<LivenessConnection>& connection);
+  // False: it has been removed before.
+  bool Remove(const std::shared_ptr<LivenessConnection>& connection);
   // Of one that was added: sets depends_on_background.
   void DependOnBackground(const std::shared_ptr<LivenessConnection>& connection);
   // True: some have ended.
