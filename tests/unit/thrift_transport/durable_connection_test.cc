@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "gtest/gtest.h"
 #include "tests/unit/durable/calls_fixture.h"
 
@@ -18,6 +19,25 @@ namespace {
 using apache::thrift::transport::TSocket;
 
 constexpr DurableConnection::Limits kLimits = {.unsent = 1 << 20, .asked_for = 1000};
+
+// The writer waits until the reader has heard all that had come. The client takes nothing before, however the kernel
+// shares the processors out, so what is unsent grows with each reply.
+class LateWriter : public TSocket {
+ public:
+  using TSocket::TSocket;
+  uint32_t read(uint8_t* buffer, uint32_t length) override {
+    if (++reads_ == 2) all_is_heard_.Notify();
+    return TSocket::read(buffer, length);
+  }
+  void write(const uint8_t* buffer, uint32_t length) override {
+    all_is_heard_.WaitForNotification();
+    TSocket::write(buffer, length);
+  }
+
+ private:
+  int reads_ = 0;  // the reader's
+  absl::Notification all_is_heard_;
+};
 
 // One that carries little, and its client's end.
 class LateReader {
@@ -29,7 +49,7 @@ class LateReader {
     EXPECT_EQ(setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &least, sizeof(least)), 0);
     line_ = std::make_unique<DurableLine>(std::make_shared<TSocket>(ends[0]), 1 << 20);
     serving_ = std::thread([&service, fd = ends[1]] {
-      DurableConnection(std::make_shared<TSocket>(fd), 1 << 20, kLimits).Serve(service);
+      DurableConnection(std::make_shared<LateWriter>(fd), 1 << 20, kLimits).Serve(service);
     });
   }
   ~LateReader() {
