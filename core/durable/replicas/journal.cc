@@ -1,8 +1,9 @@
 #include "core/durable/replicas/journal.h"
 
+#include <algorithm>
+#include <functional>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "core/durable/replicas/changes.h"
 
@@ -30,25 +31,29 @@ uint64_t Journal::Seal() {
   return sealed_;
 }
 
-bool Journal::Enough(uint64_t number) const {
-  const auto have = absl::c_count_if(
-      replicas_, [number](const Replica& replica) { return replica.has.has_value() && *replica.has >= number; });
-  return 1 + have >= options_.acknowledge;
+std::optional<uint64_t> Journal::Safe() const {
+  if (options_.acknowledge <= 1) return sealed_;
+  std::vector<std::optional<uint64_t>> have;
+  for (const Replica& replica : replicas_) have.push_back(replica.has);
+  const size_t others = options_.acknowledge - 1;
+  if (others > have.size()) return std::nullopt;
+  std::nth_element(have.begin(), have.begin() + static_cast<ptrdiff_t>(others) - 1, have.end(), std::greater<>());
+  return have[others - 1];
 }
 
 absl::Status Journal::Await(uint64_t number) {
   Deadline deadline = skein::After(options_.patience);
   const MutexLock lock(&mu_);
   Lockable lockable{mu_};
-  while (end_.ok() && !Enough(number)) {
+  while (end_.ok() && Safe() < number) {
     if (options_.move != nullptr) {
       mu_.Unlock();
       const bool moved = options_.move();
       mu_.Lock();
-      if (!moved && end_.ok() && !Enough(number)) return TooFew(number);
+      if (!moved && end_.ok() && Safe() < number) return TooFew(number);
     } else if (deadline == Deadline::max()) {
       changed_.wait(lockable);
-    } else if (changed_.wait_until(lockable, deadline) == std::cv_status::timeout && !Enough(number)) {
+    } else if (changed_.wait_until(lockable, deadline) == std::cv_status::timeout && Safe() < number) {
       if (patient_until_ <= deadline) return TooFew(number);
       deadline = patient_until_;
     }
@@ -95,7 +100,9 @@ uint64_t Journal::sealed() const {
 void Journal::Have(size_t replica, uint64_t number) {
   {
     const MutexLock lock(&mu_);
+    const std::optional<uint64_t> before = Safe();
     replicas_[replica].has = number;
+    if (Safe() == before) return;  // other logs are waited for: nobody is woken in vain
   }
   changed_.notify_all();
 }

@@ -71,7 +71,8 @@ class Journal {
     absl::Status why;
   };
 
-  bool Enough(uint64_t number) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Enough logs have the batches up to this one; nullopt: too few have any log.
+  std::optional<uint64_t> Safe() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TooFew(uint64_t number) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const JournalOptions options_;

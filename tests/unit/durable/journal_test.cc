@@ -17,6 +17,29 @@ uint64_t WriteBatch(Journal& journal) {
   return journal.Seal();
 }
 
+TEST(JournalTest, ABatchIsSafeOnceSoManyLogsHaveItWhicheverTheyAre) {
+  Journal journal({.replicas = {"b", "c", "d"}, .acknowledge = 3, .patience = absl::ZeroDuration()});
+  EXPECT_FALSE(journal.Await(0).ok()) << "too few logs are there";
+  const uint64_t first = WriteBatch(journal);
+  const uint64_t second = WriteBatch(journal);
+  journal.Have(0, first);
+  journal.Have(2, second);
+  EXPECT_TRUE(journal.Await(first).ok());
+  EXPECT_FALSE(journal.Await(second).ok());
+  journal.Have(1, second);
+  EXPECT_TRUE(journal.Await(second).ok());
+  journal.Lack(2, absl::UnavailableError("gone"));
+  EXPECT_FALSE(journal.Await(second).ok());
+  EXPECT_TRUE(journal.Await(first).ok());
+}
+
+TEST(JournalTest, WithMoreLogsToAcknowledgeThanThereAreNothingIsSafe) {
+  Journal journal({.replicas = {"b"}, .acknowledge = 3, .patience = absl::ZeroDuration()});
+  const uint64_t number = WriteBatch(journal);
+  journal.Have(0, number);
+  EXPECT_FALSE(journal.Await(number).ok());
+}
+
 TEST(JournalTest, WhoeverWaitsIsToldHowFarACopyHasCome) {
   Journal journal({.replicas = {"b"}, .acknowledge = 2, .patience = absl::ZeroDuration()});
   journal.Copying(0, uint64_t{3} << 20, uint64_t{64} << 20);
