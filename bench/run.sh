@@ -18,16 +18,18 @@ script() {
   exec /usr/bin/python3 -B "$here/$1" "${@:2}" --build "$build"
 }
 
-# before PROGRAM [OPTION...]: runs another one first, which takes --quick alone of the options; unless nothing is to be
-# measured.
+# Nothing is to be measured.
+only_asks() { [[ " $* " =~ " "(-h|--help|--check|--results)[=\ ] ]]; }
+
+# before PROGRAM [OPTION...]: runs another one first, which takes --quick alone of the options.
 before() {
   local program=$1 quick=()
   shift
   [[ " $* " != *" --quick "* ]] || quick=(--quick)
-  [[ " $* " == *" --help "* || " $*" == *" --results"* ]] || (script "$program" "${quick[@]}")
+  only_asks "$@" || (script "$program" "${quick[@]}")
 }
 
-[[ $# -ge 1 && (-d $1/bench/macro || " $*" == *" --results"*) ]] || die "the first argument is a build directory with the benchmarks"
+[[ $# -ge 1 && -d $1/bench/macro ]] || only_asks "$@" || die "the first argument is a build directory with the benchmarks"
 build=$1
 shift
 name=report

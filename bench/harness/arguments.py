@@ -3,6 +3,7 @@
 import argparse
 import pathlib
 import random
+import sys
 
 
 def parse(doc, *names, page="", quick="few, short rounds: does it run, not what are the figures", seed=None, more=()):
@@ -17,6 +18,7 @@ def parse(doc, *names, page="", quick="few, short rounds: does it run, not what 
     parser.add_argument("--out", type=pathlib.Path, help="JSON file (default: bench_NAME.json beside the build directory)")
     parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="tell what an earlier run left there, measure nothing")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32) if seed is None else seed, help="of all chance")
+    parser.add_argument("--check", action="store_true", help="look at these options, and do nothing")
     if quick:
         parser.add_argument("--quick", action="store_true", help=quick)
     if page:
@@ -25,6 +27,8 @@ def parse(doc, *names, page="", quick="few, short rounds: does it run, not what 
         parser.add_argument(name, **what)
     parser.set_defaults(name=names[0], docs=None)
     options = parser.parse_args()
+    if options.check:
+        sys.exit()
     options.build = options.build.resolve()
     options.out = options.out or options.build.parent / f"bench_{options.name.replace('-', '_')}.json"
     return options

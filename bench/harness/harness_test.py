@@ -53,6 +53,13 @@ class Arguments(unittest.TestCase):
         self.assertIn("--docs", told.getvalue())
 
 
+    def test_a_check_measures_nothing_and_refuses_an_option_that_is_not_there(self):
+        for words, status in [(["--check"], None), (["--quik", "--check"], 2)]:
+            with self.assertRaises(SystemExit) as ended, contextlib.redirect_stderr(io.StringIO()):
+                self.parse(["core"], *words)
+            self.assertEqual(ended.exception.code, status)
+
+
 class Rounds(unittest.TestCase):
     def series(self, seed):
         turns = []
