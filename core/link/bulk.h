@@ -38,7 +38,7 @@ class Bulk {
   // was any.
   absl::Status Pull(int& messages);
   // Whether a poll may have anything to do here; whether Pull would do something just now; whether READs are under way.
-  bool active() const { return pulls_ != nullptr || blocks_.wanted(); }
+  bool active() const { return (pulls_ != nullptr && !pulls_->idle()) || blocks_.wanted(); }
   bool waits() const;
   bool reads() const { return pulls_ != nullptr && pulls_->under_way(); }
   // The link is lost.

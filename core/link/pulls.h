@@ -48,6 +48,8 @@ class Pulls {
   };
   std::optional<Pulled> Take();
   bool under_way() const { return !under_way_.empty(); }
+  // Nothing is announced, under way, or to be answered.
+  bool idle() const { return lines_.empty() && under_way_.empty() && answers_.empty(); }
   // Whether Take would give something.
   bool ready() const { return !under_way_.empty() && under_way_.front()->done(); }
   // Whether Post found no space among the channel's requests: to be called again when sends have completed.
