@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/base/fallback.h"
 #include "core/base/sealed_memory.h"
@@ -27,8 +25,6 @@ constexpr absl::string_view kAnswer = "\x01met";
 constexpr size_t kReserve = 4096;
 // Less is not worth a message: its writer would send crumbs to a reader that frees crumbs.
 constexpr size_t kLeastData = 1024;
-// Operations look so often whether the peer's process lives: a look is a system call.
-constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(1);
 
 size_t ReserveOf(Use use) { return use == Use::kData ? kReserve : 0; }
 
@@ -41,7 +37,11 @@ absl::StatusOr<UniqueFd> CreateMemory(size_t ring_bytes) {
 }  // namespace
 
 ShmChannel::ShmChannel(ShmGroup& group, std::shared_ptr<TransportCore> core, const ChannelOptions& options)
-    : group_(group), core_(std::move(core)), options_(options), peer_memory_(core_->options) {
+    : group_(group),
+      core_(std::move(core)),
+      options_(options),
+      peer_memory_(core_->options),
+      passed_memory_(core_->options) {
   group_.Add(this);
 }
 
@@ -306,17 +306,9 @@ absl::Status ShmChannel::Publish(uint64_t stage_time) {
 
 // The peer's memory -----------------------------------------------------------------------------------------------
 
-// A killed process says nothing in shared memory, and nobody may be polling while operations run.
-void ShmChannel::LookNowAndThen() {
-  const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
-  if (now.count() - looked_.load(std::memory_order_relaxed) < kLook.count()) return;
-  looked_.store(now.count(), std::memory_order_relaxed);
-  liveness_.LookForEnd();
-}
-
 absl::StatusOr<fabric::CompletionStatus> ShmChannel::Execute(const fabric::SendRequest& operation) {
   if (!ready() || !connected()) return fabric::CompletionStatus::kFlushed;
-  LookNowAndThen();
+  liveness_.LookNowAndThen();
   EndIfPeerHas();
   if (!connected()) return fabric::CompletionStatus::kFlushed;
   const PeerRegion* region = peer_memory_.Find(operation.remote.rkey);
@@ -338,21 +330,8 @@ absl::Status ShmChannel::Pass(const fabric::MemoryRegion& region) {
   const auto* const ours = dynamic_cast<const Region*>(&region);
   if (ours == nullptr) return absl::FailedPreconditionError("memory that shared memory cannot pass");
   if (ours->memfd() < 0) return absl::OkStatus();
-  MutexLock lock(&mu_);
-  if (!ready() || ending_.has_value()) return absl::UnavailableError("the connection has ended");
-  if (passed_.contains(region.remote().rkey)) return absl::OkStatus();
-  // A peer that is passed more than it takes ends the channel. Both ends have the same limits.
-  const ShmOptions& limits = core_->options;
-  const size_t bytes = region.bytes().size();
-  if (passed_.size() >= limits.max_imports || bytes > limits.max_import_bytes - passed_bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat("a peer takes ", limits.max_imports, " memory regions, of ",
-                                                     limits.max_import_bytes, " bytes in all; it has ", passed_.size(),
-                                                     ", of ", passed_bytes_));
-  }
-  if (absl::Status passed = liveness_.Pass(*ours); !passed.ok()) return passed;
-  passed_.insert(region.remote().rkey);
-  passed_bytes_ += bytes;
-  return absl::OkStatus();
+  if (!ready() || !connected()) return absl::UnavailableError("the connection has ended");
+  return passed_memory_.Pass(*ours, liveness_);
 }
 
 // Receiving -------------------------------------------------------------------------------------------------------

@@ -19,7 +19,6 @@
 // | met_ | when connected (active), by OnGreeting (passive), release | the acquire in met(): the same |
 // | ended_ | by End and Disconnect, release | the acquire in connected(): the reason is there |
 // | messages_read_, bytes_read_ | by the poller, relaxed | none: numbers |
-// | looked_ | by the thread whose operation looks at the socket, relaxed | none: two threads at once look twice |
 #ifndef SKEIN_CORE_CHANNEL_SHM_SHM_CHANNEL_H_
 #define SKEIN_CORE_CHANNEL_SHM_SHM_CHANNEL_H_
 
@@ -30,7 +29,6 @@
 #include <string>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_set.h"
 #include "core/base/mapping.h"
 #include "core/base/mutex.h"
 #include "core/channel/channel.h"
@@ -38,6 +36,7 @@
 #include "core/channel/shm/fifo_writer.h"
 #include "core/channel/shm/layout.h"
 #include "core/channel/shm/liveness_connection.h"
+#include "core/channel/shm/passed_memory.h"
 #include "core/channel/shm/peer_memory.h"
 #include "core/channel/shm/transport_core.h"
 
@@ -71,7 +70,7 @@ class ShmChannel final : public Channel {
   absl::Status Heed() override;
   bool executes() const override { return true; }
   absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& operation) override;
-  absl::Status Pass(const fabric::MemoryRegion& region) override ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Pass(const fabric::MemoryRegion& region) override;
 
   absl::StatusOr<std::optional<InMessage>> Next() override;
   void Pop() override;
@@ -107,7 +106,6 @@ class ShmChannel final : public Channel {
   void EndIf(std::optional<Ending> ending);
   void EndAfterPeer();
   void EndIfPeerHas();
-  void LookNowAndThen();
 
   // The sender's.
   uint64_t Consumed();
@@ -120,6 +118,7 @@ class ShmChannel final : public Channel {
   // Constant once ready_.
   Mapping memory_;
   PeerMemory peer_memory_;
+  PassedMemory passed_memory_;
   shm::End* own_ = nullptr;
   shm::End* peers_ = nullptr;
   LivenessConnection liveness_;
@@ -131,13 +130,10 @@ class ShmChannel final : public Channel {
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> messages_read_ = 0;
   std::atomic<uint64_t> bytes_read_ = 0;
-  std::atomic<int64_t> looked_ = 0;  // nanoseconds of Clock
 
   mutable Mutex mu_;
   std::optional<Token> offered_ ABSL_GUARDED_BY(mu_);
   std::optional<Ending> ending_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_set<uint32_t> passed_ ABSL_GUARDED_BY(mu_);  // keys of memory that the peer has
-  size_t passed_bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace skein::channel::shm
