@@ -25,26 +25,26 @@ absl::StatusOr<std::unique_ptr<Channel>> ShmGroup::Open(const ChannelOptions& op
   return std::make_unique<ShmChannel>(*this, core_, options);
 }
 
-void ShmGroup::Add(ShmChannel* channel) {
+void ShmGroup::Add(ShmConnection* channel) {
   MutexLock lock(&mu_);
   channels_.push_back(channel);
 }
 
-void ShmGroup::Remove(ShmChannel* channel) {
+void ShmGroup::Remove(ShmConnection* channel) {
   MutexLock lock(&mu_);
   channels_.erase(std::remove(channels_.begin(), channels_.end(), channel), channels_.end());
 }
 
 absl::Status ShmGroup::Arm() {
   MutexLock lock(&mu_);
-  for (ShmChannel* const channel : channels_) channel->GoToSleep();
+  for (ShmConnection* const channel : channels_) channel->GoToSleep();
   return absl::OkStatus();
 }
 
 bool ShmGroup::Disarm() {
   MutexLock lock(&mu_);
   bool awake = true;
-  for (ShmChannel* const channel : channels_) awake &= channel->StayAwake();
+  for (ShmConnection* const channel : channels_) awake &= channel->StayAwake();
   return awake;
 }
 
@@ -53,7 +53,7 @@ void ShmGroup::Acknowledge(bool all) {
   // A notification explains why the sleeper is awake, and peers count what they send by the socket. If the socket has
   // ended as well, the next sleep is over at once.
   const bool explained = sleep_.Acknowledge();
-  for (ShmChannel* const channel : channels_) channel->Acknowledge(all || !explained);
+  for (ShmConnection* const channel : channels_) channel->Acknowledge(all || !explained);
 }
 
 }  // namespace skein::channel::shm
