@@ -10,9 +10,9 @@ namespace skein::channel::shm {
 
 absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<TransportCore> core) {
   std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
-  absl::StatusOr<NewWakeupPipe> opened = absl::ResourceExhaustedError("");
+  absl::StatusOr<UniqueFd> opened = absl::ResourceExhaustedError("");
   if (MayHaveWakeupPipes()) opened = CreateWakeupPipe();
-  const absl::Status status = opened.ok() ? group->sleep_.Open(std::move(opened->own)) : group->sleep_.Open();
+  const absl::Status status = opened.ok() ? group->sleep_.Open(*std::move(opened)) : group->sleep_.Open();
   if (!status.ok()) return status;
   return group;
 }
