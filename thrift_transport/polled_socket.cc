@@ -41,7 +41,7 @@ PolledSocket::~PolledSocket() { close(); }
 bool PolledSocket::Adopt(std::shared_ptr<stream::Stream> stream, std::shared_ptr<wait::WaitSet> space) {
   auto told = std::make_shared<Told>();
   if (told->readiness().fd() < 0) return false;
-  auto liveness = std::make_shared<wait::LivenessConnection>();
+  auto liveness = std::make_shared<wait::NegotiationConnection>();
   liveness->fd = socket_;
   liveness->depends_on_background = true;
   liveness->on_end = [told] { told->PeerIsGone(); };

@@ -47,7 +47,7 @@ class PolledSocket final : public apache::thrift::transport::TSocket {
   std::shared_ptr<stream::Stream> stream_;
   std::shared_ptr<Told> told_;
   std::shared_ptr<wait::WaitSet> space_;
-  std::shared_ptr<wait::LivenessConnection> liveness_;
+  std::shared_ptr<wait::NegotiationConnection> liveness_;
   ListedPath listed_;
   Arrived arrived_;
   bool ended_ = false;

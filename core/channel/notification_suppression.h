@@ -2,16 +2,14 @@
 // reader says in a word of its own that it sleeps.
 //
 // A message that rings is a WRITE_WITH_IMM: its reader, asleep on its completion queue, wakes. One that does not is a
-// WRITE: less for both NICs and for the reader's processor, but seen only by who looks at the ring. Two rules make sure
-// that none of them lies there unseen:
+// WRITE: less for both NICs and for the reader's processor, but only a reader that looks at the ring sees it. Two rules
+// make sure that none of them lies there unseen:
 //
 //   1. A reader says in its control line whether it is awake: that it is, before its next message; and before it
-//   sleeps,
-//      that it is no longer.
-//   2. Only a writer who is *quiet* leaves out the notification: it polls, runs nobody else's code meanwhile, and so
-//   hears soon
-//      that the reader has gone to sleep; then it rings for what that has not read. When it stops being quiet it rings,
-//      too, whatever it has heard.
+//      sleeps, that it is no longer.
+//   2. Only a writer that is *quiet* leaves out the notification: it polls, runs nobody else's code meanwhile, and so
+//      hears soon that the reader has gone to sleep; then it rings for what the reader has not read. When it stops
+//      being quiet it rings, too, whatever it has heard.
 //
 // The reader's line and the writer's message may cross. Rule 2 keeps every message from being lost; rule 1 only spares
 // the writer a long wait while the reader sleeps. A reader that never sleeps says so, and need never be rung.

@@ -57,7 +57,7 @@ class LinkAttempt final : public Connector::Attempt {
     }
     const Way& way = ways_[yes.fabric];
     const std::shared_ptr<Link> link = yes.is_new ? way.link : pool_->Find(yes, route_);
-    if (link == nullptr || (!yes.is_new && !(link->attached() && link->StillConnected()))) {
+    if (link == nullptr || (!yes.is_new && !link->TakesStreams())) {
       pool_->NamedInVain(route_);
       return No(FallbackError(FallbackCode::kResources, "the link to the peer was lost meanwhile"));
     }

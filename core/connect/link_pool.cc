@@ -53,7 +53,9 @@ void LinkPool::CloseUnused(const std::string& peer) {
     std::shared_ptr<link::Link> link = place.peer == peer ? pooled.link.lock() : nullptr;
     if (link != nullptr && link->ports().unused()) unused.push_back(std::move(link));
   }
-  for (size_t i = 0; i + kMostUnused < unused.size(); ++i) unused[i]->CloseIfUnused();
+  for (size_t i = 0; i + kMostUnused < unused.size(); ++i) {
+    if (unused[i]->ports().CloseIfUnused()) unused[i]->Close();
+  }
 }
 
 void LinkPool::NamedInVain(const Route& route) {

@@ -31,7 +31,8 @@ class UnusedLinks {
     }
     const std::vector<std::shared_ptr<Link>> left = Left();
     for (size_t i = 0; i + kMost < left.size(); ++i) {
-      if (i + kMostUnflushed < left.size() || left[i]->flushing().Flushed()) left[i]->CloseIfUnused();
+      const bool may_go = i + kMostUnflushed < left.size() || left[i]->flushing().Flushed();
+      if (may_go && left[i]->ports().CloseIfUnused()) left[i]->Close();
     }
   }
   void AskWhoIsThere() {
@@ -202,8 +203,8 @@ class PoolingListener final : public Listener {
   static bool CanTakeMore(Link& link) {
     // Nobody uses it: has the client left it?
     if (link.ports().unused() && !link.Drain()) return false;
-    // Attached: the client has heard of it, so that it can be told "that one".
-    return link.attached() && link.StillConnected();
+    // It does only once the client has heard of it, so that the client can be told "that one".
+    return link.TakesStreams();
   }
 
   absl::StatusOr<std::shared_ptr<link::Port>> OnNewLink(const wire::Offer& offer, const Route& route,

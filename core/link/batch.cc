@@ -13,7 +13,7 @@ namespace {
 using Batch = SendPlace::Batch;
 
 constexpr size_t kMaxControlItems = 64;  // per message
-// Of a batch; whoever leads is kept from its own business by no more.
+// Of a batch. A leader does no more than this for others.
 constexpr size_t kMaxBatch = 32;  // submissions
 constexpr size_t kMaxBatchBytes = 32 << 10;
 constexpr size_t kWorthSharing = 1024;  // bytes that a follower copies for its leader; for fewer, telling it costs more

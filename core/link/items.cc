@@ -40,7 +40,7 @@ absl::Status Deliver(Port& port, const wire::Item& item) {
 
 }  // namespace
 
-// Who traces wants to know when it was answered, too.
+// A peer that traces wants its answers timed, too.
 void Receiver::NoteArrival(uint64_t stage_time) {
   group_.suppression().peer_traces.store(wire::SenderTraces(stage_time), std::memory_order_relaxed);
   const bool traced = stage_time != 0 || trace::Enabled();

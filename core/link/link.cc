@@ -85,13 +85,11 @@ bool Link::StillConnected() {
   return channel().StillConnected();
 }
 
-void Link::CloseIfUnused() {
-  if (ports_.CloseIfUnused()) Close();
-}
+bool Link::TakesStreams() { return channel().met() && !leaving_.load(std::memory_order_relaxed) && StillConnected(); }
 
 void Link::Close() {
   channel().Close();
-  group_->Wake();  // who sleeps is to find out
+  group_->Wake();  // the sleeper is to find out
 }
 
 }  // namespace skein::link

@@ -117,14 +117,13 @@ class Link final : public wait::SharedSource, public std::enable_shared_from_thi
 
   // Looks whether the peer is still there, by more than what has arrived.
   bool StillConnected();
+  // Whether another stream may come by it: the peer has told this end where to write, this end is not leaving, and
+  // StillConnected.
+  bool TakesStreams();
   // Ends the link; the next Poll tells the ports.
   void Close() override;
-  // The same, if it is unused; and no stream comes in between.
-  void CloseIfUnused();
   // Of an idle link: the same, but the peer is told first where it would not notice. To be polled until it is finished.
   void Leave();
-  // Whether the peer has told this end where to write, and neither end is leaving.
-  bool attached() const { return channel().met() && !leaving_.load(std::memory_order_relaxed); }
   // Since it was made. Any thread.
   Traffic traffic() const;
 

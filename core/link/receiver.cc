@@ -69,8 +69,9 @@ bool Receiver::Drain() {
   return true;
 }
 
-// Arms because the polls may have acknowledged what another thread sleeps for. What is there at the call ends within a
-// ring, and within a round: a peer that goes on writing, or asking for credits, keeps its sleeper busy, not the caller.
+// Arms because the polls may have acknowledged what another thread sleeps for. Messages that lie there at the call end
+// within a ring of bytes, and within a round: a peer that goes on writing, or asking for credits, keeps its sleeper
+// busy, not the caller.
 void Receiver::PollUntilArmed() {
   const uint64_t end = channel().bytes_read() + channel().capacity();
   for (int round = 0; round < kMostRounds && channel().bytes_read() < end; ++round) {

@@ -15,8 +15,7 @@
 // Nothing asked is forgotten. The asker changes asked_, then looks whether the place is free. The leader frees
 // the place, then changes asked_ (by a fetch_or of nothing) and sees what it was. Of these two changes one comes first:
 //   - the asker's: the leader finds the question, and enters once more; if it cannot, a thread has entered later. The
-//   same
-//     holds of that thread, and so of the last one that leaves;
+//     same holds of that thread, and so of the last one that leaves;
 //   - the leader's: the asker has acquired it, so it finds the place free, or taken by a thread that entered later.
 //
 // | atomic | written | synchronises with |

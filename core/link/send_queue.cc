@@ -207,7 +207,7 @@ absl::Status SendQueue::Upkeep() {
   return absl::OkStatus();
 }
 
-// By another thread than the poller, who hears of it.
+// The thread in the place does the upkeep that the poller left, and tells the poller.
 void SendQueue::DoLeftUpkeep() {
   if (absl::Status status = Upkeep(); !status.ok()) protocol_error_ = std::move(status);
   events_.Tell(Events::kUpkept);

@@ -72,8 +72,8 @@ absl::Status PendingCall::End(bool done) {
   return answer_.status;
 }
 
-Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> liveness, UniqueFd tcp,
-                       std::function<void()> on_end)
+Connection::Impl::Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::NegotiationConnection> liveness,
+                       UniqueFd tcp, std::function<void()> on_end)
     : port(std::move(to)),
       memory(port->link(), port->space()),
       liveness_(std::move(liveness)),
@@ -181,7 +181,7 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
     const connect::Route route = connect::RouteOf(tcp->get());
     absl::StatusOr<std::shared_ptr<ClientPort>> port = Negotiate(tcp->get(), route, deadline);
     if (!port.ok()) return absl::Status(port.status().code(), absl::StrCat(address, ": ", port.status().message()));
-    std::shared_ptr<wait::LivenessConnection> liveness = LivenessOf(*port, tcp->get());
+    std::shared_ptr<wait::NegotiationConnection> liveness = LivenessOf(*port, tcp->get());
     return std::make_unique<Connection>(std::make_unique<Connection::Impl>(
         *std::move(port), std::move(liveness), *std::move(tcp), [self = shared_from_this()] { self->LetGo(); }));
   }
@@ -234,8 +234,8 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
     return reached->status;
   }
 
-  static std::shared_ptr<wait::LivenessConnection> LivenessOf(const std::shared_ptr<ClientPort>& port, int tcp) {
-    auto liveness = std::make_shared<wait::LivenessConnection>();
+  static std::shared_ptr<wait::NegotiationConnection> LivenessOf(const std::shared_ptr<ClientPort>& port, int tcp) {
+    auto liveness = std::make_shared<wait::NegotiationConnection>();
     liveness->fd = tcp;
     liveness->on_end = [port = std::weak_ptr<ClientPort>(port)] {
       if (const std::shared_ptr<ClientPort> of = port.lock()) of->Close(absl::UnavailableError("the server is gone"));

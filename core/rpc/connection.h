@@ -17,7 +17,7 @@ namespace skein::rpc {
 class Connection::Impl {
  public:
   // `liveness`, whose descriptor `tcp` is, may be null; `on_end` is called when all is over.
-  Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::LivenessConnection> liveness, UniqueFd tcp,
+  Impl(std::shared_ptr<ClientPort> to, std::shared_ptr<wait::NegotiationConnection> liveness, UniqueFd tcp,
        std::function<void()> on_end);
   ~Impl();
 
@@ -25,7 +25,7 @@ class Connection::Impl {
   RemoteMemory memory;
 
  private:
-  const std::shared_ptr<wait::LivenessConnection> liveness_;
+  const std::shared_ptr<wait::NegotiationConnection> liveness_;
   const UniqueFd tcp_;
   const std::function<void()> on_end_;
 };

@@ -88,7 +88,7 @@ class BlockingStream::Waits final : public StreamObserver {
 BlockingStream::BlockingStream(std::shared_ptr<Stream> stream, std::shared_ptr<wait::WaitSet> space, int tcp)
     : stream_(std::move(stream)),
       waits_(std::make_shared<Waits>(std::move(space))),
-      liveness_(std::make_shared<wait::LivenessConnection>()) {
+      liveness_(std::make_shared<wait::NegotiationConnection>()) {
   stream_->SetObserver(waits_);
   liveness_->fd = tcp;
   liveness_->on_end = [waits = waits_] { waits->PeerIsGone(); };

@@ -66,7 +66,7 @@ class BlockingStream {
 
   const std::shared_ptr<Stream> stream_;
   const std::shared_ptr<Waits> waits_;
-  const std::shared_ptr<wait::LivenessConnection> liveness_;
+  const std::shared_ptr<wait::NegotiationConnection> liveness_;
   std::atomic<bool> wrote_last_ = false;  // relaxed: a hint; the reader's and the writer's
 };
 

@@ -22,7 +22,7 @@ uint64_t BytesReceived() {
 // Of this process, whatever its threads spin for.
 constinit Contention contention(BytesReceived);
 
-// A spin's Manner.
+// When each Manner yields, and when a serving spin ends.
 constexpr std::chrono::microseconds kYieldAfter{2};
 constexpr std::chrono::microseconds kWanted{50};
 constexpr int kPerProcessor = 4;

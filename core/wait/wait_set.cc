@@ -156,7 +156,7 @@ bool WaitSet::LookAtUnwatched() {
 
 // False: a stale event. The descriptor has been closed since, or is another connection's now.
 bool WaitSet::EndIfOver(int fd) {
-  std::shared_ptr<LivenessConnection> connection;
+  std::shared_ptr<NegotiationConnection> connection;
   {
     MutexLock lock(&mu_);
     const auto found = absl::c_find_if(connections_, [fd](const auto& each) { return each->fd == fd; });
@@ -211,7 +211,7 @@ void WaitSet::PollIfLeftAlone() {
   if (source_->Glance()) TryDrain();
 }
 
-absl::Status WaitSet::Add(const std::shared_ptr<LivenessConnection>& connection) {
+absl::Status WaitSet::Add(const std::shared_ptr<NegotiationConnection>& connection) {
   MutexLock lock(&mu_);
   connections_.push_back(connection);
   if (connection->depends_on_background) dependents_.fetch_add(1, std::memory_order_relaxed);
@@ -223,7 +223,7 @@ absl::Status WaitSet::Add(const std::shared_ptr<LivenessConnection>& connection)
   return watched;
 }
 
-bool WaitSet::Remove(const std::shared_ptr<LivenessConnection>& connection) {
+bool WaitSet::Remove(const std::shared_ptr<NegotiationConnection>& connection) {
   MutexLock lock(&mu_);
   if (std::erase(connections_, connection) == 0) return false;
   source_->Forget(connection->fd);
@@ -231,7 +231,7 @@ bool WaitSet::Remove(const std::shared_ptr<LivenessConnection>& connection) {
   return true;
 }
 
-void WaitSet::DependOnBackground(const std::shared_ptr<LivenessConnection>& connection) {
+void WaitSet::DependOnBackground(const std::shared_ptr<NegotiationConnection>& connection) {
   MutexLock lock(&mu_);
   if (!absl::c_linear_search(connections_, connection) || std::exchange(connection->depends_on_background, true))
     return;

@@ -36,7 +36,7 @@ struct WaiterAtomics : SystemAtomics {
 using Waiter = BasicWaiter<WaiterAtomics>;
 
 // The connection that a negotiation came by, which says that the peer is there as long as it is silent.
-struct LivenessConnection {
+struct NegotiationConnection {
   int fd = -1;  // closed only when it has been removed, for the next connection gets its number
   // Called by a thread that waits, once, with no lock held, when all that the peer had sent before it went has been
   // polled.
@@ -72,11 +72,11 @@ class WaitSet final : public Source {
 
   // Not OK: the kernel refuses to watch the connection. Threads that wait here look at it every 10 ms; the background
   // thread does not.
-  absl::Status Add(const std::shared_ptr<LivenessConnection>& connection);
+  absl::Status Add(const std::shared_ptr<NegotiationConnection>& connection);
   // False: it has been removed before.
-  bool Remove(const std::shared_ptr<LivenessConnection>& connection);
+  bool Remove(const std::shared_ptr<NegotiationConnection>& connection);
   // Of one that was added: sets depends_on_background.
-  void DependOnBackground(const std::shared_ptr<LivenessConnection>& connection);
+  void DependOnBackground(const std::shared_ptr<NegotiationConnection>& connection);
   // True: some have ended.
   bool LookAtConnections();
 
@@ -128,7 +128,7 @@ class WaitSet final : public Source {
   std::atomic<bool> unwatched_ = false;
 
   Mutex mu_;
-  std::vector<std::shared_ptr<LivenessConnection>> connections_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::shared_ptr<NegotiationConnection>> connections_ ABSL_GUARDED_BY(mu_);
 };
 
 // The wait set of each source. Any thread. Lock: mu_, a leaf.

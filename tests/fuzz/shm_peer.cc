@@ -68,7 +68,7 @@ UniqueFd Passed(size_t kind, size_t bytes) {
       return fd;
     }
     case 3:
-      return std::move(CreateWakeupPipe().value().to_pass);
+      return CreateWakeupPipe().value();
     case 4:
       return UniqueFd(open("/dev/null", O_RDWR | O_CLOEXEC));
     case 5:

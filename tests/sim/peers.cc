@@ -148,7 +148,7 @@ std::string Peers::Links() const {
     for (const auto& link : nodes_[process].process->links()) {
       absl::StrAppend(&text, " one of process ", process, " with ", link->ports().size(), " streams",
                       link->ports().unused() ? ", unused" : "", link->channel().met() ? "" : ", not met",
-                      link->attached() ? "" : ", not attached", link->flushing().Flushed() ? ", flushed" : "", ";");
+                      link->flushing().Flushed() ? ", flushed" : "", ";");
     }
   }
   return text;

@@ -16,8 +16,8 @@
 // |---|---|---|
 // | consumed_ | by the poller, release, after its copy | acquire in consumed(), before the peer hears of it |
 // | tell_at_ | in the sender's place, relaxed | the poller, relaxed: see above |
-// | the line's words | by the device, the peer's WRITE | relaxed in Look: of words of two lines the check is not right
-// | | heeded_ | in the sender's place, relaxed | the poller, relaxed: with an old value it asks in vain |
+// | the line's words | by the device, the peer's WRITE | relaxed in Look: words of two lines fail the check |
+// | heeded_ | in the sender's place, relaxed | the poller, relaxed: with an old value it asks in vain |
 //
 // Templates, so that tests run these very functions in every order (tests/unit/channel_ring/handover_test.cc).
 #ifndef SKEIN_CORE_CHANNEL_RING_HANDOVER_H_

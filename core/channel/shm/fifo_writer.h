@@ -1,6 +1,6 @@
 // The writing end of a FIFO; see layout.h.
 //
-// A lap begins where the FIFO begins. What lies unread is of this lap, or begins in the one before:
+// A lap begins where the FIFO begins. Unread messages are of this lap, or begin in the one before:
 //
 //     0        offset_            limit_       capacity        0     offset_    head         limit_
 //     | free |##unread##|  free   |.. not yet ..|              |#unread#|  free  |##unread##M|
@@ -50,7 +50,6 @@ class FifoWriter {
   uint64_t position() const { return position_; }  // committed up to here
   uint64_t consumed() const { return consumed_; }  // as last seen
   uint64_t messages() const { return messages_; }
-  size_t limit() const { return limit_; }
   // The kernel has given no more memory when it was asked last, and is not asked again yet.
   bool refused() const { return refused_until_ != Deadline::min() && Clock::now() < refused_until_; }
   // The peer has said that it consumed what cannot be.

@@ -13,8 +13,8 @@
 // If the reader's comes last, it finds both words and rings. If the poller's does, the poller finds n reached. If the
 // sender's does, the sender does.
 //
-// Who rings takes the flag down by an exchange: of several that would ring, one does. The poller takes it down itself
-// when it goes on polling. One flag serves both, for whoever is woken looks at everything.
+// The end that rings takes the flag down by an exchange: of several, one rings. The poller takes it down itself when it
+// goes on polling. One flag serves both, for whoever is woken looks at everything.
 //
 // Templates, so that the tests run these very functions in every order (tests/unit/channel_shm/handover_test.cc).
 #ifndef SKEIN_CORE_CHANNEL_SHM_HANDOVER_H_

@@ -4,10 +4,12 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "core/base/closer.h"
+#include "core/base/deadline.h"
 #include "core/base/errno_status.h"
 #include "core/channel/shm/wakeup_pipe.h"
 
@@ -17,6 +19,8 @@ namespace {
 // Per look at the socket: a peer that never stops sending must not hold the caller.
 // More than the kernel's own limit on a socket lets lie there (212,992 bytes, each message counting with 768).
 constexpr int kMostMessages = 512;
+// Operations look so often whether the peer's process lives: a look is a system call.
+constexpr std::chrono::nanoseconds kLook = std::chrono::milliseconds(1);
 
 Ending Unable(absl::Status why) { return {std::move(why), EndState::kUnable, /*refused=*/true}; }
 Ending Broken(absl::string_view what) { return {absl::DataLossError(what), EndState::kBroken}; }
@@ -113,6 +117,13 @@ std::optional<Ending> LivenessConnection::Empty() {
 void LivenessConnection::LookForEnd() {
   pollfd end = {socket_.get(), POLLRDHUP, 0};
   if (poll(&end, 1, 0) > 0) peer_gone_.store(true, std::memory_order_release);
+}
+
+void LivenessConnection::LookNowAndThen() {
+  const std::chrono::nanoseconds now = Clock::now().time_since_epoch();
+  if (now.count() - looked_.load(std::memory_order_relaxed) < kLook.count()) return;
+  looked_.store(now.count(), std::memory_order_relaxed);
+  LookForEnd();
 }
 
 std::optional<Ending> LivenessConnection::Heed(SocketMessage& message) {

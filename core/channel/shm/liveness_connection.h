@@ -37,6 +37,7 @@ struct Ending {
 // | rings_at_ | by who takes the peer's pipe out, release, once | the acquire in Ring: it is open, and stays so |
 // | peer_gone_ | by who sees the socket's end, release | the acquire in peer_gone(): what came before is there |
 // | seen_ | by who empties the socket, relaxed | none: a stale value costs one more look |
+// | looked_ | by the thread whose operation looks at the socket, relaxed | none: two threads at once look twice |
 // | expects_memory_ | by the thread that asks for memory, relaxed | none: it asks, and is answered, afterwards |
 class LivenessConnection {
  public:
@@ -47,7 +48,7 @@ class LivenessConnection {
   int socket() const { return socket_.get(); }
   std::optional<uid_t> other_user() const { return other_user_; }
 
-  // Gives the peer this end's pipe. What it cannot pass, the peer does without.
+  // Gives the peer this end's pipe. If the pipe cannot be passed, the peer rings by the socket.
   void PassPipe(int pipe);
   std::optional<Ending> Ring();
   // Gives the peer this memory. RESOURCE_EXHAUSTED: not now, the socket is full. UNAVAILABLE: the peer is gone.
@@ -64,6 +65,9 @@ class LivenessConnection {
   std::optional<Ending> Empty();
   // Looks whether the socket has ended, and takes nothing.
   void LookForEnd();
+  // The same, if the last such look was a while ago. By operations: a killed process says nothing in shared memory, and
+  // nobody may be polling.
+  void LookNowAndThen();
   bool peer_gone() const { return peer_gone_.load(std::memory_order_acquire); }
   // The peer sees the end.
   void ShutDown();
@@ -86,6 +90,7 @@ class LivenessConnection {
   std::atomic<bool> peer_gone_ = false;
   std::atomic<int> rings_at_ = -1;
   std::atomic<uint32_t> seen_ = 0;
+  std::atomic<int64_t> looked_ = 0;  // nanoseconds of Clock
   std::atomic<bool> expects_memory_ = false;
 
   Mutex mu_;

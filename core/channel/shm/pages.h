@@ -1,5 +1,5 @@
-// Pages of a shared mapping that exist once somebody has reserved them. Who writes to one that was not reserved is
-// killed (SIGBUS) when there is no memory; who reserves it is told.
+// Pages of a shared mapping that exist once somebody has reserved them. A process that writes to an unreserved page is
+// killed (SIGBUS) when memory is short; ReservePages fails instead.
 #ifndef SKEIN_CORE_CHANNEL_SHM_PAGES_H_
 #define SKEIN_CORE_CHANNEL_SHM_PAGES_H_
 

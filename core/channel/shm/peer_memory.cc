@@ -58,7 +58,7 @@ uint64_t Atomic(const fabric::SendRequest& request, std::byte* at) {
 }  // namespace
 
 std::byte* PeerRegion::Find(uint32_t access, uint64_t address, uint64_t size) const {
-  const uint64_t offset = address - base_;  // beyond the end also for what lies before the base
+  const uint64_t offset = address - base_;  // an address before the base wraps around, and so lies beyond the end
   if ((access_ & access) != access || offset > mapping_.size() || size > mapping_.size() - offset) return nullptr;
   return mapping_.data() + offset;
 }

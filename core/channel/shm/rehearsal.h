@@ -13,8 +13,8 @@ absl::Status TryShmChannel(const ShmOptions& options);
 
 // Both ends of a channel are made in this process, and a sleeper awaits a message, by the code that connections use.
 // About 0.2 ms; 5 s at most. The error carries a Fallback (FallbackOf) that names the call that was refused: by a
-// limit, by seccomp, by another security policy. What a channel can do without (pipes, madvise) is no refusal. A
-// process of a user without a number (PeerUsers) is not tried. Any thread.
+// limit, by seccomp, by another security policy. A channel can do without pipes and madvise: to refuse these is no
+// refusal. A process of a user without a number (PeerUsers) is not tried. Any thread.
 absl::Status RehearseShmChannel();
 
 }  // namespace skein::channel

@@ -31,10 +31,10 @@
 
 namespace skein::channel::shm {
 
-// What becomes of no connection is the Closer's to close: it was in a stranger's hands.
+// The Closer closes a socket that becomes no connection: a stranger had it.
 struct Meeting {
   Meeting(UniqueFd of_peer, UniqueFd passed, const PeerCredentials& who)
-      : socket(std::move(of_peer)), memory(std::move(passed)), peer(who) {
+      : socket(std::move(of_peer)), memory(std::move(passed)) {
     if (who.uid != geteuid()) other_user = who.uid;
   }
   Meeting(Meeting&&) = default;
@@ -43,7 +43,6 @@ struct Meeting {
 
   UniqueFd socket;
   UniqueFd memory;  // memfd, not yet checked
-  PeerCredentials peer;
   // Whom an option allows: trusted with memory, and not with this process's threads.
   std::optional<uid_t> other_user;
 };
@@ -105,8 +104,8 @@ class Rendezvous {
 };
 
 // The passive side: connects to the offer's meeting point, if not by its name then in the directory, and leaves the
-// token and `memory` there. FallbackError:
-// kDifferentNetworkNamespace when nobody listens there, kDifferentUser, kRendezvous.
+// token and `memory` there. FallbackError: kDifferentNetworkNamespace when nobody listens there, kDifferentUser,
+// kRendezvous.
 absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, const MeetingDirectory& directory,
                              UniqueFd memory);
 

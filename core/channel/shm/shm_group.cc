@@ -10,9 +10,9 @@ namespace skein::channel::shm {
 
 absl::StatusOr<std::unique_ptr<ShmGroup>> ShmGroup::Create(std::shared_ptr<TransportCore> core) {
   std::unique_ptr<ShmGroup> group(new ShmGroup(std::move(core)));
-  absl::StatusOr<NewWakeupPipe> opened = absl::ResourceExhaustedError("");
+  absl::StatusOr<UniqueFd> opened = absl::ResourceExhaustedError("");
   if (MayHaveWakeupPipes()) opened = CreateWakeupPipe();
-  const absl::Status status = opened.ok() ? group->sleep_.Open(std::move(opened->own)) : group->sleep_.Open();
+  const absl::Status status = opened.ok() ? group->sleep_.Open(*std::move(opened)) : group->sleep_.Open();
   if (!status.ok()) return status;
   return group;
 }
@@ -25,26 +25,26 @@ absl::StatusOr<std::unique_ptr<Channel>> ShmGroup::Open(const ChannelOptions& op
   return std::make_unique<ShmChannel>(*this, core_, options);
 }
 
-void ShmGroup::Add(ShmChannel* channel) {
+void ShmGroup::Add(ShmConnection* channel) {
   MutexLock lock(&mu_);
   channels_.push_back(channel);
 }
 
-void ShmGroup::Remove(ShmChannel* channel) {
+void ShmGroup::Remove(ShmConnection* channel) {
   MutexLock lock(&mu_);
   channels_.erase(std::remove(channels_.begin(), channels_.end(), channel), channels_.end());
 }
 
 absl::Status ShmGroup::Arm() {
   MutexLock lock(&mu_);
-  for (ShmChannel* const channel : channels_) channel->GoToSleep();
+  for (ShmConnection* const channel : channels_) channel->GoToSleep();
   return absl::OkStatus();
 }
 
 bool ShmGroup::Disarm() {
   MutexLock lock(&mu_);
   bool awake = true;
-  for (ShmChannel* const channel : channels_) awake &= channel->StayAwake();
+  for (ShmConnection* const channel : channels_) awake &= channel->StayAwake();
   return awake;
 }
 
@@ -53,7 +53,7 @@ void ShmGroup::Acknowledge(bool all) {
   // A notification explains why the sleeper is awake, and peers count what they send by the socket. If the socket has
   // ended as well, the next sleep is over at once.
   const bool explained = sleep_.Acknowledge();
-  for (ShmChannel* const channel : channels_) channel->Acknowledge(all || !explained);
+  for (ShmConnection* const channel : channels_) channel->Acknowledge(all || !explained);
 }
 
 }  // namespace skein::channel::shm

@@ -14,7 +14,7 @@
 
 namespace skein::channel::shm {
 
-class ShmChannel;
+class ShmConnection;
 
 // Lock: mu_, before the channels' and the sleep descriptor's.
 class ShmGroup final : public ChannelGroup {
@@ -38,8 +38,8 @@ class ShmGroup final : public ChannelGroup {
   fabric::CompletionQueue::Woken Sleep(int also, int timeout_ms) override { return sleep_.Sleep(also, timeout_ms); }
 
   // By its channels. A channel is told of its sleeper from Add until Remove.
-  void Add(ShmChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
-  void Remove(ShmChannel* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  void Add(ShmConnection* channel) ABSL_LOCKS_EXCLUDED(mu_);
+  void Remove(ShmConnection* channel) ABSL_LOCKS_EXCLUDED(mu_);
   // The pipe that wakes this end; -1: there is none.
   int wakeup_pipe() const { return sleep_.pipe(); }
 
@@ -51,7 +51,7 @@ class ShmGroup final : public ChannelGroup {
   const std::shared_ptr<fabric::Device> no_device_;
   fabric::SleepDescriptor sleep_;
   Mutex mu_;
-  absl::InlinedVector<ShmChannel*, 2> channels_ ABSL_GUARDED_BY(mu_);
+  absl::InlinedVector<ShmConnection*, 2> channels_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace skein::channel::shm

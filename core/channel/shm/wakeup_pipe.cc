@@ -6,12 +6,10 @@
 #include <array>
 #include <cerrno>
 #include <string>
-#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/descriptors_left.h"
-#include "core/base/empty_pipe.h"
 #include "core/base/errno_status.h"
 
 namespace skein::channel::shm {
@@ -31,16 +29,14 @@ absl::StatusOr<UniqueFd> OpenAnew(const std::string& path) {
 
 bool MayHaveWakeupPipes() { return DescriptorsLeft(kSpareDescriptors); }
 
-absl::StatusOr<NewWakeupPipe> CreateWakeupPipe() {
+absl::StatusOr<UniqueFd> CreateWakeupPipe() {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoStatus(errno, "create a pipe");
-  UniqueFd read(ends[0]);
+  const UniqueFd read(ends[0]);
   const UniqueFd write(ends[1]);
   // The least, one page: a user may have so many before each new one has no more than that anyway.
   fcntl(read.get(), F_SETPIPE_SZ, 1);
-  absl::StatusOr<UniqueFd> own = OpenAnew(PathOf(read.get()));
-  if (!own.ok()) return own.status();
-  return NewWakeupPipe{*std::move(own), std::move(read)};
+  return OpenAnew(PathOf(read.get()));
 }
 
 absl::StatusOr<UniqueFd> OpenWakeupPipe(int pipe) {
@@ -62,7 +58,5 @@ void WriteWakeup(int wakeup_pipe) {
     written = write(wakeup_pipe, &ring, sizeof(ring));
   } while (written < 0 && errno == EINTR);
 }
-
-bool TakeWakeup(int wakeup_pipe) { return EmptyPipe(wakeup_pipe); }
 
 }  // namespace skein::channel::shm

@@ -1,4 +1,4 @@
-// A pipe: who rings makes it readable.
+// A pipe: the end that rings makes it readable.
 //
 // Each end has an open file description of its own, made by opening the pipe anew through /proc, so that neither can
 // turn the other's O_NONBLOCK off; and both are open for reading and writing, so that neither ever meets a pipe without
@@ -18,20 +18,15 @@
 
 namespace skein::channel::shm {
 
-struct NewWakeupPipe {
-  UniqueFd own;
-  UniqueFd to_pass;  // to the peer, and then to be closed
-};
 // Whether so many descriptors are left that connections may have wakeup pipes: each has two, and to make one takes
 // three for a moment.
 bool MayHaveWakeupPipes();
-absl::StatusOr<NewWakeupPipe> CreateWakeupPipe();
-// A pipe that came from a peer, opened anew. INVALID_ARGUMENT when it is anything but a pipe without a name.
+absl::StatusOr<UniqueFd> CreateWakeupPipe();
+// Opens a pipe anew: this end's, to pass it to the peer; the peer's, to ring by it. INVALID_ARGUMENT when it is
+// anything but a pipe without a name.
 absl::StatusOr<UniqueFd> OpenWakeupPipe(int pipe);
 // Never waits: a full pipe is readable already.
 void WriteWakeup(int wakeup_pipe);
-// Takes what is in it, up to a pipe's usual capacity. Returns whether there was anything.
-bool TakeWakeup(int wakeup_pipe);
 
 }  // namespace skein::channel::shm
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "core/base/empty_pipe.h"
 #include "core/base/socket_message.h"
 #include "core/channel/shm/side_message.h"
 #include "core/channel/shm/wakeup_pipe.h"
@@ -45,16 +46,16 @@ TEST_F(HostileWakeup, IsNoPipe) {
 TEST_F(HostileWakeup, IsMissing) { EXPECT_TRUE(GoesOnWith(-1)) << "messages ring"; }
 
 TEST_F(HostileWakeup, ComesTwice) {
-  const NewWakeupPipe wakeup_pipe = CreateWakeupPipe().value();
-  ASSERT_TRUE(GoesOnWith(wakeup_pipe.to_pass.get()));
-  EXPECT_FALSE(GoesOnWith(wakeup_pipe.to_pass.get()));
+  const UniqueFd wakeup_pipe = CreateWakeupPipe().value();
+  ASSERT_TRUE(GoesOnWith(wakeup_pipe.get()));
+  EXPECT_FALSE(GoesOnWith(wakeup_pipe.get()));
 }
 
 TEST_F(HostileWakeup, ComesWithASecondDescriptor) {
-  const NewWakeupPipe wakeup_pipe = CreateWakeupPipe().value();
+  const UniqueFd wakeup_pipe = CreateWakeupPipe().value();
   SideMessage message;
   message.kind = SideMessageKind::kPassPipe;
-  PassDescriptors(peer_.socket(), message, {wakeup_pipe.own.get(), wakeup_pipe.to_pass.get()});
+  PassDescriptors(peer_.socket(), message, {wakeup_pipe.get(), wakeup_pipe.get()});
   EXPECT_FALSE(GoesOn());
   EXPECT_TRUE(absl::IsDataLoss(end_.channel->why_ended())) << end_.channel->why_ended();
 }
@@ -63,7 +64,7 @@ TEST_F(HostileWakeup, IsFlooded) {
   const UniqueFd notification = Wakeup();
   for (int i = 0; i < 10000; ++i) WriteWakeup(notification.get());
   EXPECT_TRUE(GoesOn());
-  EXPECT_FALSE(TakeWakeup(notification.get())) << "all of it was taken";
+  EXPECT_FALSE(EmptyPipe(notification.get())) << "all of it was taken";
 }
 
 // A killed process says nothing in shared memory: only its socket tells.

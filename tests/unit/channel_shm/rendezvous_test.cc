@@ -64,7 +64,7 @@ TEST_F(RendezvousTest, AProcessThatHasBecomeAnotherUserIsMetAsThatUser) {
     ASSERT_TRUE(came.ok()) << came.status();
     const absl::StatusOr<Meeting> met = rendezvous_.Collect(as_nobody->token);
     ASSERT_TRUE(met.ok()) << met.status();
-    EXPECT_EQ(met->peer.uid, kNobody);
+    EXPECT_FALSE(met->other_user.has_value());
   });
 }
 

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/base/empty_pipe.h"
 #include "gtest/gtest.h"
 
 namespace skein::channel::shm {
@@ -21,13 +22,9 @@ bool Waits(const UniqueFd& fd) { return (fcntl(fd.get(), F_GETFL) & O_NONBLOCK) 
 class WakeupPipeTest : public testing::Test {
  protected:
   void SetUp() override {
-    absl::StatusOr<NewWakeupPipe> wakeup_pipe = CreateWakeupPipe();
-    ASSERT_TRUE(wakeup_pipe.ok()) << wakeup_pipe.status();
-    own_ = std::move(wakeup_pipe->own);
-    absl::StatusOr<UniqueFd> peers = OpenWakeupPipe(wakeup_pipe->to_pass.get());
-    ASSERT_TRUE(peers.ok()) << peers.status();
-    peers_ = *std::move(peers);
-    passed_ = std::move(wakeup_pipe->to_pass);
+    own_ = CreateWakeupPipe().value();
+    passed_ = OpenWakeupPipe(own_.get()).value();
+    peers_ = OpenWakeupPipe(passed_.get()).value();
   }
 
   UniqueFd own_;
@@ -37,11 +34,11 @@ class WakeupPipeTest : public testing::Test {
 
 TEST_F(WakeupPipeTest, IsReadableFromRingToClear) {
   EXPECT_FALSE(Readable(own_));
-  EXPECT_FALSE(TakeWakeup(own_.get()));
+  EXPECT_FALSE(EmptyPipe(own_.get()));
   WriteWakeup(peers_.get());
   WriteWakeup(peers_.get());
   EXPECT_TRUE(Readable(own_));
-  EXPECT_TRUE(TakeWakeup(own_.get()));
+  EXPECT_TRUE(EmptyPipe(own_.get()));
   EXPECT_FALSE(Readable(own_));
 }
 
@@ -49,7 +46,7 @@ TEST_F(WakeupPipeTest, AFullOneDoesNotHoldWhoRings) {
   const int capacity = fcntl(own_.get(), F_GETPIPE_SZ);
   ASSERT_GT(capacity, 0);
   for (int i = 0; i < capacity + 1000; ++i) WriteWakeup(peers_.get());
-  EXPECT_TRUE(TakeWakeup(own_.get()));
+  EXPECT_TRUE(EmptyPipe(own_.get()));
   EXPECT_FALSE(Readable(own_)) << "a whole pipe at once";
 }
 
@@ -60,7 +57,7 @@ TEST_F(WakeupPipeTest, NoPeerCanMakeTheOtherEndWait) {
     EXPECT_TRUE(Waits(*of_the_peer));
     EXPECT_FALSE(Waits(own_));
   }
-  EXPECT_FALSE(TakeWakeup(own_.get()));
+  EXPECT_FALSE(EmptyPipe(own_.get()));
 }
 
 TEST_F(WakeupPipeTest, WhoRingsOneThatIsGoneIsNotKilled) {

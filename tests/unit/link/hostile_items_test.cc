@@ -68,7 +68,7 @@ TEST_F(HostileItemsTest, WellFormedItemsAreDelivered) {
              wire::RawItem(ItemKind::kWindow, 1, 2, NumberPayload(5)) + wire::RawItem(ItemKind::kCloseWrite, 1, 3));
   peer_.WriteItem(ItemKind::kAbort, 2, 0, "why not");
   ExpectAlive();
-  EXPECT_TRUE(link_->attached());
+  EXPECT_TRUE(link_->channel().met());
   EXPECT_EQ(first_->opened_with, 1000u);
   EXPECT_EQ(first_->data, "abc");
   EXPECT_EQ(first_->window, 5u);

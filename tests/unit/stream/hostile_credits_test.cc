@@ -130,8 +130,8 @@ class StingyPeerTest : public testing::Test {
     for (auto& stream : streams_) stream = nullptr;
     ends_.Pump();
     EXPECT_FALSE(link_->finished());
-    EXPECT_EQ(link_->ports().unused(), true);
-    link_->CloseIfUnused();
+    ASSERT_TRUE(link_->ports().CloseIfUnused());
+    link_->Close();
     ends_.Pump();
     EXPECT_TRUE(link_->finished());
     link_ = nullptr;

@@ -161,7 +161,7 @@ class ConnectionsTest : public testing::Test {
  protected:
   struct Connection {
     UniqueFd own, peers;
-    std::shared_ptr<LivenessConnection> liveness = std::make_shared<LivenessConnection>();
+    std::shared_ptr<NegotiationConnection> liveness = std::make_shared<NegotiationConnection>();
     int ended = 0;
   };
 
