@@ -20,9 +20,15 @@ INTERRUPT = signal.SIGINT
 TAIL = 4000  # characters of a log that an error quotes
 
 
+# A peer that waits a second for a processor is no reason to take TCP.
+NEGOTIATION = {"SKEIN_NEGOTIATION_TIMEOUT": "20000"}
+
+
 def clean_environment(*prefixes):
-    """This process's environment without what would switch a child to Skein, or whatever else starts like this."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "LD_PRELOAD", *prefixes))}
+    """This process's environment without what would switch a child to Skein, or whatever else starts like this. A child
+    that uses Skein is patient with its peers."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "LD_PRELOAD", *prefixes))}
+    return own | NEGOTIATION
 
 
 class Silence(AssertionError):
