@@ -79,6 +79,7 @@ class Child:
         self.name = pathlib.Path((programs or words[:1])[-1]).name
         self._forks = "--fork" in words  # unshare's
         self._lines = Lines(self.process.stdout) if talks else None
+        self._killed = False
 
     def __enter__(self):
         return self
@@ -189,9 +190,11 @@ class Child:
                 kernel.release_descriptors(self.pid)
 
     def kill(self):
-        """SIGKILL to it and all that it has started. Returns when it is gone."""
-        if not self.ended():
-            os.killpg(self.process.pid, signal.SIGKILL)
+        """SIGKILL to it and all that it has started, which may outlive it. Returns when it is gone."""
+        if not self._killed:
+            self._killed = True  # once: its number may be another's later
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

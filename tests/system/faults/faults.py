@@ -368,7 +368,9 @@ def positive(text):
 
 
 def parse_arguments(faults, arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--times", type=positive, default=10, help="that each happens (%(default)s)")
     parser.add_argument("--framework", choices=loads.FRAMEWORKS, action="append")
