@@ -22,8 +22,8 @@ using ::testing::HasSubstr;
 constexpr absl::Duration kSilence = absl::Seconds(3);
 // Of what is silent from the first question on.
 constexpr absl::Duration kShortSilence = absl::Milliseconds(200);
-// Of what is silent for that long, kSilence finds out.
-constexpr absl::Duration kLonger = 1.2 * kSilence;
+// Of what is silent for so long, kSilence finds out.
+constexpr absl::Duration kLonger = absl::Seconds(4);
 void LetTimePass() { std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLonger)); }
 
 // Sleeps as a program does, until the queue has something. False: nothing for 20 s.
