@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/patient_ends.h"
 
 namespace skein::grpc_transport {
 
