@@ -39,4 +39,5 @@ def kills(pytestconfig):
 
 @pytest.fixture
 def seed(pytestconfig):
-    return pytestconfig.option.seed or random.randrange(1 << 32)
+    chosen = pytestconfig.option.seed
+    return random.randrange(1 << 32) if chosen is None else chosen

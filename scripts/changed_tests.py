@@ -6,6 +6,7 @@ With --passed FILE --since TIME: notes the tests that passed, of ctest's JUnit f
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -30,6 +31,7 @@ def passed(build):
 def note(build, results, since):
     times = passed(build)
     for case in ElementTree.parse(results).iter("testcase"):
+        times.pop(case.get("name"), None)
         if case.get("status") == "run":
             times[case.get("name")] = since
     notes(build).write_text(json.dumps(times, indent=0) + "\n")
@@ -39,28 +41,31 @@ def newest(files):
     return max((file.stat().st_mtime for file in files if file.is_file()), default=0)
 
 
-def newest_of(command, folder, libraries):
-    """Of what this command runs in that folder. A script runs its neighbours, what tests share, the folder's programs, and
-    Skein's libraries: preloaded, or in those programs."""
+def programs(build):
+    """Those that scripts run: libraries, and all executables but unit tests."""
+    return [file for file in build.rglob("*") if ".so" in file.name or (file.is_file() and os.access(file, os.X_OK))
+            and not file.name.endswith("_test")]  # fmt: skip
+
+
+def newest_of(command, newest_program):
+    """Of what this command runs. A script runs its neighbours, what tests share, and programs, of any folder."""
     words = [Path(word) for word in command if word.startswith("/")]
     scripts = [word for word in words if word.suffix == ".py"]
     if not scripts:
         return newest(words)
     neighbours = [file for folder in (SHARED, *(script.parent for script in scripts)) for file in folder.glob("*.py")]
-    programs = [file for file in folder.iterdir() if file.is_file() and file.stat().st_mode & 0o111]
-    return max(newest([*neighbours, *programs]), libraries)
+    return max(newest(neighbours), newest_program)
 
 
 def affected(tests, build):
     """The numbers that ctest gives these tests, of its --show-only=json-v1."""
     times = passed(build)
-    libraries = newest(build.rglob("libskein_*.so*"))
+    newest_program = newest(programs(build))
     numbers = []
     for number, test in enumerate(tests, start=1):
         properties = {each["name"]: each["value"] for each in test["properties"]}
         last = times.get(test["name"], 0)
-        folder = Path(properties.get("WORKING_DIRECTORY", build))
-        if "source" in properties.get("LABELS", []) or newest_of(test["command"], folder, libraries) >= last:
+        if "source" in properties.get("LABELS", []) or newest_of(test["command"], newest_program) >= last:
             numbers.append(number)
     return numbers
 

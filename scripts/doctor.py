@@ -11,7 +11,6 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-SUPPORTED_GRPC = "1.51.1"
 PRESETS = ("dev", "release")
 
 
@@ -44,15 +43,26 @@ def packages():
     return "ok", "all of scripts/packages.txt are installed", ""
 
 
+def installed_grpc():
+    return output_of("dpkg-query", "-W", "-f", "${source:Version}", "libgrpc-dev")
+
+
+def release_of(version):
+    """(1, 51), of "1.51.1-3"; none, of nothing."""
+    return tuple(map(int, re.findall(r"\d+", version)[:2]))
+
+
 def grpc_headers():
-    version = output_of("dpkg-query", "-W", "-f", "${source:Version}", "libgrpc-dev")
-    if not version.startswith(SUPPORTED_GRPC):
-        return "FAIL", f"libgrpc-dev {version or 'is not installed'}", f"Skein plugs into gRPC {SUPPORTED_GRPC} alone"
+    version = installed_grpc()
+    if release_of(version) != (1, 51) and release_of(version) < (1, 73):
+        return "FAIL", f"libgrpc-dev {version or 'is not installed'}", "Skein has adapters for gRPC 1.51, and for 1.73 and later"
     return "ok", f"libgrpc-dev {version}", ""
 
 
 def grpc_source():
-    version = output_of("dpkg-query", "-W", "-f", "${source:Version}", "libgrpc-dev")
+    version = installed_grpc()
+    if release_of(version) >= (1, 73):
+        return "ok", "the adapter for this gRPC needs no source of it", ""
     stamp = ROOT / "build/grpc-source/.version"
     found = stamp.read_text().strip() if stamp.exists() else "none"
     if found != version:

@@ -62,7 +62,12 @@ def print_ends(lines):
 def tell(results: Path) -> int:
     """Prints the failed tests of one file and returns how many there are."""
     failed = 0
-    for case in ElementTree.parse(results).getroot().iter("testcase"):
+    try:
+        cases = ElementTree.parse(results).getroot().iter("testcase")
+    except ElementTree.ParseError:
+        print(f"--- {results.stem}: there are no results: the run ended early")
+        return 0
+    for case in cases:
         failure = case.find("failure")
         if failure is None:
             continue
@@ -71,11 +76,11 @@ def tell(results: Path) -> int:
         if shutil.which("llvm-symbolizer"):
             output = with_names(output, [results.parent.parent / build for build in ("tsan", "asan")])
         print(f"--- {results.stem}: {case.get('name')}: {failure.get('message')}, after {float(case.get('time')):.1f} s")
-        cases = list(failed_cases(output))
-        for name, lines in cases:
+        parts = list(failed_cases(output))
+        for name, lines in parts:
             print(f"-- {name}")
             print_ends(lines)
-        if not cases:
+        if not parts:
             print_ends(output)
     return failed
 

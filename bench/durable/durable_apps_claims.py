@@ -3,7 +3,7 @@ the table, and with bounds a test."""
 
 import durable_claims as durable
 from durable_claims import BY_SEND, BY_WRITE, SENDERS, WRITERS, percent
-from harness.claims import Claim
+from harness.claims import Claim, NoPoint
 
 YCSB = "ABCDEF"
 GRAPHS = ("wordassociation-2011", "enron", "dblp-2010", "small")
@@ -88,10 +88,10 @@ def in_all(rows):
         for row in rows:
             try:
                 found.append(row(results))
-            except KeyError:
+            except NoPoint:
                 continue
         if not found:
-            raise KeyError(rows)
+            raise NoPoint(rows)
         return min(found)
 
     return here

@@ -1,7 +1,7 @@
 """What SC'21 says of its durable RPCs (5.2, 5.5), beside what the simulated fabric does. Each is a row of the table, and
 with bounds a test."""
 
-from harness.claims import Claim
+from harness.claims import Claim, NoPoint, Points
 
 DURABLE = ("wflush", "sflush", "w-rflush", "s-rflush")
 BY_WRITE = ("wflush", "w-rflush")
@@ -23,7 +23,7 @@ class Results:
     defaults = DEFAULTS
 
     def __init__(self, results):
-        self._runs = {self._key(run): run for run in results["runs"]}
+        self._runs = Points({self._key(run): run for run in results["runs"]})
 
     def _key(self, run):
         return tuple({**self.defaults, **run}[name] for name in (*self.defaults, "exchange"))
@@ -54,10 +54,10 @@ class Results:
 
 
 def there(results, exchanges, asked):
-    """Those of the exchanges that were run so; a claim about none is no claim (KeyError)."""
+    """Those of the exchanges that were run so; a claim about none is no claim (NoPoint)."""
     found = [exchange for exchange in exchanges if results.has(exchange, **asked)]
     if not found:
-        raise KeyError(asked)
+        raise NoPoint(asked)
     return found
 
 

@@ -78,7 +78,7 @@ class Applications(unittest.TestCase):
         runs = [application(one, mean, **apps.pagerank(graph)) for graph, ours in (("enron", 90), ("dblp-2010", 50))
                 for one, mean in (("wflush", ours), ("FaRM", 100))]  # fmt: skip
         self.assertAlmostEqual(apps.graphs_below(("wflush",), apps.WRITERS, {})(apps.Results(results(*runs))), 0.1)
-        with self.assertRaises(KeyError):
+        with self.assertRaises(claims.NoPoint):
             apps.graphs_below(("wflush",), apps.WRITERS, {})(apps.Results(results()))
 
     def test_a_crash_costs_the_more_the_more_often_there_is_one(self):

@@ -121,7 +121,13 @@ class Claims(unittest.TestCase):
         self.assertEqual(list(broken), ["drop: 1.00x, not at most 0.6", "drop: 1.00x, not at least 1.5"])
 
     def test_without_points_are_left_out(self):
-        self.assertEqual(claims.of({"half": 1}, [claim(most=0.6)]), [])
+        found, claimed = claims.Points({"half": 1}), [claim(most=0.6)]
+        self.assertEqual(list(claims.broken(found, claimed)), [])
+        self.assertEqual(list(claims.broken(found, claimed, whole=True)), ["drop: there are no points"])
+
+    def test_without_a_figure_that_each_point_has_are_an_error(self):
+        with self.assertRaises(KeyError):
+            claims.of(claims.Points({1: {"old": 1}}), [claims.Claim("new", "", lambda found: found[1]["new"])])
 
     def test_are_rows_of_the_table(self):
         text = claims.markdown({"half": 1, "whole": 2}, [claim()], 7)

@@ -2,7 +2,7 @@
 
 import statistics
 
-from harness.claims import Claim
+from harness.claims import Claim, NoPoint
 
 SHARING = "sharing, 8 outstanding"
 ONE = "sharing, 1 outstanding"
@@ -93,7 +93,7 @@ def link_gain(other, choose):
     def figure(results):
         gains = link_gains(results, other)
         if not gains:
-            raise KeyError(other)
+            raise NoPoint(other)
         return choose(gains)
 
     return figure

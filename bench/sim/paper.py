@@ -9,7 +9,7 @@ class Results:
     """The runs, by experiment, series and x."""
 
     def __init__(self, results):
-        self._runs = {(run["experiment"], run["series"], run["x"]): run for run in results["runs"]}
+        self._runs = claims.Points({(run["experiment"], run["series"], run["x"]): run for run in results["runs"]})
 
     def get(self, experiment, series, x, figure="mrps"):
         return self._runs[experiment, series, x][figure]

@@ -29,11 +29,10 @@ class Programs:
 
     def environment(self, mode):
         environment = child.clean_environment()
+        if mode == "prefer":
+            environment["SKEIN_NEGOTIATION_TIMEOUT"] = "1000"  # one program opens, then accepts: cases.SOLO
         if mode:
             environment.update(self.settings, SKEIN_THRIFT=mode)
-        if mode == "require":
-            # A server that serves one client after the other lets the others wait.
-            environment["SKEIN_NEGOTIATION_TIMEOUT"] = "30000"
         return environment
 
 

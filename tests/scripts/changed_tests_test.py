@@ -22,7 +22,7 @@ class ChangedTests(unittest.TestCase):
 
     def written(self, name, time):
         file = self.build / name
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
         os.utime(file, (time, time))
         return str(file)
@@ -34,8 +34,7 @@ class ChangedTests(unittest.TestCase):
 
     def of(self, *command, labels=(), name="test"):
         return {"name": name, "command": list(command),
-                "properties": [{"name": "LABELS", "value": list(labels)},
-                               {"name": "WORKING_DIRECTORY", "value": str(self.build)}]}
+                "properties": [{"name": "LABELS", "value": list(labels)}]}
 
     def affected(self, *tests):
         return changed_tests.affected(tests, self.build)
@@ -59,9 +58,10 @@ class ChangedTests(unittest.TestCase):
 
     def test_a_failed_test_is_run_again(self):
         program = self.written("ring_test", 100)
+        self.passes("test", 101)
         results = self.build / "results.xml"
         results.write_text('<testsuite><testcase name="test" status="fail"/></testsuite>')
-        changed_tests.note(self.build, results, 101)
+        changed_tests.note(self.build, results, 102)
         self.assertEqual(self.affected(self.of(program)), [1])
 
     def test_tests_of_sources_always_run(self):
@@ -74,7 +74,7 @@ class ChangedTests(unittest.TestCase):
         self.passes("test", 101)
         test = self.of(sys.executable, "-B", script, labels=["process"])
         self.assertEqual(self.affected(test), [])
-        for name in ("scripts/programs.py", "shared/child.py", "victim", "libskein_grpc.so.1"):
+        for name in ("scripts/programs.py", "shared/child.py", "victim", "tools/skein/skein", "libskein_grpc.so.1"):
             changed = pathlib.Path(self.written(name, 102))
             changed.chmod(0o755)
             self.assertEqual(self.affected(test), [1], name)

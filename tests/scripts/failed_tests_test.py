@@ -48,6 +48,16 @@ class FailedTests(unittest.TestCase):
         self.assertIn("line 0\n", told)
         self.assertIn("line 499", told)
 
+    def test_results_of_a_run_that_ended_early_hide_no_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            early, whole = pathlib.Path(folder, "tests-dev.xml"), pathlib.Path(folder, "tests-vm.xml")
+            early.touch()
+            whole.write_text('<testsuite><testcase name="faults" time="2"><failure message="Bad"/></testcase></testsuite>')
+            told = subprocess.run([sys.executable, "-B", ROOT / "scripts/failed_tests.py", early, whole], check=True,
+                                  capture_output=True, text=True).stdout
+        self.assertIn("tests-dev: there are no results", told)
+        self.assertIn("faults: Bad", told)
+
     def test_frames_of_a_program_that_is_not_there_stay_as_they_are(self):
         frame = "    #0 <null> <null> (gone_test+0x1386e6) (BuildId: 9166f3ae3d934148)"
         self.assertIn(frame, self.told(f"[ RUN      ] Ring.Bad\n{frame}\n"))

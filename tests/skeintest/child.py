@@ -20,9 +20,15 @@ INTERRUPT = signal.SIGINT
 TAIL = 4000  # characters of a log that an error quotes
 
 
+# A peer that waits a second for a processor is no reason to take TCP.
+NEGOTIATION = {"SKEIN_NEGOTIATION_TIMEOUT": "20000"}
+
+
 def clean_environment(*prefixes):
-    """This process's environment without what would switch a child to Skein, or whatever else starts like this."""
-    return {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "LD_PRELOAD", *prefixes))}
+    """This process's environment without what would switch a child to Skein, or whatever else starts like this. A child
+    that uses Skein is patient with its peers."""
+    own = {k: v for k, v in os.environ.items() if not k.startswith(("SKEIN_", "LD_PRELOAD", *prefixes))}
+    return own | NEGOTIATION
 
 
 class Silence(AssertionError):
@@ -73,6 +79,7 @@ class Child:
         self.name = pathlib.Path((programs or words[:1])[-1]).name
         self._forks = "--fork" in words  # unshare's
         self._lines = Lines(self.process.stdout) if talks else None
+        self._killed = False
 
     def __enter__(self):
         return self
@@ -183,9 +190,11 @@ class Child:
                 kernel.release_descriptors(self.pid)
 
     def kill(self):
-        """SIGKILL to it and all that it has started. Returns when it is gone."""
-        if not self.ended():
-            os.killpg(self.process.pid, signal.SIGKILL)
+        """SIGKILL to it and all that it has started, which may outlive it. Returns when it is gone."""
+        if not self._killed:
+            self._killed = True  # once: its number may be another's later
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:

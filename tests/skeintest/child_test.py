@@ -42,14 +42,21 @@ def test_a_child_that_does_not_end_is_killed_with_its_children():
         server.await_log("ready")
         assert "did not end" in server.stop_fault(0.1)
         grandchild = server.log().split()[1]
-    assert kernel.await_true(lambda: has_ended(grandchild), 5)
+    assert kernel.await_true(lambda: has_ended(grandchild), 20)
 
 
 def test_the_end_of_a_with_leaves_nothing():
     with Child(["sh", "-c", "sleep 600 & echo $!; wait"]) as shell:
         grandchild = shell.line()
     assert shell.status == -signal.SIGKILL
-    assert kernel.await_true(lambda: has_ended(grandchild), 5)
+    assert kernel.await_true(lambda: has_ended(grandchild), 20)
+
+
+def test_what_has_outlived_its_parent_goes_with_it():
+    with Child(["sh", "-c", "sleep 600 >/dev/null & echo $!"]) as shell:
+        grandchild = shell.line()
+        assert shell.wait() == 0
+    assert kernel.await_true(lambda: has_ended(grandchild), 20)
 
 
 def test_a_program_that_hangs_has_no_status(tmp_path):

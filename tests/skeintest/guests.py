@@ -18,8 +18,8 @@ ADDRESS_GID = ":%02x%02x:%02x%02x" % tuple(int(part) for part in ADDRESS.split("
 PEER = os.environ["VM_PEER"]
 RESULTS = pathlib.Path(os.environ["VM_RESULTS"])
 
-# An emulated processor is slow to negotiate, and to acknowledge: 0.3 s.
-SETTINGS = {"SKEIN_NEGOTIATION_TIMEOUT": "20000", "SKEIN_RDMA_TIMEOUT": "16"}
+# An emulated processor is slow to acknowledge: 0.3 s.
+SETTINGS = {"SKEIN_RDMA_TIMEOUT": "16"}
 
 # Options of faults.py and soak.py: calls that an emulated processor can do.
 SLOW = ["--flag=--most_bytes=65536", "--flag=--connecting=10s"]

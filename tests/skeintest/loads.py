@@ -77,6 +77,35 @@ class Client(Program):
         return reports
 
 
+def hindered(build, framework, end, prefix, mode, calls_each):
+    """A report of calls by two connections of a client. `end`: "server" or "client", which has `prefix` before its command.
+    Of processes that say nothing, or end, it has the reason."""
+    how = {"mode": mode, "settings": {"SKEIN_RDMA": "auto"}}
+    flags = ["--threads=1", "--connections=2", f"--calls_each={calls_each}", "--hurried=0", "--most_bytes=100000"]
+    of_server, of_client = (prefix if end == one else () for one in ("server", "client"))
+    try:
+        with Server(build, framework, "shm", prefix=of_server, **how) as server:
+            with Client(build, framework, "shm", [server.address()], flags, prefix=of_client, **how) as client:
+                (report,) = client.receive(PATIENCE)
+                return report
+    except Silence as why:
+        return {"statuses": {}, "paths": {}, "wrong": 0, "why": str(why)}
+
+
+def went_well(report):
+    return set(report["statuses"]) <= FINE and report["statuses"].get("OK", 0) > 0 and report["wrong"] == 0
+
+
+def as_over_tcp(*hindrance, calls_each):
+    """A report with Skein in mode prefer, and whether it is no worse than those without. Some that are hindered fail now and
+    then, with Skein or without: one of five tries is to go well, unless one over TCP does not."""
+    for _ in range(5):
+        report = hindered(*hindrance, "prefer", calls_each)
+        if went_well(report) or not went_well(hindered(*hindrance, "off", calls_each)):
+            return report, True
+    return report, False
+
+
 class Standstill:
     """For how long this machine has let nobody run, at worst, since this was made: machines that are shared stop now and
     then."""

@@ -1,7 +1,7 @@
 // A server whose life a test controls through its standard input:
 //   start            builds and starts it (again), on the same address once it has one
 //   shutdown         graceful shutdown, open calls are cancelled after 1 s
-//   holds N          waits until exactly N Hold calls are open, at most 5 s
+//   holds N          waits until exactly N Hold calls are open, at most 20 s
 // Ends with its input.
 #include <grpcpp/grpcpp.h>
 
@@ -38,7 +38,7 @@ class HoldCount {
   int WaitFor(int wanted) {
     Held lock(mu_);
     wanted_ = wanted;
-    mu_.AwaitWithTimeout(absl::Condition(this, &HoldCount::Reached), absl::Seconds(5));
+    mu_.AwaitWithTimeout(absl::Condition(this, &HoldCount::Reached), absl::Seconds(20));
     return count_;
   }
 

@@ -227,7 +227,7 @@ class InBetween(AttackTest):
         proxy = proxies.TamperingProxy(int(server.address.rsplit(":", 1)[1]), self.seed)
         self.addCleanup(proxy.close)
         victim = self.unopened_client(f"127.0.0.1:{proxy.port}", client_flags, arguments=self.PATIENCE,
-                                      env={"SKEIN_NEGATIVE_CACHE": "0"})
+                                      env={"SKEIN_NEGATIVE_CACHE": "0", "SKEIN_NEGOTIATION_TIMEOUT": "1000"})
         ends = collections.Counter()
         for _ in range(self.ROUNDS):
             victim.ask("open", 1, 0)

@@ -117,13 +117,12 @@ class Crowd(ProcessTest):
     CHANNELS = 50
     LINKS = 16  # shm_links
     AT_ONCE = 4  # may be made by threads that have not heard of each other's
-    PATIENT = {"skein.negotiation_timeout": 8000}  # ms: fifty at once wait for each other
 
     def test_many_channels_each_have_a_path_and_leave_nothing(self):
-        server, client = self.pair(server_arguments=self.PATIENT, arguments=self.PATIENT)
+        server, client = self.pair()
         self.assert_calls_succeed(client)
         one = held(server.pid), held(client.pid)
-        report = client.ask("open", self.CHANNELS - 1, 10000)
+        report = client.ask("open", self.CHANNELS - 1, 20000)
         self.assertFalse(report["timed_out"], client.log())
         report = client.ask("each", 100_000)
         self.assertEqual(report["statuses"], {"OK": self.CHANNELS}, report["message"])

@@ -44,7 +44,7 @@ class Paths(ProcessTest):
         self.assert_calls_succeed(client, count=1)
         self.assertEqual(len(paths(server.pid).stdout.splitlines()), 2)
         client.close()
-        await_true(lambda: paths(server.pid).stdout == "no connections\n", 10)
+        self.assertTrue(await_true(lambda: paths(server.pid).stdout == "no connections\n", 20), paths(server.pid))
 
     @unittest.skipIf(os.geteuid() != 0, "only root can ask as somebody else")
     def test_another_user_is_told_nothing(self):

@@ -12,7 +12,6 @@ import socket
 import unittest
 
 from skeintest import loads, probes
-from skeintest.child import Silence
 
 # By name: the number (x86-64), and perhaps the one argument with which it is refused.
 CALLS = {
@@ -56,42 +55,17 @@ ERRORS = (errno.EPERM, errno.ENOSYS)
 NEEDED = {"memfd_create", "fallocate", "fstatfs", "fcntl(F_ADD_SEALS)", "fcntl(F_GET_SEALS)", "mmap(MAP_SHARED)"}
 
 
-def report(framework, refused, call, error, mode):
-    """Of 20 calls by two connections of a client whose kernel, or whose server's, refuses the call."""
-    prefix = {refused: [probes.binary("refuse"), CALLS[call], str(error)]}
-    how = {"mode": mode, "settings": {"SKEIN_RDMA": "auto"}}
-    with loads.Server(probes.build(), framework, "shm", prefix=prefix.get("server", ()), **how) as server:
-        flags = ["--threads=1", "--connections=2", "--calls_each=10", "--hurried=0", "--most_bytes=100000"]
-        of_client = {**how, "prefix": prefix.get("client", ())}
-        with loads.Client(probes.build(), framework, "shm", [server.address()], flags, **of_client) as client:
-            (found,) = client.receive()
-            return found
-
-
-def well(found):
-    return set(found["statuses"]) <= loads.FINE and found["statuses"].get("OK", 0) > 0 and found["wrong"] == 0
-
-
-def works_over_tcp(framework, end, call, error):
-    try:
-        return well(report(framework, end, call, error, "off"))
-    except Silence:
-        return False  # it does not even start
-
-
 class RefusedCalls(unittest.TestCase):
     def try_each(self, framework, end):
         # Of the two errors each call is refused with one here, and with the other one at the other end.
         for number, call in enumerate(CALLS):
             error = ERRORS[(number + (end == "server")) % 2]
             with self.subTest(call=call, error=errno.errorcode[error]):
-                try:
-                    found = report(framework, end, call, error, "prefer")
-                except Silence as why:
-                    found = {"statuses": {}, "wrong": 0, "why": str(why)}
-                self.assertTrue(well(found) or not works_over_tcp(framework, end, call, error), found)
+                refuse = [probes.binary("refuse"), CALLS[call], error]
+                found, fine = loads.as_over_tcp(probes.build(), framework, end, refuse, calls_each=10)
+                self.assertTrue(fine, found)
                 if call in NEEDED:
-                    self.assertGreater(len(found["paths"]), 0)
+                    self.assertGreater(len(found["paths"]), 0, found)
                     for path in found["paths"]:
                         self.assertRegex(path, "tcp: not permitted .*(Operation not permitted|Function not implemented)")
 

@@ -33,7 +33,7 @@ class Stop(ProcessTest):
         self.stop(server)
         client.send("open", 1, 10000)
         if probes.expected_path() != "tcp":
-            self.assertTrue(kernel.await_true(lambda: client.path() == "tcp: no answer in time", 5), client.log())
+            self.assertTrue(kernel.await_true(lambda: client.path() == "tcp: no answer in time", 20), client.log())
         server.go_on()
         self.assertFalse(client.receive()["timed_out"], client.log())
         self.assert_calls_succeed(client)
@@ -86,7 +86,7 @@ class Stop(ProcessTest):
         self.assertTrue(kernel.await_true(lambda: kernel.cpu_ticks(server.pid) > used, 10))
         self.stop(server)
         self.assertTrue(
-            kernel.await_true(lambda: kernel.cpu_ticks_within(client.pid, 1.0) <= 2, 8),
+            kernel.await_true(lambda: kernel.cpu_ticks_within(client.pid, 1.0) <= 2, 20),
             f"ticks by thread, within a second: {kernel.thread_ticks_within(client.pid, 1.0)}",
         )
         server.go_on()

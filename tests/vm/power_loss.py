@@ -64,8 +64,13 @@ class Machine:
         return int((self.results / "first").read_text(encoding="utf-8").split()[-1]) - 1
 
     def cut(self):
-        subprocess.run(["pkill", "-KILL", "-f", "--", f"qemu-system.*{shlex.quote(str(self.results))}"], check=True)
+        """Whether it was on."""
+        kill = ["pkill", "-KILL", "-f", "--", f"qemu-system.*{shlex.quote(str(self.results))}"]
+        was_on = subprocess.run(kill, check=False).returncode == 0
         self.process.communicate(timeout=60)
+        return was_on
+
+    def persisted(self):
         return last_number(self.results / "journal")
 
 
@@ -90,8 +95,10 @@ def main():
                     print(f"cut {cut}: total {total}, acknowledged {known}", flush=True)
                 time.sleep(chance.uniform(0, 2))  # the moment is chance
             finally:
-                persisted = machine.cut()
-            known = total + 1 + persisted
+                was_on = machine.cut()
+            if not was_on:
+                sys.exit("FAILED: the machine had ended by itself")
+            known = total + 1 + machine.persisted()
             possible = known + UNDER_WAY
     print(f"{options.cuts} cuts: nothing acknowledged was lost, in {time.monotonic() - began:.0f} s")
 

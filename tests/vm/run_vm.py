@@ -124,7 +124,8 @@ def main():
     arguments = parse_arguments()
     unknown = {*arguments.names, *arguments.without} - {test.name for test in TESTS}
     if unknown:
-        sys.exit(f"run_vm: no such test: {', '.join(sorted(unknown))}")
+        print(f"run_vm: no such test: {', '.join(sorted(unknown))}", file=sys.stderr)
+        return 2
     unless_named = {test.name for test in TESTS if not test.by_name} - set(arguments.without)
     tests = [test for test in TESTS if test.name in (arguments.names or unless_named)]
     suite = ElementTree.Element("testsuite", name="vm")

@@ -37,11 +37,6 @@ SLACK_OF_CHURN = 20  # what connections of the moment hold, where they come and 
 LEAKED_BY_GRPC = 4
 
 
-# A negotiation of gRPC's outlasts who is stopped in its midst, which would end the attempt to connect. (Thrift's open() would
-# take as long.)
-LASTING = {"grpc": {"SKEIN_NEGOTIATION_TIMEOUT": "20000"}, "thrift": {}}
-
-
 class Scene:
     """The processes of one row."""
 
@@ -52,21 +47,17 @@ class Scene:
 
     def server(self, address=None, path=None, **how):
         address = address or f"{self.options.host}:0"
-        how = {"settings": self.settings, **how}
+        how = {"settings": self.options.settings, **how}
         server = loads.Server(self.options.build, self.framework, path or self.path, address, **how)
         self.programs.append(server)
         return server
 
     def client(self, *addresses, path=None, flags=(), **how):
         flags = ["--threads=2", f"--deadline={self.options.deadline}s", *self.options.flags, *flags]
-        how = {"settings": self.settings, **how}
+        how = {"settings": self.options.settings, **how}
         client = loads.Client(self.options.build, self.framework, path or self.path, addresses, flags, **how)
         self.programs.append(client)
         return client
-
-    @property
-    def settings(self):
-        return {**LASTING[self.framework], **self.options.settings}
 
     @property
     def gone(self):
@@ -377,7 +368,9 @@ def positive(text):
 
 
 def parse_arguments(faults, arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--times", type=positive, default=10, help="that each happens (%(default)s)")
     parser.add_argument("--framework", choices=loads.FRAMEWORKS, action="append")

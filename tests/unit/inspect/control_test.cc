@@ -183,13 +183,11 @@ TEST_F(ControlTest, HalfAnAnswerIsNone) {
 TEST_F(ControlTest, WhoDripsIsNotWaitedForBeyondTheDeadline) {
   const IdleProcess other;
   const Answering dripping(other.pid(), 0, [](int fd) {
-    for (int i = 0; i < 250 && Say(fd, "s"); ++i) absl::SleepFor(absl::Milliseconds(20));
+    while (Say(fd, "s")) absl::SleepFor(absl::Milliseconds(20));
   });
   ASSERT_TRUE(dripping.ok());
-  const absl::Time begin = SteadyNow();
   const absl::Status status = Ask(other.pid(), "echo", {.end = After(absl::Milliseconds(200))}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
-  EXPECT_LT(SteadyNow() - begin, absl::Seconds(4));
 }
 
 // Words of a process that is not trusted, on a terminal that is.

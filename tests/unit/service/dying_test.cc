@@ -1,5 +1,4 @@
 // Processes, trunks and skeinds that end: who hears of it, how, and what is free afterwards.
-#include <chrono>
 
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/service/two_hosts.h"
@@ -152,13 +151,13 @@ TEST_F(Dying, SkeindGoes) {
   const auto flushed = Take(*couple->a.completions, 1 + 16);
   EXPECT_EQ(flushed.at(0).id, 5U);
   for (const fabric::Completion& each : flushed) EXPECT_EQ(each.status, CompletionStatus::kFlushed);
-  // Nothing of it waits for an answer.
-  const auto begun = std::chrono::steady_clock::now();
-  EXPECT_EQ(couple->to_b->Offer().status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_EQ(couple->a.device->Allocate(1, 0).status().code(), absl::StatusCode::kUnavailable);
+  // Nothing of it waits for an answer, which would not come.
+  for (const absl::Status& status : {couple->to_b->Offer().status(), couple->a.device->Allocate(1, 0).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+    EXPECT_THAT(status.message(), HasSubstr("skeind has gone"));
+  }
   couple->to_b->Close();
   couple = nullptr;
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1));
   HoldTime(false);
   one_.Start();
   Couple(one_, other_).ExpectWorks();
@@ -170,11 +169,9 @@ TEST(SkeindThatHangs, IsWaitedForASecond) {
   ASSERT_NE(folder.path(), "");
   {
     const UniqueFd listens = ListenAtPath(folder.File(std::string(fabric::service::kSocketName))).value();
-    const auto begun = std::chrono::steady_clock::now();
     const absl::Status opened = fabric::OpenServiceDevice(folder.path(), "").status();
     EXPECT_EQ(opened.code(), absl::StatusCode::kUnavailable);
     EXPECT_THAT(opened.message(), HasSubstr("skeind has not answered within 1s"));
-    EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(5));
   }
   const absl::Status refused = fabric::OpenServiceDevice(folder.path(), "").status();
   EXPECT_THAT(refused.message(), HasSubstr("no skeind listens in " + folder.path()));

@@ -19,11 +19,12 @@ using fabric::CompletionStatus;
 using ::testing::HasSubstr;
 
 // Long enough for a thread that gets no processor for a while, and is not silent.
-constexpr absl::Duration kSilence = absl::Seconds(1);
+constexpr absl::Duration kSilence = absl::Seconds(3);
 // Of what is silent from the first question on.
 constexpr absl::Duration kShortSilence = absl::Milliseconds(200);
-// Of what is silent for that long, kSilence finds out.
-void LetTimePass() { std::this_thread::sleep_for(absl::ToChronoNanoseconds(1.5 * kSilence)); }
+// Of what is silent for so long, kSilence finds out.
+constexpr absl::Duration kLonger = absl::Seconds(4);
+void LetTimePass() { std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLonger)); }
 
 // Sleeps as a program does, until the queue has something. False: nothing for 20 s.
 bool SleepFor(fabric::CompletionQueue& queue, fabric::Completion& out) {
@@ -90,7 +91,7 @@ TEST_F(LateSilentSkeind, WithARequestUnderWay) {
   HoldTime(true);
   Post();
   fabric::Completion none;
-  const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(1.5 * kSilence);
+  const auto until = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(kLonger);
   while (std::chrono::steady_clock::now() < until) ASSERT_EQ(process_.completions->Poll({&none, 1}), 0U);
   ASSERT_EQ(pair_->state(), fabric::QueuePairState::kReady) << "it has answered, though nothing has completed";
   one_.Hang(true);
@@ -134,7 +135,7 @@ TEST_F(LateSilentSkeind, IsAskedForAsLongAsSomethingIsUnderWay) {
     EXPECT_EQ(woken, time == absl::Seconds(10));
   };
   sleeps(absl::Seconds(10));  // and looks at the answer
-  sleeps(1.5 * kSilence);
+  sleeps(kLonger);
 }
 
 // What only waits, waits together: each scenario has hosts of its own, which this thread makes and takes apart.

@@ -2,7 +2,6 @@
 #ifndef SKEIN_TESTS_UNIT_THRIFT_TRANSPORT_TWO_SOCKETS_H_
 #define SKEIN_TESTS_UNIT_THRIFT_TRANSPORT_TWO_SOCKETS_H_
 
-#include <stdlib.h>
 #include <thrift/transport/TServerSocket.h>
 #include <thrift/transport/TSocket.h>
 
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/patient_ends.h"
 
 namespace skein::thrift_transport {
 
@@ -21,10 +21,6 @@ using apache::thrift::transport::TServerSocket;
 using apache::thrift::transport::TSocket;
 using apache::thrift::transport::TTransport;
 using apache::thrift::transport::TTransportException;
-
-// An option that a test does not set is the environment's. On a busy machine either end may be late by more than the
-// second that is usual; before main, because no other thread reads the environment then.
-inline const bool kWaitsLongForAnswers = setenv("SKEIN_NEGOTIATION_TIMEOUT", "60000", /*overwrite=*/1) == 0;
 
 // Serves each connection on a thread. An exception of `serve` ends its connection, as it does in Thrift's servers.
 class Accepting {

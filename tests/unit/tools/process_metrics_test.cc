@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "core/base/deadline.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/support/idle_process.h"
@@ -29,7 +28,7 @@ std::map<std::string, double> Up(const std::vector<prometheus::MetricFamily>& fa
   return up;
 }
 
-// Prometheus waits for ten seconds for all of them. More are slow than are asked at once, and none stops for long.
+// Prometheus waits for ten seconds for all of them. More are slow than are asked at once, and they drip for ever.
 TEST(ProcessMetricsTest, ThoseThatAreLateAreDownAndTheOthersServed) {
   const IdleProcess honest;
   const Answering answering(honest.pid(), 0, inspect::Ok(""));
@@ -40,7 +39,7 @@ TEST(ProcessMetricsTest, ThoseThatAreLateAreDownAndTheOthersServed) {
   std::vector<pid_t> processes = {honest.pid()};
   for (const IdleProcess& process : late) {
     dripping.emplace_back(process.pid(), 0, [](int fd) {
-      for (int drop = 0; drop < 100 && inspect::Say(fd, "s"); ++drop) absl::SleepFor(absl::Milliseconds(100));
+      while (inspect::Say(fd, "s")) absl::SleepFor(absl::Milliseconds(100));
     });
     ASSERT_TRUE(dripping.back().ok());
     processes.push_back(process.pid());
@@ -48,9 +47,7 @@ TEST(ProcessMetricsTest, ThoseThatAreLateAreDownAndTheOthersServed) {
   }
   const absl::StatusOr<WatchedProcesses> watched = WatchedProcesses::Open(processes);
   ASSERT_TRUE(watched.ok()) << watched.status();
-  const absl::Time begin = SteadyNow();
   EXPECT_EQ(Up(ProcessMetrics(&*watched).Collect()), expected);
-  EXPECT_LT(SteadyNow() - begin, absl::Seconds(8));
 }
 
 }  // namespace

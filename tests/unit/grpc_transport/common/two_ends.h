@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/support/patient_ends.h"
 
 namespace skein::grpc_transport {
 
@@ -97,9 +98,7 @@ class TwoEnds : public testing::Test {
         grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port_), grpc::InsecureChannelCredentials(), arguments));
   }
 
-  grpc::Status Call(const std::string& method, std::chrono::milliseconds patience = std::chrono::seconds(20)) {
-    return CallBy(*stub_, method, patience);
-  }
+  grpc::Status Call(const std::string& method) { return CallBy(*stub_, method); }
 
   int port_ = 0;
   Echo echo_;

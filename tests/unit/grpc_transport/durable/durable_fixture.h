@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,7 @@ class CounterService final : public counter::Counter::Service {
   grpc::Status Add(grpc::ServerContext* context, const AddRequest* request, AddReply* reply) override {
     entered = true;
     if (gate.valid()) gate.wait();
+    while (until_cancelled && !context->IsCancelled()) std::this_thread::yield();
     const std::lock_guard lock(mu);
     for (const char* name : {"tenant", "secret", kDurableSequence}) {
       const auto found = context->client_metadata().find(name);
@@ -54,6 +56,7 @@ class CounterService final : public counter::Counter::Service {
   }
   static constexpr int64_t kUnavailable = -14;
   std::shared_future<void> gate;
+  std::atomic<bool> until_cancelled = false;  // each call lasts
   std::atomic<bool> entered = false;
   size_t reply_bytes = 0;  // and more, of a reply
   std::mutex mu;

@@ -16,6 +16,7 @@
 #include "core/base/mutex.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
 #include "gtest/gtest.h"
+#include "tests/support/patient_ends.h"
 
 namespace skein::grpc_transport {
 namespace {
