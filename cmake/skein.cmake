@@ -49,7 +49,7 @@ if(SKEIN_SANITIZE)
   add_library(skein_sanitizer_defaults OBJECT ${CMAKE_CURRENT_LIST_DIR}/sanitizer_defaults.cc)
 endif()
 
-# For who hangs: no test takes a tenth of it alone, and a whole binary with a sanitizer a minute.
+# The limit ends tests that hang. A test alone takes less than a tenth of it, a whole binary with a sanitizer a minute.
 if(SKEIN_SANITIZE)
   set(skein_timeout 600)
 else()

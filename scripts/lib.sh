@@ -41,7 +41,7 @@ quietly() {
     say "run: $label failed (status $status); all of its output: $log"
     return 1 # 2 would say that ./run was called wrongly
   fi
-  # Things that had nothing to do are not worth a line.
+  # A step that takes less than 3 s prints nothing.
   if ((SECONDS - start >= 3)); then
     say "run: $label: done in $((SECONDS - start)) s"
   fi

@@ -56,8 +56,8 @@ test_sanitized() {
   return $status
 }
 
-# Whole processes and guests wait for much of their time. What is compiled meanwhile has the processor time that nobody
-# wants. The part that needs a build says if it failed. The dev build is there, and is let alone.
+# Whole processes and guests wait for much of their time. Builds beside them take idle processor time only. The part
+# that needs such a build says if it failed. The dev build is there, and is let alone.
 when_idle() {
   chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 -p "$BASHPID" >/dev/null # a container may refuse the first
   ("$@") || true

@@ -6,7 +6,7 @@
 root_is_made() { cmp -s "$2" "$1/packages.txt"; }
 
 # make_root FOLDER LIST RELEASE [OTHER...]: the release with all of the list in FOLDER/root; of the other releases, the
-# chroot's apt knows. Who has installed all that it wants there says so by keep_root: the root is kept until the list
+# chroot's apt knows. A script calls keep_root once its packages are installed: the root is kept until the list
 # changes.
 make_root() {
   local folder=$1 list=$2 release=$3

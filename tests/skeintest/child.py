@@ -239,7 +239,7 @@ class Child:
         return "" if status == 0 else f"the server ended with status {status}"
 
     def close(self):
-        """Of whatever is left of it."""
+        """Kills what is left of it, and closes its pipes."""
         self.kill()
         for pipe in filter(None, (self.process.stdin, self.process.stdout, self._log)):
             pipe.close()

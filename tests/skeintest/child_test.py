@@ -88,7 +88,7 @@ def test_all_that_is_left_to_say_is_heard_whether_its_line_ends_or_not(python):
     assert asked.rest() == "second\nthird"
 
 
-def test_who_says_nothing_is_told_with_its_log(python):
+def test_a_silent_child_is_told_with_its_log(python):
     silent = python("import sys, time; print('the reason', file=sys.stderr, flush=True); time.sleep(600)")
     assert kernel.await_true(lambda: "reason" in silent.log(), 20)
     with pytest.raises(Silence, match="said nothing for 0.1 s(.|\n)*the reason"):
@@ -123,7 +123,7 @@ def test_a_server_that_dies_has_no_port(python):
         server.listening_port()
 
 
-def test_who_does_not_accept_is_found_out():
+def test_a_listener_that_does_not_accept_is_found_out():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         assert not kernel.accepts(address, 0.1)

@@ -1,4 +1,4 @@
-"""What Python scripts in guests (tests/vm/guest) have of guest/lib.sh."""
+"""Functions of tests/vm/guest/lib.sh, for the Python scripts in guests."""
 
 import json
 import os

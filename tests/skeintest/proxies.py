@@ -1,4 +1,4 @@
-"""What may be between a client and its server: proxies that pass connections on, look at what is said, and change what Skein
+"""Proxies between a client and its server: some pass connections on, some look at the bytes, some change what Skein's
 peers say before they have agreed on a path."""
 
 import functools

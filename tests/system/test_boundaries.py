@@ -130,7 +130,7 @@ class AllowedUsers(BoundaryTest):
                 pipes = [target for target in kernel.descriptors(server.pid) if target.startswith("pipe:")]
                 self.assertFalse(set(pipes) & set(kernel.descriptors(client.pid)), "they have no pipe in common")
 
-    def test_who_is_killed_is_noticed(self):
+    def test_a_killed_peer_is_noticed(self):
         server, client = self.pair_of("nobody", "root")
         self.assert_both(server, client, "shm")
         before = held(server.pid)

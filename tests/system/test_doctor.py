@@ -186,7 +186,7 @@ class Servers(ProcessTest):
         finding = self.ask(self.server().address, env={"SKEIN_SHM": "off"})
         self.assertRegex(finding, r"^warn .*path tcp: switched off \(skein\.shm\)")
 
-    def test_tcp_fails_who_requires_skein(self):
+    def test_a_client_that_requires_skein_fails_over_tcp(self):
         server = self.server(transport=probes.Transport.TCP)
         self.assertIn("calls fail", self.ask(server.address, env={"SKEIN_GRPC": "require"}, status=1))
 
@@ -207,7 +207,7 @@ class Servers(ProcessTest):
     def test_a_host_that_is_not_there_fails(self):
         self.assertTrue(self.ask("no-such-host.invalid:1", status=1).startswith("FAIL "))
 
-    def test_a_server_that_says_nothing(self):
+    def test_a_server_that_says_nothing_is_a_warning_in_time(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             address = f"127.0.0.1:{silent.getsockname()[1]}"
             finding = self.ask(address, env={"SKEIN_NEGOTIATION_TIMEOUT": "100"})
@@ -256,7 +256,7 @@ class Usage(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn(words, result.stderr)
 
-    def test_nonsense(self):
+    def test_nonsense_is_refused_with_the_form_that_is_right(self):
         for word in "no-such-program-either :1 host: host:port host:0 host:65536 ::1 ::1:1 [::1] http://h:1".split():
             with self.subTest(word=word):
                 self.assert_refused([word], "HOST:PORT")
@@ -266,7 +266,7 @@ class Usage(unittest.TestCase):
         self.assert_refused(["localhost:1", "localhost:2"], "localhost:2")
         self.assert_refused(["--tls"], "HOST:PORT")
 
-    def test_help(self):
+    def test_help_tells_what_can_be_asked(self):
         result = doctor("--help")
         self.assertEqual(result.returncode, 0)
         self.assertIn("Usage: skein doctor", result.stdout)

@@ -43,7 +43,7 @@ class Mixed(MixedTest):
         self.assert_works(client)
         self.assert_path(server, NO_OFFER)
 
-    def test_a_client_with_nothing_to_offer(self):
+    def test_a_client_with_nothing_to_offer_calls_over_tcp(self):
         server = self.server()
         client = self.client(server.address, arguments={"skein.shm": "off", "skein.rdma": "off"})
         self.assert_works(client)
@@ -75,7 +75,7 @@ class Mixed(MixedTest):
         self.assertEqual(proxy.connects, 1)
         self.assert_path(client, "tcp: behind a proxy")
 
-    def test_behind_a_proxy_of_tcp_connections(self):
+    def test_behind_a_proxy_of_tcp_connections_both_ends_use_tcp_and_say_why(self):
         for server_flags, client_flags in (([], []), self.tls()):
             server = self.server(server_flags)
             proxy = proxies.PlainProxy(int(server.address.rsplit(":", 1)[1]))

@@ -91,24 +91,24 @@ class Mistakes(SettingsTest):
         self.assert_unavailable(client, "skein.mode", "prefre", MODES)
 
     @probes.not_with_event_engines("an EventEngine is not told which arguments a channel has")
-    def test_unknown_channel_argument(self):
+    def test_an_unknown_channel_argument_fails_calls_and_names_the_right_one(self):
         client = self.failing_client(self.server().address, arguments={"skein.rnig_bytes": 65536})
         self.assert_unavailable(client, "rnig_bytes", "did you mean", "ring_bytes")
 
-    def test_channel_argument_out_of_bounds(self):
+    def test_a_channel_argument_out_of_bounds_fails_calls_and_names_the_bounds(self):
         client = self.failing_client(self.server().address, arguments={"skein.ring_bytes": 7})
         self.assert_unavailable(client, "ring_bytes", RING_BYTES)
 
-    def test_channel_argument_of_the_wrong_type(self):
+    def test_a_channel_argument_of_the_wrong_type_fails_calls_and_says_so(self):
         client = self.failing_client(self.server().address, arguments={"skein.mode": 1})
         self.assert_unavailable(client, "skein.mode", MODES)
 
-    def test_mistyped_mode_in_the_environment(self):
+    def test_a_mistyped_mode_in_the_environment_fails_calls_and_names_the_modes(self):
         # In code the channel argument says the mode as well; the environment's mistake must not hide behind it.
         client = self.failing_client(self.server().address, env={"SKEIN_GRPC": "prefre"})
         self.assert_unavailable(client, "SKEIN_GRPC", "prefre", MODES)
 
-    def test_environment_out_of_bounds(self):
+    def test_a_variable_out_of_bounds_fails_calls_and_names_the_bounds(self):
         client = self.failing_client(self.server().address, env={"SKEIN_RING_BYTES": "7"})
         self.assert_unavailable(client, "SKEIN_RING_BYTES", RING_BYTES)
 
@@ -127,7 +127,7 @@ class Mistakes(SettingsTest):
             self.assertIn("SKEIN_RNIG_BYTES (did you mean SKEIN_RING_BYTES?)", program.log())
             self.assertIn("SKEIN_RDMA_PORT", program.log())
 
-    def test_mistake_at_the_server_fails_its_connections(self):
+    def test_a_mistake_at_the_server_fails_its_connections(self):
         for how in ({"arguments": {"skein.mode": "prefre"}}, {"env": {"SKEIN_RING_BYTES": "7"}}):
             with self.subTest(how=how):
                 server = self.server(**how)
@@ -139,7 +139,7 @@ class Mistakes(SettingsTest):
 
 class PollStrategy(SettingsTest):
     @probes.not_with_event_engines("there are no polling engines")
-    def test_unknown_polling_engine_stays_on_tcp(self):
+    def test_an_unknown_polling_engine_stays_on_tcp(self):
         poll = {"GRPC_POLL_STRATEGY": "poll"}
         for name, at_server, at_client in (("client", {}, poll), ("server", poll, {}), ("both", poll, poll)):
             with self.subTest(poll=name):

@@ -92,14 +92,14 @@ class Versions(ProcessTest):
                 self.assert_path(client, "tcp: no common protocol version (offered 1 to 1, this end has 2)")
 
 
-    def test_shared_memory_of_an_older_client(self):
+    def test_shared_memory_of_an_older_client_is_refused_and_tcp_used(self):
         for tls in (False, True):
             with self.subTest(tls=tls):
                 server, client = self.through(tls, offer=with_older_shm)
                 for end in (client, server):
                     self.assert_path(end, "tcp: no common protocol version (shm offer of version 2)")
 
-    def test_shared_memory_of_an_older_server(self):
+    def test_shared_memory_of_an_older_server_is_refused_and_tcp_used(self):
         for tls in (False, True):
             with self.subTest(tls=tls):
                 _, client = self.through(tls, offer=with_older_shm, answer=refused_by_older_shm)
@@ -107,7 +107,7 @@ class Versions(ProcessTest):
 
 
 class ThriftProxy(LoadTest):
-    def test_behind_a_proxy_of_tcp_connections(self):
+    def test_behind_a_proxy_of_tcp_connections_both_ends_use_tcp_and_say_why(self):
         server = self.start(loads.Server, mode="prefer")
         proxy = proxies.PlainProxy(int(server.address().rsplit(":", 1)[1]))
         self.addCleanup(proxy.close)

@@ -11,8 +11,8 @@ What must hold in each:
   - every byte that comes is the right one, and has come over the path that was asked for;
   - 5 s after the fault is over calls succeed again, over the same path;
   - calls to and of neighbours succeed all the time;
-  - in the end who has lived through it all holds as many descriptors, mappings and queue pairs as at the beginning, and
-    ends when asked."""
+  - a process that survives holds as many descriptors, mappings and queue pairs in the end as at the beginning, and ends
+    when asked."""
 
 import argparse
 import pathlib

@@ -1,4 +1,4 @@
-"""What has come of one fault, many times over: what its calls ended with, what they may end with, who holds what."""
+"""The results of one fault, repeated: how calls ended, how they may end, what processes hold."""
 
 import collections
 import dataclasses

@@ -1,5 +1,5 @@
 // A receiver's host loses power at every step of many scripts, on simulated time: at every event of the fabric and at
-// every step of its storage. What its sender may rely on, it may rely on then.
+// every step of its storage. The sender's guarantees hold at each.
 #include <map>
 #include <memory>
 #include <random>

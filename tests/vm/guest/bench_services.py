@@ -48,7 +48,7 @@ class GuestStage(stage.Stage):
         self._stuck = {}  # transport: its obstacle, in the kernel, for all of them
 
     def obstacle(self, load, transport):
-        """What a kernel has, and what a framework asks of sockets that are not TCP's, only trying tells."""
+        """Only a trial tells what the kernel has, and what the framework asks of sockets that are not TCP's."""
         missing = super().obstacle(load, transport)
         if missing or transport.needs_skein or not transport.rdma:
             return missing

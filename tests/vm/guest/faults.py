@@ -67,7 +67,7 @@ class Faults(unittest.TestCase):
         self.assertEqual(client.ask("call", count, size, seconds=120)["statuses"], {"OK": count}, client.log())
 
     def assert_rdma_again(self, client):
-        """Once it has settled. (Who is on TCP stays there: so a new channel for each look.)"""
+        """Once it has settled. A connection on TCP stays there, so each look opens a new channel."""
 
         def uses_rdma():
             client.ask("close")
