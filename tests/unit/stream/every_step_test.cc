@@ -1,7 +1,7 @@
 // At each step of a link's life, on simulated time, a queue pair fails, or an end's process dies: in the midst of its
 // negotiation, of data, windows, credits and blocks, of closes. Or else the device refuses it one of the things that it
-// asks for. The surviving end is told, all bytes read are right, the next connection is as good as the first, and nothing
-// is kept.
+// asks for. The surviving end is told, all bytes read are right, the next connection is as good as the first, and
+// nothing is kept.
 #include <algorithm>
 #include <array>
 #include <cstdint>

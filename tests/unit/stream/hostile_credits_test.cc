@@ -1,6 +1,6 @@
 // A peer that has a link as any other, and never gives what is needed to send to it: credits, window, space in its
-// ring, blocks. The link refuses what is written, and keeps none of it; the poller finds no work; other links go on; the
-// end is as ever.
+// ring, blocks. The link refuses what is written, and keeps none of it; the poller finds no work; other links go on;
+// the end is as ever.
 #include <malloc.h>
 
 #include <array>
