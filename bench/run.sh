@@ -38,7 +38,7 @@ if [[ ${1:--} != -* ]]; then
   shift
 fi
 case $name in
-  report | quick | busy | trace | current-grpc | vm) script macro/services.py "$name" "$@" ;;
+  report | quick | busy | trace | before | current-grpc | vm) script macro/services.py "$name" "$@" ;;
   thrift) script macro/services.py report --only='^thrift' --out="$build/../bench_thrift.json" "$@" ;;
   core | preload | flush) script "micro/$name.py" "$@" ;;
   large) script micro/large_payloads.py "$@" ;;
@@ -54,5 +54,5 @@ case $name in
     before durable/durable_store.py "$@"
     script apps/apps.py "$@"
     ;;
-  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace current-grpc vm core preload large rdma service service-sim flock-sim replicate-sim durable durable-apps durable-store durable-calls durable-replicas apps flush" ;;
+  *) die "unknown benchmark '$name'; there are: report quick busy thrift trace before current-grpc vm core preload large rdma service service-sim flock-sim replicate-sim durable durable-apps durable-store durable-calls durable-replicas apps flush" ;;
 esac

@@ -20,6 +20,11 @@ def _output(*command, cwd=None):
         return "unknown"
 
 
+def commit_of(folder):
+    """Which the sources there are of."""
+    return _output("git", "describe", "--always", "--dirty", cwd=folder)
+
+
 def describe():
     return {
         "cpu": _first("/proc/cpuinfo", "model name"),
@@ -29,6 +34,5 @@ def describe():
         "virtual": _output("systemd-detect-virt"),
         "grpc": _output("pkg-config", "--modversion", "grpc++"),
         # A chroot may have neither git nor the repository.
-        "commit": os.environ.get("BENCH_COMMIT")
-        or _output("git", "describe", "--always", "--dirty", cwd=pathlib.Path(__file__).parent),
+        "commit": os.environ.get("BENCH_COMMIT") or commit_of(pathlib.Path(__file__).parent),
     }

@@ -10,7 +10,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[1]
 DOCS = BENCH.parent / "docs"
 # What bench/run.sh calls each benchmark that has a page, and its record.
 RECORDS = {
-    "report": "services", "vm": "services_vm", "trace": "tracing", "busy": "busy", "current-grpc": "current_grpc",
+    "report": "services", "vm": "services_vm", "trace": "tracing", "before": "before", "busy": "busy", "current-grpc": "current_grpc",
     "large": "large_payloads", "rdma": "soft_roce", "flock-sim": "flock_sim", "service-sim": "service_sim",
     "replicate-sim": "replicate_sim", "durable": "durable", "durable-apps": "durable_apps", "durable-store": "durable_store",
     "durable-calls": "durable_calls", "durable-replicas": "durable_replicas", "apps": "apps",

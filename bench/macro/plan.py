@@ -20,6 +20,7 @@ class Transport:
     environment: tuple = ()  # of both ends besides: (name, value), such as LD_PRELOAD; {build}: the build directory
     rdma: bool = False  # whether the RDMA device must have counted packets
     ends: bool = True  # whether a server over it ends when it is told to
+    before: bool = False  # whether its programs are those of the earlier build
 
     @property
     def needs_skein(self):
@@ -30,6 +31,7 @@ TCP = Transport("tcp", "TCP")
 UNIX = Transport("unix", "UNIX socket", listen="unix:{folder}/socket")
 IN_PROCESS = Transport("in-process", "in-process", listen=None)
 SKEIN = Transport("skein", "Skein", skein_client=True, skein_server=True, path="shm")
+SKEIN_BEFORE = dataclasses.replace(SKEIN, name="skein before", title="Skein, before", before=True)
 SKEIN_BLOCK = dataclasses.replace(SKEIN, name="skein block", title="Skein, mode block", wait_mode="block")
 HTTP2 = (("SKEIN_CALLS", "http2"),)
 SKEIN_HTTP2 = dataclasses.replace(SKEIN, name="skein http2", title="Skein, HTTP/2", environment=HTTP2)
@@ -272,3 +274,11 @@ def trace():
     for load in loads:
         told = (TOLD,) if load == Load() else ()
         yield Scenario(load, (SKEIN, SAMPLED, TRACED, *told), 2 * MANY, bases=(SKEIN,))
+
+
+def before():
+    """What this commit's Skein does beside an earlier one's. Ten minutes."""
+    loads = [Load(api, callers=callers) for api in ("sync", "callback", "thrift") for callers in (1, 8, 64)]
+    loads += [Load("thrift-nonblocking", callers=8), *(Load(api, size=MIB) for api in ("sync", "thrift"))]
+    for load in loads:
+        yield Scenario(load, (TCP, SKEIN_BEFORE, SKEIN), MANY, bases=(SKEIN_BEFORE,))

@@ -13,6 +13,7 @@ from plan import MIB, REMOTE_LARGE, SKEIN, SKEIN_BLOCK, SKEIN_HTTP2, TCP, Load
 BEGIN = "<!-- figures: written by bench/macro/report.py, do not edit -->"
 BEGIN_VM = "<!-- figures of two virtual machines: written by bench/macro/report.py, do not edit -->"
 BEGIN_TRACE = "<!-- figures of tracing: written by bench/macro/report.py, do not edit -->"
+BEGIN_BEFORE = "<!-- figures beside an earlier commit: written by bench/macro/report.py, do not edit -->"
 BEGIN_BUSY = "<!-- figures beside other programs: written by bench/macro/report.py, do not edit -->"
 BEGIN_CURRENT = "<!-- figures of current gRPC: written by bench/macro/report.py, do not edit -->"
 
@@ -133,6 +134,7 @@ SECTIONS = {
     "quick": Section(BEGIN, curves=CURVES),
     "busy": Section(BEGIN_BUSY, base="TCP", parts=False),
     "trace": Section(BEGIN_TRACE, rare=("p999_us",), base="Skein without tracing"),
+    "before": Section(BEGIN_BEFORE, rare=("p999_us",), base="Skein before"),
     "current-grpc": Section(BEGIN_CURRENT, wanted=True, base="TCP"),
     "vm": Section(BEGIN_VM, rare=("p999_us",)),
 }
@@ -230,13 +232,14 @@ def about(results):
     """When, where and how it was measured."""
     on, settings, guest = results["machine"], results["settings"], results.get("guest")
     guests = f"two guests, each with {guest['cores']} cores of {guest['cpu']}, Linux {guest['kernel']}, on " if guest else ""
+    earlier = f", and before it {settings['before']}" if "before" in settings else ""
     loads = " to ".join(f"{load:.1f}" for load in results["load_averages"])
     rounds = [len(figure["values"]) for each in results["scenarios"] for told in each["transports"].values()
               for figure in told.values()]  # fmt: skip
     limits = [f"only scenarios with '{settings['only']}'"] if settings["only"] else []
     limits += [f"{settings['rounds']} rounds instead of each scenario's own number"] if settings["rounds"] else []
     words = (
-        f"{results['date'][:10]}, commit {on['commit']}, {guests}{on['cores']} cores of {on['cpu']} ({on['virtual']}),"
+        f"{results['date'][:10]}, commit {on['commit']}{earlier}, {guests}{on['cores']} cores of {on['cpu']} ({on['virtual']}),"
         f" {on['memory_gib']} GiB of memory, Linux {on['kernel']}, gRPC {on['grpc']}; load average {loads};"
         f" {results['minutes']:g} minutes. {min(rounds, default=0)} to {max(rounds, default=0)} rounds of"
         f" {settings['duration']:g} s a figure; seed {settings['seed']}. Medians"

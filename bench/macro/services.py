@@ -1,11 +1,12 @@
-"""./run bench report|quick|busy|trace|current-grpc|vm: one service over TCP, a UNIX socket, gRPC's in-process transport and
+"""./run bench report|quick|busy|trace|before|current-grpc|vm: one service over TCP, a UNIX socket, gRPC's in-process transport and
 Skein; or from one virtual machine to another over TCP, rsockets, SMC-R and Skein's RDMA.
 
 busy asks whether anything is slower than over TCP where other programs want the processors, or a quota is short (twenty
 minutes).
 report measures everything that docs/performance.md tells of one host (half an hour), quick what a user asks first (two
-minutes), trace what tracing costs (five minutes), current-grpc what is wanted of gRPC 1.73 and later (a quarter of an
-hour), vm what two virtual machines can do (twenty minutes).
+minutes), trace what tracing costs (five minutes), before what has become of the figures since an earlier commit, whose
+release build --before names (ten minutes), current-grpc what is wanted of gRPC 1.73 and later (a quarter of an hour), vm
+what two virtual machines can do (twenty minutes).
 Each figure is of processes of its own. A scenario's transports have their turns one right after the other, in an order
 drawn by lot, and every ratio is taken within such a round, so that a machine whose speed drifts (a virtual one, a
 laptop) favours none; the rounds of all scenarios are shuffled, too."""
@@ -13,6 +14,7 @@ laptop) favours none; the rounds of all scenarios are shuffled, too."""
 import argparse
 import dataclasses
 import os
+import pathlib
 import random
 import re
 import sys
@@ -37,6 +39,7 @@ PLANS = {
     "quick": Plan(plan.quick),
     "busy": Plan(plan.busy, duration=1),
     "trace": Plan(plan.trace),
+    "before": Plan(plan.before),
     "current-grpc": Plan(plan.current_grpc),
     "vm": Plan(plan.vm, duration=2, guests=True),
 }
@@ -67,10 +70,14 @@ def parse_arguments():
         ("--list", {"action": "store_true", "help": "print the names of the scenarios, measure nothing"}),
         ("--rounds", {"type": positive(int), "help": "of each scenario (default: each has its own number)"}),
         ("--duration", {"type": positive(float), "help": f"seconds of a figure; idling takes {IDLE} times as long (default: 0.5, vm 2)"}),
+        ("--before", {"type": pathlib.Path, "metavar": "DIR", "help": "the release build of an earlier commit, in its tree"}),
     )  # fmt: skip
     options = arguments.parse(__doc__, *PLANS, page="performance.md", quick=None, more=more)
     options.plan, chosen = options.name, PLANS[options.name]
     options.scenarios = [scenario for scenario in chosen.scenarios() if options.only.search(scenario.name)]
+    if (options.plan == "before" and not options.results) != bool(options.before):
+        say("bench: before, and that alone, takes --before DIR: which build is it beside?")
+        sys.exit(2)
     if not options.scenarios:
         say(f"bench: --only={options.only.pattern}: no scenario of {options.plan} is called like this; see --list")
         sys.exit(2)
@@ -183,10 +190,12 @@ def results_of(options):
     loads, begin = [os.getloadavg()[0]], time.monotonic()
     heading = record.heading(options, "plan", "seed", "rounds", "duration")
     heading["settings"]["only"] = options.only.pattern
+    if options.before:
+        heading["settings"]["before"] = machine.commit_of(options.before)
     if PLANS[options.plan].guests:
         measured = measure_in_guests(options)
     else:
-        with stage.Stage(options.build) as here:
+        with stage.Stage(options.build, options.before) as here:
             measured = {"scenarios": measure(here, options)}
     loads.append(os.getloadavg()[0])
     titles = {transport.name: transport.title for scenario in options.scenarios for transport in scenario.transports}

@@ -37,7 +37,7 @@ def measured(scenarios, here, seed=1):
 
 class Plan(unittest.TestCase):
     def test_has_each_name_once(self):
-        for scenarios in (plan.report(), plan.quick(), plan.vm(), plan.busy()):
+        for scenarios in (plan.report(), plan.quick(), plan.before(), plan.vm(), plan.busy()):
             counts = collections.Counter(scenario.name for scenario in scenarios)
             self.assertEqual(counts.most_common(1)[0][1], 1, counts.most_common(1))
 
@@ -53,6 +53,15 @@ class Plan(unittest.TestCase):
         self.assertEqual(Load(measure="idle", channels=100).name, "sync, idle, 100 channels")
         self.assertEqual(Load(beside=PINNED).name, "sync, 64 B, 1 caller, beside a loop on each processor")
         self.assertEqual(Load("thrift", quota=30).name, "thrift, 64 B, 1 caller, quota 30 of 100 ms")
+
+
+class Programs(unittest.TestCase):
+    def test_of_a_transport_before_are_the_earlier_builds(self):
+        with stage.Stage(pathlib.Path("now"), pathlib.Path("then")) as here:
+            for load in (Load(), Load("thrift")):
+                self.assertRegex(here.obstacle(load, plan.SKEIN_BEFORE), "not built")
+            self.assertEqual(here._thrift(plan.SKEIN_BEFORE).parts[0], "then")
+            self.assertEqual(here._program(SKEIN, "client", True).parts[0], "now")
 
 
 class Turns(unittest.TestCase):
@@ -138,6 +147,13 @@ class Arguments(unittest.TestCase):
         options = self.parse("vm", "--build=build/release")
         self.assertEqual((options.duration, options.out.name), (services.PLANS["vm"].duration, "bench_vm.json"))
         self.assertEqual(self.parse("vm", "--build=build/release", "--duration=0.1").duration, 0.1)
+
+    def test_before_takes_an_earlier_build_and_nothing_else_does(self):
+        self.assertEqual(self.parse("before", "--build=now", "--before=then").before, pathlib.Path("then"))
+        for words in (["before"], ["quick", "--before=then"]):
+            with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as told:
+                self.parse(*words, "--build=now")
+            self.assertIn("--before DIR", told.getvalue())
 
     def test_reach_the_guests(self):
         options = self.parse("vm", "--build=build/release", "--only=^thrift, 64 B, 1", "--rounds=2", "--seed=7")

@@ -73,8 +73,9 @@ class Stage:
     _of_server = []
     _of_client = []
 
-    def __init__(self, build):
-        self._build = build
+    def __init__(self, build, before=None):
+        """`before`: the earlier build, where transports have its programs."""
+        self._build, self._before = build, before
         self._exits = contextlib.ExitStack()
         self._folder = pathlib.Path(self._exits.enter_context(tempfile.TemporaryDirectory()))
         self._environment = {**child.clean_environment("GRPC_", "MALLOC_"), **MALLOC, "GRPC_VERBOSITY": "info"}
@@ -90,7 +91,7 @@ class Stage:
 
     def obstacle(self, load, transport):
         """Why it cannot be measured, or "". A build may be without Skein for gRPC, or without Thrift."""
-        program = self._thrift if load.thrift else self._program("client", transport.needs_skein)
+        program = self._thrift(transport) if load.thrift else self._program(transport, "client", transport.needs_skein)
         return "" if program.exists() else f"{program.name} is not built"
 
     def measure(self, load, transport, seconds):
@@ -130,9 +131,9 @@ class Stage:
             return
         listen = f"--listen={transport.listen.format(folder=self._folder, address=self.address)}"
         if load.thrift:
-            command = [self._thrift, listen, *thrift_flags(load, transport)]
+            command = [self._thrift(transport), listen, *thrift_flags(load, transport)]
         else:
-            command = [self._program("server", transport.skein_server), listen, f"--style={load.api}"]
+            command = [self._program(transport, "server", transport.skein_server), listen, f"--style={load.api}"]
         if transport.tls:
             certificate, key = self._certificate
             command += [f"--tls_cert={certificate}", f"--tls_key={key}"]
@@ -142,15 +143,17 @@ class Stage:
 
     _serving = staticmethod(serving)
 
-    @property
-    def _thrift(self):
-        return self._build / "bench/thrift/bench_thrift"
+    def _build_of(self, transport):
+        return self._before if transport.before else self._build
 
-    def _program(self, role, skein):
-        return self._build / "bench/macro" / f"bench_echo_{role}{'_skein' if skein else ''}"
+    def _thrift(self, transport):
+        return self._build_of(transport) / "bench/thrift/bench_thrift"
+
+    def _program(self, transport, role, skein):
+        return self._build_of(transport) / "bench/macro" / f"bench_echo_{role}{'_skein' if skein else ''}"
 
     def _environment_of(self, transport):
-        own = {name: value.format(build=self._build) for name, value in transport.environment}
+        own = {name: value.format(build=self._build_of(transport)) for name, value in transport.environment}
         return {**self._environment, "SKEIN_WAIT_MODE": transport.wait_mode, **own}
 
     @functools.cached_property
@@ -159,12 +162,12 @@ class Stage:
 
     def _measure_grpc(self, transport, flags, seconds):
         tls = [f"--tls_ca={self._certificate[0]}"] if transport.tls else []
-        return self._run([self._program("client", transport.skein_client), *flags, *tls], transport, seconds)
+        return self._run([self._program(transport, "client", transport.skein_client), *flags, *tls], transport, seconds)
 
     def _measure_thrift(self, load, transport, address, process, seconds):
         flags = [f"--target={address}", f"--server_pid={process}", *thrift_flags(load, transport)]
         flags += [f"--bytes={load.size}", f"--threads={load.callers}", f"--duration={seconds}s"]
-        return self._run([self._thrift, *flags, *["--idle"] * (load.measure == "idle")], transport, seconds)
+        return self._run([self._thrift(transport), *flags, *["--idle"] * (load.measure == "idle")], transport, seconds)
 
     def _run(self, command, transport, seconds):
         """The figures that a client prints."""
