@@ -30,6 +30,8 @@
 #include "core/channel/memory_operation.h"
 #include "core/channel/notification_suppression.h"
 #include "core/channel/out_item.h"
+#include "core/channel/remote_memory.h"
+#include "core/channel/renewals.h"
 #include "core/fabric/fabric.h"
 #include "core/wire/message.h"
 #include "core/wire/ring_descriptor.h"
@@ -50,10 +52,9 @@ struct InMessage {
 // full queues would wait for each other.
 enum class Use : uint8_t { kData, kControl };
 
-class Channel {
+// Its messages. What it does with the peer's memory, and the schedule of its sends, are seams of their own.
+class Channel : public Renewals, public RemoteMemory {
  public:
-  virtual ~Channel() = default;
-
   // Connecting, three calls: the active side's Offer travels to the peer, the passive side's Accept is connected when
   // it returns and gives the answer, which the active side hands to Complete. Offers are good for one Accept. Errors
   // are FallbackErrors that say why the two ends cannot have this channel. Both ends' memory is there before the peer
@@ -107,10 +108,6 @@ class Channel {
   // for what it has not read.
   virtual void TellPresence() {}
   virtual void RingForUnseen() {}
-  // Posts one-sided operations together. RESOURCE_EXHAUSTED: not now. FAILED_PRECONDITION where they are executed.
-  virtual absl::Status PostOperations(absl::Span<const fabric::SendRequest> /*operations*/) {
-    return absl::FailedPreconditionError("this channel executes operations, and posts none");
-  }
 
   // Receiving methods ----------------------------------------------------------------------------------------------
   // The next message, if it has arrived whole; the same until Pop. DATA_LOSS: the peer broke the format.
@@ -131,30 +128,7 @@ class Channel {
   // Whether the connection has ended. Messages that had arrived before are still to be read.
   virtual bool Ended() = 0;
 
-  // The receiver-side scheduling of queue pairs (FLOCK 3.4.1): ring/ alone has it ------------------------------------
-  // The peer's request for more credits, if one has come (receiving). Then the answer, which goes with the next message
-  // or the next Tend (sending); DATA_LOSS: the peer has not waited for the last one.
-  virtual bool TakeRenewal() { return false; }
-  virtual bool renewal_waits() const { return false; }
-  virtual absl::Status AnswerRenewal(bool /*granted*/) { return absl::OkStatus(); }
-  // A sending method. The peer may send data here from now on. Nothing if it may already.
-  virtual void Activate() {}
-
   // Any thread -----------------------------------------------------------------------------------------------------
-  // Whether the peer's memory is mapped here, so that its operations are executed at once and not posted. An
-  // operation without kSuccess has touched nothing and ends the channel, as on a queue pair. INVALID_ARGUMENT: no such
-  // operation.
-  virtual bool executes() const { return false; }
-  virtual absl::StatusOr<fabric::CompletionStatus> Execute(const fabric::SendRequest& /*operation*/) {
-    return absl::FailedPreconditionError("this channel posts operations, and executes none");
-  }
-  // Lets the peer use memory of this end (Transport::Allocate) by its remote(): before it reads the next message.
-  // RESOURCE_EXHAUSTED: not now, or it is more than a peer takes. Where operations are executed, the peer has
-  // the pages until its channel goes, even if the region goes before.
-  virtual absl::Status Pass(const fabric::MemoryRegion& /*region*/) { return absl::OkStatus(); }
-  // The peer may Pass memory from now on, because this end is about to ask for it. Before, to pass some is a protocol
-  // error.
-  virtual void ExpectMemory() {}
   // Ends it; the peer notices as if this process had died.
   virtual void Close() = 0;
   // From now on Ended() holds, whatever the connection does.
