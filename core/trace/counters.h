@@ -27,16 +27,18 @@ enum class Counter : uint8_t {
   kSpinsMissed,
   kWakeUps,
   kFallbacks,         // by reason
-  kQueuePairsActive,  // to kDurableUnfinished: gauges
+  kQueuePairsActive,  // to kReplicasFollowing: gauges
   kRegisteredBytes,
   kRedoLogBytes,
   kDurableUnfinished,
+  kReplicas,
+  kReplicasFollowing,
   kDurablePersisted,
   kDurableExecuted,
   kDurableReplayed,
   kRecordsDropped,
 };
-inline constexpr size_t kCounters = 19;
+inline constexpr size_t kCounters = 21;
 
 // What a counter is counted by, each value of which has a number of its own.
 enum class CounterLabel : uint8_t { kNone, kPath, kReason };
@@ -81,6 +83,10 @@ inline constexpr std::array<CounterSpec, kCounters> kCounterTable = {{
      "Bytes in redo logs that are not yet executed."},
     {Counter::kDurableUnfinished, "skein_durable_unfinished", CounterType::kGauge, CounterLabel::kNone,
      "Durable calls that this server has, and whose outcome is not safe yet."},
+    {Counter::kReplicas, "skein_durable_replicas", CounterType::kGauge, CounterLabel::kNone,
+     "Replicas that this server's durable logs name."},
+    {Counter::kReplicasFollowing, "skein_durable_replicas_following", CounterType::kGauge, CounterLabel::kNone,
+     "Of these, those whose log is whole and follows. Fewer than skein_durable_replicas: some are missing."},
     {Counter::kDurablePersisted, "skein_durable_persisted_total", CounterType::kCounter, CounterLabel::kNone,
      "Durable calls acknowledged as persisted, each once."},
     {Counter::kDurableExecuted, "skein_durable_executed_total", CounterType::kCounter, CounterLabel::kNone,

@@ -6,11 +6,24 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/durable/replicas/changes.h"
+#include "core/trace/counters.h"
 
 namespace skein::durable {
 
 Journal::Journal(const JournalOptions& options) : options_(options), replicas_(options.replicas.size()) {
   for (Replica& replica : replicas_) replica.why = absl::UnavailableError("was not reached yet");
+  trace::Change(trace::Counter::kReplicas, static_cast<int64_t>(replicas_.size()));
+}
+
+Journal::~Journal() {
+  const MutexLock lock(&mu_);
+  for (Replica& replica : replicas_) SetHas(replica, std::nullopt);
+  trace::Change(trace::Counter::kReplicas, -static_cast<int64_t>(replicas_.size()));
+}
+
+void Journal::SetHas(Replica& replica, std::optional<uint64_t> has) {
+  trace::Change(trace::Counter::kReplicasFollowing, int64_t{has.has_value()} - int64_t{replica.has.has_value()});
+  replica.has = has;
 }
 
 void Journal::Write(uint64_t offset, absl::Span<const absl::string_view> pieces) {
@@ -101,7 +114,7 @@ void Journal::Have(size_t replica, uint64_t number) {
   {
     const MutexLock lock(&mu_);
     const std::optional<uint64_t> before = Safe();
-    replicas_[replica].has = number;
+    SetHas(replicas_[replica], number);
     if (Safe() == before) return;  // other logs are waited for: nobody is woken in vain
   }
   changed_.notify_all();
@@ -110,15 +123,16 @@ void Journal::Have(size_t replica, uint64_t number) {
 void Journal::Copying(size_t replica, uint64_t bytes, uint64_t of) {
   constexpr int kMebibyte = 20;  // as a shift
   const MutexLock lock(&mu_);
-  replicas_[replica] = {.has = std::nullopt,
-                        .why = absl::UnavailableError(absl::StrCat("is being sent a copy, ", bytes >> kMebibyte, " of ",
-                                                                   of >> kMebibyte, " MiB"))};
+  SetHas(replicas_[replica], std::nullopt);
+  replicas_[replica].why = absl::UnavailableError(
+      absl::StrCat("is being sent a copy, ", bytes >> kMebibyte, " of ", of >> kMebibyte, " MiB"));
   patient_until_ = skein::After(options_.patience);
 }
 
 void Journal::Lack(size_t replica, const absl::Status& why) {
   const MutexLock lock(&mu_);
-  replicas_[replica] = {.has = std::nullopt, .why = why};
+  SetHas(replicas_[replica], std::nullopt);
+  replicas_[replica].why = why;
 }
 
 void Journal::End(const absl::Status& why) {

@@ -34,6 +34,7 @@ struct JournalOptions {
 class Journal {
  public:
   explicit Journal(const JournalOptions& options);
+  ~Journal();
 
   // What was written to the log, after it was: whoever copies the log then has it, or gets it by the batch.
   void Write(uint64_t offset, absl::Span<const absl::string_view> pieces) ABSL_LOCKS_EXCLUDED(mu_);
@@ -71,6 +72,8 @@ class Journal {
     absl::Status why;
   };
 
+  // And counts those that follow.
+  static void SetHas(Replica& replica, std::optional<uint64_t> has);
   // Enough logs have the batches up to this one; nullopt: too few have any log.
   std::optional<uint64_t> Safe() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status TooFew(uint64_t number) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

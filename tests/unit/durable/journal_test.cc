@@ -5,6 +5,7 @@
 #include <string>
 #include <thread>
 
+#include "core/trace/counters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -31,6 +32,27 @@ TEST(JournalTest, ABatchIsSafeOnceSoManyLogsHaveItWhicheverTheyAre) {
   journal.Lack(2, absl::UnavailableError("gone"));
   EXPECT_FALSE(journal.Await(second).ok());
   EXPECT_TRUE(journal.Await(first).ok());
+}
+
+TEST(JournalTest, ReplicasAreCountedAndThoseThatFollow) {
+  const auto counted = [before = trace::ReadCounters()](trace::Counter counter) {
+    return trace::ReadCounters().Value(counter) - before.Value(counter);
+  };
+  {
+    Journal journal({.replicas = {"b", "c"}, .acknowledge = 2});
+    EXPECT_EQ(counted(trace::Counter::kReplicas), 2u);
+    EXPECT_EQ(counted(trace::Counter::kReplicasFollowing), 0u);
+    journal.Have(0, WriteBatch(journal));
+    journal.Have(0, WriteBatch(journal));
+    journal.Copying(1, 1, 2);
+    EXPECT_EQ(counted(trace::Counter::kReplicasFollowing), 1u);
+    journal.Have(1, 2);
+    EXPECT_EQ(counted(trace::Counter::kReplicasFollowing), 2u);
+    journal.Lack(0, absl::UnavailableError("gone"));
+    EXPECT_EQ(counted(trace::Counter::kReplicasFollowing), 1u);
+  }
+  EXPECT_EQ(counted(trace::Counter::kReplicas), 0u);
+  EXPECT_EQ(counted(trace::Counter::kReplicasFollowing), 0u);
 }
 
 TEST(JournalTest, WithMoreLogsToAcknowledgeThanThereAreNothingIsSafe) {
