@@ -15,6 +15,7 @@
 #include "core/base/tcp_address.h"
 #include "gtest/gtest.h"
 #include "tests/support/held.h"
+#include "tests/support/patient_ends.h"
 
 namespace skein::calls_chaos {
 namespace {
