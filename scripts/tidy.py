@@ -17,6 +17,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 AT_ONCE = 8
 ALONE = {ROOT / "tools/skein"}  # files that use the same names
 INCLUDED = re.compile(r'#include "(.+)"')
+# Whose annotations of locks clang checks. It cannot follow the one lock of a whole simulation.
+ANNOTATED = [ROOT / name for name in ("core", "grpc_transport", "thrift_transport", "tools")]
+NOT_ANNOTATED = ROOT / "core/fabric/sim"
 FOLDERS = ("core", "grpc_transport", "thrift_transport", "tests", "interop", "examples", "bench", "tools")
 
 
@@ -49,7 +52,8 @@ def own_commands(build, folders):
     for source, command, directory in compiled(build):
         if source not in seen and source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in folders:
             seen.add(source)
-            yield source, command, directory
+            annotated = any(map(source.is_relative_to, ANNOTATED)) and not source.is_relative_to(NOT_ANNOTATED)
+            yield source, [*command, *["-Wthread-safety"] * annotated], directory
 
 
 def together(commands, folder):

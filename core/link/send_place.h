@@ -88,7 +88,7 @@ class ABSL_LOCKABLE BasicSendPlace {
 
  private:
   template <class Serve>
-  void ServeAsked(Serve& serve) {
+  void ServeAsked(Serve& serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (asked_.load(std::memory_order_relaxed) == 0) return;
     asked_.exchange(0, std::memory_order_acquire);
     serve();

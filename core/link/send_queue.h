@@ -123,7 +123,7 @@ class SendQueue {
     SendPlace::Request request_;
   };
   void LeavePlace(SendPlace::Batch& batch) ABSL_UNLOCK_FUNCTION(place_) {
-    place_.Leave(batch, [this] { DoLeftUpkeep(); });
+    place_.Leave(batch, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_) { DoLeftUpkeep(); });
   }
   absl::Status Upkeep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);
   void DoLeftUpkeep() ABSL_EXCLUSIVE_LOCKS_REQUIRED(place_);

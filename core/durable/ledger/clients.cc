@@ -29,7 +29,9 @@ bool Ledger::HasPlace() {
 bool Ledger::MayForget(const ClientId& id, const ClientRecord& client) const {
   if (!client.Idle() || there_.contains(id)) return false;
   if (!options_.hold_outcomes) return true;
-  return absl::c_none_of(client.requests, [this](const auto& request) { return IsHeld(*request.second.outcome); });
+  return absl::c_none_of(client.requests, [this](const auto& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return IsHeld(*request.second.outcome);
+  });
 }
 
 Ledger::Clients::iterator Ledger::LongestSilent() {
