@@ -60,7 +60,7 @@ class Acceptor {
   // Those whose hello does not end.
   void DropLate();
   int TimeoutMs() const;
-  void LeaveToParent();
+  void LeaveToParent() ABSL_NO_THREAD_SAFETY_ANALYSIS;  // the lock may be one of the parent's threads'
 
   const int listener_;
   const Accept accept_;

@@ -77,15 +77,14 @@ void Connection::Tell() {
 }
 
 void Connection::Write(const uint8_t* from, uint32_t size, int timeout_ms) {
-  Unflushed& unflushed = *unflushed_;
-  const InTurn turn(unflushed.turn());
+  const InTurn turn(unflushed_->turn());
   const stream::ConstBytes bytes = BytesOf(from, size);
-  if (unflushed.empty()) {
+  if (unflushed_->empty()) {
     writer_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     trace_.Gathers();
   }
-  if (unflushed.Gather(bytes)) return;
-  const std::array<stream::ConstBytes, 2> both = {unflushed.bytes(), bytes};
+  if (unflushed_->Gather(bytes)) return;
+  const std::array<stream::ConstBytes, 2> both = {unflushed_->bytes(), bytes};
   Send(both, timeout_ms);
 }
 

@@ -35,7 +35,8 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
   void Conduct(std::unique_ptr<Negotiation> negotiation) { negotiation_ = std::move(negotiation); }
   Connection& connection() { return *this; }
 
-  void Shutdown(grpc_error_handle why) override;
+  // The analysis does not see that the negotiation's connection is this object, and its lock mu.
+  void Shutdown(grpc_error_handle why) override ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void DoHandshake(grpc_tcp_server_acceptor* acceptor, grpc_closure* on_done, grpc_core::HandshakerArgs* args) override;
   const char* name() const override { return "skein"; }
 
