@@ -24,7 +24,7 @@ absl::StatusOr<Outgoing::Taken> Outgoing::Write(Path& path) {
       taken.all = false;
       return taken;
     }
-    taken.blocks += item.is_block ? 1 : 0;
+    taken.blocks += item.is_block() ? 1 : 0;
     items_.pop_front();
     taken_ = 0;
   }
@@ -33,13 +33,16 @@ absl::StatusOr<Outgoing::Taken> Outgoing::Write(Path& path) {
 }
 
 void Outgoing::Cut() {
-  if (taken_ > 0) {
+  if (!items_.empty() && items_.front().said < taken_) {
     Item& first = items_.front();
     first.frame.append(reinterpret_cast<const char*>(first.block.data()), first.block.size());
-    first.block = {};
-    first.is_block = false;
+    first.said = first.frame.size();
   }
-  std::erase_if(items_, [](const Item& item) { return item.is_block; });
+  for (Item& item : items_) {
+    item.frame.resize(item.said);
+    item.block = {};
+  }
+  std::erase_if(items_, [](const Item& item) { return item.frame.empty(); });
 }
 
 void Outgoing::Drop() {

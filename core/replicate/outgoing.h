@@ -14,9 +14,17 @@ namespace skein::replicate {
 // Not thread-safe.
 class Outgoing {
  public:
-  void Say(std::string frame) { items_.push_back({std::move(frame), {}}); }
+  void Say(const std::string& frame) {
+    Item& last = Open();
+    last.frame += frame;
+    last.said = last.frame.size();
+  }
   // `block` stays until Write has counted it, or Cut.
-  void SendBlock(std::string frame, ConstBytes block) { items_.push_back({std::move(frame), block, true}); }
+  void SendBlock(const std::string& frame, ConstBytes block) {
+    Item& last = Open();
+    last.frame += frame;
+    last.block = block;
+  }
 
   // Of one Write: how many blocks the path has taken to their end, and whether it has taken all there is.
   struct Taken {
@@ -36,12 +44,20 @@ class Outgoing {
   bool idle() const { return items_.empty() && !closing_; }
 
  private:
+  // What goes to the path at once: a path's message, which may wake the peer, costs more than a frame.
   struct Item {
-    std::string frame;
+    std::string frame;  // several; the last one is the block's, if it has one
+    size_t said = 0;    // bytes of those before that
     ConstBytes block;
-    bool is_block = false;
+    bool is_block() const { return said < frame.size(); }
     size_t size() const { return frame.size() + block.size(); }
   };
+
+  // The last item, which takes more frames.
+  Item& Open() {
+    if (items_.empty() || items_.back().is_block()) items_.emplace_back();
+    return items_.back();
+  }
 
   std::deque<Item> items_;
   size_t taken_ = 0;  // of the first

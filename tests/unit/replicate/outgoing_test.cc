@@ -73,6 +73,24 @@ TEST_F(OutgoingTest, FramesBehindABlockThatIsCutStillGo) {
   EXPECT_EQ(Read(), "word");
 }
 
+// Whether the path has taken none of them, some, or all.
+TEST_F(OutgoingTest, FramesBeforeABlockThatIsCutStillGo) {
+  const std::string block = "never";
+  for (const std::string frames : {"word", "twelve bytes", "ten bytes."}) {
+    outgoing_.Say(frames);
+    outgoing_.SendBlock("block ", BytesOf(block));
+    if (frames.size() >= 10) Write();
+    outgoing_.Cut();
+    std::string all = Read();
+    for (int writes = 0; writes < 2; ++writes) {
+      EXPECT_EQ(Write().blocks, 0U);
+      all += Read();
+    }
+    EXPECT_EQ(all, frames);
+    EXPECT_TRUE(outgoing_.idle());
+  }
+}
+
 TEST_F(OutgoingTest, APathThatIsGoneIsAnError) {
   ends_.second.reset();
   outgoing_.Say("to nobody");
