@@ -179,6 +179,7 @@ TEST_F(PollLoopTest, WakeAtTheVeryEndOfASpinEndsTheNextSleep) {
   };
   EXPECT_FALSE(loop_->Spin(absl::Nanoseconds(1), Deadline::max(), [](int) {}));
   const Deadline end = After(kSoon);
+  source->polled_ = nullptr;
   Sleep(end);
   EXPECT_LT(Clock::now(), end);
   EXPECT_TRUE(Spin());
