@@ -116,7 +116,7 @@ class IndexLoad : public Load {
   std::minstd_rand random_;
 };
 
-// What a server's functions use lives as long as they do, which is as long as its process.
+// A server's functions keep their state as long as its process lives.
 template <typename Of>
 Service ServiceOf(std::unique_ptr<Of> service) {
   return {.functions = [of = service.release()](absl::Span<std::byte>) { return FunctionsOf(*of); }};

@@ -1,4 +1,4 @@
-// What the examples' clients do under load, whatever carries their calls.
+// The load of the examples' clients, whatever carries their calls.
 #ifndef SKEIN_BENCH_APPS_LOAD_H_
 #define SKEIN_BENCH_APPS_LOAD_H_
 

@@ -1,4 +1,4 @@
-// What an application asks of the receiver, step by step; and which object, from one seed.
+// An application's requests to the receiver, step by step, and their objects, from one seed.
 #ifndef SKEIN_BENCH_DURABLE_WORKLOAD_H_
 #define SKEIN_BENCH_DURABLE_WORKLOAD_H_
 

@@ -21,7 +21,7 @@ def _output(*command, cwd=None):
 
 
 def commit_of(folder):
-    """Which the sources there are of."""
+    """The commit of the sources in that folder."""
     return _output("git", "describe", "--always", "--dirty", cwd=folder)
 
 

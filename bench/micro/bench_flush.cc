@@ -1,4 +1,4 @@
-// What it costs to know that a WRITE is at the peer: by a READ of its last byte behind it, which is how wflush is done
+// The cost of knowing that a WRITE is at the peer: by a READ of its last byte behind it, which is how wflush is done
 // everywhere, or by FLUSH, on a device that has it. Both ends are in this process, on the default RDMA device; ways
 // take turns in shuffled order, and what is printed is a line of JSON for each, ratios taken within a round.
 //   bench_flush --bytes=1024 --rounds=1000 --dax=/dev/dax0.0

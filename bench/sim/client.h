@@ -17,7 +17,7 @@ namespace skein::bench {
 
 class Server;
 
-// What a process's threads ask for.
+// The requests of a process's threads.
 class Source {
  public:
   virtual ~Source() = default;

@@ -44,7 +44,7 @@ class Outgoing {
   bool idle() const { return items_.empty() && !closing_; }
 
  private:
-  // What goes to the path at once: a path's message, which may wake the peer, costs more than a frame.
+  // Frames and a block that go to the path at once: each message of a path may wake the peer.
   struct Item {
     std::string frame;  // several; the last one is the block's, if it has one
     size_t said = 0;    // bytes of those before that

@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "core/durable/replicas/changes.h"
 #include "core/trace/counters.h"
@@ -46,7 +47,7 @@ uint64_t Journal::Seal() {
 
 std::optional<uint64_t> Journal::Safe() const {
   if (options_.acknowledge <= 1) return sealed_;
-  std::vector<std::optional<uint64_t>> have;
+  absl::InlinedVector<std::optional<uint64_t>, 8> have;  // each acknowledgement asks
   for (const Replica& replica : replicas_) have.push_back(replica.has);
   const size_t others = options_.acknowledge - 1;
   if (others > have.size()) return std::nullopt;

@@ -72,7 +72,7 @@ class Journal {
     absl::Status why;
   };
 
-  // And counts those that follow.
+  // Sets that, and counts the replicas that follow.
   static void SetHas(Replica& replica, std::optional<uint64_t> has);
   // Enough logs have the batches up to this one; nullopt: too few have any log.
   std::optional<uint64_t> Safe() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -33,8 +33,8 @@ namespace skein::channel::shm {
 namespace {
 
 constexpr uint64_t kChanges = 1'000'000;
-// That was read, and that was refused. Beside programs that compute, the two processes meet a hundred times a second or
-// less: one read and one refused are enough then, after half a minute.
+// Messages that were read, and that were refused. Beside programs that compute, the two processes meet a hundred times
+// a second or less: one read and one refused are enough then, after half a minute.
 constexpr uint64_t kEnough = 500;
 constexpr absl::Duration kLong = absl::Seconds(30);
 constexpr size_t kGuard = 4096;

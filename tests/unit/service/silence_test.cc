@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 constexpr absl::Duration kSilence = absl::Seconds(3);
 // Of what is silent from the first question on.
 constexpr absl::Duration kShortSilence = absl::Milliseconds(200);
-// Of what is silent for so long, kSilence finds out.
+// A process that waits with kSilence finds out about a peer that is silent for so long.
 constexpr absl::Duration kLonger = absl::Seconds(4);
 void LetTimePass() { std::this_thread::sleep_for(absl::ToChronoNanoseconds(kLonger)); }
 
