@@ -82,8 +82,8 @@ def main():
     if options.libraries:
         print(budgets.by_library(measured))
         return 0
+    count_again(program, folder / "dumps", measured, allowed)
     if not options.update:
-        count_again(program, folder / "dumps", measured, allowed)
         return check(measured, allowed, folder / "dumps")
     print(budgets.table(measured, allowed))
     budgets.save(FILE, about, budgets.updated(measured, allowed))
