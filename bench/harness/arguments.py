@@ -6,10 +6,20 @@ import random
 import sys
 
 
-def parse(doc, *names, page="", quick="few, short rounds: does it run, not what are the figures", seed=None, more=()):
+def earlier_build(text):
+    folder = pathlib.Path(text)
+    if not (folder / "bench").is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is no build with the benchmarks: there is no {folder / 'bench'}")
+    return folder.resolve()
+
+
+BEFORE = ("--before", {"type": earlier_build, "metavar": "DIR", "help": "the release build of an earlier commit, in its tree"})
+
+
+def parse(doc, *names, page="", quick="few, short rounds: does it run, not what are the figures", seed=None, more=(), wrong=lambda options: ""):
     """`names`: as bench/run.sh has them; one of several is the first argument. `page`: of docs/, if one has the results.
     `quick`: what --quick does; None: there is no such option. `seed`: the default; None: drawn by lot. `more`: options of
-    one's own, as (name, what add_argument takes)."""
+    one's own, as (name, what add_argument takes). `wrong`: what does not go together of the options, or ''."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("./run bench", description=doc, formatter_class=layout, allow_abbrev=False)
     if len(names) > 1:
@@ -27,6 +37,8 @@ def parse(doc, *names, page="", quick="few, short rounds: does it run, not what 
         parser.add_argument(name, **what)
     parser.set_defaults(name=names[0], docs=None)
     options = parser.parse_args()
+    if what := wrong(options):
+        parser.error(what)
     if options.check:
         sys.exit()
     options.build = options.build.resolve()

@@ -14,7 +14,6 @@ laptop) favours none; the rounds of all scenarios are shuffled, too."""
 import argparse
 import dataclasses
 import os
-import pathlib
 import random
 import re
 import sys
@@ -64,23 +63,29 @@ def regex(text):
         raise argparse.ArgumentTypeError(f"'{text}' is no regular expression: {error}") from error
 
 
+def scenarios_of(options):
+    return [scenario for scenario in PLANS[options.name].scenarios() if options.only.search(scenario.name)]
+
+
+def wrong(options):
+    if not (options.results or options.list) and (options.name == "before") != bool(options.before):
+        return "before, and that alone, takes --before DIR: which build is it beside?"
+    if not scenarios_of(options):
+        return f"--only={options.only.pattern}: no scenario of {options.name} is called like this; see --list"
+    return ""
+
+
 def parse_arguments():
     more = (
         ("--only", {"type": regex, "default": re.compile(""), "help": "scenarios whose name has this in it"}),
         ("--list", {"action": "store_true", "help": "print the names of the scenarios, measure nothing"}),
         ("--rounds", {"type": positive(int), "help": "of each scenario (default: each has its own number)"}),
         ("--duration", {"type": positive(float), "help": f"seconds of a figure; idling takes {IDLE} times as long (default: 0.5, vm 2)"}),
-        ("--before", {"type": pathlib.Path, "metavar": "DIR", "help": "the release build of an earlier commit, in its tree"}),
+        arguments.BEFORE,
     )  # fmt: skip
-    options = arguments.parse(__doc__, *PLANS, page="performance.md", quick=None, more=more)
+    options = arguments.parse(__doc__, *PLANS, page="performance.md", quick=None, more=more, wrong=wrong)
     options.plan, chosen = options.name, PLANS[options.name]
-    options.scenarios = [scenario for scenario in chosen.scenarios() if options.only.search(scenario.name)]
-    if (options.plan == "before" and not options.results) != bool(options.before):
-        say("bench: before, and that alone, takes --before DIR: which build is it beside?")
-        sys.exit(2)
-    if not options.scenarios:
-        say(f"bench: --only={options.only.pattern}: no scenario of {options.plan} is called like this; see --list")
-        sys.exit(2)
+    options.scenarios = scenarios_of(options)
     if options.rounds:
         options.scenarios = [dataclasses.replace(each, rounds=options.rounds) for each in options.scenarios]
     options.duration = options.duration or chosen.duration

@@ -6,9 +6,7 @@ calls under way, and what do 10,000 streams cost? The cases of a round run one a
 every ratio is taken within its round. With --before, an earlier build does the same in the same rounds, and ratios are
 to that."""
 
-import pathlib
-
-from harness import paired, program, statistics_of
+from harness import arguments, paired, program, statistics_of
 
 # name: (program, flags, the case that ratios are to)
 RATE = ("--measure=rate", "--mode=hybrid", "--threads=4", "--window=8")
@@ -21,8 +19,7 @@ CASES = {
 
 
 def parse_arguments():
-    before = ("--before", {"type": pathlib.Path, "help": "the build directory of an earlier commit, to compare with"})
-    options = paired.parse(__doc__, "core", rounds=(2, 7), duration=("50ms", "1s"), more=[before])
+    options = paired.parse(__doc__, "core", rounds=(2, 7), duration=("50ms", "1s"), more=[arguments.BEFORE])
     options.count, options.streams = (1000, 1000) if options.quick else (100000, 10000)
     return options
 

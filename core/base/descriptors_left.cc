@@ -1,12 +1,13 @@
 #include "core/base/descriptors_left.h"
 
-#include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <climits>
+#include <vector>
 
+#include "absl/algorithm/container.h"
 #include "core/base/fallback.h"
 
 namespace skein {
@@ -16,12 +17,11 @@ namespace skein {
 bool DescriptorsLeft(int wanted) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
-  for (auto fd = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX)) - 1; fd >= 0 && wanted > 0; --fd) {
-    if (fcntl(fd, F_GETFD) >= 0) continue;
-    if (errno != EBADF) return true;  // refused: that says nothing of descriptors
-    --wanted;
-  }
-  return wanted <= 0;
+  std::vector<pollfd> highest(std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(wanted) * 4));
+  auto next = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
+  for (pollfd& each : highest) each = {.fd = --next, .events = 0, .revents = 0};
+  if (poll(highest.data(), highest.size(), 0) < 0) return true;  // refused: that says nothing of descriptors
+  return absl::c_count_if(highest, [](const pollfd& each) { return (each.revents & POLLNVAL) != 0; }) >= wanted;
 }
 
 absl::Status CheckDescriptorsLeft(int wanted) {

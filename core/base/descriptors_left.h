@@ -6,8 +6,8 @@
 
 namespace skein {
 
-// Whether `wanted` more descriptors can be had, if nobody else takes one. Costs `wanted` system calls, and one for each
-// descriptor that is open near the limit.
+// Whether the limit leaves `wanted` more descriptors. One system call. False also where most of the highest numbers are
+// taken, and lower ones are free.
 bool DescriptorsLeft(int wanted);
 // The same. FallbackError: kResources, and what to raise.
 absl::Status CheckDescriptorsLeft(int wanted);

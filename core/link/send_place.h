@@ -87,6 +87,7 @@ class ABSL_LOCKABLE BasicSendPlace {
   }
 
  private:
+  // The caller has the place, and says so to the compiler in Leave alone, whose lock this is.
   template <class Serve>
   void ServeAsked(Serve& serve) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     if (asked_.load(std::memory_order_relaxed) == 0) return;

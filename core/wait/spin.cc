@@ -25,6 +25,7 @@ constinit Contention contention(BytesReceived);
 // When each Manner yields, and when a serving spin ends.
 constexpr std::chrono::microseconds kYieldAfter{2};
 constexpr std::chrono::microseconds kWanted{50};
+// With more threads that wait, none spins.
 constexpr int kPerProcessor = 4;
 
 constinit Turns turns;

@@ -79,7 +79,7 @@ class Child:
         self.name = pathlib.Path((programs or words[:1])[-1]).name
         self._forks = "--fork" in words  # unshare's
         self._lines = Lines(self.process.stdout) if talks else None
-        self._killed = False
+        self._has_group = True  # else the number of its group may be a stranger's
 
     def __enter__(self):
         return self
@@ -102,7 +102,7 @@ class Child:
         except TimeoutError:
             raise Silence(f"{self} said nothing for {seconds} s; {kernel.waits(self.pid)}{self._log_end()}") from None
         except EOFError:
-            raise Silence(f"{self} ended with {self.process.wait()}{self._log_end()}") from None
+            raise Silence(f"{self} ended with {self._reap(PATIENCE)}{self._log_end()}") from None
 
     def rest(self, seconds=PATIENCE):
         """Its output from here on, to the end of it. Silence if that does not come."""
@@ -191,29 +191,45 @@ class Child:
 
     def kill(self):
         """SIGKILL to it and all that it has started, which may outlive it. Returns when it is gone."""
-        if not self._killed:
-            self._killed = True  # once: its number may be another's later
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+        self._signal_group(signal.SIGKILL)
         try:
-            self.process.wait(PATIENCE)
+            self._reap(PATIENCE)
         except subprocess.TimeoutExpired:
             raise Silence(f"{self} is stuck in the kernel: {kernel.waits(self.process.pid)}") from None
+        self._has_group = False
 
     # How it ends.
 
+    def _signal_group(self, number):
+        if self._has_group:
+            try:
+                os.killpg(self.process.pid, number)
+            except ProcessLookupError:
+                self._has_group = False
+
+    def _reap(self, seconds):
+        """Its exit status. From then on its number is free for others, unless children keep the group."""
+        running = self.process.returncode is None
+        status = self.process.wait(seconds)
+        if running:
+            self._signal_group(0)
+        return status
+
     def ended(self):
-        return self.process.poll() is not None
+        return self.status is not None
 
     @property
     def status(self):
         """The exit status; None while it runs."""
-        return self.process.poll()
+        try:
+            return self._reap(0)
+        except subprocess.TimeoutExpired:
+            return None
 
     def wait(self, seconds=PATIENCE):
         """Its exit status; None when it had not ended by itself by then: it has been killed."""
         try:
-            return self.process.wait(seconds)
+            return self._reap(seconds)
         except subprocess.TimeoutExpired:
             self.kill()
             return None

@@ -1,6 +1,7 @@
 """Children that hang are ended with all they started; servers are found where the system put them; what a child has said
 is told with what is wrong."""
 
+import os
 import pathlib
 import signal
 import socket
@@ -57,6 +58,12 @@ def test_what_has_outlived_its_parent_goes_with_it():
         grandchild = shell.line()
         assert shell.wait() == 0
     assert kernel.await_true(lambda: has_ended(grandchild), 20)
+
+
+def test_no_stranger_is_killed_that_has_the_number_of_a_child_that_is_gone(monkeypatch):
+    with Child(["true"], talks=False) as gone:
+        assert gone.wait() == 0
+        monkeypatch.setattr(os, "killpg", lambda group, number: pytest.fail(f"{number} to {group}"))
 
 
 def test_a_program_that_hangs_has_no_status(tmp_path):

@@ -31,7 +31,7 @@
 
 namespace skein::channel::shm {
 
-// The Closer closes a socket that becomes no connection: a stranger had it.
+// The Closer closes the socket and the memory of a meeting that becomes no connection: a stranger had both.
 struct Meeting {
   Meeting(UniqueFd of_peer, UniqueFd passed, const PeerCredentials& who)
       : socket(std::move(of_peer)), memory(std::move(passed)) {

@@ -28,7 +28,7 @@ std::map<std::string, double> Up(const std::vector<prometheus::MetricFamily>& fa
   return up;
 }
 
-// Prometheus waits for ten seconds for all of them. More are slow than are asked at once, and they drip for ever.
+// Prometheus waits for ten seconds. More are late than are asked at once, and they drip for ever.
 TEST(ProcessMetricsTest, ThoseThatAreLateAreDownAndTheOthersServed) {
   const IdleProcess honest;
   const Answering answering(honest.pid(), 0, inspect::Ok(""));
