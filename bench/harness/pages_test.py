@@ -13,7 +13,7 @@ RECORDS = {
     "report": "services", "vm": "services_vm", "trace": "tracing", "before": "before", "busy": "busy", "current-grpc": "current_grpc",
     "large": "large_payloads", "rdma": "soft_roce", "flock-sim": "flock_sim", "service-sim": "service_sim",
     "replicate-sim": "replicate_sim", "durable": "durable", "durable-apps": "durable_apps", "durable-store": "durable_store",
-    "durable-calls": "durable_calls", "durable-replicas": "durable_replicas", "apps": "apps",
+    "durable-calls": "durable_calls", "durable-replicas": "durable_replicas", "apps": "apps", "flush": "flush",
 }  # fmt: skip
 
 

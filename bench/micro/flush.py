@@ -7,6 +7,7 @@ take turns in shuffled order, and ratios are taken within a round."""
 import json
 
 from harness import arguments, guests, program, record, table
+from harness.page import Page
 
 SIZES = (64, 1024, 4096)
 NO_DEVICE = 77
@@ -38,7 +39,12 @@ def markdown(results):
          f"**x{way['of_read']:.2f}** ({way['of_read_quartiles'][0]:.2f}..{way['of_read_quartiles'][1]:.2f})"]
         for way in results["ways"]
     ]  # fmt: skip
-    return "\n".join(table.rows([f"us, {results['where']}", "median (quartiles)", "to the READ's"], lines))
+    machine = results["machine"]
+    about = f"{results['date'][:10]}, commit {machine['commit']}, {machine['cpu']}; {results['settings']['rounds']} rounds."
+    return "\n".join([about, "", *table.rows([f"us, {results['where']}", "median (quartiles)", "to the READ's"], lines)])
+
+
+PAGE = Page("durable-performance.md", "<!-- figures of FLUSH: written by bench/micro/flush.py --docs, do not edit -->", markdown)
 
 
 def measure(options):
@@ -49,6 +55,6 @@ def measure(options):
 
 
 if __name__ == "__main__":
-    options = arguments.parse(__doc__, "flush", quick="ten rounds: does it run, not what are the figures")
+    options = arguments.parse(__doc__, "flush", page=PAGE.name, quick="ten rounds: does it run, not what are the figures")
     options.rounds = 10 if options.quick else 1000
-    record.tell(options, lambda: measure(options), markdown)
+    record.tell(options, lambda: measure(options), markdown, PAGE)
