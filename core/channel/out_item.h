@@ -4,11 +4,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "absl/types/span.h"
 #include "core/wire/message.h"
 
 namespace skein::channel {
+
+// Copies them to `at`. Gives what is behind.
+inline std::byte* Append(std::byte* at, const void* data, size_t size) {
+  if (size > 0) std::memcpy(at, data, size);
+  return at + size;
+}
 
 struct OutItem {
   wire::ItemHeader header;
@@ -20,22 +27,35 @@ struct OutItem {
   bool leaves_copying = false;
   std::byte* destination = nullptr;
 
-  // Calls `what` with the payload's pieces, none of which is empty.
-  template <class What>
-  void ForEachPiece(What what) const {
+  // Lays it into a message at `at`: wire::ItemBytes(header.size) bytes. Gives what is behind.
+  std::byte* LayAt(std::byte* at) {
+    static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
+    at = Append(at, &header, sizeof(header));
+    if (leaves_copying) {
+      destination = at;
+      at += header.size;
+    } else {
+      at = CopyPayload(at);
+    }
+    return Append(at, kZeros, wire::PaddedPayload(header.size) - header.size);
+  }
+
+ private:
+  std::byte* CopyPayload(std::byte* at) const {
     size_t skip = offset;
     size_t left = header.size;
     for (const absl::Span<const std::byte> part : buffers) {
-      if (left == 0) return;
+      if (left == 0) break;
       if (skip >= part.size()) {
         skip -= part.size();
         continue;
       }
       const absl::Span<const std::byte> piece = part.subspan(skip, left);
-      what(piece);
+      at = Append(at, piece.data(), piece.size());
       left -= piece.size();
       skip = 0;
     }
+    return at;
   }
 };
 

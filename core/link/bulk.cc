@@ -114,10 +114,7 @@ absl::Status Bulk::OnPulled(absl::Span<const std::byte> payload) {
 }
 
 absl::Status Bulk::Pull(int& messages) {
-  for (const std::shared_ptr<Port>& port : blocks_.TakeWaiters()) {
-    port->OnSpace();
-    ports_.Touch(port);
-  }
+  ports_.TellOfSpace(blocks_.TakeWaiters());
   if (pulls_ == nullptr) return absl::OkStatus();
   while (std::optional<Pulls::Pulled> pulled = pulls_->Take()) {
     ++messages;

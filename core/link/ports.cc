@@ -76,6 +76,13 @@ void Ports::Touch(std::shared_ptr<Port> port) {
   if (!std::exchange(port->touched_, true)) touched_.push_back(std::move(port));
 }
 
+void Ports::TellOfSpace(const std::vector<std::shared_ptr<Port>>& waiters) {
+  for (const std::shared_ptr<Port>& port : waiters) {
+    port->OnSpace();
+    Touch(port);
+  }
+}
+
 // A port's Notify may poll, and is told that another thread does: so nobody is touched meanwhile.
 void Ports::NotifyTouched() {
   for (const std::shared_ptr<Port>& port : touched_) {

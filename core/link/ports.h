@@ -49,6 +49,8 @@ class Ports {
   Found Find(uint32_t stream);
   // Notify is due. Until NotifyTouched the port lives.
   void Touch(std::shared_ptr<Port> port);
+  // Those that have waited may send.
+  void TellOfSpace(const std::vector<std::shared_ptr<Port>>& waiters);
   void NotifyTouched();
   // The link is lost. Takes no port any more, and gives those that there were.
   std::vector<std::shared_ptr<Port>> Lose();

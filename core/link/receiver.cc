@@ -162,7 +162,10 @@ bool Receiver::PollOwned() {
   if (lost) {
     Lose(status.ok() ? end_ : status);
   } else if (queue_.events().any()) {
-    TouchSpaceWaiters();
+    // Behind the upkeep, which may have made space. The ports may queue more here than there is space for. That waits
+    // for the peer's next word, which rings. An upkeep here would heed that word, and no waiting port would hear of the
+    // space.
+    ports_.TellOfSpace(queue_.TakeSpaceWaiters());
   }
   ports_.NotifyTouched();
   if (flush_wanted || lost) flushing_.Tell();
@@ -227,15 +230,6 @@ absl::Status Receiver::AnswerRenewal() {
   // Shares may have changed their mind meanwhile, and would not say so again.
   if (!granted && shares_->active(sender_)) queue_.Activate();
   return absl::OkStatus();
-}
-
-// Behind the upkeep, which may have made space. The ports may queue more here than there is space for. That waits for
-// the peer's next word, which rings. An upkeep here would heed that word, and no waiting port would hear of the space.
-void Receiver::TouchSpaceWaiters() {
-  for (const std::shared_ptr<Port>& port : queue_.TakeSpaceWaiters()) {
-    port->OnSpace();
-    ports_.Touch(port);
-  }
 }
 
 void Receiver::Lose(const absl::Status& why) {

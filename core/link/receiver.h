@@ -68,7 +68,6 @@ class Receiver {
   absl::Status PollChannel(bool readable, bool sends_completed, int& messages, bool& looked);
   absl::Status Read(int& messages);
   absl::Status AnswerRenewal();
-  void TouchSpaceWaiters();
   void Lose(const absl::Status& why);
 
   // items.cc

@@ -62,25 +62,6 @@ absl::Status RingWriter::SetPeerHead(uint64_t head) {
   return absl::OkStatus();
 }
 
-void RingWriter::Append(const void* data, size_t size) {
-  if (size == 0) return;
-  std::memcpy(at_, data, size);
-  at_ += size;
-}
-
-void RingWriter::AppendItem(OutItem& item) {
-  static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
-  const size_t size = item.header.size;
-  Append(&item.header, sizeof(item.header));
-  if (item.leaves_copying) {
-    item.destination = at_;
-    at_ += size;
-  } else {
-    item.ForEachPiece([this](absl::Span<const std::byte> piece) { Append(piece.data(), piece.size()); });
-  }
-  Append(kZeros, wire::PaddedPayload(size) - size);
-}
-
 void RingWriter::Encode(absl::Span<OutItem> items, uint64_t seen) {
   static constexpr std::byte kZeros[wire::kMessageUnit] = {};
   const uint64_t number = number_ + (position_ != tail_ ? 1 : 0);
@@ -88,15 +69,12 @@ void RingWriter::Encode(absl::Span<OutItem> items, uint64_t seen) {
   header.length_and_canary = canaries_.HeadWord(number, bytes_);
   header.items = static_cast<uint32_t>(items.size());
   header.seen = static_cast<uint32_t>(seen / wire::kMessageUnit);
-  Append(&header, sizeof(header));
-  size_t used = sizeof(header);
-  for (OutItem& item : items) {
-    AppendItem(item);
-    used += wire::ItemBytes(item.header.size);
-  }
-  Append(kZeros, bytes_ - used - sizeof(uint64_t));
+  std::byte* at = Append(message_.data, &header, sizeof(header));
+  for (OutItem& item : items) at = item.LayAt(at);
   const uint64_t tail = canaries_.Tail(number);
-  Append(&tail, sizeof(tail));
+  std::byte* const last = message_.data + bytes_ - sizeof(tail);
+  at = Append(at, kZeros, static_cast<size_t>(last - at));
+  Append(at, &tail, sizeof(tail));
 }
 
 void RingWriter::LayWrap() {
@@ -119,8 +97,7 @@ absl::Status RingWriter::Lay(absl::Span<OutItem> items, Reserve reserve, uint64_
     return absl::ResourceExhaustedError("the peer's ring is full");
   }
   if (position_ != tail_) LayWrap();
-  at_ = InStaging(position_);
-  message_ = {at_, bytes_, staging_->lkey()};
+  message_ = {InStaging(position_), bytes_, staging_->lkey()};
   Encode(items, seen);
   return absl::OkStatus();
 }

@@ -86,8 +86,6 @@ class RingWriter {
   std::byte* InStaging(uint64_t position) const { return staging_->bytes().data() + position % ring_.size; }
   void LayWrap();
   void Encode(absl::Span<OutItem> items, uint64_t seen);
-  void AppendItem(OutItem& item);
-  void Append(const void* data, size_t size);
   void Fill(fabric::SendRequest& request, bool rings, uint64_t offset, const fabric::Segment& segment,
             uint64_t id) const;
   absl::Status PostBehind(const fabric::SendRequest& message, const Posting& posting, const wire::Control* says);
@@ -111,7 +109,6 @@ class RingWriter {
   size_t bytes_ = 0;
   fabric::Segment wrap_;
   fabric::Segment message_;
-  std::byte* at_ = nullptr;  // in the staging buffer: how far the message has been put together
 };
 
 }  // namespace skein::channel

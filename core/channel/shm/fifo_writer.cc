@@ -24,24 +24,6 @@ size_t UpToPowerOfTwo(size_t value) {
   return power;
 }
 
-std::byte* Append(std::byte* at, const void* data, size_t size) {
-  if (size > 0) std::memcpy(at, data, size);
-  return at + size;
-}
-
-std::byte* AppendItem(std::byte* at, OutItem& item) {
-  static constexpr std::byte kZeros[sizeof(uint64_t)] = {};
-  const size_t size = item.header.size;
-  at = Append(at, &item.header, sizeof(item.header));
-  if (item.leaves_copying) {
-    item.destination = at;
-    at += size;
-  } else {
-    item.ForEachPiece([&](absl::Span<const std::byte> piece) { at = Append(at, piece.data(), piece.size()); });
-  }
-  return Append(at, kZeros, wire::PaddedPayload(size) - size);
-}
-
 }  // namespace
 
 FifoWriter::FifoWriter(absl::Span<std::byte> fifo, size_t reserved, const std::atomic<uint64_t>& consumed)
@@ -136,7 +118,7 @@ absl::Status FifoWriter::Lay(absl::Span<OutItem> items, size_t reserve) {
   header.bytes = static_cast<uint32_t>(bytes);
   header.items = static_cast<uint32_t>(items.size());
   std::byte* at = Append(fifo_.data() + laid_.offset, &header, sizeof(header));
-  for (OutItem& item : items) at = AppendItem(at, item);
+  for (OutItem& item : items) at = item.LayAt(at);
   return absl::OkStatus();
 }
 
