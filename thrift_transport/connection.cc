@@ -43,10 +43,13 @@ absl::Status Connection::Fill(Deadline deadline) {
 }
 
 uint32_t Connection::Read(uint8_t* to, uint32_t size, int timeout_ms) {
-  const absl::Status status = Fill(DeadlineOf(timeout_ms));
-  if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
-  if (absl::IsCancelled(status)) Throw(TTransportException::INTERRUPTED, status);
-  if (!status.ok()) return 0;
+  if (arrived_.empty()) {
+    if (const absl::Status status = Fill(DeadlineOf(timeout_ms)); !status.ok()) {
+      if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
+      if (absl::IsCancelled(status)) Throw(TTransportException::INTERRUPTED, status);
+      return 0;
+    }
+  }
   const uint32_t taken = arrived_.Take(to, size);
   TellReadiness();
   return taken;
