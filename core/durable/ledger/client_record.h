@@ -3,13 +3,16 @@
 #define SKEIN_CORE_DURABLE_LEDGER_CLIENT_RECORD_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/durable/log/identity.h"
 #include "core/durable/storage/persistence.h"
 
 namespace skein::durable {
@@ -83,6 +86,13 @@ struct ClientRecord {
   // Whatever entries it has prove what nobody will ask any more.
   bool Idle() const { return last == mark && kept == 0 && rewriting == 0 && !next_mark_position; }
 };
+
+// Whose sequences are known.
+using Clients = absl::flat_hash_map<ClientId, std::unique_ptr<ClientRecord>>;
+inline ClientRecord* FindClient(const Clients& clients, const ClientId& id) {
+  const auto found = clients.find(id);
+  return found == clients.end() ? nullptr : found->second.get();
+}
 
 }  // namespace skein::durable
 

@@ -18,7 +18,7 @@ void Ledger::Leave(const ClientId& client) {
   const MutexLock lock(&mu_);
   const auto found = there_.find(client);
   if (--found->second == 0) there_.erase(found);
-  if (ClientRecord* const known = FindClient(client)) known->heard = options_.now();
+  if (ClientRecord* const known = FindClient(clients_, client)) known->heard = options_.now();
 }
 
 bool Ledger::HasPlace() {
@@ -34,7 +34,7 @@ bool Ledger::MayForget(const ClientId& id, const ClientRecord& client) const {
   });
 }
 
-Ledger::Clients::iterator Ledger::LongestSilent() {
+Clients::iterator Ledger::LongestSilent() {
   const absl::Time silent_since = options_.now() - options_.client_expiry;
   auto longest = clients_.end();
   for (auto client = clients_.begin(); client != clients_.end(); ++client) {

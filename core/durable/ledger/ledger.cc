@@ -15,17 +15,10 @@ constexpr uint64_t kMarkEvery = 256;
 
 Ledger::~Ledger() {
   // While callbacks can still ask how it is.
-  if (log_ != nullptr) {
-    log_->GiveUp(absl::CancelledError("it was closed"));
-    log_->Flush();
-  }
+  log_->GiveUp(absl::CancelledError("it was closed"));
+  log_->Flush();
   const MutexLock lock(&mu_);
   CountUnfinished(-static_cast<int64_t>(unfinished_), -static_cast<int64_t>(unfinished_bytes_));
-}
-
-ClientRecord* Ledger::FindClient(const ClientId& client) {
-  const auto found = clients_.find(client);
-  return found == clients_.end() ? nullptr : found->second.get();
 }
 
 void Ledger::CountUnfinished(int64_t requests, int64_t bytes) {
@@ -56,7 +49,7 @@ absl::Status Ledger::Accept(const ClientId& client, uint64_t sequence, absl::str
 
 absl::StatusOr<ClientRecord*> Ledger::Admit(const ClientId& client, uint64_t sequence) {
   if (sequence == 0) return absl::InvalidArgumentError("a client's sequences begin with 1");
-  if (ClientRecord* const known = FindClient(client)) {
+  if (ClientRecord* const known = FindClient(clients_, client)) {
     if (sequence > known->last + 1) {
       return absl::FailedPreconditionError(
           absl::StrCat("sequence ", sequence, " comes before ", known->last + 1, "; send that one first"));
@@ -84,7 +77,7 @@ absl::Status Ledger::AppendRequest(const ClientId& id, ClientRecord& client, uin
                        .sequence = sequence,
                        .tag = AheadTag(sequence, client.acknowledged),
                        .payload = request},
-                      Reserved() + RoomOfOne(),
+                      Reserved() + RoomOfOne(options_),
                       [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
   }
   if (!position.ok()) {
@@ -105,7 +98,7 @@ void Ledger::OnAccepted(const ClientId& id, uint64_t sequence, const absl::Statu
   std::vector<Accepted> waiting;
   {
     const MutexLock lock(&mu_);
-    ClientRecord& client = *FindClient(id);
+    ClientRecord& client = *FindClient(clients_, id);
     RequestRecord& record = *client.Find(sequence);
     waiting.swap(record.waiting);
     if (status.ok()) {
@@ -145,7 +138,7 @@ absl::StatusOr<std::optional<Ledger::Request>> Ledger::Take() {
     position = ready_.begin()->first;
     std::tie(request.client, request.sequence) = ready_.begin()->second;
     ready_.erase(ready_.begin());
-    FindClient(request.client)->Find(request.sequence)->stage = Stage::kRunning;
+    FindClient(clients_, request.client)->Find(request.sequence)->stage = Stage::kRunning;
   }
   // Its entry stays until it is finished, which is up to who has taken it.
   if (absl::StatusOr<Entry> entry = log_->Read(position, request.bytes); !entry.ok()) return entry.status();
@@ -156,7 +149,7 @@ absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::str
                             Safe safe) {
   const MutexLock lock(&mu_);
   Trim();  // first: it moves records
-  ClientRecord* const known = FindClient(client);
+  ClientRecord* const known = FindClient(clients_, client);
   RequestRecord* const record = known == nullptr ? nullptr : known->Find(sequence);
   if (record == nullptr || record->stage != Stage::kRunning) {
     return absl::FailedPreconditionError(absl::StrCat("sequence ", sequence, " of this client is not being executed"));
@@ -178,14 +171,14 @@ absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::str
 
 uint64_t Ledger::OutcomePosition(const ClientId& id, uint64_t sequence) {
   const MutexLock lock(&mu_);
-  return *FindClient(id)->Find(sequence)->outcome;
+  return *FindClient(clients_, id)->Find(sequence)->outcome;
 }
 
 void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Status& status, Finished& done, Safe& safe) {
   if (status.ok() && safe) safe(OutcomePosition(id, sequence));  // nothing moves it before the record is finished
   if (status.ok()) {
     const MutexLock lock(&mu_);
-    ClientRecord& client = *FindClient(id);
+    ClientRecord& client = *FindClient(clients_, id);
     RequestRecord& record = *client.Find(sequence);
     record.born = *record.outcome;
     trace::Count(trace::Counter::kDurableExecuted);
@@ -205,7 +198,7 @@ void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Statu
 
 Ledger::Standing Ledger::Known(const ClientId& client) {
   const MutexLock lock(&mu_);
-  ClientRecord* const known = FindClient(client);
+  ClientRecord* const known = FindClient(clients_, client);
   if (known == nullptr) return {};
   known->heard = options_.now();
   Standing standing{.persisted = known->persisted, .mark = known->mark, .finished = {}};

@@ -21,9 +21,12 @@
 #include "core/base/mutex.h"
 #include "core/durable/ledger/client_record.h"
 #include "core/durable/ledger/ledger_options.h"
+#include "core/durable/ledger/wanted_entry.h"
 #include "core/durable/log/redo_log.h"
 
 namespace skein::durable {
+
+class Replay;
 
 // Any thread. As with the log, what is accepted and finished becomes safe when somebody calls Persist or Flush, and
 // callbacks are called by who does, without locks; they may call anything here but Persist.
@@ -114,12 +117,6 @@ class Ledger {
   Persistence persistence() const { return log_->persistence(); }
 
  private:
-  // Whose an entry in the log is that is still wanted.
-  struct Wanted {
-    ClientId client;
-    uint64_t sequence;
-    EntryKind kind;
-  };
   struct Kept {
     ClientId client;
     uint64_t sequence;
@@ -129,24 +126,15 @@ class Ledger {
   struct Forgetting {
     std::vector<uint64_t> needless;
   };
-  using Clients = absl::flat_hash_map<ClientId, std::unique_ptr<ClientRecord>>;
 
-  explicit Ledger(const LedgerOptions& options) : options_(options) {}
+  Ledger(const LedgerOptions& options, std::unique_ptr<RedoLog> log, Replay& replay);
 
   // Opening (open_ledger.cc).
-  absl::Status CheckOptions(uint64_t storage_bytes) const;
-  absl::Status OnRecovered(const Entry& entry) ABSL_LOCKS_EXCLUDED(mu_);
-  absl::Status OnRecoveredRequest(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status OnRecoveredOutcome(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnRecoveredMark(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnRecoveredForget(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status Start() ABSL_LOCKS_EXCLUDED(mu_);
+  absl::Status Start(const std::vector<uint64_t>& needless) ABSL_LOCKS_EXCLUDED(mu_);
   void KeepRecovered() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status StartClient(ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  ClientRecord& RecoveredClient(const ClientId& id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // Requests (ledger.cc).
-  ClientRecord* FindClient(const ClientId& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<ClientRecord*> Admit(const ClientId& client, uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status AppendRequest(const ClientId& id, ClientRecord& client, uint64_t sequence, absl::string_view request,
                              Accepted done) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -175,7 +163,6 @@ class Ledger {
   absl::StatusOr<std::optional<Held>> NextHeld(uint64_t behind, std::string& payload) ABSL_LOCKS_EXCLUDED(mu_);
 
   // The ring's space (trimming.cc).
-  uint64_t RoomOfOne() const;
   uint64_t Reserved() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<uint64_t> Append(const Entry& entry, uint64_t keep_free, RedoLog::Persisted done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -194,7 +181,7 @@ class Ledger {
   mutable Mutex mu_;  // before the log's
   Clients clients_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<ClientId, uint64_t> there_ ABSL_GUARDED_BY(mu_);                   // how often
-  absl::btree_map<uint64_t, Wanted> wanted_ ABSL_GUARDED_BY(mu_);                        // by position
+  WantedEntries wanted_ ABSL_GUARDED_BY(mu_);                                            // by position
   absl::btree_map<uint64_t, std::pair<ClientId, uint64_t>> ready_ ABSL_GUARDED_BY(mu_);  // by position
   absl::btree_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);                            // by age
   uint64_t next_kept_ ABSL_GUARDED_BY(mu_) = 0;
@@ -205,8 +192,7 @@ class Ledger {
   std::deque<Forgetting> forgetting_ ABSL_GUARDED_BY(mu_);  // in the log's order
   uint64_t trimmed_to_ ABSL_GUARDED_BY(mu_) = 0;  // entries before this are needless, or will be when others are safe
   uint64_t checkpoint_ ABSL_GUARDED_BY(mu_) = 0;
-  std::vector<uint64_t> needless_ ABSL_GUARDED_BY(mu_);  // while opening: to be released at the end of it
-  std::unique_ptr<RedoLog> log_;                         // the last: its end calls back
+  const std::unique_ptr<RedoLog> log_;  // the last: its end calls back
 };
 
 }  // namespace skein::durable

@@ -43,6 +43,9 @@ struct LedgerOptions {
   std::function<absl::Time()> now = SteadyNow;
 };
 
+// In the log: an outcome, and once more as finished only.
+inline uint64_t RoomOfOne(const LedgerOptions& options) { return EntryBytes(options.outcome_room) + EntryBytes(0); }
+
 }  // namespace skein::durable
 
 #endif  // SKEIN_CORE_DURABLE_LEDGER_LEDGER_OPTIONS_H_

@@ -13,7 +13,7 @@ namespace skein::durable {
 
 absl::StatusOr<std::string> Ledger::Outcome(const ClientId& client, uint64_t sequence) {
   const MutexLock lock(&mu_);
-  ClientRecord* const known = FindClient(client);
+  ClientRecord* const known = FindClient(clients_, client);
   if (known == nullptr) return absl::OutOfRangeError("the client is not known, or no more");
   known->heard = options_.now();
   if (sequence == 0 || sequence > known->persisted) {
@@ -36,7 +36,7 @@ absl::StatusOr<std::string> Ledger::Outcome(const ClientId& client, uint64_t seq
 
 void Ledger::Acknowledge(const ClientId& client, uint64_t up_to) {
   const MutexLock lock(&mu_);
-  ClientRecord* const known = FindClient(client);
+  ClientRecord* const known = FindClient(clients_, client);
   if (known == nullptr) return;
   known->heard = options_.now();
   const uint64_t last = std::min(up_to, known->mark);
@@ -51,7 +51,7 @@ void Ledger::Acknowledge(const ClientId& client, uint64_t up_to) {
 }
 
 void Ledger::Keep(const ClientId& id, uint64_t sequence, RequestRecord& record) {
-  ++FindClient(id)->kept;
+  ++FindClient(clients_, id)->kept;
   record.kept = next_kept_++;
   kept_.emplace(*record.kept, Kept{id, sequence, options_.now()});
   kept_bytes_ += record.outcome_bytes;
@@ -71,7 +71,7 @@ void Ledger::LetGoOfTooMany() {
   while (!kept_.empty() &&
          (kept_.size() > options_.kept_outcomes || kept_bytes_ > most_bytes || kept_.begin()->second.since <= before)) {
     const Kept oldest = kept_.begin()->second;
-    ClientRecord& client = *FindClient(oldest.client);
+    ClientRecord& client = *FindClient(clients_, oldest.client);
     LetGo(client, oldest.sequence, *client.Find(oldest.sequence));
   }
 }
@@ -96,7 +96,7 @@ absl::StatusOr<std::optional<Ledger::Held>> Ledger::NextHeld(uint64_t behind, st
   const MutexLock lock(&mu_);
   for (auto next = wanted_.upper_bound(behind); next != wanted_.end(); ++next) {
     const auto& [at, wanted] = *next;
-    ClientRecord* const client = FindClient(wanted.client);  // null: it is being forgotten
+    ClientRecord* const client = FindClient(clients_, wanted.client);  // null: it is being forgotten
     if (wanted.kind != kOutcome || client == nullptr || !client->IsFinished(wanted.sequence)) continue;
     const absl::StatusOr<Entry> entry = log_->Read(at, payload);
     if (!entry.ok()) return entry.status();
@@ -123,7 +123,7 @@ void Ledger::Checkpoint(uint64_t position) {
   }
   checkpoint_ = std::max(checkpoint_, position);
   for (const Wanted& outcome : outcomes) {
-    if (ClientRecord* const client = FindClient(outcome.client)) ReleaseIfNeedless(*client, outcome.sequence);
+    if (ClientRecord* const client = FindClient(clients_, outcome.client)) ReleaseIfNeedless(*client, outcome.sequence);
   }
   Trim();
 }

@@ -13,14 +13,11 @@ constexpr int kRewritesAtOnce = 64;
 
 }  // namespace
 
-// A request's outcome, and once more as finished only.
-uint64_t Ledger::RoomOfOne() const { return EntryBytes(options_.outcome_room) + EntryBytes(0); }
-
 // What must stay free, whoever asks: an outcome for each request that is not finished, an entry for each fact that may
 // have to be written again, and what one of them may have to leave out at the ring's end. So whatever has been accepted
 // can be finished, and the head can always move.
 uint64_t Ledger::Reserved() const {
-  return (unfinished_ + 1) * RoomOfOne() + (clients_.size() + 1 + out_of_order_) * EntryBytes(0);
+  return (unfinished_ + 1) * RoomOfOne(options_) + (clients_.size() + 1 + out_of_order_) * EntryBytes(0);
 }
 
 absl::StatusOr<uint64_t> Ledger::Append(const Entry& entry, uint64_t keep_free, RedoLog::Persisted done) {
@@ -67,14 +64,14 @@ bool Ledger::MakeNeedless(uint64_t position, const Wanted& wanted) {
 }
 
 bool Ledger::MakeMarkNeedless(uint64_t position, const Wanted& wanted) {
-  ClientRecord* const client = FindClient(wanted.client);
+  ClientRecord* const client = FindClient(clients_, wanted.client);
   // Of a client that is being forgotten, or has begun anew.
   if (client == nullptr || (client->mark_position != position && client->next_mark_position != position)) return true;
   return client->next_mark_position != position && WriteMark(wanted.client, *client, /*keep_free=*/0);
 }
 
 bool Ledger::MakeOutcomeNeedless(uint64_t position, const Wanted& wanted) {
-  ClientRecord* const known = FindClient(wanted.client);
+  ClientRecord* const known = FindClient(clients_, wanted.client);
   RequestRecord* const found = known == nullptr ? nullptr : known->Find(wanted.sequence);
   // Of a client that is being forgotten, or has begun anew.
   if (found == nullptr || (found->outcome != position && found->rewritten != position)) return true;
@@ -109,7 +106,7 @@ bool Ledger::WriteMark(const ClientId& id, ClientRecord& client, uint64_t keep_f
 
 void Ledger::OnMark(const ClientId& id) {
   const MutexLock lock(&mu_);
-  ClientRecord& client = *FindClient(id);
+  ClientRecord& client = *FindClient(clients_, id);
   Release(client.mark_position);
   std::swap(client.mark_position, client.next_mark_position);
   const uint64_t before = client.written_mark;
@@ -138,13 +135,13 @@ bool Ledger::Rewrite(const Wanted& wanted, RequestRecord& record, EntryKind kind
              });
   if (!position.ok()) return false;
   record.rewritten = *position;
-  ++FindClient(wanted.client)->rewriting;
+  ++FindClient(clients_, wanted.client)->rewriting;
   return true;
 }
 
 void Ledger::OnRewritten(const ClientId& id, uint64_t sequence) {
   const MutexLock lock(&mu_);
-  ClientRecord& client = *FindClient(id);
+  ClientRecord& client = *FindClient(clients_, id);
   RequestRecord& record = *client.Find(sequence);
   --client.rewriting;
   Release(record.outcome);

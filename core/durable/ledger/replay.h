@@ -1,0 +1,35 @@
+// What a ledger was before a crash, from the entries of its log.
+#ifndef SKEIN_CORE_DURABLE_LEDGER_REPLAY_H_
+#define SKEIN_CORE_DURABLE_LEDGER_REPLAY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/durable/ledger/client_record.h"
+#include "core/durable/ledger/wanted_entry.h"
+#include "core/durable/log/entry.h"
+
+namespace skein::durable {
+
+// Lives while a ledger is opened. One thread.
+class Replay {
+ public:
+  // The log's next entry. DATA_LOSS: no ledger has written it behind those before it.
+  absl::Status Add(const Entry& entry);
+  // When there are no more: what they say.
+  Clients clients;
+  WantedEntries wanted;
+  std::vector<uint64_t> needless;  // positions: to be released
+
+ private:
+  ClientRecord& Client(const ClientId& id);
+  absl::Status AddRequest(const Entry& entry);
+  absl::Status AddOutcome(const Entry& entry);
+  void AddMark(const Entry& entry);
+  void AddForget(const Entry& entry);
+};
+
+}  // namespace skein::durable
+
+#endif  // SKEIN_CORE_DURABLE_LEDGER_REPLAY_H_
