@@ -30,7 +30,7 @@ bool Ledger::MayForget(const ClientId& id, const ClientRecord& client) const {
   if (!client.Idle() || there_.contains(id)) return false;
   if (!options_.hold_outcomes) return true;
   return absl::c_none_of(client.requests, [this](const auto& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return IsHeld(*request.second.outcome);
+    return outcomes_.IsHeld(*request.second.outcome);
   });
 }
 
@@ -48,7 +48,7 @@ Clients::iterator Ledger::LongestSilent() {
 }
 
 absl::Status Ledger::MakePlace() {
-  LetGoOfTooMany();
+  outcomes_.LetGoOfTooMany();
   const auto longest = LongestSilent();
   if (longest != clients_.end()) return Forget(longest);
   return absl::ResourceExhaustedError(
@@ -62,8 +62,8 @@ absl::Status Ledger::MakePlace() {
 // itself, since recovery does not read what it denies without it.
 absl::Status Ledger::Forget(Clients::iterator client) {
   const absl::StatusOr<uint64_t> position =
-      Append({.kind = kForget, .client = client->first, .payload = {}}, Reserved(),
-             [this](const absl::Status& status) { OnForgotten(status); });
+      entries_.Append({.kind = kForget, .client = client->first, .payload = {}}, entries_.Reserved(),
+                      [this](const absl::Status& status) { OnForgotten(status); });
   if (!position.ok()) return position.status();
   Forgetting gone{.needless = {*position}};
   if (client->second->mark_position) gone.needless.push_back(*client->second->mark_position);
@@ -78,7 +78,7 @@ void Ledger::OnForgotten(const absl::Status& status) {
   const MutexLock lock(&mu_);
   const Forgetting gone = std::move(forgetting_.front());
   forgetting_.pop_front();
-  for (std::optional<uint64_t> position : gone.needless) Release(position);
+  for (std::optional<uint64_t> position : gone.needless) entries_.Release(position);
 }
 
 }  // namespace skein::durable

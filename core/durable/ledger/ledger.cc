@@ -7,25 +7,11 @@
 #include "core/trace/counters.h"
 
 namespace skein::durable {
-namespace {
-
-constexpr uint64_t kMarkEvery = 256;
-
-}  // namespace
 
 Ledger::~Ledger() {
   // While callbacks can still ask how it is.
   log_->GiveUp(absl::CancelledError("it was closed"));
   log_->Flush();
-  const MutexLock lock(&mu_);
-  CountUnfinished(-static_cast<int64_t>(unfinished_), -static_cast<int64_t>(unfinished_bytes_));
-}
-
-void Ledger::CountUnfinished(int64_t requests, int64_t bytes) {
-  unfinished_ += static_cast<uint64_t>(requests);
-  unfinished_bytes_ += static_cast<uint64_t>(bytes);
-  trace::Change(trace::Counter::kDurableUnfinished, requests);
-  trace::Change(trace::Counter::kRedoLogBytes, bytes);
 }
 
 absl::Status Ledger::Accept(const ClientId& client, uint64_t sequence, absl::string_view request, Accepted done) {
@@ -71,14 +57,14 @@ absl::Status Ledger::AppendRequest(const ClientId& id, ClientRecord& client, uin
   absl::StatusOr<uint64_t> position = absl::ResourceExhaustedError(
       absl::StrCat("sequence ", sequence, " is ", options_.client_window, " ahead of one that is not finished"));
   if (sequence - client.mark <= options_.client_window) {
-    Trim();
-    position = Append({.kind = kRequest,
-                       .client = id,
-                       .sequence = sequence,
-                       .tag = AheadTag(sequence, client.acknowledged),
-                       .payload = request},
-                      Reserved() + RoomOfOne(options_),
-                      [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
+    outcomes_.Trim();
+    position = entries_.Append({.kind = kRequest,
+                                .client = id,
+                                .sequence = sequence,
+                                .tag = AheadTag(sequence, client.acknowledged),
+                                .payload = request},
+                               entries_.Reserved() + RoomOfOne(options_),
+                               [this, id, sequence](const absl::Status& status) { OnAccepted(id, sequence, status); });
   }
   if (!position.ok()) {
     // Nothing in the log is its own, unless it was known by a mark of nothing.
@@ -90,7 +76,7 @@ absl::Status Ledger::AppendRequest(const ClientId& id, ClientRecord& client, uin
   record.request = *position;
   record.request_bytes = EntryBytes(request.size());
   record.waiting.push_back(std::move(done));
-  CountUnfinished(1, static_cast<int64_t>(record.request_bytes));
+  entries_.CountUnfinished(1, static_cast<int64_t>(record.request_bytes));
   return absl::OkStatus();
 }
 
@@ -148,7 +134,7 @@ absl::StatusOr<std::optional<Ledger::Request>> Ledger::Take() {
 absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::string_view outcome, Finished done,
                             Safe safe) {
   const MutexLock lock(&mu_);
-  Trim();  // first: it moves records
+  outcomes_.Trim();  // first: it moves records
   ClientRecord* const known = FindClient(clients_, client);
   RequestRecord* const record = known == nullptr ? nullptr : known->Find(sequence);
   if (record == nullptr || record->stage != Stage::kRunning) {
@@ -157,9 +143,10 @@ absl::Status Ledger::Finish(const ClientId& client, uint64_t sequence, absl::str
   // What was set aside for it is its own; a larger one must leave what was set aside for the others.
   const bool has_room = outcome.size() <= options_.outcome_room;
   const absl::StatusOr<uint64_t> position =
-      Append({.kind = kOutcome, .client = client, .sequence = sequence, .payload = outcome}, has_room ? 0 : Reserved(),
-             [this, client, sequence, done = std::move(done), safe = std::move(safe)](
-                 const absl::Status& status) mutable { OnFinished(client, sequence, status, done, safe); });
+      entries_.Append({.kind = kOutcome, .client = client, .sequence = sequence, .payload = outcome},
+                      has_room ? 0 : entries_.Reserved(),
+                      [this, client, sequence, done = std::move(done), safe = std::move(safe)](
+                          const absl::Status& status) mutable { OnFinished(client, sequence, status, done, safe); });
   if (!position.ok()) return position.status();
   record->stage = Stage::kFinishing;
   record->outcome = *position;
@@ -178,20 +165,8 @@ void Ledger::OnFinished(const ClientId& id, uint64_t sequence, const absl::Statu
   if (status.ok() && safe) safe(OutcomePosition(id, sequence));  // nothing moves it before the record is finished
   if (status.ok()) {
     const MutexLock lock(&mu_);
-    ClientRecord& client = *FindClient(clients_, id);
-    RequestRecord& record = *client.Find(sequence);
-    record.born = *record.outcome;
     trace::Count(trace::Counter::kDurableExecuted);
-    record.stage = Stage::kFinished;
-    Release(record.request);
-    CountUnfinished(-1, -static_cast<int64_t>(record.request_bytes));
-    ++out_of_order_;
-    out_of_order_ -= client.AdvanceMark();
-    Keep(id, sequence, record);
-    // Now and then, so that what proves it finished does not grow with every request.
-    if (client.mark >= client.written_mark + kMarkEvery) WriteMark(id, client, Reserved());
-    LetGoOfTooMany();
-    Trim();
+    outcomes_.Add(id, *FindClient(clients_, id), sequence);
   }
   if (done) done(status);
 }
@@ -208,18 +183,83 @@ Ledger::Standing Ledger::Known(const ClientId& client) {
   return standing;
 }
 
+absl::StatusOr<std::string> Ledger::Outcome(const ClientId& client, uint64_t sequence) {
+  const MutexLock lock(&mu_);
+  ClientRecord* const known = FindClient(clients_, client);
+  if (known == nullptr) return absl::OutOfRangeError("the client is not known, or no more");
+  known->heard = options_.now();
+  if (sequence == 0 || sequence > known->persisted) {
+    return absl::OutOfRangeError(absl::StrCat("the client has no sequence ", sequence));
+  }
+  if (!known->IsFinished(sequence)) {
+    return absl::FailedPreconditionError(absl::StrCat("sequence ", sequence, " is not finished"));
+  }
+  const RequestRecord* const record = known->Find(sequence);
+  if (record == nullptr || !record->kept) {
+    return absl::NotFoundError(
+        absl::StrCat("sequence ", sequence, " is finished, and its outcome is not kept any more"));
+  }
+  std::string outcome;
+  const absl::StatusOr<Entry> entry = log_->Read(*record->outcome, outcome);
+  if (!entry.ok()) return entry.status();
+  if (entry->kind == kCarried) outcome.erase(0, sizeof(record->born));
+  return outcome;
+}
+
+void Ledger::Acknowledge(const ClientId& client, uint64_t up_to) {
+  const MutexLock lock(&mu_);
+  ClientRecord* const known = FindClient(clients_, client);
+  if (known == nullptr) return;
+  known->heard = options_.now();
+  outcomes_.Acknowledge(*known, up_to);
+}
+
+absl::StatusOr<std::optional<Ledger::Held>> Ledger::NextHeld(uint64_t behind, std::string& payload) {
+  const MutexLock lock(&mu_);
+  const WantedEntries::ByPosition& all = entries_.by_position();
+  for (auto next = all.upper_bound(behind); next != all.end(); ++next) {
+    const auto& [at, wanted] = *next;
+    ClientRecord* const client = FindClient(clients_, wanted.client);  // null: it is being forgotten
+    if (wanted.kind != kOutcome || client == nullptr || !client->IsFinished(wanted.sequence)) continue;
+    const absl::StatusOr<Entry> entry = log_->Read(at, payload);
+    if (!entry.ok()) return entry.status();
+    return Held{at, wanted.client, wanted.sequence, payload};
+  }
+  return std::nullopt;
+}
+
+absl::Status Ledger::ForEachOutcome(uint64_t position, absl::FunctionRef<void(const Held& outcome)> visit) {
+  std::string payload;
+  for (;;) {
+    const absl::StatusOr<std::optional<Held>> held = NextHeld(position, payload);
+    if (!held.ok() || !held->has_value()) return held.status();
+    visit(**held);
+    position = (*held)->position;
+  }
+}
+
+void Ledger::Checkpoint(uint64_t position) {
+  const MutexLock lock(&mu_);
+  outcomes_.Checkpoint(position);
+}
+
+void Ledger::OnRewritten(const Wanted& entry) {
+  const MutexLock lock(&mu_);
+  outcomes_.OnRewritten(entry);
+}
+
 Ledger::Load Ledger::load() const {
   const RedoLog::Usage usage = log_->usage();
   const MutexLock lock(&mu_);
-  Load load{.unfinished = unfinished_,
-            .unfinished_bytes = unfinished_bytes_,
+  Load load{.unfinished = entries_.unfinished(),
+            .unfinished_bytes = entries_.unfinished_bytes(),
             .log_used = usage.used,
             .log_capacity = usage.capacity,
             .log_head = usage.head,
             .slow_down = false};
-  load.slow_down = unfinished_ > options_.slow_requests ||
-                   unfinished_bytes_ > usage.capacity / 100 * options_.slow_percent ||
-                   usage.used + Reserved() > usage.capacity / 4 * 3;
+  load.slow_down = load.unfinished > options_.slow_requests ||
+                   load.unfinished_bytes > usage.capacity / 100 * options_.slow_percent ||
+                   usage.used + entries_.Reserved() > usage.capacity / 4 * 3;
   return load;
 }
 

@@ -21,7 +21,8 @@
 #include "core/base/mutex.h"
 #include "core/durable/ledger/client_record.h"
 #include "core/durable/ledger/ledger_options.h"
-#include "core/durable/ledger/wanted_entry.h"
+#include "core/durable/ledger/outcomes.h"
+#include "core/durable/ledger/wanted_entries.h"
 #include "core/durable/log/redo_log.h"
 
 namespace skein::durable {
@@ -117,22 +118,13 @@ class Ledger {
   Persistence persistence() const { return log_->persistence(); }
 
  private:
-  struct Kept {
-    ClientId client;
-    uint64_t sequence;
-    absl::Time since;
-  };
   // Entries that go when the first one is safe, which says that its client is forgotten.
   struct Forgetting {
     std::vector<uint64_t> needless;
   };
 
-  Ledger(const LedgerOptions& options, std::unique_ptr<RedoLog> log, Replay& replay);
-
-  // Opening (open_ledger.cc).
-  absl::Status Start(const std::vector<uint64_t>& needless) ABSL_LOCKS_EXCLUDED(mu_);
-  void KeepRecovered() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::Status StartClient(ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Ledger(const LedgerOptions& options, std::unique_ptr<RedoLog> log);
+  absl::Status Start(Replay& replay) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Requests (ledger.cc).
   absl::StatusOr<ClientRecord*> Admit(const ClientId& client, uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -143,7 +135,8 @@ class Ledger {
       ABSL_LOCKS_EXCLUDED(mu_);
   uint64_t OutcomePosition(const ClientId& id, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
   void MakeReady(const ClientId& id, ClientRecord& client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void CountUnfinished(int64_t requests, int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<std::optional<Held>> NextHeld(uint64_t behind, std::string& payload) ABSL_LOCKS_EXCLUDED(mu_);
+  void OnRewritten(const Wanted& entry) ABSL_LOCKS_EXCLUDED(mu_);
 
   // Clients that come and go (clients.cc).
   bool MayForget(const ClientId& id, const ClientRecord& client) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -153,46 +146,15 @@ class Ledger {
   absl::Status Forget(Clients::iterator client) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnForgotten(const absl::Status& status) ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Outcomes (outcomes.cc).
-  void Keep(const ClientId& id, uint64_t sequence, RequestRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LetGo(ClientRecord& client, uint64_t sequence, RequestRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void LetGoOfTooMany() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Releases the outcome's entry and forgets the record, if nothing needs them.
-  void ReleaseIfNeedless(ClientRecord& client, uint64_t sequence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool IsHeld(uint64_t position) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<std::optional<Held>> NextHeld(uint64_t behind, std::string& payload) ABSL_LOCKS_EXCLUDED(mu_);
-
-  // The ring's space (trimming.cc).
-  uint64_t Reserved() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  absl::StatusOr<uint64_t> Append(const Entry& entry, uint64_t keep_free, RedoLog::Persisted done)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Release(std::optional<uint64_t>& position) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Trim() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // That an entry may be written over; false: not now.
-  bool MakeNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool MakeMarkNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool MakeOutcomeNeedless(uint64_t position, const Wanted& wanted) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  bool WriteMark(const ClientId& id, ClientRecord& client, uint64_t keep_free) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnMark(const ClientId& id) ABSL_LOCKS_EXCLUDED(mu_);
-  bool Rewrite(const Wanted& wanted, RequestRecord& record, EntryKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnRewritten(const ClientId& id, uint64_t sequence) ABSL_LOCKS_EXCLUDED(mu_);
-
   const LedgerOptions options_;
   mutable Mutex mu_;  // before the log's
   Clients clients_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<ClientId, uint64_t> there_ ABSL_GUARDED_BY(mu_);                   // how often
-  WantedEntries wanted_ ABSL_GUARDED_BY(mu_);                                            // by position
+  absl::flat_hash_map<ClientId, uint64_t> there_ ABSL_GUARDED_BY(mu_);  // how often
+  WantedEntries entries_ ABSL_GUARDED_BY(mu_);
+  Outcomes outcomes_ ABSL_GUARDED_BY(mu_);
   absl::btree_map<uint64_t, std::pair<ClientId, uint64_t>> ready_ ABSL_GUARDED_BY(mu_);  // by position
-  absl::btree_map<uint64_t, Kept> kept_ ABSL_GUARDED_BY(mu_);                            // by age
-  uint64_t next_kept_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t kept_bytes_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t unfinished_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t unfinished_bytes_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t out_of_order_ ABSL_GUARDED_BY(mu_) = 0;          // finished, behind one that is not
-  std::deque<Forgetting> forgetting_ ABSL_GUARDED_BY(mu_);  // in the log's order
-  uint64_t trimmed_to_ ABSL_GUARDED_BY(mu_) = 0;  // entries before this are needless, or will be when others are safe
-  uint64_t checkpoint_ ABSL_GUARDED_BY(mu_) = 0;
-  const std::unique_ptr<RedoLog> log_;  // the last: its end calls back
+  std::deque<Forgetting> forgetting_ ABSL_GUARDED_BY(mu_);                               // in the log's order
+  const std::unique_ptr<RedoLog> log_;                                                   // the last: its end calls back
 };
 
 }  // namespace skein::durable

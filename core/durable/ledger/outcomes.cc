@@ -1,63 +1,40 @@
-// The ledger's outcomes: kept for a while, let go one day, and held for services whose state is made of them.
+#include "core/durable/ledger/outcomes.h"
+
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "core/durable/ledger/kinds.h"
-#include "core/durable/ledger/ledger.h"
 
 namespace skein::durable {
+namespace {
 
-absl::StatusOr<std::string> Ledger::Outcome(const ClientId& client, uint64_t sequence) {
-  const MutexLock lock(&mu_);
-  ClientRecord* const known = FindClient(clients_, client);
-  if (known == nullptr) return absl::OutOfRangeError("the client is not known, or no more");
-  known->heard = options_.now();
-  if (sequence == 0 || sequence > known->persisted) {
-    return absl::OutOfRangeError(absl::StrCat("the client has no sequence ", sequence));
-  }
-  if (!known->IsFinished(sequence)) {
-    return absl::FailedPreconditionError(absl::StrCat("sequence ", sequence, " is not finished"));
-  }
-  const RequestRecord* const record = known->Find(sequence);
-  if (record == nullptr || !record->kept) {
-    return absl::NotFoundError(
-        absl::StrCat("sequence ", sequence, " is finished, and its outcome is not kept any more"));
-  }
-  std::string outcome;
-  const absl::StatusOr<Entry> entry = log_->Read(*record->outcome, outcome);
-  if (!entry.ok()) return entry.status();
-  if (entry->kind == kCarried) outcome.erase(0, sizeof(record->born));
-  return outcome;
-}
+constexpr uint64_t kMarkEvery = 256;
 
-void Ledger::Acknowledge(const ClientId& client, uint64_t up_to) {
-  const MutexLock lock(&mu_);
-  ClientRecord* const known = FindClient(clients_, client);
-  if (known == nullptr) return;
-  known->heard = options_.now();
-  const uint64_t last = std::min(up_to, known->mark);
-  auto next = known->requests.upper_bound(known->acknowledged);
-  while (next != known->requests.end() && next->first <= last) {
-    const uint64_t sequence = next->first;
-    if (next->second.kept) LetGo(*known, sequence, next->second);
-    next = known->requests.upper_bound(sequence);
-  }
-  known->acknowledged = std::max(known->acknowledged, last);
+}  // namespace
+
+void Outcomes::Add(const ClientId& id, ClientRecord& client, uint64_t sequence) {
+  RequestRecord& record = *client.Find(sequence);
+  record.born = *record.outcome;
+  record.stage = Stage::kFinished;
+  entries_.Release(record.request);
+  entries_.CountUnfinished(-1, -static_cast<int64_t>(record.request_bytes));
+  entries_.CountOutOfOrder(1 - static_cast<int64_t>(client.AdvanceMark()));
+  Keep(id, client, sequence);
+  // Now and then, so that what proves it finished does not grow with every request.
+  if (client.mark >= client.written_mark + kMarkEvery) WriteMark(id, client, entries_.Reserved());
+  LetGoOfTooMany();
   Trim();
 }
 
-void Ledger::Keep(const ClientId& id, uint64_t sequence, RequestRecord& record) {
-  ++FindClient(clients_, id)->kept;
+void Outcomes::Keep(const ClientId& id, ClientRecord& client, uint64_t sequence) {
+  RequestRecord& record = *client.Find(sequence);
+  ++client.kept;
   record.kept = next_kept_++;
   kept_.emplace(*record.kept, Kept{id, sequence, options_.now()});
   kept_bytes_ += record.outcome_bytes;
 }
 
-void Ledger::LetGo(ClientRecord& client, uint64_t sequence, RequestRecord& record) {
+void Outcomes::LetGo(ClientRecord& client, uint64_t sequence, RequestRecord& record) {
   --client.kept;
   kept_bytes_ -= record.outcome_bytes;
   kept_.erase(*record.kept);
@@ -65,8 +42,8 @@ void Ledger::LetGo(ClientRecord& client, uint64_t sequence, RequestRecord& recor
   ReleaseIfNeedless(client, sequence);
 }
 
-void Ledger::LetGoOfTooMany() {
-  const uint64_t most_bytes = log_->usage().capacity / 100 * options_.kept_percent;
+void Outcomes::LetGoOfTooMany() {
+  const uint64_t most_bytes = log_.usage().capacity / 100 * options_.kept_percent;
   const absl::Time before = options_.now() - options_.kept_for;
   while (!kept_.empty() &&
          (kept_.size() > options_.kept_outcomes || kept_bytes_ > most_bytes || kept_.begin()->second.since <= before)) {
@@ -76,49 +53,29 @@ void Ledger::LetGoOfTooMany() {
   }
 }
 
-bool Ledger::IsHeld(uint64_t position) const {
+void Outcomes::Acknowledge(ClientRecord& client, uint64_t up_to) {
+  const uint64_t last = std::min(up_to, client.mark);
+  auto next = client.requests.upper_bound(client.acknowledged);
+  while (next != client.requests.end() && next->first <= last) {
+    const uint64_t sequence = next->first;
+    if (next->second.kept) LetGo(client, sequence, next->second);
+    next = client.requests.upper_bound(sequence);
+  }
+  client.acknowledged = std::max(client.acknowledged, last);
+  Trim();
+}
+
+bool Outcomes::IsHeld(uint64_t position) const {
   if (!options_.hold_outcomes || position <= checkpoint_) return false;
-  const auto entry = wanted_.find(position);
-  return entry != wanted_.end() && entry->second.kind == kOutcome;
+  const WantedEntries::ByPosition& wanted = entries_.by_position();
+  const auto entry = wanted.find(position);
+  return entry != wanted.end() && entry->second.kind == kOutcome;
 }
 
-void Ledger::ReleaseIfNeedless(ClientRecord& client, uint64_t sequence) {
-  RequestRecord* const record = client.Find(sequence);
-  if (record == nullptr || record->stage != Stage::kFinished || record->kept || record->rewritten ||
-      sequence > client.written_mark || IsHeld(*record->outcome)) {
-    return;
-  }
-  Release(record->outcome);
-  client.requests.erase(sequence);
-}
-
-absl::StatusOr<std::optional<Ledger::Held>> Ledger::NextHeld(uint64_t behind, std::string& payload) {
-  const MutexLock lock(&mu_);
-  for (auto next = wanted_.upper_bound(behind); next != wanted_.end(); ++next) {
-    const auto& [at, wanted] = *next;
-    ClientRecord* const client = FindClient(clients_, wanted.client);  // null: it is being forgotten
-    if (wanted.kind != kOutcome || client == nullptr || !client->IsFinished(wanted.sequence)) continue;
-    const absl::StatusOr<Entry> entry = log_->Read(at, payload);
-    if (!entry.ok()) return entry.status();
-    return Held{at, wanted.client, wanted.sequence, payload};
-  }
-  return std::nullopt;
-}
-
-absl::Status Ledger::ForEachOutcome(uint64_t position, absl::FunctionRef<void(const Held& outcome)> visit) {
-  std::string payload;
-  for (;;) {
-    const absl::StatusOr<std::optional<Held>> held = NextHeld(position, payload);
-    if (!held.ok() || !held->has_value()) return held.status();
-    visit(**held);
-    position = (*held)->position;
-  }
-}
-
-void Ledger::Checkpoint(uint64_t position) {
-  const MutexLock lock(&mu_);
+void Outcomes::Checkpoint(uint64_t position) {
   std::vector<Wanted> outcomes;
-  for (auto next = wanted_.upper_bound(checkpoint_); next != wanted_.end() && next->first <= position; ++next) {
+  const WantedEntries::ByPosition& wanted = entries_.by_position();
+  for (auto next = wanted.upper_bound(checkpoint_); next != wanted.end() && next->first <= position; ++next) {
     if (next->second.kind == kOutcome) outcomes.push_back(next->second);
   }
   checkpoint_ = std::max(checkpoint_, position);
@@ -126,6 +83,16 @@ void Ledger::Checkpoint(uint64_t position) {
     if (ClientRecord* const client = FindClient(clients_, outcome.client)) ReleaseIfNeedless(*client, outcome.sequence);
   }
   Trim();
+}
+
+void Outcomes::ReleaseIfNeedless(ClientRecord& client, uint64_t sequence) {
+  RequestRecord* const record = client.Find(sequence);
+  if (record == nullptr || record->stage != Stage::kFinished || record->kept || record->rewritten ||
+      sequence > client.written_mark || IsHeld(*record->outcome)) {
+    return;
+  }
+  entries_.Release(record->outcome);
+  client.requests.erase(sequence);
 }
 
 }  // namespace skein::durable

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "core/durable/ledger/client_record.h"
-#include "core/durable/ledger/wanted_entry.h"
+#include "core/durable/ledger/outcomes.h"
+#include "core/durable/ledger/wanted_entries.h"
 #include "core/durable/log/entry.h"
 
 namespace skein::durable {
@@ -17,10 +19,9 @@ class Replay {
  public:
   // The log's next entry. DATA_LOSS: no ledger has written it behind those before it.
   absl::Status Add(const Entry& entry);
-  // When there are no more: what they say.
-  Clients clients;
-  WantedEntries wanted;
-  std::vector<uint64_t> needless;  // positions: to be released
+  // There are no more: gives what they say to a new ledger's parts, whose log is open now, and releases those that are
+  // needless. Once. DATA_LOSS: entries are missing.
+  absl::Status End(absl::Time now, Clients& clients, WantedEntries& entries, Outcomes& outcomes);
 
  private:
   ClientRecord& Client(const ClientId& id);
@@ -28,6 +29,10 @@ class Replay {
   absl::Status AddOutcome(const Entry& entry);
   void AddMark(const Entry& entry);
   void AddForget(const Entry& entry);
+
+  Clients clients_;
+  WantedEntries::ByPosition wanted_;
+  std::vector<uint64_t> needless_;  // positions
 };
 
 }  // namespace skein::durable
