@@ -51,7 +51,7 @@ def own_commands(build, folders):
     """Of those each own source, in the first target that has it; generated code and gRPC's are not ours to check."""
     seen = set()
     for source, command, directory in compiled(build):
-        if source not in seen and source.is_relative_to(ROOT) and source.relative_to(ROOT).parts[0] in folders:
+        if source not in seen and any(source.is_relative_to(ROOT / folder) for folder in folders):
             seen.add(source)
             annotated = any(map(source.is_relative_to, ANNOTATED)) and not source.is_relative_to(NOT_ANNOTATED)
             yield source, [*command, *[CHECK_LOCKS] * annotated], directory
