@@ -36,6 +36,10 @@ absl::Status CheckNobodyListensAt(const std::string& path) {
 absl::StatusOr<UniqueFd> ListenForProcesses(const std::string& path) {
   unlink(path.c_str());  // a killed one's
   absl::StatusOr<UniqueFd> listening = ListenAtPath(path);
+  if (absl::IsNotFound(listening.status())) {
+    const absl::string_view folder = absl::string_view(path).substr(0, path.rfind('/'));
+    return absl::NotFoundError(absl::StrCat("there is no folder ", folder, "; make it: install -d -m 755 ", folder));
+  }
   if (!listening.ok()) {
     return absl::Status(listening.status().code(), absl::StrCat(path, ": ", listening.status().message()));
   }
@@ -49,8 +53,12 @@ absl::StatusOr<UniqueFd> ListenOnTcp(const addrinfo& address) {
   if (!fd.valid()) return ErrnoStatus(errno, "create a TCP socket");
   const int on = 1;
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0)
-    return ErrnoStatus(errno, "bind the TCP port for other hosts' skeinds");
+  if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
+    const int error = errno;
+    return ErrnoStatus(error, absl::StrCat("listen for other hosts' skeinds at ",
+                                           NumericAddress(address.ai_addr, address.ai_addrlen).value_or("its address"),
+                                           " (--port takes another, the same at all hosts)"));
+  }
   if (listen(fd.get(), 128) != 0) return ErrnoStatus(errno, "listen for other hosts' skeinds");
   return fd;
 }

@@ -146,7 +146,7 @@ class AllowedUsers(BoundaryTest):
         self.assert_both(server, client, OVER_TCP)
         server, client = self.pair_of("nobody", None)
         self.assert_calls_succeed(client, count=10, size=100_000)
-        self.assert_path(client, "tcp: rendezvous failed (the peer's connection is not there, but one was refused: users 0")
+        self.assert_path(client, "tcp: different user (users 0")
 
     def test_an_unknown_user_is_named(self):
         client = self.unopened_client(self.server().address, arguments=self.naming("who"))

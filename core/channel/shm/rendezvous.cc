@@ -156,10 +156,9 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
   if (found == parked_.end()) {
-    if (CameOfErrno(refused)) return refused;
-    return FallbackError(FallbackCode::kRendezvous,
-                         absl::StrCat("the peer's connection is not there",
-                                      refused.ok() ? "" : ", but one was refused: ", refused.message()));
+    // The refused one was the peer's, for whom else would come there?
+    if (!refused.ok()) return refused;
+    return FallbackError(FallbackCode::kRendezvous, "the peer's connection is not there");
   }
   Meeting meeting = std::move(found->meeting);
   parked_.erase(found);

@@ -56,8 +56,9 @@ class Rendezvous {
   // A new offer of this process; its token is expected until Collect or Withdraw. FallbackError(kRendezvous): the
   // directory cannot be used.
   absl::StatusOr<Offer> Announce();
-  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none: it also says
-  // why somebody was refused who has come instead. An ErrnoStatus where the kernel has refused this process a call.
+  // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none;
+  // FallbackError(kDifferentUser) when a process of a user who may not has come instead. An ErrnoStatus where the kernel
+  // has refused this process a call.
   absl::StatusOr<Meeting> Collect(const Token& token);
   void Withdraw(const Token& token);
 

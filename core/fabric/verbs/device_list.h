@@ -16,12 +16,14 @@ namespace skein::fabric::verbs {
 // What it lists can be opened while it lives.
 class DeviceList {
  public:
-  // UNAVAILABLE: RDMA is off; other errors: the kernel's.
+  // Empty where the kernel has no RDMA. UNAVAILABLE: RDMA is off; other errors: the kernel's.
   static absl::StatusOr<DeviceList> Get() {
     const absl::StatusOr<const Ibverbs*> lib = LoadIbverbs();
     if (!lib.ok()) return lib.status();
     int count = 0;
     ibv_device** const devices = (*lib)->get_device_list(&count);
+    // So libibverbs says that the kernel has no RDMA.
+    if (devices == nullptr && errno == ENOSYS) return DeviceList(**lib, {});
     if (devices == nullptr) return ErrnoStatus(errno, "list the RDMA devices");
     return DeviceList(**lib, {devices, static_cast<size_t>(count)});
   }

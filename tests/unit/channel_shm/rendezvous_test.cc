@@ -87,8 +87,8 @@ TEST_F(RendezvousTest, SaysThatAnotherUserHasCome) {
   ASSERT_TRUE(offer.ok()) << offer.status();
   AsAnotherUser([&] { EXPECT_TRUE(ConnectAbstract(SocketName(offer->meeting_point)).ok()); });
   const absl::Status none = rendezvous_.Collect(offer->token).status();
-  EXPECT_EQ(FallbackOf(none).code, FallbackCode::kRendezvous) << none;
-  EXPECT_THAT(none.message(), testing::HasSubstr("is not there, but one was refused: users 0 and 65534; "));
+  EXPECT_EQ(FallbackOf(none).code, FallbackCode::kDifferentUser) << none;
+  EXPECT_THAT(none.message(), testing::HasSubstr("users 0 and 65534; skein.peer_users at both ends"));
   const absl::Status nobody_since = rendezvous_.Collect(offer->token).status();
   EXPECT_EQ(nobody_since.message(), "the peer's connection is not there");
 }

@@ -91,6 +91,19 @@ TEST_F(Replacing, ASecondSkeindIsRefusedAndTheFirstServesOn) {
   Couple(folder_.path(), other_).ExpectWorks();
 }
 
+TEST_F(Replacing, APortThatIsTakenIsNamedWithItsOption) {
+  options_.trunk_port = other_.trunk_port();
+  const absl::Status taken = Begin().status();
+  EXPECT_THAT(taken.message(), AllOf(HasSubstr(absl::StrCat("127.0.0.1:", other_.trunk_port())), HasSubstr("--port")));
+}
+
+TEST_F(Replacing, AFolderThatIsMissingIsToBeMade) {
+  options_.folder = folder_.File("missing");
+  const absl::Status missing = Begin().status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(missing.message(), HasSubstr(absl::StrCat("install -d -m 755 ", options_.folder)));
+}
+
 TEST_F(Replacing, WhatAKilledOneLeftIsInNobodysWay) {
   { const auto left = ListenAtPath(Path()).value(); }
   const auto skeind = Begin();
