@@ -31,7 +31,7 @@ Statistics Service::Count() const {
   TrunkLine::UnderWayOf under_way;
   absl::flat_hash_map<const Trunk*, std::string> hosts;
   std::map<std::string, PeerStatistics> peers;
-  for (const auto& trunk : trunks_) {
+  for (const auto& trunk : trunks_.all()) {
     trunk->line().AddUnderWay(under_way);
     const std::string& host = hosts[trunk.get()] = trunk->PeerHost();
     PeerStatistics& peer = peers[host];
@@ -51,7 +51,7 @@ Statistics Service::Count() const {
     process.process = session->process();
     process += session->Statistics();
   }
-  for (const auto& [number, queue_pair] : queue_pairs_) {
+  for (const auto& [number, queue_pair] : queue_pairs_.all()) {
     if (queue_pair->destroyed) continue;
     const Session& session = *queue_pair->session;
     const auto its = under_way.find(queue_pair.get());

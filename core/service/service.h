@@ -21,10 +21,11 @@
 #include "core/fabric/fabric.h"
 #include "core/service/budget.h"
 #include "core/service/listeners.h"
+#include "core/service/queue_pairs.h"
 #include "core/service/session.h"
 #include "core/service/statistics_mailbox.h"
 #include "core/service/trunk.h"
-#include "core/service/turns.h"
+#include "core/service/trunks.h"
 #include "core/service/worker.h"
 
 namespace skein::service {
@@ -62,19 +63,14 @@ class Service final : public SessionOwner, public TrunkOwner {
   bool Turn();
   // That part of it for which nobody asks the kernel: requests in shared memory, and completions.
   bool Work();
-  uint16_t trunk_port() const override { return listeners_.trunk_port; }
+  uint16_t trunk_port() const { return listeners_.trunk_port; }
   // By which other threads ask for statistics. May outlive the service.
   const std::shared_ptr<StatisticsMailbox>& mailbox() const { return mailbox_; }
 
   // SessionOwner and TrunkOwner.
   absl::StatusOr<Port> PortFor(absl::string_view local_address) override { return find_port_(local_address); }
-  absl::StatusOr<uint32_t> NewNumber() override;
-  void Made(std::shared_ptr<VirtualQueuePair> queue_pair) override;
-  absl::StatusOr<std::string> Offer(VirtualQueuePair& queue_pair, const Port& port) override;
-  void Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view offer) override;
-  absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) override;
-  void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
-  void Forgotten(const Region& region) override;
+  QueuePairs& queue_pairs() override { return queue_pairs_; }
+  Trunks& trunks() override { return trunks_; }
   Worker& worker() override { return *worker_; }
   Worker& connecting_worker() override { return *connecting_worker_; }
   int ListenerFor(fabric::service::Listener which) const override {
@@ -82,16 +78,9 @@ class Service final : public SessionOwner, public TrunkOwner {
   }
   void GiveWay() override;
   Completions::Unwoken& unwoken() override { return unwoken_; }
-  absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) override;
-  void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) override;
-  std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) override;
-  void MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) override;
-  void Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) override;
-  void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) override;
   void TrunkFailed(absl::string_view why) override {
     options_.log(absl::StrCat("a connection to a host ended: ", why));
   }
-  void Closed(const std::shared_ptr<VirtualQueuePair>& queue_pair) override;
 
  private:
   Service(const ServiceOptions& options, FindPort find_port) : options_(options), find_port_(std::move(find_port)) {}
@@ -99,24 +88,16 @@ class Service final : public SessionOwner, public TrunkOwner {
   static constexpr int kAcceptAgainMs = 100;
 
   absl::Status Begin();
-  std::shared_ptr<VirtualQueuePair> Find(uint32_t number) const;
   bool LookAtSockets(int timeout_ms);
   bool HeedSockets(const std::vector<pollfd>& waits);
   bool AcceptProcesses();
   bool AcceptSkeinds();
-  void CrowdOutUngreeted();
   UniqueFd AcceptFrom(int listening);
   void GiveAnswersDue();
-  bool ServeTurns();
-  void Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair);
   void WakeThoseUnwoken();
   void Sleep();
-  // When to do so again; infinite: when something else has happened.
-  absl::Time TendTrunks();
   void DropEnded();
   Statistics Count() const;
-  absl::StatusOr<std::shared_ptr<Trunk>> TrunkTo(absl::string_view host, uint16_t port, Session& session);
-  void FreeIfThrough(const std::shared_ptr<VirtualQueuePair>& queue_pair);
 
   const ServiceOptions options_;
   const FindPort find_port_;
@@ -128,11 +109,8 @@ class Service final : public SessionOwner, public TrunkOwner {
   absl::flat_hash_map<uid_t, std::weak_ptr<UserBudget>> budgets_;
   Completions::Unwoken unwoken_;
   std::vector<std::shared_ptr<Session>> sessions_;
-  std::vector<std::shared_ptr<Trunk>> trunks_;
-  absl::flat_hash_map<std::string, std::weak_ptr<Trunk>> trunks_by_peer_;
-  absl::flat_hash_map<uint32_t, std::shared_ptr<VirtualQueuePair>> queue_pairs_;
-  uint32_t last_number_ = 0;
-  Turns turns_;
+  Trunks trunks_{*this, options_, listeners_};
+  QueuePairs queue_pairs_{trunks_};
   uint64_t turn_ = 0;
   Statistics counted_;  // those parts that no session or trunk has
   std::shared_ptr<StatisticsMailbox> mailbox_;

@@ -14,7 +14,8 @@
 #include "core/base/sealed_memory.h"
 #include "core/fabric/service/query.h"
 #include "core/inspect/control.h"
-#include "core/service/trunk.h"
+#include "core/service/queue_pairs.h"
+#include "core/service/trunks.h"
 
 namespace skein::service {
 namespace {
@@ -112,7 +113,7 @@ absl::StatusOr<Session::Reply> Session::Serve(const Request& request, SocketMess
       }
       lkeys_.erase(region->second->rkey());
       for (const auto& [number, queue_pair] : queue_pairs_) queue_pair->locals.erase(request.number);
-      owner_.Forgotten(*std::exchange(region->second, nullptr));
+      owner_.trunks().Revoke(*std::exchange(region->second, nullptr));
       regions_.erase(region);
       return Reply();  // GiveAnswersDue answers
     }
@@ -159,8 +160,8 @@ absl::StatusOr<Session::Reply> Session::AnswerQuery(const Request& request) {
     const auto share = [this](Kind kind) {
       return fabric::service::UserShare{budget_->used(kind), budget_->most(kind)};
     };
-    const fabric::service::About about = {std::string(inspect::Version()), owner_.trunk_port(), share(Kind::kSession),
-                                          share(Kind::kQueuePair), share(Kind::kBytes)};
+    const fabric::service::About about = {std::string(inspect::Version()), owner_.trunks().port(),
+                                          share(Kind::kSession), share(Kind::kQueuePair), share(Kind::kBytes)};
     reply.SetText(EncodeAbout(about));
     return reply;
   }
@@ -278,24 +279,21 @@ absl::StatusOr<Session::Reply> Session::CreateQueuePair(const Request& request, 
   if (!share.ok()) return share.status();
   absl::StatusOr<Mapping> mapping = MapOf(message, SubmissionBytes(request.size));
   if (!mapping.ok()) return mapping.status();
-  const absl::StatusOr<uint32_t> number = owner_.NewNumber();
-  if (!number.ok()) return number.status();
   auto made = std::make_shared<VirtualQueuePair>(*std::move(share));
   made->session = shared_from_this();
-  made->number = *number;
   made->place = static_cast<uint32_t>(place);
   made->memory = *std::move(mapping);
   made->submissions = {made->memory.data(), request.size};
   made->depth = request.size;
   made->send_queue = send->second;
   made->receive_queue = receive->second;
+  if (absl::Status added = owner_.queue_pairs().Add(made); !added.ok()) return added;
   if (place == places_.size()) places_.emplace_back();
   places_[place] = made;
   queue_pairs_[made->number] = made;
   Reply reply;
   reply.number = made->number;
   reply.other = made->place;
-  owner_.Made(std::move(made));
   return reply;
 }
 
@@ -306,7 +304,7 @@ absl::StatusOr<Session::Reply> Session::OfQueuePair(const Request& request) {
   Reply reply;
   switch (request.operation) {
     case Operation::kOffer: {
-      const absl::StatusOr<std::string> offer = owner_.Offer(*queue_pair, port_);
+      const absl::StatusOr<std::string> offer = owner_.queue_pairs().Offer(*queue_pair, port_);
       if (!offer.ok()) return offer.status();
       reply.SetText(*offer);
       return reply;
@@ -314,19 +312,22 @@ absl::StatusOr<Session::Reply> Session::OfQueuePair(const Request& request) {
     case Operation::kAccept:
       accepting_ = queue_pair;
       answers_until_ = SteadyNow() + kAnswerWaits;
-      owner_.Accept(queue_pair, request.text_view());
+      if (absl::Status begun = owner_.queue_pairs().Accept(queue_pair, request.text_view()); !begun.ok()) {
+        AcceptEnded(*queue_pair, begun);
+      }
       return reply;  // AcceptEnded has answered, or will
     case Operation::kComplete:
-      if (absl::Status status = owner_.Complete(*queue_pair, request.text_view()); !status.ok()) return status;
+      if (absl::Status status = owner_.queue_pairs().Complete(*queue_pair, request.text_view()); !status.ok())
+        return status;
       return reply;
     case Operation::kClose:
-      owner_.End(queue_pair, fabric::service::End::kClosed);
+      owner_.queue_pairs().End(queue_pair, fabric::service::End::kClosed);
       return reply;
     case Operation::kDestroyQueuePair:
       places_[queue_pair->place] = nullptr;
       queue_pairs_.erase(found);
       destroyed_ += TrafficOf(*queue_pair);
-      owner_.Destroyed(queue_pair, fabric::service::End::kClosed);
+      owner_.queue_pairs().Destroyed(queue_pair, fabric::service::End::kClosed);
       return reply;
     default:
       End();
@@ -351,7 +352,7 @@ void Session::GiveAnswersDue(absl::Time now) {
   const bool late = now >= answers_until_;
   if (accepting_ != nullptr && late) {
     const std::shared_ptr<VirtualQueuePair> given_up = accepting_;
-    owner_.End(given_up, fabric::service::End::kConnection);
+    owner_.queue_pairs().End(given_up, fabric::service::End::kConnection);
     AcceptEnded(*given_up, absl::UnavailableError("the other host's skeind does not answer"));
   }
   if (registering_ != 0 && late) {
@@ -378,7 +379,7 @@ bool Session::LookForRequests() {
       if (place == kQuestionPlace) {
         page()->answered.store(page()->asked.load(std::memory_order_relaxed), std::memory_order_relaxed);
       } else if (place < places_.size() && places_[place] != nullptr) {  // the process's word
-        owner_.MayGoOn(places_[place]);
+        owner_.queue_pairs().MayGoOn(places_[place]);
       }
     }
   }
@@ -414,11 +415,11 @@ void Session::End() {
   page_ = Mapping();
   for (const auto& [number, queue_pair] : std::exchange(queue_pairs_, {})) {
     destroyed_ += TrafficOf(*queue_pair);
-    owner_.Destroyed(queue_pair, fabric::service::End::kGone);
+    owner_.queue_pairs().Destroyed(queue_pair, fabric::service::End::kGone);
   }
   completion_queues_.clear();
   lkeys_.clear();
-  for (const auto& [lkey, region] : std::exchange(regions_, {})) owner_.Forgotten(*region);
+  for (const auto& [lkey, region] : std::exchange(regions_, {})) owner_.trunks().Revoke(*region);
 }
 
 }  // namespace skein::service

@@ -30,26 +30,20 @@
 
 namespace skein::service {
 
+class QueuePairs;
+class Trunks;
+
 // What a session needs of the service that it belongs to.
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
   // By the local address of the connection that a process means.
   virtual absl::StatusOr<Port> PortFor(absl::string_view local_address) = 0;
-  virtual absl::StatusOr<uint32_t> NewNumber() = 0;
-  virtual void Made(std::shared_ptr<VirtualQueuePair> queue_pair) = 0;
-  virtual absl::StatusOr<std::string> Offer(VirtualQueuePair& queue_pair, const Port& port) = 0;
-  // Then Session::AcceptEnded, now or later.
-  virtual void Accept(const std::shared_ptr<VirtualQueuePair>& queue_pair, absl::string_view offer) = 0;
-  virtual absl::Status Complete(VirtualQueuePair& queue_pair, absl::string_view answer) = 0;
-  // It has requests.
-  virtual void MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) = 0;
-  virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
-  virtual void Destroyed(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
-  virtual void Forgotten(const Region& region) = 0;
+  // Those of all sessions.
+  virtual QueuePairs& queue_pairs() = 0;
+  virtual Trunks& trunks() = 0;
   virtual Worker& worker() = 0;
-  // For the skein command, and for another skeind that takes this one's place.
-  virtual uint16_t trunk_port() const = 0;
+  // For another skeind that takes this one's place.
   virtual int ListenerFor(fabric::service::Listener which) const = 0;
   virtual void GiveWay() = 0;
   virtual Completions::Unwoken& unwoken() = 0;

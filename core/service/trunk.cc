@@ -2,11 +2,23 @@
 
 #include <utility>
 
+#include "core/service/queue_pairs.h"
 #include "core/service/session.h"
 
 namespace skein::service {
 
 using fabric::service::End;
+
+namespace {
+
+// Memory of that process's that its peer may reach. Null: there is none.
+std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) {
+  if (queue_pair.state != VirtualQueuePair::State::kConnected) return nullptr;
+  std::shared_ptr<Region> region = queue_pair.session->RegionByKey(rkey);
+  return region != nullptr && region->access() != fabric::kLocalOnly ? region : nullptr;
+}
+
+}  // namespace
 
 Trunk::Trunk(TrunkOwner& owner, UniqueFd socket, std::shared_ptr<fabric::Device> device, TrunkPatience patience,
              std::string secret)
@@ -64,7 +76,7 @@ void Trunk::Heed(const TrunkMessage& message) {
       answer.kind = TrunkKind::kConnected;
       answer.number = message.from;
       answer.from = message.number;
-      answer.SetStatus(owner_.Accepted(*this, message));
+      answer.SetStatus(owner_.queue_pairs().Accepted(*this, message));
       return Send(answer);
     }
     case TrunkKind::kConnected:
@@ -155,13 +167,13 @@ void Trunk::Connected(const TrunkMessage& answer) {
   const bool let_go = queue_pair->state == VirtualQueuePair::State::kEnded && !queue_pair->told_closed;
   if (!let_go && queue_pair->state != VirtualQueuePair::State::kAccepting) return;  // it has been answered
   if (answer.code != 0) {
-    owner_.Connected(queue_pair, answer.status());
+    owner_.queue_pairs().Connected(queue_pair, answer.status());
     queue_pair->told_closed = queue_pair->heard_closed = true;  // there is nothing to close
     return CloseIfBothHave(queue_pair);
   }
   queue_pair->peer = answer.from;
   if (let_go) return TellClosed(queue_pair);
-  owner_.Connected(queue_pair, absl::OkStatus());
+  owner_.queue_pairs().Connected(queue_pair, absl::OkStatus());
 }
 
 void Trunk::TellClosed(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
@@ -181,7 +193,7 @@ void Trunk::PeerClosed(const TrunkMessage& message) {
   if (queue_pair == nullptr || queue_pair->peer != message.from) return;
   line_.Poll();
   queue_pair->heard_closed = true;
-  owner_.End(queue_pair, End::kPeerClosed);
+  owner_.queue_pairs().End(queue_pair, End::kPeerClosed);
   CloseIfBothHave(queue_pair);
 }
 
@@ -189,7 +201,7 @@ void Trunk::CloseIfBothHave(const std::shared_ptr<VirtualQueuePair>& queue_pair)
   if (!queue_pair->told_closed || !queue_pair->heard_closed) return;
   memory_.TakeBackAll(queue_pair->number);
   members_.erase(queue_pair->number);
-  owner_.Closed(queue_pair);
+  owner_.queue_pairs().Closed(queue_pair);
 }
 
 void Trunk::Resolve(const TrunkMessage& question) {
@@ -199,7 +211,7 @@ void Trunk::Resolve(const TrunkMessage& question) {
   answer.rkey = question.rkey;
   const std::shared_ptr<VirtualQueuePair> queue_pair = Find(question.number);
   const bool asks_its_peer = queue_pair != nullptr && queue_pair->peer == question.from;
-  const std::shared_ptr<Region> region = asks_its_peer ? owner_.RegionOf(*queue_pair, question.rkey) : nullptr;
+  const std::shared_ptr<Region> region = asks_its_peer ? RegionOf(*queue_pair, question.rkey) : nullptr;
   if (region == nullptr) {
     answer.SetStatus(absl::NotFoundError("no memory has that key"));
     return Send(answer);
@@ -227,10 +239,10 @@ void Trunk::Resolved(const TrunkMessage& answer) {
   if (queue_pair == nullptr) return;
   queue_pair->waits_to_hear = false;
   const auto remote = queue_pair->remotes.find(answer.rkey);
-  if (remote == queue_pair->remotes.end() || remote->second.known) return owner_.MayGoOn(queue_pair);
-  if (answer.code != 0) return owner_.Refuse(queue_pair);
+  if (remote == queue_pair->remotes.end() || remote->second.known) return owner_.queue_pairs().MayGoOn(queue_pair);
+  if (answer.code != 0) return owner_.queue_pairs().Refuse(queue_pair);
   remote->second = {true, answer.base, answer.size, answer.address, answer.key, answer.access};
-  owner_.MayGoOn(queue_pair);
+  owner_.queue_pairs().MayGoOn(queue_pair);
 }
 
 void Trunk::Revoke(const Region& region) {
@@ -258,10 +270,10 @@ void Trunk::Fail(absl::string_view why) {
   awaited_.clear();
   for (const auto& [number, queue_pair] : std::exchange(members_, {})) {
     if (queue_pair->state == VirtualQueuePair::State::kAccepting) {
-      owner_.Connected(queue_pair, absl::UnavailableError(why));
+      owner_.queue_pairs().Connected(queue_pair, absl::UnavailableError(why));
     }
-    owner_.End(queue_pair, End::kConnection);
-    owner_.Closed(queue_pair);
+    owner_.queue_pairs().End(queue_pair, End::kConnection);
+    owner_.queue_pairs().Closed(queue_pair);
   }
 }
 

@@ -60,25 +60,16 @@ struct TrunkPatience {
   absl::Duration unused = absl::Seconds(60);   // until an end that has connected closes what no queue pair uses
 };
 
+class QueuePairs;
+
 // What a trunk needs of the service that it belongs to.
 class TrunkOwner {
  public:
   virtual ~TrunkOwner() = default;
   virtual absl::StatusOr<Port> PortFor(absl::string_view local_address) = 0;
-  // A queue pair with an offer out, and its token.
-  virtual absl::Status Accepted(Trunk& trunk, const TrunkMessage& connect) = 0;
-  // The answer to a kConnect.
-  virtual void Connected(const std::shared_ptr<VirtualQueuePair>& queue_pair, const absl::Status& status) = 0;
-  virtual std::shared_ptr<Region> RegionOf(const VirtualQueuePair& queue_pair, uint32_t rkey) = 0;
-  // It may go on: it knows where that memory is, or the trunk has space.
-  virtual void MayGoOn(const std::shared_ptr<VirtualQueuePair>& queue_pair) = 0;
-  // Its next request names what it may not.
-  virtual void Refuse(const std::shared_ptr<VirtualQueuePair>& queue_pair) = 0;
-  virtual void End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric::service::End why) = 0;
+  virtual QueuePairs& queue_pairs() = 0;
   // For the log.
   virtual void TrunkFailed(absl::string_view why) = 0;
-  // Both skeinds are through with it, or the trunk is gone.
-  virtual void Closed(const std::shared_ptr<VirtualQueuePair>& queue_pair) = 0;
   virtual Worker& worker() = 0;
   // Another one: whoever has much memory registered delays no connection.
   virtual Worker& connecting_worker() = 0;

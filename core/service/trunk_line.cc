@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/fabric/requests.h"
+#include "core/service/queue_pairs.h"
 #include "core/service/session.h"
 #include "core/service/trunk.h"
 
@@ -56,7 +57,7 @@ void TrunkLine::AwaitSpace(const std::shared_ptr<VirtualQueuePair>& queue_pair) 
 void TrunkLine::LetGoOn() {
   for (const auto& queue_pair : std::exchange(want_space_, {})) {
     queue_pair->waits_for_space = false;
-    owner_.MayGoOn(queue_pair);
+    owner_.queue_pairs().MayGoOn(queue_pair);
   }
 }
 
@@ -121,7 +122,7 @@ void TrunkLine::Completed(const fabric::Completion& completion) {
     const std::shared_ptr<Completions>& queue = done.queue_pair->send_queue;
     if (!queue->Add({done.position, done.queue_pair->number, 0, static_cast<uint32_t>(done.opcode), 0,
                      moves_bytes ? done.length : 0})) {
-      owner_.End(done.queue_pair, End::kOverrun);
+      owner_.queue_pairs().End(done.queue_pair, End::kOverrun);
     }
     if (news_.empty() || news_.back() != queue) news_.push_back(queue);
   }
@@ -135,7 +136,7 @@ void TrunkLine::Arrived(uint32_t immediate, size_t bytes) {
   const std::shared_ptr<Completions>& queue = queue_pair->receive_queue;
   if (!queue->Add({0, queue_pair->number, 0, static_cast<uint32_t>(Opcode::kReceiveWithImmediate),
                    (immediate & 0xFF) << fabric::service::kImmediateShift, 0})) {
-    owner_.End(queue_pair, End::kOverrun);
+    owner_.queue_pairs().End(queue_pair, End::kOverrun);
   }
   if (news_.empty() || news_.back() != queue) news_.push_back(queue);
 }

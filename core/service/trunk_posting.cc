@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/fabric/requests.h"
+#include "core/service/queue_pairs.h"
 #include "core/service/session.h"
 #include "core/service/trunk.h"
 
@@ -80,9 +81,9 @@ bool Trunk::FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint3
   Register(region, fabric::kLocalOnly, [this, queue_pair, lkey](const TrunkMemory::Here& here) {
     if (queue_pair->state != VirtualQueuePair::State::kConnected) return;
     queue_pair->waits_to_hear = false;
-    if (here == nullptr) return owner_.Refuse(queue_pair);
+    if (here == nullptr) return owner_.queue_pairs().Refuse(queue_pair);
     queue_pair->locals[lkey] = here;
-    owner_.MayGoOn(queue_pair);
+    owner_.queue_pairs().MayGoOn(queue_pair);
   });
   return false;
 }

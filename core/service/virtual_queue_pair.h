@@ -31,7 +31,7 @@ namespace skein::service {
 class Session;
 class Trunk;
 
-// skeind's thread. A struct: the session, the trunk and the service each keep the part that is theirs.
+// skeind's thread. A struct: the session, the trunk and QueuePairs each keep the part that is theirs.
 struct VirtualQueuePair {
   enum class State : uint8_t { kNew, kOffered, kAccepting, kConnected, kEnded };
 
@@ -58,7 +58,7 @@ struct VirtualQueuePair {
   std::shared_ptr<Completions> send_queue;
   std::shared_ptr<Completions> receive_queue;
 
-  // The service's.
+  // QueuePairs'.
   State state = State::kNew;
   uint64_t token = 0;
   uint64_t taken = 0;            // requests, since the start

@@ -1,4 +1,5 @@
-// Connections that others make, and those that skeind makes to other hosts.
+#include "core/service/trunks.h"
+
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,12 +11,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "core/base/abstract_socket.h"
-#include "core/base/closer.h"
 #include "core/base/deadline.h"
 #include "core/base/errno_status.h"
+#include "core/base/fallback.h"
 #include "core/base/tcp_address.h"
-#include "core/service/listeners.h"
 #include "core/service/service.h"
 #include "core/service/session.h"
 
@@ -53,56 +52,29 @@ void WatchForDeath(int socket) {
 
 }  // namespace
 
-// Without a descriptor the connection stays in the queue, which would keep this thread awake.
-UniqueFd Service::AcceptFrom(int listening) {
-  UniqueFd socket = AcceptQueued(listening);
-  if (!socket.valid() && errno != EAGAIN) accepts_again_ = SteadyNow() + absl::Milliseconds(kAcceptAgainMs);
-  return socket;
-}
-
-bool Service::AcceptProcesses() {
-  bool any = false;
-  for (UniqueFd socket; (socket = AcceptFrom(listeners_.processes.get())).valid(); any = true) {
-    const absl::StatusOr<PeerCredentials> who = CredentialsOf(socket.get());
-    if (!who.ok()) continue;
-    std::weak_ptr<UserBudget>& known = budgets_[who->uid];
-    std::shared_ptr<UserBudget> budget = known.lock();
-    if (budget == nullptr) known = budget = std::make_shared<UserBudget>(options_.limits);
-    absl::StatusOr<UserBudget::Share> share = budget->Take(UserBudget::Kind::kSession, 1);
-    if (!share.ok()) {
-      ++counted_.sessions_refused;
-      SendMessage(socket.get(), fabric::service::Reply::Of(share.status()).view());
-      Closer::Get().CloseSocket(std::move(socket));  // not before the process has read that
-      continue;
-    }
-    sessions_.push_back(
-        std::make_shared<Session>(*this, std::move(socket), *who, std::move(budget), *std::move(share)));
-  }
-  return any;
-}
-
-bool Service::AcceptSkeinds() {
-  bool any = false;
-  for (UniqueFd socket; (socket = AcceptFrom(listeners_.skeinds.get())).valid(); any = true) {
-    if (trunks_.size() >= kMostTrunks) continue;
-    WatchForDeath(socket.get());
-    trunks_.push_back(std::make_shared<Trunk>(*this, std::move(socket), nullptr, options_.patience, options_.secret));
-    CrowdOutUngreeted();
-  }
-  return any;
+void Trunks::Add(UniqueFd socket) {
+  if (trunks_.size() >= kMostTrunks) return;
+  WatchForDeath(socket.get());
+  trunks_.push_back(std::make_shared<Trunk>(owner_, std::move(socket), nullptr, options_.patience, options_.secret));
+  CrowdOutUngreeted();
 }
 
 // The oldest goes: one that will greet does so before hundreds have come behind it.
-void Service::CrowdOutUngreeted() {
+void Trunks::CrowdOutUngreeted() {
   const auto greets_late = [](const auto& trunk) { return trunk->awaits_greeting(); };
   if (std::count_if(trunks_.begin(), trunks_.end(), greets_late) <= kMostUngreeted) return;
   (*std::find_if(trunks_.begin(), trunks_.end(), greets_late))->Fail("too many others came before it greeted");
 }
 
-absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, uint16_t port, Session& session) {
+absl::StatusOr<std::shared_ptr<Trunk>> Trunks::To(absl::string_view host, uint16_t port, Session& session) {
+  if (port != listeners_.trunk_port && !options_.any_trunk_port) {
+    return FallbackError(FallbackCode::kProtocol,
+                         absl::StrCat("the other host's skeind has port ", port, ", and this one ",
+                                      listeners_.trunk_port, ": start both with one"));
+  }
   const std::shared_ptr<fabric::Device>& device = session.device();
   const std::string peer = absl::StrCat(device->name(), " ", host, " ", port);
-  if (const auto known = trunks_by_peer_.find(peer); known != trunks_by_peer_.end()) {
+  if (const auto known = by_peer_.find(peer); known != by_peer_.end()) {
     std::shared_ptr<Trunk> trunk = known->second.lock();
     if (trunk != nullptr) trunk->OnSocket();  // it may have ended
     if (trunk != nullptr && !trunk->ended() && trunk->device() == device) return trunk;
@@ -116,11 +88,33 @@ absl::StatusOr<std::shared_ptr<Trunk>> Service::TrunkTo(absl::string_view host, 
       OpenFirst(std::string(host), absl::StrCat(port), AI_NUMERICHOST | AI_NUMERICSERV, ConnectByTcp);
   if (!socket.ok()) return absl::UnavailableError(socket.status().message());
   WatchForDeath(socket->get());
-  auto trunk = std::make_shared<Trunk>(*this, *std::move(socket), device, options_.patience, options_.secret);
+  auto trunk = std::make_shared<Trunk>(owner_, *std::move(socket), device, options_.patience, options_.secret);
   trunk->Begin(host, *std::move(share));
   trunks_.push_back(trunk);
-  trunks_by_peer_[peer] = trunk;
+  by_peer_[peer] = trunk;
   return trunk;
+}
+
+bool Trunks::Arm() {
+  bool all = true;
+  for (size_t i = 0; i < trunks_.size(); ++i) all &= trunks_[i]->line().Arm();
+  return all;
+}
+
+absl::Time Trunks::Tend() {
+  const absl::Time now = SteadyNow();
+  absl::Time next = absl::InfiniteFuture();
+  for (size_t i = 0; i < trunks_.size(); ++i) next = std::min(next, trunks_[i]->Tend(now));
+  return next;
+}
+
+void Trunks::Revoke(const Region& region) {
+  for (size_t i = 0; i < trunks_.size(); ++i) trunks_[i]->Revoke(region);
+}
+
+void Trunks::DropEnded() {
+  if (std::erase_if(trunks_, [](const auto& trunk) { return trunk->ended(); }) == 0) return;
+  absl::erase_if(by_peer_, [](const auto& known) { return known.second.expired(); });
 }
 
 }  // namespace skein::service
