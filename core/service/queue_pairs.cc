@@ -106,12 +106,8 @@ absl::Status QueuePairs::Accept(const std::shared_ptr<VirtualQueuePair>& queue_p
   queue_pair->state = State::kAccepting;
   queue_pair->token = offer->token;
   (*trunk)->Attach(queue_pair);
-  TrunkMessage connect;
-  connect.kind = TrunkKind::kConnect;
-  connect.number = offer->number;
-  connect.from = queue_pair->number;
-  connect.token = offer->token;
-  (*trunk)->Send(connect);
+  (*trunk)->Send(
+      {.kind = TrunkKind::kConnect, .number = offer->number, .from = queue_pair->number, .token = offer->token});
   return absl::OkStatus();
 }
 

@@ -72,10 +72,7 @@ void Trunk::Heed(const TrunkMessage& message) {
     case TrunkKind::kProof:
       return Greet(message);
     case TrunkKind::kConnect: {
-      TrunkMessage answer;
-      answer.kind = TrunkKind::kConnected;
-      answer.number = message.from;
-      answer.from = message.number;
+      TrunkMessage answer = {.kind = TrunkKind::kConnected, .number = message.from, .from = message.number};
       answer.SetStatus(owner_.queue_pairs().Accepted(*this, message));
       return Send(answer);
     }
@@ -91,20 +88,14 @@ void Trunk::Heed(const TrunkMessage& message) {
       const std::shared_ptr<VirtualQueuePair> queue_pair = Find(message.number);
       if (queue_pair == nullptr) return;  // both have said that it is closed
       queue_pair->remotes.erase(message.rkey);
-      TrunkMessage answer;
-      answer.kind = TrunkKind::kRevoked;
-      answer.number = queue_pair->peer;
-      answer.rkey = message.rkey;
+      const TrunkMessage answer = {.kind = TrunkKind::kRevoked, .number = queue_pair->peer, .rkey = message.rkey};
       return line_.Later([this, answer] { Send(answer); });
     }
     case TrunkKind::kRevoked:
       memory_.TakeBack({message.number, message.rkey});
       return;
-    case TrunkKind::kAsk: {
-      TrunkMessage answer;
-      answer.kind = TrunkKind::kHere;
-      return Send(answer);
-    }
+    case TrunkKind::kAsk:
+      return Send({.kind = TrunkKind::kHere});
     case TrunkKind::kHere:
       silence_.Heard();
       return;
@@ -179,10 +170,7 @@ void Trunk::Connected(const TrunkMessage& answer) {
 void Trunk::TellClosed(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   queue_pair->told_closed = true;
   if (!queue_pair->heard_closed) Await(TrunkKind::kClosed, queue_pair);
-  TrunkMessage closed;
-  closed.kind = TrunkKind::kClosed;
-  closed.number = queue_pair->peer;
-  closed.from = queue_pair->number;
+  const TrunkMessage closed = {.kind = TrunkKind::kClosed, .number = queue_pair->peer, .from = queue_pair->number};
   line_.Later([this, closed] { Send(closed); });
   CloseIfBothHave(queue_pair);
 }
@@ -205,10 +193,7 @@ void Trunk::CloseIfBothHave(const std::shared_ptr<VirtualQueuePair>& queue_pair)
 }
 
 void Trunk::Resolve(const TrunkMessage& question) {
-  TrunkMessage answer;
-  answer.kind = TrunkKind::kResolved;
-  answer.number = question.from;
-  answer.rkey = question.rkey;
+  TrunkMessage answer = {.kind = TrunkKind::kResolved, .number = question.from, .rkey = question.rkey};
   const std::shared_ptr<VirtualQueuePair> queue_pair = Find(question.number);
   const bool asks_its_peer = queue_pair != nullptr && queue_pair->peer == question.from;
   const std::shared_ptr<Region> region = asks_its_peer ? RegionOf(*queue_pair, question.rkey) : nullptr;
@@ -250,12 +235,8 @@ void Trunk::Revoke(const Region& region) {
   for (const TrunkMemory::Lent& lent : memory_.LentOf(region)) {
     const std::shared_ptr<VirtualQueuePair> queue_pair = Find(lent.number);
     if (queue_pair == nullptr) continue;
-    TrunkMessage revoke;
-    revoke.kind = TrunkKind::kRevoke;
-    revoke.number = queue_pair->peer;
-    revoke.rkey = lent.rkey;
     Await(TrunkKind::kRevoked, queue_pair, lent.rkey);
-    Send(revoke);
+    Send({.kind = TrunkKind::kRevoke, .number = queue_pair->peer, .rkey = lent.rkey});
   }
   line_.AskWhetherAllHasEnded();  // requests under way may use it, too
 }

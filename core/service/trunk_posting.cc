@@ -112,13 +112,8 @@ const VirtualQueuePair::Remote* Trunk::FindRemote(const std::shared_ptr<VirtualQ
   if (remote->second.known) return &remote->second;
   queue_pair->waits_to_hear = true;
   if (!is_new) return nullptr;
-  TrunkMessage question;
-  question.kind = TrunkKind::kResolve;
-  question.number = queue_pair->peer;
-  question.from = queue_pair->number;
-  question.rkey = rkey;
   Await(TrunkKind::kResolved, queue_pair, rkey);
-  Send(question);
+  Send({.kind = TrunkKind::kResolve, .number = queue_pair->peer, .from = queue_pair->number, .rkey = rkey});
   return nullptr;
 }
 

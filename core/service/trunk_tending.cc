@@ -32,9 +32,7 @@ absl::Time Trunk::UnusedUntil(absl::Time now) {
 
 void Trunk::AskWhetherItIsThere(absl::Time now) {
   silence_.Asked(now);
-  TrunkMessage question;
-  question.kind = TrunkKind::kAsk;
-  Send(question);
+  Send({.kind = TrunkKind::kAsk});
 }
 
 void Trunk::Await(TrunkKind answer, const std::shared_ptr<VirtualQueuePair>& of, uint32_t rkey) {
