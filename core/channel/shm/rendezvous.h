@@ -57,8 +57,8 @@ class Rendezvous {
   // directory cannot be used.
   absl::StatusOr<Offer> Announce();
   // The connection whose first message carries the token. FallbackError(kRendezvous) when there is none;
-  // FallbackError(kDifferentUser) when a process of a user who may not has come instead. An ErrnoStatus where the kernel
-  // has refused this process a call.
+  // FallbackError(kDifferentUser) when a process of a user who may not has come instead. An ErrnoStatus where the
+  // kernel has refused this process a call.
   absl::StatusOr<Meeting> Collect(const Token& token);
   void Withdraw(const Token& token);
 
