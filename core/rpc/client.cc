@@ -206,7 +206,7 @@ class Client::Impl final : public wait::Watcher, public std::enable_shared_from_
   }
 
   static absl::Status Unreachable(const Fallback& why) {
-    return absl::UnavailableError(absl::StrCat("no fabric leads there: ", ToString(why)));
+    return absl::UnavailableError(absl::StrCat("no path leads there: ", ToString(why)));
   }
 
   // Whether anything gets through, where connecting has not shown it; and from then on, what is sent goes without

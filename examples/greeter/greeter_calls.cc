@@ -89,11 +89,10 @@ int Watch(Greeter::Stub& stub) {
 }  // namespace
 
 int CallGreeter(const std::shared_ptr<grpc::Channel>& channel) {
-  if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(5)))) {
-    std::cerr << "no connection within 5 s" << std::endl;
-    return 1;
-  }
   auto stub = Greeter::NewStub(channel);
+  if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(5)))) {
+    return Fail(Hello(*stub, "nobody"));  // a call's status says why
+  }
   return Watching() ? Watch(*stub) : Measure(*stub);
 }
 
