@@ -380,7 +380,7 @@ std::string OptionsMarkdown() {
       "channel argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed\n"
       "fails every connection it concerns, with a message, and so does an unknown channel argument. An\n"
       "unknown variable is a warning, once a process: the name may be Kubernetes' for a service. With mode\n"
-      "off nothing fails.\n\n"
+      "off nothing fails. `skein options` prints the table, and `skein options NAME` one option of it.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const OptionSpec& spec : kTable) {

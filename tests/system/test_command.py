@@ -185,11 +185,21 @@ class Json(ProcessTest):
         self.assertEqual({finding["verdict"] for finding in found} - {"ok", "warn"}, set())
 
 
-class Words(unittest.TestCase):
+class Words(ProcessTest):
     def test_an_option_is_one_word_or_two(self):
+        client = self.client(self.server().address)
+        self.assert_calls_succeed(client, count=1)
         for words in (["--rounds=1", "--interval=0.1"], ["--rounds", "1", "--interval", "0.1"]):
-            result = probes.skein("top", *words)
+            result = probes.skein("top", *words, client.pid)
             self.assertEqual((result.returncode, result.stderr), (0, ""), words)
+
+    def test_an_option_of_skein_has_three_names(self):
+        shm = probes.skein("options", "shm").stdout
+        self.assertTrue(shm.startswith("skein.shm  (SKEIN_SHM)\n"), shm)
+        for name in ("skein.shm", "SKEIN_SHM"):
+            self.assertEqual(probes.skein("options", name).stdout, shm)
+        for name in ("SKEIN_GRPC", "SKEIN_THRIFT", "SKEIN_MODE"):
+            self.assertTrue(probes.skein("options", name).stdout.startswith("skein.mode  (SKEIN_GRPC, SKEIN_THRIFT)\n"))
 
     def test_a_wrong_call_is_refused_with_the_verbs_help(self):
         for words, why in (
@@ -199,6 +209,8 @@ class Words(unittest.TestCase):
             (["top", "--interval", "0"], "--interval is '0', but must be a number of seconds from 0.1 to 3600"),
             (["record", "--max", "30001", "-o", "x", "1"], "must be a number of calls from 1 to 30000"),
             (["options", "ring_byte"], "did you mean ring_bytes?"),
+            (["options", "skein.ring_byte"], "did you mean ring_bytes?"),
+            (["options", "SKEIN_RING_BYTE"], "no option ring_byte; did you mean ring_bytes?"),
             (["optoins"], "did you mean options?"),
             ([], "Usage: skein VERB"),
         ):

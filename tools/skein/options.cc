@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
@@ -43,14 +45,23 @@ absl::StatusOr<int> Run(const CommandLine& line) {
   return 0;
 }
 
+// The bare name of the option that is called so: by that, its channel argument or a variable.
+std::string BareName(const std::string& word) {
+  for (const OptionSpec& option : OptionTable()) {
+    if (absl::c_linear_search(VariablesOf(option), word)) return std::string(option.name);
+  }
+  if (absl::StartsWith(word, "SKEIN_")) return absl::AsciiStrToLower(absl::StripPrefix(word, "SKEIN_"));
+  return std::string(absl::StripPrefix(word, "skein."));
+}
+
 Setter OptionName(std::string& variable) {
   return [&variable](const std::string& word) {
-    variable = std::string(absl::StripPrefix(word, "skein."));
+    variable = BareName(word);
     if (absl::c_any_of(OptionTable(), [&](const OptionSpec& option) { return option.name == variable; })) {
       return absl::OkStatus();
     }
     Options ignored;
-    return SetOption(ignored, word, "");  // names the one that was meant
+    return SetOption(ignored, variable, "");  // names the one that was meant
   };
 }
 
@@ -62,8 +73,8 @@ Verb OptionsVerb() {
           .summary = "every option, its values and its default",
           .about =
               "Every option of Skein: its channel argument, its environment variable, what it may be and its "
-              "default. With a NAME, that one alone. An environment variable holds for all of a process, a channel "
-              "argument for one channel or server.",
+              "default. With a NAME (shm, skein.shm or SKEIN_SHM), that one alone. An environment variable holds for "
+              "all of a process, a channel argument for one channel or server.",
           .options = {JsonOption(line->json)},
           .operand = {Operand::Count::kOne, "NAME", "", OptionName(line->name)},
           .examples = {{"skein options", "all of them"}, {"skein options wait_mode", "how threads wait"}},
