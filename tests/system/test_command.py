@@ -168,6 +168,15 @@ class Json(ProcessTest):
             self.assertEqual((activity["process"], activity["connections"]), (client.pid, {"shm": 1}))
         self.assertEqual(len(result.stdout.splitlines()), 2)
 
+    def test_top_names_one_that_does_not_answer_and_shows_the_others(self):
+        server, client = self.pair_that_traces()
+        with client.stopped():
+            result = probes.skein("top", "--json", "--interval=0.1", "--rounds=2")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertEqual(result.stderr.count(f"skein top: process {client.pid} does not answer; is it stopped?\n"), 2)
+        looks = [{activity["process"] for activity in json.loads(line)} for line in result.stdout.splitlines()]
+        self.assertEqual([(server.pid in look, client.pid in look) for look in looks], [(True, False)] * 2)
+
     def test_options_prints_json(self):
         (mode,) = self.read("options", "skein.mode", "--json")
         self.assertEqual((mode["name"], mode["variables"]), ("mode", ["SKEIN_GRPC", "SKEIN_THRIFT"]))

@@ -1,5 +1,6 @@
 """skein paths: what it says of running processes, of those it cannot ask, and of how it was called."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -61,6 +62,21 @@ class Paths(ProcessTest):
     def test_there_is_no_such_process(self):
         result = paths(2**22 + 1)
         self.assertEqual((result.returncode, result.stderr), (1, "skein paths: there is no process 4194305\n"))
+
+    def test_one_that_does_not_answer_is_named_and_hides_none_of_the_others(self):
+        server = self.server()
+        client = self.client(server.address)
+        self.assert_calls_succeed(client, count=1)
+        with client.stopped():
+            result, as_json = paths(), paths("--json")
+        silent = f"skein paths: process {client.pid} does not answer; is it stopped?\n"
+        self.assertEqual((result.returncode, as_json.returncode), (1, 1))
+        self.assertIn(silent, result.stderr)
+        self.assertIn(silent, as_json.stderr)
+        self.assertRegex(result.stdout, rf"(?m)^{server.pid} ")
+        listed = {path["process"] for path in json.loads(as_json.stdout)}
+        self.assertIn(server.pid, listed)
+        self.assertNotIn(client.pid, listed)
 
     def test_a_wrong_call_is_refused_with_its_reason(self):
         result = paths("first")

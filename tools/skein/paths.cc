@@ -74,7 +74,7 @@ absl::StatusOr<int> Run(const CommandLine& line) {
     const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
     if (paths.ok()) {
       for (const inspect::LivePath& path : *paths) printer.Add(process, path);
-    } else if (named) {  // most processes of a machine have no Skein
+    } else if (named || absl::IsDeadlineExceeded(paths.status())) {  // the others are other users', or have ended
       std::fprintf(stderr, "skein paths: %s\n", std::string(paths.status().message()).c_str());
       failed = true;
     }
@@ -92,8 +92,8 @@ Verb PathsVerb() {
       .summary = "what the connections of running processes use, and why not something better",
       .about =
           "The connections of running processes that asked for Skein or were asked: over what they run, and why not "
-          "over something better. Without a PID, of all processes of this user that have any. PATH says +tls "
-          "where TLS runs on top, and +calls where gRPC's calls go below HTTP/2.",
+          "over something better. Without a PID, of all processes of this user that have any, in this network "
+          "namespace. PATH says +tls where TLS runs on top, and +calls where gRPC's calls go below HTTP/2.",
       .options = {JsonOption(line->json)},
       .operand = {Operand::Count::kMany, "PID", "", Processes(line->processes)},
       .examples = {{"skein paths", "of all processes"},

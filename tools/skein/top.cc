@@ -128,18 +128,29 @@ std::vector<std::string> Row(const Activity& activity) {
           micros(activity.p99_ns)};
 }
 
-// All that can be asked; of those that were named, what is wrong with the others goes to `wrong`.
-std::map<pid_t, Sample> TakeAll(const std::vector<pid_t>& named, std::string& wrong) {
+struct Look {
   std::map<pid_t, Sample> samples;
+  std::string wrong;  // lines: why processes are missing; empty: none is
+};
+
+// Of all processes, most that cannot be asked are other users', or have ended.
+Look LookAt(const std::vector<pid_t>& named) {
+  Look look;
   for (const pid_t process : named.empty() ? inspect::ProcessesToAsk() : named) {
     absl::StatusOr<Sample> sample = Take(process);
     if (sample.ok()) {
-      samples[process] = *std::move(sample);
-    } else if (!named.empty()) {
-      absl::StrAppend(&wrong, "skein top: ", sample.status().message(), "\n");
+      look.samples[process] = *std::move(sample);
+    } else if (!named.empty() || absl::IsDeadlineExceeded(sample.status())) {
+      absl::StrAppend(&look.wrong, "skein top: ", sample.status().message(), "\n");
     }
   }
-  return samples;
+  return look;
+}
+
+// Whether there was anything to say.
+bool Complain(const Look& look) {
+  std::fputs(look.wrong.c_str(), stderr);
+  return !look.wrong.empty();
 }
 
 // A terminal shows one look at a time.
@@ -187,16 +198,17 @@ absl::StatusOr<int> RunOfService(const CommandLine& line) {
 
 absl::StatusOr<int> Run(const CommandLine& line) {
   if (line.service) return RunOfService(line);
-  std::string wrong;
-  std::map<pid_t, Sample> before = TakeAll(line.processes, wrong);
-  for (uint32_t round = 0; wrong.empty() && round != line.rounds; ++round) {
+  const bool named = !line.processes.empty();
+  Look before = LookAt(line.processes);
+  bool failed = named && Complain(before);  // of all processes, the next look says it
+  for (uint32_t round = 0; !(named && failed) && round != line.rounds; ++round) {
     absl::SleepFor(absl::Seconds(line.interval.value_or(1)));
-    std::map<pid_t, Sample> now = TakeAll(line.processes, wrong);
-    Show(before, now, line.json);
+    Look now = LookAt(line.processes);
+    Show(before.samples, now.samples, line.json);
+    failed = Complain(now) || failed;
     before = std::move(now);
   }
-  std::fputs(wrong.c_str(), stderr);
-  return wrong.empty() ? 0 : 1;
+  return failed ? 1 : 0;
 }
 
 absl::Status Check(const CommandLine& line) {
@@ -212,9 +224,10 @@ Verb TopVerb() {
       .name = "top",
       .summary = "what running processes send and receive, second by second",
       .about =
-          "The traffic of running processes over Skein, again and again. Without a PID, all processes of this "
-          "user that have any connections. Calls' p50 and p99 are of processes that trace (SKEIN_TRACE, skein "
-          "breakdown).\nWith --service instead who uses this host's skeind, the busiest first, and to which hosts it "
+          "The traffic of running processes over Skein, again and again. Without a PID, of all processes of "
+          "this user that have any connections, in this network namespace. Calls' p50 and p99 are of processes that "
+          "trace (SKEIN_TRACE, skein breakdown).\nWith --service instead who uses this host's skeind, the busiest "
+          "first, and to which hosts it "
           "leads; the PID is then skeind's, and needed only where several run. Ask as skeind's user or as root.",
       .options = {{"--interval", "S", "waits so many seconds between two looks (default 1)",
                    Number(line->interval, 0.1, 3600, "seconds")},
