@@ -272,11 +272,16 @@ std::string DidYouMean(absl::string_view name) { return absl::StrCat("did you me
 // "tcp://10.0.0.1:80".
 bool IsOfService(absl::string_view value) { return absl::StrContains(value, "://"); }
 
+// Whether Kubernetes may have made this name for a service's variable. A guess at what the user meant would be wrong.
+bool IsServicesName(absl::string_view name) {
+  return absl::EndsWith(name, "_SERVICE_HOST") || absl::EndsWith(name, "_PORT") || absl::StrContains(name, "_PORT_");
+}
+
 // The warning about variables that are no options. It names those that are like an option first.
 class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {
-    const OptionSpec* const nearest = Nearest(option);
+    const OptionSpec* const nearest = IsServicesName(name) ? nullptr : Nearest(option);
     if (nearest == nullptr) return others_.push_back(std::string(name));
     const std::string meant = nearest->name == "mode" ? std::string(mode_variable) : EnvironmentName(nearest->name);
     like_one_.push_back(absl::StrCat(name, " (", DidYouMean(meant), ")"));

@@ -171,6 +171,15 @@ TEST(OptionsTest, KubernetesServiceThatHasAnOptionsNameChangesNothing) {
   EXPECT_THAT(all.warning, HasSubstr("SKEIN_RDMA_PORT"));
 }
 
+TEST(OptionsTest, VariableThatIsNamedAsKubernetesNamesThoseOfAServiceIsNoSlip) {
+  for (const std::string name : {"SKEIN_X_SERVICE_HOST", "SKEIN_RDMA_SERVICE_PORT", "SKEIN_RDMA_SERVICE_PORT_RDMA",
+                                 "SKEIN_RDM_PORT", "SKEIN_RDMA_PORT_80_TCP"}) {
+    EXPECT_EQ(FromEnvironment({(name + "=1").c_str()}).warning, "no options, and ignored: " + name);
+  }
+  EXPECT_THAT(FromEnvironment({"SKEIN_RDMA_SERVICES=/run/skeind"}).warning,
+              HasSubstr("did you mean SKEIN_RDMA_SERVICE?"));
+}
+
 TEST(OptionsTest, WarningOfManyVariablesNamesSlipsFirstAndStaysShort) {
   std::vector<std::string> names;
   for (int i = 10; i < 90; ++i) names.push_back(absl::StrCat("SKEIN_EXPORTER_PORT_", i, "_TCP=1"));
