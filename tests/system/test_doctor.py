@@ -101,6 +101,16 @@ class Options(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("65536 .. 1073741824", line_with(result.stdout, "SKEIN_RING_BYTES"))
 
+    def test_a_wrong_mode_of_thrift_fails_and_hides_nothing_else(self):
+        result = doctor(env={"SKEIN_THRIFT": "prefre", "SKEIN_GRPC": "prefer"})
+        self.assertEqual(result.returncode, 1)
+        finding = line_with(result.stdout, "SKEIN_THRIFT")
+        self.assertRegex(finding, r'^FAIL  SKEIN_THRIFT is "prefre", .*off \| prefer \| require\n.*Thrift')
+        self.assertTrue(line_with(result.stdout, "SKEIN_GRPC").startswith("ok    SKEIN_GRPC is prefer\n"))
+        result = doctor(env={"SKEIN_THRIFT": "require", "SKEIN_RING_BYTES": "7"})
+        self.assertEqual(line_with(result.stdout, "SKEIN_THRIFT"), "ok    SKEIN_THRIFT is require\n")
+        self.assertTrue(line_with(result.stdout, "SKEIN_RING_BYTES").startswith("FAIL "))
+
     def test_an_unknown_one_is_a_warning(self):
         result = doctor(env={"SKEIN_RNIG_BYTES": "65536"})
         self.assertEqual(result.returncode, 0, result.stdout)

@@ -18,6 +18,20 @@ void CheckPollingEngine(Report& report) {
   report.Warn(fact, "unset it: under any engine but epoll1 connections stay on TCP");
 }
 
+// All variables but this one are gRPC's and Thrift's alike. Unset, it says nothing: most programs are not Thrift's.
+void CheckThriftMode(Report& report) {
+  const char* const set = std::getenv("SKEIN_THRIFT");
+  if (set == nullptr) return;
+  const std::string variable = absl::StrCat("SKEIN_THRIFT=", set);
+  const char* const alone[] = {variable.c_str(), nullptr};
+  const EnvironmentOptions environment = OptionsFromEnvironment({}, "SKEIN_THRIFT", alone);
+  if (environment.error.ok()) {
+    return report.Ok(absl::StrCat("SKEIN_THRIFT is ", ModeName(environment.options.mode)));
+  }
+  report.Fail(environment.error.message(),
+              "connections of Thrift's Skein sockets fail until this is put right; docs/options.md has every option");
+}
+
 }  // namespace
 
 Options CheckSettings(Report& report) {
@@ -33,6 +47,7 @@ Options CheckSettings(Report& report) {
   } else {
     report.Ok(absl::StrCat("SKEIN_GRPC is ", ModeName(environment.options.mode)));
   }
+  CheckThriftMode(report);
   if (!environment.warning.empty()) report.Warn(environment.warning, "docs/options.md has every option");
   CheckPollingEngine(report);
   return environment.error.ok() ? environment.options : Options();
