@@ -49,10 +49,10 @@ class Starting(ProcessTest):
         (prefix / "lib/libskein_grpc.so.1").unlink()
         done = run("--require", program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.returncode, done.stdout), (126, ""))
-        self.assertRegex(done.stderr, r"libskein_grpc\.so.*; install Skein")
+        self.assertRegex(done.stderr, r"libskein_grpc\.so.*; install the package skein-preload")
         done = run(program_of("core_client"), server.address, skein=prefix / "bin/skein")
         self.assertEqual((done.returncode, done.stdout.split()[0]), (0, "ready"))
-        self.assertRegex(done.stderr, r"^skein run: no .*libskein_grpc\.so.*; it stays on TCP\n$")
+        self.assertRegex(done.stderr, r"^skein run: no .*libskein_grpc\.so.*; it stays on TCP; install .*skein-preload.*\n$")
 
     def test_options_the_environment_and_what_is_preloaded_already_hold(self):
         self.assertEqual(run(*SHOW).stdout, f"prefer {probes.preload_library()}\n")
@@ -143,10 +143,13 @@ class Usage(unittest.TestCase):
         self.assertEqual(run("no-such-program").returncode, 127)
         self.assertEqual(run("/etc/passwd").returncode, 126)
 
-    def test_a_typo_names_the_nearest(self):
+    def test_wrong_words_are_told_what_is_right(self):
         done = run("--requre", "true")
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean --require?", done.stderr)
+        contradiction = run("--require", "--mode=off", "true")
+        self.assertEqual(contradiction.returncode, 2)
+        self.assertIn("--require and --mode=off contradict each other", contradiction.stderr)
         verb = subprocess.run([probes.tool("skein"), "rnu"], capture_output=True, text=True, check=False)
         self.assertEqual(verb.returncode, 2)
         self.assertIn("did you mean run?", verb.stderr)

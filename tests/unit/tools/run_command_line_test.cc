@@ -73,10 +73,19 @@ TEST(RunCommandLine, EachOptionOfTheTableBecomesItsVariable) {
 }
 
 TEST(RunCommandLine, OfAnOptionGivenTwiceTheLastHolds) {
-  EXPECT_THAT(Told({"--require", "--shm=off", "--mode", "off", "--shm", "auto", "x"}).line.variables,
+  EXPECT_THAT(Told({"--mode=require", "--shm=off", "--mode", "off", "--shm", "auto", "x"}).line.variables,
               ElementsAre(Pair("SKEIN_GRPC", "require"), Pair("SKEIN_SHM", "off"), Pair("SKEIN_GRPC", "off"),
                           Pair("SKEIN_SHM", "auto")))
       << "all in their order: who puts them into the environment has the last one there in the end";
+}
+
+TEST(RunCommandLine, RequireBesideAnotherModeIsAContradiction) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"--require", "--mode=prefer", "x"}, {"--mode", "prefer", "--require", "x"}}) {
+    EXPECT_EQ(WhyNot(words), "skein run: --require and --mode=prefer contradict each other: leave one of them out");
+  }
+  EXPECT_EQ(WhyNot({"--require", "--mode=require", "x"}), "");
+  EXPECT_EQ(WhyNot({"--require", "x", "--mode=off"}), "") << "the program's own";
 }
 
 TEST(RunCommandLine, ATypoNamesTheNearest) {

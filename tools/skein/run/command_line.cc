@@ -21,11 +21,21 @@ Setter Variable(std::vector<std::pair<std::string, std::string>>& variables, con
   };
 }
 
-Setter Require(std::vector<std::pair<std::string, std::string>>& variables) {
-  return [&variables](const std::string& /*word*/) {
-    variables.emplace_back("SKEIN_GRPC", "require");
+Setter Require(CommandLine& line) {
+  return [&line](const std::string& /*word*/) {
+    line.require = true;
+    line.variables.emplace_back("SKEIN_GRPC", "require");
     return absl::OkStatus();
   };
+}
+
+absl::Status Check(const CommandLine& line) {
+  for (const auto& [name, value] : line.variables) {
+    if (!line.require || name != "SKEIN_GRPC" || value == "require") continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--require and --mode=", value, " contradict each other: leave one of them out"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -44,7 +54,7 @@ Verb Declare(std::function<int(const CommandLine&)> run) {
       .options =
           {{"--require", "",
             "fails rather than use TCP (SKEIN_GRPC=require); does not start a program that can use TCP alone",
-            Require(line->variables)},
+            Require(*line)},
            {"-v,--verbose", "", "says what will happen, also where nothing stands in the way", Yes(line->verbose)},
            {"-n,--dry-run", "",
             "says what would happen, and prints the variables that it would set, on standard output; starts nothing",
@@ -53,6 +63,7 @@ Verb Declare(std::function<int(const CommandLine&)> run) {
       .examples = {{"skein run ./server --port 50051", "over Skein where that is possible"},
                    {"skein run --require --shm off -- ./server", "over RDMA, or not at all"},
                    {"skein run -n ./server", "what would happen"}},
+      .check = [line] { return Check(*line); },
       .run = [line, run = std::move(run)] { return run(*line); }};
   for (const OptionSpec& option : OptionTable()) {
     verb.options.push_back({absl::StrCat("--", option.name), "VALUE", "", Variable(line->variables, option)});

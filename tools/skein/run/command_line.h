@@ -14,6 +14,7 @@ namespace skein::run {
 struct CommandLine {
   bool dry_run = false;
   bool verbose = false;
+  bool require = false;                                        // --require, which is among `variables`, too
   std::vector<std::pair<std::string, std::string>> variables;  // SKEIN_... and its value, the last said last
   std::vector<std::string> command;                            // the program and its arguments
 };

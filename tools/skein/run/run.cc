@@ -26,7 +26,7 @@ constexpr int kMissing = 127;
 struct Plan {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string sentence;  // what will happen
-  std::string remedy;    // what the user can do if mode require cannot be kept
+  std::string remedy;    // what the user can do about what stands in the way
   bool in_the_way = false;
   bool keeps_require = true;
   bool preloads = true;
@@ -69,7 +69,9 @@ Plan MakePlan(const run::CommandLine& line, const std::string& path) {
     plan.sentence = std::string(library.status().message());
     plan.in_the_way = true;
     plan.keeps_require = false;
-    plan.remedy = "install Skein, or start the command where it is installed";
+    plan.remedy = absl::IsNotFound(library.status())
+                      ? "install the package skein-preload, or start the command of an installation that has these"
+                      : "install Skein in another place";
   } else {
     Foresee(path, require, plan);
     const char* const before = std::getenv("LD_PRELOAD");
@@ -79,7 +81,8 @@ Plan MakePlan(const run::CommandLine& line, const std::string& path) {
   }
   if (!plan.keeps_require) {
     plan.sentence = require ? absl::StrCat("refused: ", plan.sentence, "; mode require cannot be kept; ", plan.remedy)
-                            : absl::StrCat(plan.sentence, "; it stays on TCP");
+                            : absl::StrCat(plan.sentence, "; it stays on TCP", library.ok() ? "" : "; ",
+                                           library.ok() ? "" : plan.remedy);
   }
   return plan;
 }
