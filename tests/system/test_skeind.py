@@ -123,6 +123,24 @@ class Beginning(SkeindTest):
         self.assertFalse(first.ended(), "it serves on")
 
 
+class Words(SkeindTest):
+    def test_a_wrong_call_is_refused_with_its_reason(self):
+        for words, why in (
+            (["--bogus"], "--bogus"),
+            (["--port", "99999"], "--port: .*99999.* 0 .* 65535"),
+            (["--port", "x"], "--port: .*x"),
+            (["--address", "host"], "--address: 'host' is no IP address"),
+        ):
+            with self.subTest(words):
+                skeind = Skeind(self, self.folder, *words)
+                self.assertEqual(skeind.wait(), 2)
+                self.assertRegex(skeind.log(), why)
+
+    def test_help_and_the_version_are_no_failure(self):
+        for word in ("--help", "--version"):
+            self.assertEqual(Skeind(self, self.folder, word).wait(), 0)
+
+
 class Systemd(SkeindTest):
     """systemd has the socket, and passes each skeind that it starts a copy."""
 

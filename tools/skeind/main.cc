@@ -37,10 +37,14 @@ struct CommandLine {
 
 void Say(absl::string_view line) { std::cerr << "skeind: " << line << std::endl; }
 
+// The exit status of what went wrong.
 int Fail(absl::string_view why) {
   Say(why);
   return 1;
 }
+
+// The exit status of a call with wrong words, as skein's.
+constexpr int kCalledWrongly = 2;
 
 // sd_listen_fds(3): the first descriptor that systemd passes; -1: it passes none.
 int PassedSocket() {
@@ -66,6 +70,12 @@ absl::Status SetDefaults(CommandLine& line) {
   return absl::OkStatus();
 }
 
+// For CLI11: why `word` is no address; empty: it is one.
+std::string NoAddress(const std::string& word) {
+  if (word.empty() || service::IsAddress(word)) return "";
+  return absl::StrCat("'", word, "' is no IP address in its usual form");
+}
+
 void AddOptions(CLI::App& app, CommandLine& line) {
   service::ServiceOptions& options = line.options;
   app.get_formatter()->column_width(36);
@@ -74,10 +84,12 @@ void AddOptions(CLI::App& app, CommandLine& line) {
       ->capture_default_str();
   app.add_option("--port", options.trunk_port,
                  "TCP port at which the skeinds of all hosts reach each other; one for all")
+      ->check(CLI::Range(0, 65535))
       ->capture_default_str();
   app.add_option("--listen", options.trunk_address, "The address to listen on there")->capture_default_str();
   app.add_option("--address", line.address,
-                 "By which other hosts reach this one; by default the RDMA port's own IP address");
+                 "By which other hosts reach this one; by default the RDMA port's own IP address")
+      ->check(CLI::Validator(NoAddress, ""));
   app.add_option("--secret-file", line.secret_file,
                  "A file with a secret that the skeinds of all hosts have; others are not let in");
   app.add_option("--device", line.rdma.device,
@@ -105,10 +117,6 @@ absl::Status Complete(CommandLine& line) {
   line.options.listening = PassedSocket();
   if (line.options.listening >= 0 && line.options.replaces) {
     return absl::InvalidArgumentError("--replace is for one that systemd has not started: systemctl restart skeind");
-  }
-  if (!line.address.empty() && !service::IsAddress(line.address)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--address takes an IP address in its usual form, not '", line.address, "'"));
   }
   if (line.secret_file.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> secret = service::ReadSecret(line.secret_file);
@@ -149,7 +157,11 @@ int Main(int argc, char** argv) {
   CLI::App app("Owns this host's RDMA device for its processes, which use it with skein.rdma=service or auto.",
                "skeind");
   AddOptions(app, line);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {  // help and the version, too
+    return app.exit(error) == 0 ? 0 : kCalledWrongly;
+  }
   if (const absl::Status complete = Complete(line); !complete.ok()) return Fail(complete.message());
   return Serve(line);
 }
