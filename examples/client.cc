@@ -7,7 +7,12 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/flags/usage_config.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 
 ABSL_FLAG(int, calls, 5000, "small calls to measure");
@@ -17,9 +22,15 @@ ABSL_FLAG(bool, watch, false, "call until the server was lost and is back, then 
 namespace skein::examples {
 
 std::string ParseTarget(int argc, char** argv) {
+  const std::string usage = absl::StrCat("usage: ", argv[0], " TARGET [--calls N] [--echoes N] [--watch]");
+  absl::SetProgramUsageMessage(usage);
+  // --help lists the flags above, which are in no file of the program's own name.
+  absl::FlagsUsageConfig config;
+  config.contains_help_flags = [](absl::string_view file) { return absl::EndsWith(file, "examples/client.cc"); };
+  absl::SetFlagsUsageConfig(config);
   const std::vector<char*> words = absl::ParseCommandLine(argc, argv);
   if (words.size() == 2) return words[1];
-  std::cerr << "usage: " << words[0] << " TARGET [--calls N] [--echoes N] [--watch]" << std::endl;
+  std::cerr << usage << std::endl;
   std::exit(2);
 }
 
