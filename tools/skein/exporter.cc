@@ -141,8 +141,9 @@ Verb ExporterVerb() {
       .about =
           "Serves the metrics of running processes to Prometheus, at /metrics: it asks each process when Prometheus "
           "asks; the processes themselves have no port and no thread for it. Without a PID, of all processes of "
-          "this user (as root: of all) that have Skein at that time, until SIGINT or SIGTERM; with PIDs, until "
-          "these have ended at the latest.",
+          "this user (as root: of all users) in this network namespace that have Skein at that time, until SIGINT or "
+          "SIGTERM: one exporter for each network namespace of a host. With PIDs, until these have ended at the "
+          "latest.",
       .options = {{"--listen", "ADDRESS:PORT",
                    "where (default 127.0.0.1:7534); port 0: any, it is printed. Anybody who reaches it may read it",
                    Listening(line->listen)}},
