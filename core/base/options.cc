@@ -221,7 +221,8 @@ constexpr OptionSpec kTable[] = {
     {"rdma_retries", "6", "0 .. 7", "", "How often a packet is sent again before the connection is given up.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 7, 1, &options.rdma.retries); }},
     {"rdma_rnr_timer", "12", "0 .. 31", "",
-     "How long a sender waits if the receiver has no receive posted; coded as in the specification, 12 is 0.64 ms.",
+     "How long a sender waits if the receiver has no receive posted; coded as the InfiniBand specification has it "
+     "(volume 1, 11.2.5); 12 is 0.64 ms.",
      [](Options& options, absl::string_view value) { return ParseInteger(value, 0, 31, 1, &options.rdma.rnr_timer); }},
     {"rdma_memory", "1073741824", "1048576 .. 1099511627776", "bytes",
      "Memory that this process registers with RDMA devices at most. Connections that need more use TCP.",
@@ -385,7 +386,8 @@ std::string OptionsMarkdown() {
       "channel argument, and per Thrift socket by `TSkeinOptions`, which win. A value that is not allowed\n"
       "fails every connection it concerns, with a message, and so does an unknown channel argument. An\n"
       "unknown variable is a warning, once a process: the name may be Kubernetes' for a service. With mode\n"
-      "off nothing fails. `skein options` prints the table, and `skein options NAME` one option of it.\n\n"
+      "off nothing fails. `skein options` prints the table, and `skein options NAME` one option of it.\n"
+      "A program on `<skein/rpc.h>` has its options in `skein::rpc::Options`, and reads no variable.\n\n"
       "| channel argument | environment | default | allowed | unit | meaning |\n"
       "|---|---|---|---|---|---|\n";
   for (const OptionSpec& spec : kTable) {
