@@ -88,7 +88,7 @@ class Beginning(SkeindTest):
             second = Skeind(self, other, "--port", self.port)
             self.assertFalse(second.serves)
             second.wait()
-            self.assertIn("bind the TCP port", second.log())
+            self.assertIn("--port takes another", second.log())
             self.assertEqual(list(pathlib.Path(other).iterdir()), [])
 
     def test_what_a_killed_one_left_is_in_nobodys_way(self):
