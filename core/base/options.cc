@@ -283,8 +283,9 @@ class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {
     const OptionSpec* const nearest = IsServicesName(name) ? nullptr : Nearest(option);
-    if (nearest == nullptr) return others_.push_back(std::string(name));
-    const std::string meant = nearest->name == "mode" ? std::string(mode_variable) : EnvironmentName(nearest->name);
+    const bool is_mode = nearest != nullptr && nearest->name == "mode";
+    if (nearest == nullptr || (is_mode && mode_variable.empty())) return others_.push_back(std::string(name));
+    const std::string meant = is_mode ? std::string(mode_variable) : EnvironmentName(nearest->name);
     like_one_.push_back(absl::StrCat(name, " (", DidYouMean(meant), ")"));
   }
   void AddService(absl::string_view name) { others_.push_back(std::string(name)); }

@@ -61,7 +61,7 @@ struct EnvironmentOptions {
   std::string warning;  // names the SKEIN_* variables that are no options; empty when there are none
 };
 // `base` changed by every SKEIN_* variable of `environment` ("NAME=value" strings; pass environ). The variable
-// `mode_variable` ("SKEIN_GRPC") sets the mode. Other adapters' modes are left alone.
+// `mode_variable` ("SKEIN_GRPC"; empty: none) sets the mode. Other adapters' modes are left alone.
 EnvironmentOptions OptionsFromEnvironment(const Options& base, absl::string_view mode_variable,
                                           const char* const* environment);
 

@@ -19,7 +19,27 @@ absl::StatusOr<std::string> Ask(decltype(getsockname)& which, int fd, absl::stri
   return NumericAddress(address, size);
 }
 
+struct HostAndPort {
+  absl::string_view host;  // without brackets
+  int port = 0;
+};
+
+absl::StatusOr<HostAndPort> Parse(absl::string_view host_port, int lowest_port) {
+  const size_t colon = host_port.rfind(':');
+  int port = 0;
+  if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(host_port.substr(colon + 1), &port) ||
+      port < lowest_port || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", host_port, "' is not HOST:PORT, as localhost:7000, 10.0.0.1:7000 or [::1]:7000"));
+  }
+  absl::string_view host = host_port.substr(0, colon);
+  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
+  return HostAndPort{host, port};
+}
+
 }  // namespace
+
+absl::Status CheckPeerAddress(absl::string_view host_port) { return Parse(host_port, /*lowest_port=*/1).status(); }
 
 absl::StatusOr<UniqueFd> OpenFirst(const std::string& host, const std::string& port, int flags, OpenSocket open) {
   addrinfo hints = {};
@@ -40,16 +60,9 @@ absl::StatusOr<UniqueFd> OpenFirst(const std::string& host, const std::string& p
 }
 
 absl::StatusOr<UniqueFd> OpenFirst(absl::string_view host_port, int flags, OpenSocket open) {
-  const size_t colon = host_port.rfind(':');
-  int port = 0;
-  if (colon == absl::string_view::npos || colon == 0 || !absl::SimpleAtoi(host_port.substr(colon + 1), &port) ||
-      port < 0 || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", host_port, "' is not HOST:PORT, as localhost:7000, 10.0.0.1:7000 or [::1]:7000"));
-  }
-  absl::string_view host = host_port.substr(0, colon);
-  if (absl::ConsumePrefix(&host, "[")) absl::ConsumeSuffix(&host, "]");
-  return OpenFirst(std::string(host), absl::StrCat(port), flags, open);
+  const absl::StatusOr<HostAndPort> parsed = Parse(host_port, /*lowest_port=*/0);
+  if (!parsed.ok()) return parsed.status();
+  return OpenFirst(std::string(parsed->host), absl::StrCat(parsed->port), flags, open);
 }
 
 absl::StatusOr<std::string> NumericAddress(const sockaddr* address, socklen_t size) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "core/base/unique_fd.h"
@@ -21,6 +22,9 @@ using OpenSocket = absl::FunctionRef<absl::StatusOr<UniqueFd>(const addrinfo&)>;
 absl::StatusOr<UniqueFd> OpenFirst(const std::string& host, const std::string& port, int flags, OpenSocket open);
 // The same of "localhost:7000", "10.0.0.1:7000", "[::1]:7000"; INVALID_ARGUMENT for anything else.
 absl::StatusOr<UniqueFd> OpenFirst(absl::string_view host_port, int flags, OpenSocket open);
+
+// INVALID_ARGUMENT unless OpenFirst would look that up, and a peer can be connected to there: port 0 is nobody's.
+absl::Status CheckPeerAddress(absl::string_view host_port);
 
 // "127.0.0.1:7000", "[::1]:7000".
 absl::StatusOr<std::string> NumericAddress(const sockaddr* address, socklen_t size);

@@ -151,6 +151,8 @@ TEST(OptionsTest, UnknownVariableIsAWarningThatSuggestsTheOneItIsLike) {
   EXPECT_THAT(FromEnvironment({"SKEIN_RINGBYTES=65536"}).warning,
               HasSubstr("SKEIN_RINGBYTES (did you mean SKEIN_RING_BYTES?)"));
   EXPECT_THAT(FromEnvironment({"SKEIN_MODE=off"}).warning, HasSubstr("did you mean SKEIN_GRPC?"));
+  const std::vector<const char*> without_mode = {"SKEIN_MODE=off", nullptr};
+  EXPECT_EQ(OptionsFromEnvironment({}, "", without_mode.data()).warning, "no options, and ignored: SKEIN_MODE");
 }
 
 // One such variable failed every connection.

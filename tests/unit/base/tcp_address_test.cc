@@ -41,6 +41,14 @@ TEST(OpenFirst, RefusesWhatIsNoHostAndPort) {
   }
 }
 
+TEST(CheckPeerAddress, TakesWhatAPeerCanBeReachedAt) {
+  for (const char* text : {"localhost:1", "10.0.0.1:7000", "[::1]:65535"})
+    EXPECT_TRUE(CheckPeerAddress(text).ok()) << text;
+  for (const char* text : {"foo", ":7000", "localhost:0", "localhost:65536"}) {
+    EXPECT_EQ(CheckPeerAddress(text).code(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
 TEST(OpenFirst, NamesTheHostItCannotFind) {
   const absl::Status status = OpenFirst("no-such-host.invalid:7000", AI_NUMERICHOST, Bound).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
