@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "core/base/errno_status.h"
+#include "core/durable/log/layout.h"
 #include "core/durable/storage/file_storage.h"
 #include "core/durable/storage/log_file.h"
 
@@ -20,8 +21,13 @@ absl::StatusOr<std::unique_ptr<Storage>> FilePlace::OpenLog() {
     if (errno == ENOENT) return nullptr;
     return ErrnoStatus(errno, absl::StrCat("stat ", path_));
   }
-  if (S_ISREG(what.st_mode) && what.st_size == 0) return nullptr;  // its making was cut short
-  return FileStorage::Open(path_, static_cast<uint64_t>(what.st_size));
+  const auto bytes = static_cast<uint64_t>(what.st_size);
+  if (S_ISREG(what.st_mode) && bytes == 0) return nullptr;  // its making was cut short
+  if (S_ISREG(what.st_mode) && bytes < kSmallestLog) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path_, " is no redo log, for it has ", bytes, " bytes only; name another file"));
+  }
+  return FileStorage::Open(path_, bytes);
 }
 
 absl::StatusOr<std::unique_ptr<Storage>> FilePlace::MakeCopy(uint64_t bytes) {

@@ -28,7 +28,7 @@ class LogPlace {
 class FilePlace final : public LogPlace {
  public:
   explicit FilePlace(std::string path) : path_(std::move(path)) {}
-  // Errors: OpenLogFile's, of both.
+  // Errors: OpenLogFile's, of both; FAILED_PRECONDITION: a file too small for a log.
   absl::StatusOr<std::unique_ptr<Storage>> OpenLog() override;
   absl::StatusOr<std::unique_ptr<Storage>> MakeCopy(uint64_t bytes) override;
   absl::Status TakeCopy() override;

@@ -94,11 +94,29 @@ bool IsAt(const std::string& path, const struct stat& what) {
   return lstat(path.c_str(), &there) == 0 && there.st_dev == what.st_dev && there.st_ino == what.st_ino;
 }
 
+// The magics of logs and of flush rings begin with "SK"; a file whose making was cut short, with zeros or with nothing.
+bool MayBeLog(int fd) {
+  std::array<char, 2> begin = {};
+  const ssize_t got = pread(fd, begin.data(), begin.size(), 0);
+  return got >= 0 && (begin == std::array<char, 2>{} || begin == std::array{'S', 'K'});
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
 }  // namespace
 
+absl::Status CheckFolder(const std::string& path) {
+  const std::string folder = FolderOf(path);
+  if (access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return absl::OkStatus();
+  const absl::Status why = ErrnoStatus(errno, absl::StrCat("make a redo log in ", folder));
+  return absl::Status(why.code(), absl::StrCat(why.message(), "; name a file in a folder that this user may change"));
+}
+
 absl::Status PersistName(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string folder = FolderOf(path);
   const UniqueFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid() || fsync(fd.get()) != 0) return ErrnoStatus(errno, absl::StrCat("fsync ", folder));
   return absl::OkStatus();
@@ -119,8 +137,9 @@ absl::Status CheckOwner(const std::string& path, const struct stat& what) {
 absl::Status LockLog(const std::string& path, int fd) {
   if (flock(fd, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
   if (errno != EWOULDBLOCK) return ErrnoStatus(errno, absl::StrCat("lock ", path));
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, " is in use, by another process or another log of this one; each needs a file of its own"));
+  return absl::FailedPreconditionError(absl::StrCat(path,
+                                                    " is in use, by another process or another log of this one; stop "
+                                                    "the server or replica that has it, or name another file"));
 }
 
 absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
@@ -134,6 +153,11 @@ absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size) {
   struct stat what = {};
   if (fstat(file.fd.get(), &what) != 0) return ErrnoStatus(errno, absl::StrCat("stat ", path));
   if (!S_ISREG(what.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
+  // Or the user would be told to change the rights of whatever that file is.
+  if ((what.st_mode & 077) != 0 && !MayBeLog(file.fd.get())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is no redo log, and was left as it is; name another file"));
+  }
   if (absl::Status own = CheckOwner(path, what); !own.ok()) return own;
   if (absl::Status alone = LockLog(path, file.fd.get()); !alone.ok()) return alone;
   // Again: another process may have made it whole between the two.

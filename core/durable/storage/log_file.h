@@ -22,9 +22,14 @@ struct LogFile {
 
 // A regular file of exactly `size` bytes that belongs to this user, who alone may read it, with its name safe; made if
 // there is none, or a part of one that is all zeros, with all its blocks. Locked until it is closed.
-// FAILED_PRECONDITION: in use by another process, or another size; nothing was changed. PERMISSION_DENIED: others could
-// read or replace it. RESOURCE_EXHAUSTED: the disk has no space, and no file is left behind.
+// FAILED_PRECONDITION: in use by another process, of another size, or a file of others' that is no log; nothing was
+// changed. PERMISSION_DENIED: others could read or replace it. RESOURCE_EXHAUSTED: the disk has no space, and no file
+// is left behind.
 absl::StatusOr<LogFile> OpenLogFile(const std::string& path, uint64_t size);
+
+// Whether the process's real user may make files beside `path`, and take files away there. NOT_FOUND: there is no such
+// folder; PERMISSION_DENIED, or what else the kernel says.
+absl::Status CheckFolder(const std::string& path);
 
 // So that a crash cannot take a new or changed name away.
 absl::Status PersistName(const std::string& path);

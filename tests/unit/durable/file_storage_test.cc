@@ -44,7 +44,9 @@ extern "C" int fsync(int fd) {
 namespace skein::durable {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr uint64_t kFileSize = 16384;
 
@@ -68,7 +70,8 @@ TEST_F(FileStorageTest, HasOneUserAtATime) {
   ASSERT_TRUE(first.ok());
   const auto second = FileStorage::Open(path_, kFileSize);
   EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(second.status().message(), HasSubstr("in use"));
+  EXPECT_THAT(second.status().message(),
+              AllOf(HasSubstr("in use"), HasSubstr("stop the server or replica that has it")));
   EXPECT_EQ(PmemStorage::Open(path_, kFileSize).status().code(), absl::StatusCode::kFailedPrecondition);
   first->reset();
   EXPECT_TRUE(FileStorage::Open(path_, kFileSize).ok());
@@ -127,6 +130,17 @@ TEST_F(FileStorageTest, IsNotOpenedThroughALinkNorWhereOthersMayLook) {
   EXPECT_FALSE(FileStorage::Open(folder_.File(""), kFileSize).ok());
   EXPECT_FALSE(FileStorage::Open("/dev/null", kFileSize).ok());
   EXPECT_FALSE(FileStorage::Open(folder_.File("no/such/folder"), kFileSize).ok());
+}
+
+TEST_F(FileStorageTest, AFileThatIsNoLogIsNotToBeHiddenFromOthers) {
+  std::ofstream(path_) << "root:x:0:0:root:/root:/bin/bash\n";
+  ASSERT_EQ(chmod(path_.c_str(), 0644), 0);
+  const absl::Status status = FileStorage::Open(path_, kFileSize).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(status.message(), AllOf(HasSubstr("is no redo log"), Not(HasSubstr("chmod"))));
+  // What was made by hand, and is empty, may become one.
+  std::ofstream{path_};
+  EXPECT_THAT(FileStorage::Open(path_, kFileSize).status().message(), HasSubstr("chmod 600"));
 }
 
 TEST_F(FileStorageTest, AFullDiskShowsWhenItIsOpened) {
