@@ -33,6 +33,10 @@ using apache::thrift::transport::TTransportException;
 // What may wait for a client that does not read: more than the log keeps for it.
 constexpr uint64_t kMostUnsent = 1 << 20;
 
+[[noreturn]] void RefuseOption(absl::string_view why) {
+  throw TTransportException(TTransportException::BAD_ARGS, absl::StrCat("skein: ", why));
+}
+
 [[noreturn]] void Refuse(const std::string& path, absl::string_view why) {
   throw TTransportException(TTransportException::NOT_OPEN, absl::StrCat("skein: the redo log ", path, ": ", why));
 }
@@ -43,14 +47,13 @@ std::unique_ptr<durable::Storage> StorageOf(const TSkeinDurableServerOptions& op
                                      {.replicas = options.replicas,
                                       .acknowledge = options.acknowledge,
                                       .patience = absl::FromChrono(options.replica_patience)});
+  if (absl::IsInvalidArgument(storage.status())) RefuseOption(storage.status().message());
   if (!storage.ok()) Refuse(options.path, storage.status().message());
   return *std::move(storage);
 }
 
 durable::CallServiceOptions ServiceOptionsOf(const TSkeinDurableServerOptions& options) {
-  if (options.threads < 1) {
-    throw TTransportException(TTransportException::BAD_ARGS, "skein: durable calls need a thread that executes them");
-  }
+  if (options.threads < 1) RefuseOption("durable calls need a thread that executes them");
   durable::CallServiceOptions out;
   out.threads = options.threads;
   out.ledger.overlap = options.overlap;

@@ -93,7 +93,8 @@ class SKEIN_EXPORT DurableService {
   // Opens the log, or makes it. FAILED_PRECONDITION: it is another process's, or of another size; PERMISSION_DENIED:
   // others could read it; RESOURCE_EXHAUSTED: the disk is full; INVALID_ARGUMENT: it is too small, or there are no
   // threads; DATA_LOSS: it is damaged. With replicas, FAILED_PRECONDITION, too, if this log is a replica's, or another
-  // one was promoted; UNAVAILABLE: too few of them follow.
+  // one was promoted; INVALID_ARGUMENT: an address is none, or a SKEIN_* variable has a value that is not allowed;
+  // UNAVAILABLE: too few of them follow.
   static absl::StatusOr<std::unique_ptr<DurableService>> Open(const DurableServiceOptions& options);
   // Stops. The server must be gone.
   ~DurableService();

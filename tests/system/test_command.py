@@ -13,7 +13,7 @@ import unittest
 
 from skeintest import probes
 from skeintest.cases import ProcessTest
-from skeintest.child import clean_environment
+from skeintest.child import Child, clean_environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERBS = ("run", "doctor", "paths", "top", "breakdown", "record", "metrics", "exporter", "options", "durable")
@@ -192,6 +192,46 @@ class Json(ProcessTest):
         printed = re.findall(r"(?m)^(?:ok {4}|warn {2}|FAIL {2})(.*)", probes.skein("doctor").stdout)
         self.assertEqual(facts(finding["fact"] for finding in found), facts(printed))
         self.assertEqual({finding["verdict"] for finding in found} - {"ok", "warn"}, set())
+
+
+class Durable(ProcessTest):
+    """What it says to who does not get far; replicas that do, and are promoted: test_replica_kills.py."""
+
+    def refused(self, *words, environment=None):
+        result = probes.skein("durable", *words, env=clean_environment() | (environment or {}))
+        self.assertEqual((result.returncode, result.stdout), (1, ""), words)
+        return result.stderr
+
+    def test_a_file_that_cannot_be_a_log_is_named_at_once(self):
+        folder = self.scratch()
+        replica = ("replica", "--listen", "127.0.0.1:0")
+        self.assertIn("no/such/: No such file or directory", self.refused(*replica, folder / "no/such/log"))
+        (folder / "small").write_text("abc")
+        for words in (replica, ["show"], ["promote"]):
+            self.assertIn("small is no redo log", self.refused(*words, folder / "small"))
+        (folder / "large").write_text("abc" * 10000)
+        (folder / "large").chmod(0o644)
+        said = self.refused("show", folder / "large")
+        self.assertIn("large is no redo log", said)
+        self.assertNotIn("chmod", said)
+        (folder / "empty").touch()
+        self.assertIn("empty is empty: there is no log in it yet", self.refused("show", folder / "empty"))
+        self.assertIn("there is no file", self.refused("show", folder / "none"))
+
+    def test_a_replica_looks_at_its_variables(self):
+        words = ("replica", "--listen", "127.0.0.1:0", self.scratch() / "log")
+        self.assertIn('SKEIN_SHM is "perhaps"', self.refused(*words, environment={"SKEIN_SHM": "perhaps"}))
+        with Child([probes.tool("skein"), "durable", *words], clean_environment() | {"SKEIN_SHN": "off"}) as replica:
+            self.assertIn("listens on", replica.line())
+            self.assertIn("SKEIN_SHN (did you mean SKEIN_SHM?)", replica.log())
+
+    def test_a_log_whose_replica_runs_is_not_promoted(self):
+        log = self.scratch() / "log"
+        log.write_bytes(bytes(1 << 15))
+        log.chmod(0o600)
+        with log.open() as running:
+            fcntl.flock(running, fcntl.LOCK_EX)
+            self.assertIn("stop the server or replica that has it", self.refused("promote", log))
 
 
 class Words(ProcessTest):

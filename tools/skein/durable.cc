@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/options.h"
 #include "core/base/signals_blocked.h"
 #include "core/durable/replicas/connection.h"
 #include "core/durable/replicas/log_place.h"
@@ -54,8 +56,11 @@ absl::Status Check(const CommandLine& line) {
 
 absl::StatusOr<std::unique_ptr<durable::Storage>> OpenFile(const std::string& path) {
   absl::StatusOr<std::unique_ptr<durable::Storage>> file = durable::FilePlace(path).OpenLog();
-  if (file.ok() && *file == nullptr) return absl::NotFoundError(absl::StrCat("there is no file ", path));
-  return file;
+  if (!file.ok() || *file != nullptr) return file;
+  if (access(path.c_str(), F_OK) == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(path, " is empty: there is no log in it yet"));
+  }
+  return absl::NotFoundError(absl::StrCat("there is no file ", path));
 }
 
 // Until a signal ends it.
@@ -67,6 +72,8 @@ absl::StatusOr<int> ServeReplica(const CommandLine& line) {
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);
   const auto server = durable::ReplicaServer::Open(FileOf(line), line.listen);
   if (!server.ok()) return server.status();
+  const std::string ignored = OptionsFromEnvironment(Options(), "", environ).warning;
+  if (!ignored.empty()) std::fprintf(stderr, "skein durable: %s\n", ignored.c_str());
   std::printf("replica %s listens on %s\n", FileOf(line).c_str(), (*server)->address().c_str());
   std::fflush(stdout);
   std::thread serving([&server] { (*server)->Serve(); });

@@ -8,7 +8,11 @@
 
 namespace skein::durable {
 
-Options FabricOptions() { return OptionsFromEnvironment(Options(), "", environ).options; }
+absl::StatusOr<Options> FabricOptions() {
+  const EnvironmentOptions environment = OptionsFromEnvironment(Options(), "", environ);
+  if (!environment.error.ok()) return environment.error;
+  return environment.options;
+}
 
 absl::StatusOr<ReplicaAnswer> AskReplica(absl::string_view address, const ReplicaRequest& request) {
   const absl::StatusOr<UniqueFd> tcp = connect::ConnectTcp(address, After(kMeetingTimeout));

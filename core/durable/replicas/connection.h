@@ -38,8 +38,9 @@ inline absl::StatusOr<std::shared_ptr<replicate::Group>> CreateGroupOfTwo(
   return replicate::CreateGroup(options, std::move(paths), std::move(observer));
 }
 
-// The process's: as SKEIN_* variables have them: which fabrics may carry a log.
-Options FabricOptions();
+// The process's: as SKEIN_* variables have them: which fabrics may carry a log. INVALID_ARGUMENT names the first
+// variable with a value that is not allowed. No other thread may set variables meanwhile.
+absl::StatusOr<Options> FabricOptions();
 
 // One question to the replica at `address`, without a group. UNAVAILABLE: nobody answers there. DEADLINE_EXCEEDED.
 absl::StatusOr<ReplicaAnswer> AskReplica(absl::string_view address, const ReplicaRequest& request);

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "core/base/tcp_address.h"
+#include "core/durable/replicas/connection.h"
 #include "core/durable/replicas/primary.h"
 #include "core/durable/replicas/replica_connector.h"
 #include "core/durable/replicas/replicated_storage.h"
@@ -21,6 +23,10 @@ absl::Status Check(const ReplicaOptions& options) {
   if (std::set<std::string>(options.replicas.begin(), options.replicas.end()).size() + 1 < logs) {
     return absl::InvalidArgumentError("a replica is named twice");
   }
+  for (const std::string& replica : options.replicas) {
+    const absl::Status address = CheckPeerAddress(replica);
+    if (!address.ok()) return absl::InvalidArgumentError(absl::StrCat("a replica's address: ", address.message()));
+  }
   return absl::OkStatus();
 }
 
@@ -37,8 +43,11 @@ struct Connectors {
 absl::StatusOr<std::unique_ptr<Storage>> OpenReplicatedStorage(const std::string& path, uint64_t bytes,
                                                                const ReplicaOptions& options) {
   if (absl::Status fits = Check(options); !fits.ok()) return fits;
+  if (options.replicas.empty()) return OpenStorage(path, bytes);
+  const absl::StatusOr<Options> fabrics = FabricOptions();
+  if (!fabrics.ok()) return fabrics.status();
   absl::StatusOr<std::unique_ptr<Storage>> own = OpenStorage(path, bytes);
-  if (!own.ok() || options.replicas.empty()) return own;
+  if (!own.ok()) return own;
   const auto logs = static_cast<uint32_t>(options.replicas.size() + 1);
   const uint32_t acknowledge = options.acknowledge == 0 ? logs : options.acknowledge;
   const absl::StatusOr<ReplicaRequest> request = PrepareLog(**own, logs, acknowledge);
@@ -49,7 +58,7 @@ absl::StatusOr<std::unique_ptr<Storage>> OpenReplicatedStorage(const std::string
   auto connections = std::make_shared<Connectors>();
   for (size_t i = 0; i < options.replicas.size(); ++i) {
     auto connector = ReplicaConnector::Start(options.replicas[i], storage->followers()[i], storage->journal(), i,
-                                             *request, storage->persistence());
+                                             *request, storage->persistence(), *fabrics);
     if (!connector.ok()) return connector.status();
     connections->all.push_back(*std::move(connector));
   }

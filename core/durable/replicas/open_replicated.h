@@ -19,8 +19,9 @@ struct ReplicaOptions {
   absl::Duration patience = absl::Seconds(30);  // for so many; then nothing more is acknowledged
 };
 
-// As OpenStorage, and connects to the replicas meanwhile. INVALID_ARGUMENT: more to acknowledge than there are logs, or
-// an address twice; FAILED_PRECONDITION: a replica's log, or one that has been superseded.
+// As OpenStorage, and connects to the replicas meanwhile. INVALID_ARGUMENT: more to acknowledge than there are logs, an
+// address twice, or one that is none; with replicas, also a SKEIN_* variable with a value that is not allowed.
+// FAILED_PRECONDITION: a replica's log, or one that has been superseded.
 absl::StatusOr<std::unique_ptr<Storage>> OpenReplicatedStorage(const std::string& path, uint64_t bytes,
                                                                const ReplicaOptions& options);
 

@@ -31,23 +31,24 @@ absl::StatusOr<std::unique_ptr<ReplicaConnector>> ReplicaConnector::Start(std::s
                                                                           std::shared_ptr<Follower> follower,
                                                                           Journal& journal, size_t number,
                                                                           const ReplicaRequest& request,
-                                                                          Persistence level) {
+                                                                          Persistence level, const Options& fabrics) {
   BeginUse();
   absl::StatusOr<std::unique_ptr<wait::PollLoop>> loop = wait::PollLoop::Create(wait::SpinPolicy());
   if (!loop.ok()) return loop.status();
-  return absl::WrapUnique(
-      new ReplicaConnector(*std::move(loop), std::move(address), std::move(follower), journal, number, request, level));
+  return absl::WrapUnique(new ReplicaConnector(*std::move(loop), std::move(address), std::move(follower), journal,
+                                               number, request, level, fabrics));
 }
 
 ReplicaConnector::ReplicaConnector(std::unique_ptr<wait::PollLoop> loop, std::string address,
                                    std::shared_ptr<Follower> follower, Journal& journal, size_t number,
-                                   const ReplicaRequest& request, Persistence level)
+                                   const ReplicaRequest& request, Persistence level, const Options& fabrics)
     : loop_(std::move(loop)),
       address_(std::move(address)),
       follower_(std::move(follower)),
       journal_(journal),
       number_(number),
       level_(level),
+      fabrics_(fabrics),
       request_(request),
       streams_(loop_.get()) {
   const SignalsBlocked blocked;
@@ -83,7 +84,7 @@ absl::StatusOr<ReplicaAnswer> ReplicaConnector::Meet(int tcp, std::unique_ptr<st
   request_.group = RandomValue<uint64_t>();
   request_.offer.clear();
   if (by_stream_) {
-    auto begun = streams_.For(FabricOptions()).connector->Begin(connect::RouteOf(tcp));
+    auto begun = streams_.For(fabrics_).connector->Begin(connect::RouteOf(tcp));
     if (begun.ok()) attempt = *std::move(begun);
     if (attempt != nullptr) request_.offer = std::string(attempt->offer());
   }

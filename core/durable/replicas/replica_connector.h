@@ -23,12 +23,12 @@ namespace skein::durable {
 // waiting.
 class ReplicaConnector {
  public:
-  // `request`: the log's (PrepareLog). `level`: of the log. RESOURCE_EXHAUSTED, or what else the kernel says: no
-  // descriptors.
+  // `request`: the log's (PrepareLog). `level`: of the log. `fabrics`: FabricOptions. RESOURCE_EXHAUSTED, or what else
+  // the kernel says: no descriptors.
   static absl::StatusOr<std::unique_ptr<ReplicaConnector>> Start(std::string address,
                                                                  std::shared_ptr<Follower> follower, Journal& journal,
                                                                  size_t number, const ReplicaRequest& request,
-                                                                 Persistence level);
+                                                                 Persistence level, const Options& fabrics);
   // Ends the connection. May wait until a host's name is known, and then for kMeetingTimeout twice.
   ~ReplicaConnector();
   // Any thread. The connection ends; nothing is waited for.
@@ -36,7 +36,8 @@ class ReplicaConnector {
 
  private:
   ReplicaConnector(std::unique_ptr<wait::PollLoop> loop, std::string address, std::shared_ptr<Follower> follower,
-                   Journal& journal, size_t number, const ReplicaRequest& request, Persistence level);
+                   Journal& journal, size_t number, const ReplicaRequest& request, Persistence level,
+                   const Options& fabrics);
 
   void Run();
   // Returns when the connection has ended, with why.
@@ -50,6 +51,7 @@ class ReplicaConnector {
   Journal& journal_;
   const size_t number_;
   const Persistence level_;
+  const Options fabrics_;
   std::atomic<bool> stopped_ = false;  // by Stop, release; the thread, acquire
   std::atomic<bool> ended_ = false;    // the group: by its observer, release; the thread, acquire: why_ is there
   absl::Status why_;                   // that has ended

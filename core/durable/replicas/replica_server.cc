@@ -9,6 +9,7 @@
 #include "core/base/forked.h"
 #include "core/base/tcp_address.h"
 #include "core/connect/route.h"
+#include "core/durable/storage/log_file.h"
 #include "core/replicate/stream_path.h"
 #include "core/replicate/tcp_path.h"
 
@@ -24,6 +25,10 @@ constexpr std::chrono::seconds kIdle{1};  // slow peers are dropped that late
 absl::StatusOr<std::unique_ptr<ReplicaServer>> ReplicaServer::Open(const std::string& path,
                                                                    const std::string& address) {
   BeginUse();
+  // Its log is made later, when nobody looks at what this process says.
+  if (absl::Status folder = CheckFolder(path); !folder.ok()) return folder;
+  const absl::StatusOr<Options> fabrics = FabricOptions();
+  if (!fabrics.ok()) return fabrics.status();
   absl::StatusOr<std::unique_ptr<ReplicaLog>> log = ReplicaLog::Open(std::make_unique<FilePlace>(path));
   if (!log.ok()) return log.status();
   absl::StatusOr<std::unique_ptr<wait::PollLoop>> loop = wait::PollLoop::Create(wait::SpinPolicy());
@@ -34,15 +39,16 @@ absl::StatusOr<std::unique_ptr<ReplicaServer>> ReplicaServer::Open(const std::st
   absl::StatusOr<std::string> numeric = AddressOf(listener->get());
   if (!numeric.ok()) return numeric.status();
   return absl::WrapUnique(
-      new ReplicaServer(*std::move(loop), *std::move(log), *std::move(listener), *std::move(numeric)));
+      new ReplicaServer(*std::move(loop), *std::move(log), *std::move(listener), *std::move(numeric), *fabrics));
 }
 
 ReplicaServer::ReplicaServer(std::unique_ptr<wait::PollLoop> loop, std::unique_ptr<ReplicaLog> log, UniqueFd listener,
-                             std::string address)
+                             std::string address, const Options& fabrics)
     : loop_(std::move(loop)),
       log_(std::move(log)),
       listener_(std::move(listener)),
       address_(std::move(address)),
+      fabrics_(fabrics),
       streams_(loop_.get()) {}
 
 ReplicaServer::~ReplicaServer() { Leave(absl::CancelledError("the replica ends")); }
@@ -108,7 +114,7 @@ bool ReplicaServer::Answer(Peer& peer, const ReplicaRequest& request) {
   std::unique_ptr<replicate::Path> path;
   if (follows && !request.offer.empty()) {
     stream::Listener::Result result =
-        streams_.For(FabricOptions()).listener->Accept(request.offer, connect::RouteOf(peer.tcp.get()));
+        streams_.For(fabrics_).listener->Accept(request.offer, connect::RouteOf(peer.tcp.get()));
     answer.answer = std::move(result.answer);
     if (result.outcome.stream != nullptr) {
       path = std::make_unique<replicate::StreamPath>(std::move(result.outcome.stream));

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/deadline.h"
+#include "core/base/options.h"
 #include "core/base/unique_fd.h"
 #include "core/connect/tcp.h"
 #include "core/durable/replicas/connection.h"
@@ -24,7 +25,7 @@ namespace skein::durable {
 class ReplicaServer {
  public:
   // `path`: of its log, which is made when a primary comes. `address`: "10.0.0.1:7000", port 0 for any that is free.
-  // Errors: ReplicaLog::Open's; the kernel's.
+  // Errors: CheckFolder's, FabricOptions', ReplicaLog::Open's; the kernel's.
   static absl::StatusOr<std::unique_ptr<ReplicaServer>> Open(const std::string& path, const std::string& address);
   ~ReplicaServer();
 
@@ -52,7 +53,7 @@ class ReplicaServer {
   };
 
   ReplicaServer(std::unique_ptr<wait::PollLoop> loop, std::unique_ptr<ReplicaLog> log, UniqueFd listener,
-                std::string address);
+                std::string address, const Options& fabrics);
 
   void OnReadable(int fd);
   void Accept();
@@ -69,6 +70,7 @@ class ReplicaServer {
   const std::unique_ptr<ReplicaLog> log_;
   const UniqueFd listener_;
   const std::string address_;
+  const Options fabrics_;
   stream::HostStreams streams_;
   uint64_t log_bytes_ = 0;  // of the primary's log
   Primary primary_;

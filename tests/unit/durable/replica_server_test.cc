@@ -5,6 +5,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -190,6 +192,33 @@ TEST_P(ReplicaServerTest, WhoSaysWhatIsNoRequestIsDroppedAndThePrimaryIsNot) {
 TEST_P(ReplicaServerTest, OptionsThatDoNotFitAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(OpenPrimary({"127.0.0.1:1"}, 3).status));
   EXPECT_TRUE(absl::IsInvalidArgument(OpenPrimary({"127.0.0.1:1", "127.0.0.1:1"}, 0).status));
+  for (const std::string no_address : {"foo", "127.0.0.1:0", "127.0.0.1:70000"}) {
+    const absl::Status status = OpenPrimary({"127.0.0.1:1", no_address}, 1).status;
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(no_address));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("primary")));
+}
+
+TEST_P(ReplicaServerTest, AVariableThatIsWrongIsRefusedAtBothEnds) {
+  setenv("SKEIN_SHM", "perhaps", 1);
+  for (const absl::Status& status :
+       {ReplicaServer::Open(folder_.File("b"), "127.0.0.1:0").status(), OpenPrimary({"127.0.0.1:1"}, 1).status}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("SKEIN_SHM"));
+  }
+  EXPECT_TRUE(OpenPrimary({}, 0).status.ok()) << "a log without replicas uses no fabric";
+}
+
+TEST_P(ReplicaServerTest, DoesNotListenWhereItsLogCannotBeMade) {
+  const absl::Status missing = ReplicaServer::Open(folder_.File("no/such/folder"), "127.0.0.1:0").status();
+  EXPECT_TRUE(absl::IsNotFound(missing)) << missing;
+  EXPECT_THAT(std::string(missing.message()), testing::HasSubstr(folder_.File("no/such/")));
+  std::ofstream(folder_.File("file")) << "abc";
+  EXPECT_FALSE(ReplicaServer::Open(folder_.File("file/log"), "127.0.0.1:0").ok());
+  const absl::Status small = ReplicaServer::Open(folder_.File("file"), "127.0.0.1:0").status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(small)) << small;
+  EXPECT_THAT(std::string(small.message()), testing::HasSubstr("is no redo log"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, ReplicaServerTest, testing::Bool(),

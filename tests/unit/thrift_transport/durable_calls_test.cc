@@ -270,6 +270,18 @@ TEST_P(DurableTest, ALevelThatCannotBeHadIsAnError) {
   EXPECT_THAT(server.what(), HasSubstr("not flushed"));
 }
 
+TEST_P(DurableTest, AReplicaWithoutAnAddressIsAWrongOption) {
+  TSkeinDurableServerOptions options;
+  options.path = "never made";
+  options.replicas = {"foo"};
+  const TTransportException error = Thrown([&] {
+    const TSkeinDurableProcessor processor(std::make_shared<NotebookProcessor>(std::make_shared<Notebook>()),
+                                           std::make_shared<TBinaryProtocolFactory>(), options);
+  });
+  EXPECT_EQ(error.getType(), TTransportException::BAD_ARGS);
+  EXPECT_THAT(error.what(), HasSubstr("'foo' is not HOST:PORT"));
+}
+
 TEST_P(DurableTest, WithoutAServerItSaysSoWithinTheBudget) {
   EXPECT_EQ(Thrown([&] { Connect(); }).getType(), TTransportException::NOT_OPEN);
   HoldBack();
