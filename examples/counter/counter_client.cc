@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "examples/counter/counter.grpc.pb.h"
 
 namespace {
@@ -81,7 +82,7 @@ int Count(const std::string& address, int calls, int most_under_way, FILE* journ
   const auto channel =
       skein::grpc_transport::CreateDurableChannel(address, grpc::InsecureChannelCredentials(), arguments, {});
   if (!channel.ok()) {
-    std::cerr << channel.status() << std::endl;
+    std::cerr << channel.status().message() << std::endl;
     return 1;
   }
   const auto stub = counter::Counter::NewStub(*channel);
@@ -106,10 +107,14 @@ int Count(const std::string& address, int calls, int most_under_way, FILE* journ
   return 1;
 }
 
+bool IsAboveZero(const char* word, int& number) { return absl::SimpleAtoi(word, &number) && number > 0; }
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3 || argc > 5) {
+  int calls = 0;
+  int under_way = 32;
+  if (argc < 3 || argc > 5 || !IsAboveZero(argv[2], calls) || (argc > 3 && !IsAboveZero(argv[3], under_way))) {
     std::cerr << "usage: " << argv[0] << " ADDRESS CALLS [UNDER_WAY [JOURNAL]]" << std::endl;
     return 2;
   }
@@ -118,6 +123,6 @@ int main(int argc, char** argv) {
     std::perror(argv[4]);
     return 1;
   }
-  if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status << std::endl;
-  return Count(argv[1], std::stoi(argv[2]), argc > 3 ? std::stoi(argv[3]) : 32, journal);
+  if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status.message() << std::endl;
+  return Count(argv[1], calls, under_way, journal);
 }

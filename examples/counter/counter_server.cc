@@ -10,7 +10,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "examples/counter/counter.grpc.pb.h"
 #include "examples/counter/total.h"
 
@@ -36,11 +38,11 @@ int Serve(skein::grpc_transport::DurableServiceOptions options, const std::strin
   options.on_reply = [&total](const auto& reply) { total.OnReply(reply); };
   auto durable = skein::grpc_transport::DurableService::Open(options);
   if (!durable.ok()) {
-    std::cerr << durable.status() << std::endl;
+    std::cerr << durable.status().message() << std::endl;
     return 1;
   }
   if (absl::Status status = total.Restore(**durable); !status.ok()) {
-    std::cerr << status << std::endl;
+    std::cerr << status.message() << std::endl;
     return 1;
   }
   CounterService counter(total);
@@ -63,10 +65,23 @@ int Serve(skein::grpc_transport::DurableServiceOptions options, const std::strin
   return 0;
 }
 
+// False: the words are no call of this program's.
+bool Read(const std::vector<std::string>& words, skein::grpc_transport::DurableServiceOptions& options) {
+  if (words.empty() || words.size() == 5 || words[0][0] == '-') return false;
+  options.path = words[0];
+  options.bytes = 8 << 20;
+  if (words.size() > 2 && !absl::SimpleAtoi(words[2], &options.bytes)) return false;
+  if (words.size() > 4 && !absl::SimpleAtoi(words[4], &options.acknowledge)) return false;
+  if (words.size() > 5) options.replicas.assign(words.begin() + 5, words.end());
+  return true;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || argc == 6) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  skein::grpc_transport::DurableServiceOptions options;
+  if (!Read(words, options)) {
     std::cerr << "usage: " << argv[0] << " LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]" << std::endl;
     return 2;
   }
@@ -75,12 +90,7 @@ int main(int argc, char** argv) {
   sigaddset(&stop, SIGTERM);
   sigaddset(&stop, SIGINT);
   pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // inherited by gRPC's threads: only sigwait takes them
-  if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status << std::endl;
-  skein::grpc_transport::DurableServiceOptions options;
-  options.path = argv[1];
-  options.bytes = argc > 3 ? std::stoull(argv[3]) : 8 << 20;
-  options.acknowledge = argc > 5 ? static_cast<uint32_t>(std::stoul(argv[5])) : 0;
-  for (int i = 6; i < argc; ++i) options.replicas.emplace_back(argv[i]);
-  const std::string checkpoint = argc > 4 ? argv[4] : options.path + ".total";
-  return Serve(std::move(options), checkpoint, argc > 2 ? argv[2] : "127.0.0.1:0", stop);
+  if (auto status = skein::grpc_transport::Init(); !status.ok()) std::cerr << status.message() << std::endl;
+  const std::string checkpoint = words.size() > 3 ? words[3] : options.path + ".total";
+  return Serve(std::move(options), checkpoint, words.size() > 1 ? words[1] : "127.0.0.1:0", stop);
 }
