@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 
 namespace skein::transactions {
@@ -66,17 +65,23 @@ std::vector<Request> ValuesOf(std::map<size_t, Request> by_server) {
   return requests;
 }
 
+// As Store::Describe has it.
+std::string LayoutText(const Words& layout) {
+  if (layout.size() != 4) return "no layout";
+  return absl::StrCat("keys ", layout[0], ", servers ", layout[1], ", copies ", layout[2], ", server number ",
+                      layout[3]);
+}
+
 absl::Status CheckLayout(rpc::Connection& connection, const Layout& layout, size_t server) {
   const absl::StatusOr<std::string> answer = connection.Call(kLayout, {}, examples::kPatience);
   if (!answer.ok()) return answer.status();
   const absl::StatusOr<Words> theirs = WordsOf(*answer);
   const Words wanted = {layout.keys, layout.servers, layout.copies, server};
   if (theirs.ok() && *theirs == wanted) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("it has ", theirs.ok() ? absl::StrJoin(*theirs, ", ") : "no layout",
-                                                    " (keys, servers, copies, its number), and ",
-                                                    absl::StrJoin(wanted, ", "),
-                                                    " is wanted: give all programs the same --workload, --size and "
-                                                    "--copies, and the addresses in the servers' order"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("it has ", LayoutText(theirs.value_or(Words())), ", and wanted is ", LayoutText(wanted),
+                   ": give all programs the same --workload, --size and --copies, and the addresses in the servers' "
+                   "order"));
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ def test_a_client_that_was_told_another_number_of_copies_changes_nothing(smallba
     for verb, words in (("run", ("--transactions", 1)), ("audit", ())):
         client = smallbank.start(verb, "--copies", 2, *words)
         assert client.wait(60) == 1 and "give all programs the same" in client.log(), client.log()
+        assert "it has keys 400, servers 3, copies 3, server number 0, and wanted is" in client.log(), client.log()
+        assert "keys 400, servers 3, copies 2, server number 0: give" in client.log(), client.log()
     assert smallbank.audit() == (0, 0, 200 * BEGIN)
 
 
