@@ -43,7 +43,7 @@ absl::Status Connection::Fill(Deadline deadline) {
 }
 
 uint32_t Connection::Read(uint8_t* to, uint32_t size, int timeout_ms) {
-  if (arrived_.empty()) {
+  if (arrived_.empty()) {  // before the clock is asked: programs read a field at a time
     if (const absl::Status status = Fill(DeadlineOf(timeout_ms)); !status.ok()) {
       if (absl::IsDeadlineExceeded(status)) Throw(TTransportException::TIMED_OUT, status);
       if (absl::IsCancelled(status)) Throw(TTransportException::INTERRUPTED, status);

@@ -75,6 +75,7 @@ std::unique_ptr<durable::CallService> Open(const TSkeinDurableServerOptions& opt
   }
   absl::StatusOr<std::unique_ptr<durable::CallService>> service =
       durable::CallService::Open(std::move(storage), ServiceOptionsOf(options), std::move(execution));
+  if (absl::IsInvalidArgument(service.status())) RefuseOption(service.status().message());
   if (!service.ok()) Refuse(options.path, service.status().message());
   return *std::move(service);
 }

@@ -11,17 +11,30 @@
 #include "core/base/fallback.h"
 
 namespace skein {
+namespace {
+
+// Numbers that one call asks about, and that all of them do: of a table of a million that is full, asking takes long.
+constexpr int kAtOnce = 256;
+constexpr int kMostLooked = 4096;
+
+}  // namespace
 
 // Opens none to find out: where one is left, another thread may need it at this moment. From above, because the kernel
 // gives the lowest first.
 bool DescriptorsLeft(int wanted) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return true;
-  std::vector<pollfd> highest(std::min<rlim_t>(limit.rlim_cur, static_cast<rlim_t>(wanted) * 4));
   auto next = static_cast<int>(std::min<rlim_t>(limit.rlim_cur, INT_MAX));
-  for (pollfd& each : highest) each = {.fd = --next, .events = 0, .revents = 0};
-  if (poll(highest.data(), highest.size(), 0) < 0) return true;  // refused: that says nothing of descriptors
-  return absl::c_count_if(highest, [](const pollfd& each) { return (each.revents & POLLNVAL) != 0; }) >= wanted;
+  const int lowest = std::max(0, next - kMostLooked);
+  std::vector<pollfd> numbers;
+  while (wanted > 0 && next > lowest) {
+    numbers.resize(static_cast<size_t>(std::min(next - lowest, kAtOnce)));
+    for (pollfd& each : numbers) each = {.fd = --next, .events = 0, .revents = 0};
+    if (poll(numbers.data(), numbers.size(), 0) < 0) return true;  // refused: that says nothing of descriptors
+    wanted -=
+        static_cast<int>(absl::c_count_if(numbers, [](const pollfd& each) { return (each.revents & POLLNVAL) != 0; }));
+  }
+  return wanted <= 0;
 }
 
 absl::Status CheckDescriptorsLeft(int wanted) {

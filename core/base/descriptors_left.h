@@ -6,8 +6,8 @@
 
 namespace skein {
 
-// Whether the limit leaves `wanted` more descriptors. One system call. False also where most of the highest numbers are
-// taken, and lower ones are free.
+// Whether the limit leaves `wanted` more descriptors. Looks at the 4,096 highest numbers at most. One system call,
+// unless most of the 256 highest are taken.
 bool DescriptorsLeft(int wanted);
 // The same. FallbackError: kResources, and what to raise.
 absl::Status CheckDescriptorsLeft(int wanted);

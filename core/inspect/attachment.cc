@@ -114,6 +114,10 @@ absl::StatusOr<std::string> Understand(absl::string_view text, pid_t process) {
 
 }  // namespace
 
+bool IsMissed(const absl::Status& why) {
+  return !absl::IsNotFound(why) && !absl::IsPermissionDenied(why) && !absl::IsUnavailable(why);
+}
+
 absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_view question,
                                                    const AnswerLimits& limits) {
   const absl::StatusOr<uid_t> user = UserOf(process);

@@ -38,6 +38,9 @@ absl::StatusOr<std::vector<LibraryAnswer>> AskEach(pid_t process, absl::string_v
                                                    const AnswerLimits& limits = {});
 // The same, one after the other: for answers that are lines.
 absl::StatusOr<std::string> Ask(pid_t process, absl::string_view question, const AnswerLimits& limits = {});
+// Why a process that nobody named has given no answer: false if it is another user's, has ended, or has nothing of
+// Skein.
+bool IsMissed(const absl::Status& why);
 
 // Who can be asked, by number: processes of this network namespace that have Skein, other users' too.
 std::vector<pid_t> ProcessesToAsk();

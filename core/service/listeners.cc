@@ -55,9 +55,10 @@ absl::StatusOr<UniqueFd> ListenOnTcp(const addrinfo& address) {
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (bind(fd.get(), address.ai_addr, address.ai_addrlen) != 0) {
     const int error = errno;
-    return ErrnoStatus(error, absl::StrCat("listen for other hosts' skeinds at ",
-                                           NumericAddress(address.ai_addr, address.ai_addrlen).value_or("its address"),
-                                           " (--port takes another, the same at all hosts)"));
+    return ErrnoStatus(error,
+                       absl::StrCat("listen for other hosts' skeinds at ",
+                                    NumericAddress(address.ai_addr, address.ai_addrlen).value_or("its address"),
+                                    error == EADDRINUSE ? " (--port takes another, the same at all hosts)" : ""));
   }
   if (listen(fd.get(), 128) != 0) return ErrnoStatus(errno, "listen for other hosts' skeinds");
   return fd;

@@ -9,7 +9,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "core/base/abstract_socket.h"
 #include "core/base/closer.h"
 #include "core/base/deadline.h"

@@ -82,8 +82,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   skein::grpc_transport::DurableServiceOptions options;
   if (!Read(words, options)) {
-    std::cerr << "usage: " << argv[0] << " LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]" << std::endl;
-    return 2;
+    const bool asked = words == std::vector<std::string>{"--help"};
+    (asked ? std::cout : std::cerr) << "usage: " << argv[0] << " LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]"
+                                    << std::endl;
+    return asked ? 0 : 2;
   }
   sigset_t stop;
   sigemptyset(&stop);

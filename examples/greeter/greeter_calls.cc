@@ -91,7 +91,8 @@ int Watch(Greeter::Stub& stub) {
 int CallGreeter(const std::shared_ptr<grpc::Channel>& channel) {
   auto stub = Greeter::NewStub(channel);
   if (!channel->WaitForConnected(absl::ToChronoTime(absl::Now() + absl::Seconds(5)))) {
-    return Fail(Hello(*stub, "nobody"));  // a call's status says why
+    // A call's status says why.
+    if (const grpc::Status status = Hello(*stub, "nobody"); !status.ok()) return Fail(status);
   }
   return Watching() ? Watch(*stub) : Measure(*stub);
 }

@@ -79,7 +79,7 @@ class Child:
         self.name = pathlib.Path((programs or words[:1])[-1]).name
         self._forks = "--fork" in words  # unshare's
         self._lines = Lines(self.process.stdout) if talks else None
-        self._has_group = True  # else the number of its group may be a stranger's
+        self._has_group = True  # as far as is known; else the number of its group may be a stranger's
 
     def __enter__(self):
         return self
@@ -102,7 +102,7 @@ class Child:
         except TimeoutError:
             raise Silence(f"{self} said nothing for {seconds} s; {kernel.waits(self.pid)}{self._log_end()}") from None
         except EOFError:
-            raise Silence(f"{self} ended with {self._reap(PATIENCE)}{self._log_end()}") from None
+            raise Silence(f"{self} {self._how_it_ended()}{self._log_end()}") from None
 
     def rest(self, seconds=PATIENCE):
         """Its output from here on, to the end of it. Silence if that does not come."""
@@ -204,8 +204,14 @@ class Child:
         if self._has_group:
             try:
                 os.killpg(self.process.pid, number)
-            except ProcessLookupError:
+            except (ProcessLookupError, PermissionError):  # nobody, or a stranger
                 self._has_group = False
+
+    def _how_it_ended(self):
+        try:
+            return f"ended with {self._reap(PATIENCE)}"
+        except subprocess.TimeoutExpired:
+            return "closed its output, and runs on"
 
     def _reap(self, seconds):
         """Its exit status. From then on its number is free for others, unless children keep the group."""

@@ -74,7 +74,7 @@ absl::StatusOr<int> Run(const CommandLine& line) {
     const absl::StatusOr<std::vector<inspect::LivePath>> paths = inspect::AskPaths(process);
     if (paths.ok()) {
       for (const inspect::LivePath& path : *paths) printer.Add(process, path);
-    } else if (named || absl::IsDeadlineExceeded(paths.status())) {  // the others are other users', or have ended
+    } else if (named || inspect::IsMissed(paths.status())) {
       std::fprintf(stderr, "skein paths: %s\n", std::string(paths.status().message()).c_str());
       failed = true;
     }

@@ -133,14 +133,13 @@ struct Look {
   std::string wrong;  // lines: why processes are missing; empty: none is
 };
 
-// Of all processes, most that cannot be asked are other users', or have ended.
 Look LookAt(const std::vector<pid_t>& named) {
   Look look;
   for (const pid_t process : named.empty() ? inspect::ProcessesToAsk() : named) {
     absl::StatusOr<Sample> sample = Take(process);
     if (sample.ok()) {
       look.samples[process] = *std::move(sample);
-    } else if (!named.empty() || absl::IsDeadlineExceeded(sample.status())) {
+    } else if (!named.empty() || inspect::IsMissed(sample.status())) {
       absl::StrAppend(&look.wrong, "skein top: ", sample.status().message(), "\n");
     }
   }
@@ -227,8 +226,8 @@ Verb TopVerb() {
           "The traffic of running processes over Skein, again and again. Without a PID, of all processes of "
           "this user that have any connections, in this network namespace. Calls' p50 and p99 are of processes that "
           "trace (SKEIN_TRACE, skein breakdown).\nWith --service instead who uses this host's skeind, the busiest "
-          "first, and to which hosts it "
-          "leads; the PID is then skeind's, and needed only where several run. Ask as skeind's user or as root.",
+          "first, and to which hosts it leads; the PID is then skeind's, and needed only where several run. Ask as "
+          "skeind's user or as root.",
       .options = {{"--interval", "S", "waits so many seconds between two looks (default 1)",
                    Number(line->interval, 0.1, 3600, "seconds")},
                   {"--rounds", "N", "ends after so many looks (default: at Ctrl-C)",

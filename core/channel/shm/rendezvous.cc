@@ -152,12 +152,12 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
     AcceptAll(*expected->second);
   }
   Forget(token);
-  absl::Status refused = std::exchange(refused_, absl::OkStatus());
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
+  // A refused connection may have been the peer of another offer that is out. With none, it was nobody's.
+  absl::Status refused = found == parked_.end() || expected_.empty() ? std::exchange(refused_, {}) : absl::OkStatus();
   if (found == parked_.end()) {
-    // The refused one was the peer's, for whom else would come there?
-    if (!refused.ok()) return refused;
+    if (!refused.ok()) return refused;  // most likely the peer
     return FallbackError(FallbackCode::kRendezvous, "the peer's connection is not there");
   }
   Meeting meeting = std::move(found->meeting);

@@ -23,7 +23,7 @@ class Outcomes {
   // Called by the log, without locks, when an entry that was written again is safe: to call OnRewritten with the lock.
   using Rewritten = std::function<void(const Wanted& entry)>;
 
-  // All four outlive it; it outlives the log's callbacks.
+  // Options, clients and entries outlive it. The log ends first: its end calls back, and nobody asks it afterwards.
   Outcomes(const LedgerOptions& options, Clients& clients, WantedEntries& entries, RedoLog& log, Rewritten rewritten)
       : options_(options), clients_(clients), entries_(entries), log_(log), rewritten_(std::move(rewritten)) {}
 

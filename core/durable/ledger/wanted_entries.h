@@ -28,7 +28,7 @@ class WantedEntries {
  public:
   using ByPosition = absl::btree_map<uint64_t, Wanted>;
 
-  // All three outlive it.
+  // The options and the clients outlive it. The log ends first: its end calls back, and nobody asks it afterwards.
   WantedEntries(const LedgerOptions& options, const Clients& clients, RedoLog& log)
       : options_(options), clients_(clients), log_(log) {}
   ~WantedEntries() { CountUnfinished(-static_cast<int64_t>(unfinished_), -static_cast<int64_t>(unfinished_bytes_)); }

@@ -93,5 +93,15 @@ TEST_F(RendezvousTest, SaysThatAnotherUserHasCome) {
   EXPECT_EQ(nobody_since.message(), "the peer's connection is not there");
 }
 
+TEST_F(RendezvousTest, SaysSoOfTheOfferWhosePeerThatWas) {
+  const absl::StatusOr<Offer> first = rendezvous_.Announce();
+  const absl::StatusOr<Offer> second = rendezvous_.Announce();
+  ASSERT_TRUE(first.ok() && second.ok());
+  ASSERT_TRUE(Come(*first).ok());
+  AsAnotherUser([&] { EXPECT_TRUE(ConnectAbstract(SocketName(second->meeting_point)).ok()); });
+  EXPECT_TRUE(rendezvous_.Collect(first->token).ok());
+  EXPECT_EQ(FallbackOf(rendezvous_.Collect(second->token).status()).code, FallbackCode::kDifferentUser);
+}
+
 }  // namespace
 }  // namespace skein::channel::shm

@@ -138,7 +138,7 @@ TEST_F(FileStorageTest, AFileThatIsNoLogIsNotToBeHiddenFromOthers) {
   const absl::Status status = FileStorage::Open(path_, kFileSize).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), AllOf(HasSubstr("is no redo log"), Not(HasSubstr("chmod"))));
-  // What was made by hand, and is empty, may become one.
+  // An empty file that was made by hand may become one.
   std::ofstream{path_};
   EXPECT_THAT(FileStorage::Open(path_, kFileSize).status().message(), HasSubstr("chmod 600"));
 }

@@ -148,6 +148,7 @@ TEST_F(ControlTest, AnotherVersionIsNamed) {
   ASSERT_TRUE(answering.ok());
   const absl::Status status = Ask(other.pid(), "echo").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(IsMissed(status));
   EXPECT_THAT(status.message(), HasSubstr("runs Skein 99.0"));
 }
 

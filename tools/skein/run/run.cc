@@ -81,8 +81,8 @@ Plan MakePlan(const run::CommandLine& line, const std::string& path) {
   }
   if (!plan.keeps_require) {
     plan.sentence = require ? absl::StrCat("refused: ", plan.sentence, "; mode require cannot be kept; ", plan.remedy)
-                            : absl::StrCat(plan.sentence, "; it stays on TCP", library.ok() ? "" : "; ",
-                                           library.ok() ? "" : plan.remedy);
+                            : absl::StrCat(plan.sentence, "; it stays on TCP");
+    if (!require && !library.ok()) absl::StrAppend(&plan.sentence, "; ", plan.remedy);
   }
   return plan;
 }
