@@ -3,8 +3,9 @@
 #define SKEIN_EXAMPLES_LISTEN_ADDRESS_H_
 
 #include <cstdlib>
-#include <iostream>
 #include <string>
+
+#include "examples/usage.h"
 
 namespace skein::examples {
 
@@ -14,9 +15,7 @@ inline std::string ParseListenAddress(int argc, char** argv) {
   if (argc <= 1) return "127.0.0.1:0";
   const std::string word = argv[1];
   if (argc == 2 && word[0] != '-') return word;
-  const bool asked = word == "--help";
-  (asked ? std::cout : std::cerr) << "usage: " << argv[0] << " [ADDRESS]" << std::endl;
-  std::exit(asked ? 0 : 2);
+  std::exit(ShowUsage(argc, argv, "[ADDRESS]"));
 }
 
 }  // namespace skein::examples

@@ -19,7 +19,7 @@ BEFORE = ("--before", {"type": earlier_build, "metavar": "DIR", "help": "the rel
 def parse(doc, *names, page="", quick="few, short rounds: does it run, not what are the figures", seed=None, more=(), wrong=lambda options: ""):
     """`names`: as bench/run.sh has them; one of several is the first argument. `page`: of docs/, if one has the results.
     `quick`: what --quick does; None: there is no such option. `seed`: the default; None: drawn by lot. `more`: options of
-    one's own, as (name, what add_argument takes). `wrong`: what does not go together of the options, or ''."""
+    one's own, as (name, what add_argument takes). `wrong`: says which options contradict each other, or ''."""
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser("./run bench", description=doc, formatter_class=layout, allow_abbrev=False)
     if len(names) > 1:

@@ -28,7 +28,7 @@ bool QueuePairs::ServeTurns() {
   bool any = false;
   // As many as there are now: those that come back to the end of the queue wait until completions were looked at.
   for (int i = 0; i < 64 && !turns_.empty(); ++i, any = true) Serve(turns_.Next());
-  // What several processes ask is posted at once: the device hears of it once.
+  // The trunk posts requests of several processes at once: the device hears of them once.
   if (any) trunks_.Flush();
   return any;
 }
@@ -44,7 +44,7 @@ void QueuePairs::Serve(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   for (int i = 0; i < kRequestsATurn && bytes < kBytesATurn && served.taken != published; ++i) {
     Submission request;
     std::memcpy(&request, &served.submissions.at(served.taken), sizeof(request));
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the process may change it: what was copied is what counts
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // the process may change it: the copy counts
     posted = trunk->Post(queue_pair, request);
     if (posted != Trunk::Posted::kYes) break;
     ++served.taken;
@@ -150,7 +150,7 @@ void QueuePairs::End(const std::shared_ptr<VirtualQueuePair>& queue_pair, fabric
   if (queue_pair->state == State::kEnded) return;
   const State before = std::exchange(queue_pair->state, State::kEnded);
   queue_pair->locals.clear();
-  // What has completed is there before the process sees the end.
+  // The process finds all completions there before it sees the end.
   for (const auto& queue : {queue_pair->send_queue, queue_pair->receive_queue}) {
     if (queue->has_news()) queue->Publish();
   }

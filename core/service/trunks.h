@@ -20,7 +20,7 @@
 namespace skein::service {
 
 // skeind's thread. New ones come to the end, and those that have ended stay until DropEnded: so a loop by index is good
-// whatever a trunk does meanwhile.
+// even if a trunk makes or ends others meanwhile.
 class Trunks {
  public:
   using List = std::vector<std::shared_ptr<Trunk>>;

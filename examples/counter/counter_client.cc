@@ -13,11 +13,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "examples/counter/counter.grpc.pb.h"
+#include "examples/usage.h"
 
 namespace {
 
@@ -116,9 +116,7 @@ int main(int argc, char** argv) {
   int calls = 0;
   int under_way = 32;
   if (argc < 3 || argc > 5 || !IsAboveZero(argv[2], calls) || (argc > 3 && !IsAboveZero(argv[3], under_way))) {
-    const bool asked = argc == 2 && std::string_view(argv[1]) == "--help";
-    (asked ? std::cout : std::cerr) << "usage: " << argv[0] << " ADDRESS CALLS [UNDER_WAY [JOURNAL]]" << std::endl;
-    return asked ? 0 : 2;
+    return skein::examples::ShowUsage(argc, argv, "ADDRESS CALLS [UNDER_WAY [JOURNAL]]");
   }
   FILE* const journal = argc > 4 ? std::fopen(argv[4], "we") : nullptr;
   if (argc > 4 && journal == nullptr) {

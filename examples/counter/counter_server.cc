@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "examples/counter/counter.grpc.pb.h"
 #include "examples/counter/total.h"
+#include "examples/usage.h"
 
 namespace {
 
@@ -82,10 +83,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   skein::grpc_transport::DurableServiceOptions options;
   if (!Read(words, options)) {
-    const bool asked = words == std::vector<std::string>{"--help"};
-    (asked ? std::cout : std::cerr) << "usage: " << argv[0] << " LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]"
-                                    << std::endl;
-    return asked ? 0 : 2;
+    return skein::examples::ShowUsage(argc, argv, "LOG [ADDRESS [BYTES [TOTAL [ACKNOWLEDGE REPLICA...]]]]");
   }
   sigset_t stop;
   sigemptyset(&stop);

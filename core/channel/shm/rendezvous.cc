@@ -154,12 +154,13 @@ absl::StatusOr<Meeting> Rendezvous::Collect(const Token& token) {
   Forget(token);
   const auto found = std::find_if(parked_.begin(), parked_.end(),
                                   [&](const Parked& parked) { return SameToken(parked.token, View(token)); });
-  // A refused connection may have been the peer of another offer that is out. With none, it was nobody's.
-  absl::Status refused = found == parked_.end() || expected_.empty() ? std::exchange(refused_, {}) : absl::OkStatus();
   if (found == parked_.end()) {
+    absl::Status refused = std::exchange(refused_, absl::OkStatus());
     if (!refused.ok()) return refused;  // most likely the peer
     return FallbackError(FallbackCode::kRendezvous, "the peer's connection is not there");
   }
+  // A refused connection may have been the peer of another offer that is out. With none, it was nobody's.
+  if (expected_.empty()) refused_ = absl::OkStatus();
   Meeting meeting = std::move(found->meeting);
   parked_.erase(found);
   return meeting;

@@ -1,4 +1,4 @@
-// What proves after a crash that requests were executed: their outcomes, which are kept for a while, and marks.
+// The proofs, after a crash, that requests were executed: their outcomes, which are kept for a while, and marks.
 #ifndef SKEIN_CORE_DURABLE_LEDGER_OUTCOMES_H_
 #define SKEIN_CORE_DURABLE_LEDGER_OUTCOMES_H_
 

@@ -1,4 +1,4 @@
-// What a ledger was before a crash, from the entries of its log.
+// Makes a ledger what it was before a crash, from the entries of its log.
 #ifndef SKEIN_CORE_DURABLE_LEDGER_REPLAY_H_
 #define SKEIN_CORE_DURABLE_LEDGER_REPLAY_H_
 

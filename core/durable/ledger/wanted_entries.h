@@ -61,9 +61,9 @@ class WantedEntries {
   uint64_t unfinished() const { return unfinished_; }
   uint64_t unfinished_bytes() const { return unfinished_bytes_; }
 
-  // What must stay free, whoever asks: an outcome for each request that is not finished, an entry for each fact that
-  // may have to be written again, and what one of them may have to leave out at the ring's end. So whatever has been
-  // accepted can be finished, and the head can always move.
+  // The bytes that must stay free: for an outcome of each request that is not finished, for an entry of each fact that
+  // may have to be written again, and for the gap that one of them may leave at the ring's end. So the ledger can
+  // finish all that it has accepted, and the head can always move.
   uint64_t Reserved() const {
     return (unfinished_ + 1) * RoomOfOne(options_) + (clients_.size() + 1 + out_of_order_) * EntryBytes(0);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# streams.sh BUILD: what a Stream promises, and groups of core/replicate over streams, on rxe0.
+# streams.sh BUILD: the promises of a Stream, and of groups of core/replicate over streams, on rxe0.
 set -euo pipefail
 
 # shellcheck source-path=SCRIPTDIR

@@ -26,7 +26,7 @@ constexpr int kMissing = 127;
 struct Plan {
   std::vector<std::pair<std::string, std::string>> environment;
   std::string sentence;  // what will happen
-  std::string remedy;    // what the user can do about what stands in the way
+  std::string remedy;    // the user's way out, if mode require cannot be kept or the library is missing
   bool in_the_way = false;
   bool keeps_require = true;
   bool preloads = true;
