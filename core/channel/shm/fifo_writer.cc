@@ -43,6 +43,7 @@ size_t FifoWriter::Largest(size_t reserve) const {
 }
 
 size_t FifoWriter::Space(size_t reserve) {
+  AskAgainIfDue();
   size_t largest = Largest(reserve);
   if (largest < Footprint(wire::ItemBytes(LargestItemNow()))) {
     Refresh();
@@ -66,6 +67,7 @@ bool FifoWriter::Cramps(Place place) const {
 }
 
 FifoWriter::Place FifoWriter::FindOrGrow(size_t bytes, size_t reserve) {
+  AskAgainIfDue();
   Place place = Find(bytes, reserve);
   if (place == Place::kNone || Cramps(place)) {
     Refresh();
@@ -89,11 +91,11 @@ bool FifoWriter::Grow(size_t needed) {
   while (limit < needed) limit *= 2;
   limit = std::min(limit, fifo_.size());
   if (!ReservePages(fifo_.subspan(limit_, limit - limit_))) {
-    refused_until_ = Clock::now() + kAskAgainAfter;
+    refused_ = true;
+    asks_again_ = Clock::now() + kAskAgainAfter;
     return false;
   }
   limit_ = limit;
-  refused_until_ = Deadline::min();
   cramped_ = false;
   return true;
 }

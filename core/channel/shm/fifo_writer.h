@@ -37,7 +37,8 @@ class FifoWriter {
   bool Fits(size_t bytes, size_t reserve) const { return FitsHere(Footprint(bytes), reserve); }
   // A quarter, so that there is a piece of that size in an empty FIFO, wherever its end is. Constant, any thread.
   size_t LargestItem() const { return LargestItemIn(fifo_.size()); }
-  // The same in the memory that may be had now.
+  // The same in the memory that may be had, as of the last Space or Lay: a sender that found no space for an item must
+  // not learn a moment later that more memory may be asked for, and then wait for a peer that has nothing to tell.
   size_t LargestItemNow() const { return LargestItemIn(reachable()); }
   // Where the message goes that Commit makes part of the FIFO. RESOURCE_EXHAUSTED: see Space.
   absl::Status Lay(absl::Span<OutItem> items, size_t reserve);
@@ -50,8 +51,8 @@ class FifoWriter {
   uint64_t position() const { return position_; }  // committed up to here
   uint64_t consumed() const { return consumed_; }  // as last seen
   uint64_t messages() const { return messages_; }
-  // The kernel has given no more memory when it was asked last, and is not asked again yet.
-  bool refused() const { return refused_until_ != Deadline::min() && Clock::now() < refused_until_; }
+  // The kernel has given no more memory when it was asked last, and was not to be asked again at the last Space or Lay.
+  bool refused() const { return refused_; }
   // The peer has said that it consumed what cannot be.
   bool broken() const { return broken_; }
 
@@ -80,6 +81,10 @@ class FifoWriter {
   bool Cramps(Place place) const;
   Place FindOrGrow(size_t bytes, size_t reserve);
   bool Grow(size_t needed);
+  void AskAgainIfDue() {
+    if (refused_) [[unlikely]]
+      refused_ = Clock::now() < asks_again_;
+  }
   void LowerTo(size_t limit);
   void Sample();
   bool two_laps() const { return consumed_ < lap_; }
@@ -96,8 +101,9 @@ class FifoWriter {
   uint64_t messages_ = 0;
   const bool grows_;  // else all of it is reserved, and stays so: pages that went back could not be had again
   size_t limit_;
-  Deadline refused_until_ = Deadline::min();  // by the kernel, which is asked again then
-  bool cramped_ = false;                      // it has had no space though there was memory
+  bool refused_ = false;  // by the kernel
+  Deadline asks_again_;   // if so
+  bool cramped_ = false;  // it has had no space though there was memory
   bool broken_ = false;
 
   struct Laid {

@@ -200,8 +200,26 @@ TEST(Fifo, AsksAgainForMemoryThatTheKernelHasRefused) {
   const std::string large(ends.writer.LargestItem(), 'x');
   Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(ends.Write(large))); });
   const Deadline guard = After(absl::Seconds(10));
-  while (ends.writer.LargestItemNow() < large.size() && Clock::now() < guard) std::this_thread::yield();
+  while (ends.writer.Space(0) < large.size() && Clock::now() < guard) std::this_thread::yield();
+  EXPECT_EQ(ends.writer.LargestItemNow(), large.size());
   EXPECT_EQ(ends.Write(large), absl::OkStatus());
+}
+
+// A sender compares an item with the one and then with the other. If they differed, the sender would wait for space
+// that no peer tells of.
+TEST(Fifo, SpaceAndTheLargestItemAreOfOneMoment) {
+  if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
+  FifoEnds ends(4 * kFifoBytes);
+  const std::string large(ends.writer.LargestItem(), 'x');
+  Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(ends.Write(large))); });
+  FifoEnds later(4 * kFifoBytes);
+  Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(later.Write(large))); });
+  ASSERT_LT(ends.writer.Space(0), large.size());
+  const Deadline guard = After(absl::Seconds(10));
+  while (later.writer.Space(0) < large.size() && Clock::now() < guard) std::this_thread::yield();
+  EXPECT_LT(ends.writer.LargestItemNow(), large.size()) << "as Space has said";
+  EXPECT_GT(ends.writer.Space(0), large.size());
+  EXPECT_EQ(ends.writer.LargestItemNow(), large.size());
 }
 
 TEST(Fifo, GivesMemoryBackThatWasNotNeededForLong) {
