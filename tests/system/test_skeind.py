@@ -184,6 +184,17 @@ class Seen(SkeindTest):
         self.assertIn("skein_service_turns_total", skein("metrics", skeind.pid).stdout)
         self.assertEqual(skein("top", "--queue-pairs").returncode, 2)
 
+    def test_top_names_one_that_is_stopped_beside_one_that_answers(self):
+        answers = self.begin()
+        with tempfile.TemporaryDirectory(dir="/tmp") as other:
+            silent = Skeind(self, other, "--port", self.other_port)
+            self.assertTrue(silent.serves, silent.log())
+            silent.freeze()
+            result = skein("top", "--service", "--json", "--rounds", 1, "--interval", 0.1)
+        self.assertIn(answers.pid, [activity["process"] for activity in json.loads(result.stdout)])
+        self.assertIn(f"skein top: process {silent.pid} does not answer; is it stopped?\n", result.stderr)
+        self.assertEqual(result.returncode, 1)
+
     def test_top_of_what_is_no_skeind(self):
         result = skein("top", "--service", os.getpid())
         self.assertEqual(result.returncode, 1)

@@ -86,24 +86,28 @@ absl::StatusOr<ServiceTop::Sample> ServiceTop::Take(pid_t process) const {
   return Sample{absl::Now(), ServiceNumbers(*families)};
 }
 
-absl::StatusOr<std::vector<ServiceActivity>> ServiceTop::Look() {
-  std::vector<ServiceActivity> activities;
+absl::StatusOr<ServiceTop::Seen> ServiceTop::Look() {
+  Seen seen;
   std::map<pid_t, Sample> now;
-  absl::Status why_not = absl::NotFoundError("no skeind runs in this network namespace");
+  absl::Status why_none = absl::NotFoundError("no skeind runs in this network namespace");
   for (const pid_t process : processes_.empty() ? inspect::ProcessesToAsk() : processes_) {
     absl::StatusOr<Sample> sample = Take(process);
     if (!sample.ok() && !processes_.empty()) return sample.status();
-    if (!sample.ok() && ProcessName(process) == "skeind") why_not = sample.status();
-    if (!sample.ok()) continue;
+    if (!sample.ok()) {
+      if (ProcessName(process) != "skeind") continue;
+      if (inspect::IsMissed(sample.status())) seen.missed.push_back(sample.status());
+      why_none = std::move(sample).status();
+      continue;
+    }
     const auto found = before_.find(process);
     const Sample& before = found == before_.end() ? *sample : found->second;
-    activities.push_back(ServiceActivityBetween(process, before.numbers, sample->numbers, of_queue_pairs_,
-                                                absl::ToDoubleSeconds(sample->when - before.when)));
+    seen.activities.push_back(ServiceActivityBetween(process, before.numbers, sample->numbers, of_queue_pairs_,
+                                                     absl::ToDoubleSeconds(sample->when - before.when)));
     now.emplace(process, *std::move(sample));
   }
   before_ = std::move(now);
-  if (activities.empty()) return why_not;
-  return activities;
+  if (seen.activities.empty()) return why_none;
+  return seen;
 }
 
 std::string ServiceTables(const std::vector<ServiceActivity>& activities, bool of_queue_pairs, size_t width) {

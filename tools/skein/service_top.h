@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "tools/skein/service_activity.h"
@@ -22,8 +23,12 @@ class ServiceTop {
   ServiceTop(std::vector<pid_t> processes, bool of_queue_pairs)
       : processes_(std::move(processes)), of_queue_pairs_(of_queue_pairs) {}
 
-  // Since the last look; the first has no rates. An error says which skeind did not answer, or that there is none.
-  absl::StatusOr<std::vector<ServiceActivity>> Look();
+  struct Seen {
+    std::vector<ServiceActivity> activities;
+    std::vector<absl::Status> missed;  // why other skeinds are not among them
+  };
+  // Since the last look; the first has no rates. An error says why there is none to see.
+  absl::StatusOr<Seen> Look();
 
  private:
   struct Sample {

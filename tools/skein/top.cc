@@ -176,23 +176,30 @@ void Show(const std::map<pid_t, Sample>& before, const std::map<pid_t, Sample>& 
   std::fflush(stdout);
 }
 
+void ShowService(const ServiceTop::Seen& seen, const CommandLine& line) {
+  if (line.json) {
+    std::puts(ServiceActivitiesJson(seen.activities).c_str());
+  } else {
+    ClearTerminal();
+    std::fputs(ServiceTables(seen.activities, line.queue_pairs, TerminalWidth()).c_str(), stdout);
+  }
+  std::fflush(stdout);
+  for (const absl::Status& missed : seen.missed) absl::FPrintF(stderr, "skein top: %s\n", missed.message());
+}
+
 absl::StatusOr<int> RunOfService(const CommandLine& line) {
   ServiceTop top(line.processes, line.queue_pairs);
-  absl::StatusOr<std::vector<ServiceActivity>> activities = top.Look();
-  for (uint32_t round = 0; activities.ok() && round != line.rounds; ++round) {
+  bool failed = false;
+  absl::StatusOr<ServiceTop::Seen> seen = top.Look();
+  for (uint32_t round = 0; seen.ok() && round != line.rounds; ++round) {
     absl::SleepFor(absl::Seconds(line.interval.value_or(1)));
-    activities = top.Look();
-    if (!activities.ok()) break;
-    if (line.json) {
-      std::puts(ServiceActivitiesJson(*activities).c_str());
-    } else {
-      ClearTerminal();
-      std::fputs(ServiceTables(*activities, line.queue_pairs, TerminalWidth()).c_str(), stdout);
-    }
-    std::fflush(stdout);
+    seen = top.Look();
+    if (!seen.ok()) break;
+    ShowService(*seen, line);
+    failed |= !seen->missed.empty();
   }
-  if (!activities.ok()) return activities.status();
-  return 0;
+  if (!seen.ok()) return seen.status();
+  return failed ? 1 : 0;
 }
 
 absl::StatusOr<int> Run(const CommandLine& line) {
