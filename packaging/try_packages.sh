@@ -29,7 +29,8 @@ check_root "apt-get install ${packages[*]}"
 scratch=$(mktemp -d)
 clean_up() {
   rm -rf "$scratch"
-  [[ -n $keep ]] || as_root dpkg --purge "${names[@]}" >/dev/null 2>&1 # those that are not there, too
+  [[ -n $keep ]] || as_root dpkg --purge "${names[@]}" >/dev/null 2>&1 || # those that are not there, too
+    say "run: not removed; 'dpkg --purge ${names[*]}' does it"
 }
 trap clean_up EXIT
 as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends --allow-downgrades --reinstall \
