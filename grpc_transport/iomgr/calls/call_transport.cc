@@ -351,6 +351,8 @@ void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
   const grpc_error_handle error = OrUnavailable(why);
   Drain(error);
   std::vector<std::pair<Call*, bool>> calls;  // and whether the server has seen it
+  FrameHeader goodbye;
+  goodbye.kind = FrameKind::kGoodbye;
   {
     MutexLock lock(&mu_);
     if (!ended_.ok()) return;
@@ -359,22 +361,22 @@ void CallTransport::OnConnectionEnd(const grpc_error_handle& why) {
       call->Ref();
       calls.emplace_back(call, number <= goodbye_);
     }
-    if (!is_client_) {
-      FrameHeader goodbye;
-      goodbye.kind = FrameKind::kGoodbye;
-      goodbye.call = last_number_;
-      endpoint_->AddFrame(goodbye);
-    }
+    goodbye.call = last_number_;
   }
   for (const auto& [call, seen] : calls) {
     if (!endpoint_->Announced(call->outgoing())) {
       Refuse(*call, error);
     } else {
       const auto state = seen ? std::nullopt : std::optional(grpc_core::GrpcStreamNetworkState::kNotSeenByServer);
-      Do(*call, EndedByPeer(call->Fail(error, peer(), state)));
+      Call::After after = call->Fail(error, peer(), state);
+      const bool tell = after.tell && !is_client_;  // a connection that a server ends still carries what is queued
+      after = EndedByPeer(std::move(after));
+      after.tell = tell;
+      Do(*call, after);
     }
     call->Unref();
   }
+  if (!is_client_) endpoint_->AddFrame(goodbye);
 }
 
 }  // namespace skein::grpc_transport
