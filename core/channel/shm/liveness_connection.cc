@@ -52,10 +52,8 @@ void LivenessConnection::PassPipe(int pipe) {
 }
 
 std::optional<Ending> LivenessConnection::Ring() {
-  if (const int pipe = rings_at_.load(std::memory_order_acquire); pipe >= 0) {
-    WriteWakeup(pipe);
-    return std::nullopt;
-  }
+  const int pipe = rings_at_.load(std::memory_order_acquire);
+  if (pipe >= 0 && WriteWakeup(pipe)) return std::nullopt;
   return Send(SideMessage{}, -1);
 }
 
@@ -81,9 +79,13 @@ absl::Status LivenessConnection::Pass(const Region& region) {
 std::optional<Ending> LivenessConnection::Send(const SideMessage& message, int fd) {
   switch (SendMessage(socket_.get(), message.view(), fd)) {
     case SendResult::kSent:
-    case SendResult::kFull:  // a notification may be lost: the socket that it would make readable is so. A better
-                             // notification, too
       break;
+    case SendResult::kFull:
+      // The socket that a notification would make readable is so.
+      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
+      // The kernel has no memory for a message. The peer sleeps, and this end has taken down the peer's word that it
+      // does: nobody would ring again. The end of the connection takes no memory, and wakes the peer.
+      return Ending{ErrnoStatus(errno, "send to the peer's UNIX socket"), EndState::kUnable};
     case SendResult::kRefused:
       return Unable(ErrnoStatus(errno, "send to the peer's UNIX socket"));
     case SendResult::kGone:

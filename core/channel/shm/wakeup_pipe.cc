@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "core/base/descriptors_left.h"
+#include "core/base/empty_pipe.h"
 #include "core/base/errno_status.h"
 
 namespace skein::channel::shm {
@@ -36,7 +37,10 @@ absl::StatusOr<UniqueFd> CreateWakeupPipe() {
   const UniqueFd write(ends[1]);
   // The least, one page: a user may have so many before each new one has no more than that anyway.
   fcntl(read.get(), F_SETPIPE_SZ, 1);
-  return OpenAnew(PathOf(read.get()));
+  absl::StatusOr<UniqueFd> pipe = OpenAnew(PathOf(read.get()));
+  // The kernel keeps the page of a pipe that was written to and read: to ring takes no memory later, which may be short.
+  if (pipe.ok() && WriteWakeup(pipe->get())) EmptyPipe(pipe->get());
+  return pipe;
 }
 
 absl::StatusOr<UniqueFd> OpenWakeupPipe(int pipe) {
@@ -51,12 +55,13 @@ absl::StatusOr<UniqueFd> OpenWakeupPipe(int pipe) {
   return OpenAnew(path);
 }
 
-void WriteWakeup(int wakeup_pipe) {
+bool WriteWakeup(int wakeup_pipe) {
   const char ring = 1;
   ssize_t written = 0;
   do {
     written = write(wakeup_pipe, &ring, sizeof(ring));
   } while (written < 0 && errno == EINTR);
+  return written > 0 || errno == EAGAIN;
 }
 
 }  // namespace skein::channel::shm
