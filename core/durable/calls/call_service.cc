@@ -229,8 +229,12 @@ bool CallService::Work() {
 }
 
 CallService::Step CallService::ExecuteNext() {
-  // What is executed by a log that has failed could not be said to be: it would be executed again.
-  if (!ledger_->health().ok()) return Step::kOver;
+  // What is executed by a log that has failed could not be said to be: it would be executed again. The thread that
+  // found the log failed may have had nobody else in mind than its own client.
+  if (const absl::Status status = health(); !status.ok()) {
+    RefuseAll(status);
+    return Step::kOver;
+  }
   const absl::StatusOr<std::optional<Ledger::Request>> taken = ledger_->Take();
   if (!taken.ok()) {
     ledger_->GiveUp(taken.status());

@@ -49,6 +49,8 @@ absl::Status CallSession::OnHello(const ClientMessage& message) {
   Put(StandingMessage(level, service_->ledger_->Known(client_).persisted, service_->largest_request(),
                       service_->ledger_->remembers()));
   service_->Register(shared_from_this());
+  // The log may have failed since, and those who were there have been told. Asked here, for whoever is there is told.
+  if (status = service_->health(); !status.ok()) Refuse(0, /*final=*/true, status);
   return absl::OkStatus();
 }
 
@@ -87,7 +89,8 @@ void CallSession::OnNotAccepted(uint64_t sequence, const absl::Status& status) {
   const bool final = !absl::IsResourceExhausted(status) || (stuck && refusals_ >= kMostVainTries) ||
                      (sequence == 1 && !service_->ledger_->HasPlace());
   Refuse(sequence, final, final && !service_->health().ok() ? service_->health() : status);
-  if (!final) service_->WaitsForRoom(shared_from_this(), /*at_once=*/refusals_++ == 0 || stuck);
+  if (!final) return service_->WaitsForRoom(shared_from_this(), /*at_once=*/refusals_++ == 0 || stuck);
+  if (!service_->health().ok()) service_->Persist();  // which tells everybody
 }
 
 absl::Status CallSession::OnAsk(uint64_t sequence) {

@@ -64,6 +64,41 @@ TEST_F(CallFailuresTest, ARequestThatCannotBeReadIsTheEndOfTheLog) {
   EXPECT_EQ(one->reply.get().value(), "did one");
 }
 
+// Nothing is executed here: no executor finds out and tells.
+TEST_F(CallFailuresTest, AFailureThatOneClientsCallFindsIsToldToAll) {
+  Open();
+  Connect();
+  const auto safe = StartCall(outbox_, "safe");
+  ASSERT_TRUE(safe->level.get().ok());
+  faults_->fail_write = 1;
+  Outbox other{{}};
+  const Cable cable(other, *service_);
+  EXPECT_TRUE(absl::IsResourceExhausted(StartCall(other, "another's")->reply.get().status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(cable_->WhyEnded()));
+}
+
+TEST_F(CallFailuresTest, AFailureWhileAClientIsGreetedIsToldToThatClient) {
+  Open();
+  Outbox other{{}};
+  std::unique_ptr<Cable> cable;
+  std::vector<ServerMessageKind> heard;
+  bool ended = false;
+  const auto session = service_->Connect(
+      [&](const std::string& message) {
+        heard.push_back(DecodeServerMessage(message)->kind);
+        if (heard.size() > 1) return;
+        faults_->fail_write = 1;
+        cable = std::make_unique<Cable>(other, *service_);
+        EXPECT_FALSE(StartCall(other, "another's")->reply.get().ok());
+        while (service_->health().ok()) std::this_thread::yield();
+      },
+      [&] { ended = true; });
+  ASSERT_TRUE(session->OnMessage(HelloMessage(ClientNumber(7), std::nullopt)).ok());
+  EXPECT_THAT(heard, ElementsAre(ServerMessageKind::kStanding, ServerMessageKind::kRefused));
+  EXPECT_TRUE(ended);
+  session->Disconnected();
+}
+
 // Whether a call came before or after, it is answered or goes on with the next server; and nobody reads freed memory.
 TEST_F(CallFailuresTest, AServiceMayStopUnderLoad) {
   for (int round = 0; round < 30; ++round) {
