@@ -144,12 +144,16 @@ void Member::StartSends() {
   }
 }
 
-// Whether blocks have gone, so that others may follow them.
+// Whether blocks have gone, so that others may follow them; or a path is to be read for why it takes nothing.
 bool Member::WritePaths() {
   size_t gone = 0;
-  for (const auto& neighbour : neighbours_) gone += neighbour->Write();
+  bool failed = false;
+  for (const auto& neighbour : neighbours_) {
+    gone += neighbour->Write();
+    failed |= neighbour->write_failed();
+  }
   if (write_.has_value()) write_->sending -= static_cast<uint32_t>(gone);
-  return gone > 0;
+  return gone > 0 || failed;
 }
 
 void Member::TellProgress() {

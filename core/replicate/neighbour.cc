@@ -9,10 +9,16 @@ namespace skein::replicate {
 
 bool Neighbour::Read(size_t most) {
   if (ended_ || !readable_.exchange(false, std::memory_order_acq_rel)) return false;
-  const absl::StatusOr<bool> more = incoming_.Read(*path_, most, *this);
+  absl::StatusOr<bool> more = incoming_.Read(*path_, most, *this);
+  if (more.ok() && *more) {
+    readable_.store(true, std::memory_order_relaxed);
+    return true;
+  }
+  const absl::Status write_error = std::exchange(write_error_, absl::OkStatus());
   if (more.ok()) {
-    if (*more) readable_.store(true, std::memory_order_relaxed);
-    return *more;
+    if (write_error.ok()) return false;
+    more =
+        absl::UnavailableError(write_error.message());  // no event would tell: this end's kernel has refused the write
   }
   const bool by_path = absl::IsOutOfRange(more.status()) || absl::IsUnavailable(more.status());
   if (by_path) ended_ = true;
@@ -30,6 +36,7 @@ size_t Neighbour::Write() {
   if (!taken.ok()) {
     // What has arrived says better why, and then the path's end does.
     outgoing_.Drop();
+    if (!ended_) write_error_ = taken.status();
     BecomesReadable();
     return 0;
   }

@@ -34,6 +34,8 @@ class Neighbour final : private Incoming::Sink {
   bool Read(size_t most);
   // Sends what there is to say, as far as it goes now. How many blocks have gone.
   size_t Write();
+  // A write has failed: Read is to look why.
+  bool write_failed() const { return !write_error_.ok(); }
 
   void SendBlock(const Begin& begin, uint32_t block, ConstBytes bytes);
   void SayHave(const Begin& begin, uint32_t member);
@@ -65,6 +67,7 @@ class Neighbour final : private Incoming::Sink {
   bool began_ = false;       // this end has said what the write is
   bool peer_began_ = false;  // the other has
   bool ended_ = false;       // nothing more comes
+  absl::Status write_error_;
   // Set by whoever the path tells, release; taken by the thread with the turn, before it looks at the path, acquire.
   std::atomic<bool> readable_{true};
   std::atomic<bool> writable_{true};

@@ -35,8 +35,8 @@ class Path {
   // Before the first Read or Write.
   virtual void SetObserver(std::shared_ptr<PathObserver> observer) = 0;
 
-  // Takes as many bytes of `parts`, in order, as go now. UNAVAILABLE: the other end is gone, whatever the reason; Read
-  // says so, too, behind what has arrived.
+  // Takes as many bytes of `parts`, in order, as go now. UNAVAILABLE: the other end is gone, and Read says so, too,
+  // behind what has arrived; or this end's kernel refuses, of which nobody tells again.
   virtual absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> parts) = 0;
 
   // Fills the front of `into`, which is not empty. 0: nothing is there yet. OUT_OF_RANGE: the peer has closed its side,

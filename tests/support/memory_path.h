@@ -65,6 +65,7 @@ class MemoryPath final : public Path {
     in_->reader = out_->writer = std::move(observer);
   }
   absl::StatusOr<size_t> Write(absl::Span<const ConstBytes> parts) override {
+    if (!refusal.ok()) return refusal;
     if (out_->gone || out_->closed) return absl::UnavailableError("the other end is gone");
     size_t taken = 0;
     for (const ConstBytes part : parts) {
@@ -89,6 +90,8 @@ class MemoryPath final : public Path {
     TellReader();
   }
   std::string name() const override { return "memory"; }
+
+  absl::Status refusal;  // of what this end writes, by its own kernel: nobody hears of it
 
  private:
   void TellReader() {

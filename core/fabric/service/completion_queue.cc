@@ -161,7 +161,7 @@ bool ServiceCompletionQueue::Ask() {
 }
 
 void ServiceCompletionQueue::LookForAnswer() {
-  if (session_->unheard() && !session_->WakeAgain()) return;
+  if (session_->unheard() && !session_->WakeAgain()) return SetTimer(kUntilWokenAgain);
   if (!asks() || SteadyNow() < look_at_) return;
   if (!session_->ended() && !session_->Answered(question_)) {
     if (++unanswered_ < kMostUnanswered) return LookAgainIn(session_->silence() / kMostUnanswered);

@@ -28,6 +28,7 @@ class HostileTest : public ::testing::Test {
     std::vector<MemberPath> paths;
     for (const uint32_t peer : BinomialPipeline().PeersOf(4, self)) {
       auto [mine, theirs] = MemoryPath::MakePair(network_, capacity_);
+      own_[peer] = mine.get();
       paths.push_back({peer, std::move(mine)});
       peers_[peer] = std::move(theirs);
     }
@@ -65,6 +66,7 @@ class HostileTest : public ::testing::Test {
   MemoryNetwork network_;
   const std::shared_ptr<MemberLog> log_ = std::make_shared<MemberLog>();
   std::map<uint32_t, std::unique_ptr<MemoryPath>> peers_;
+  std::map<uint32_t, MemoryPath*> own_;  // the group's ends
   std::shared_ptr<Group> group_;
 };
 
@@ -172,6 +174,16 @@ TEST_F(HostileTest, ThoseThatHaveItBeforeItWentDoNotEndTheWrite) {
   }
   EXPECT_EQ(log_->released, 1);
   EXPECT_THAT(log_->have, ::testing::ElementsAre(1U, 2U, 3U));
+}
+
+TEST_F(HostileTest, APathThatThisEndMayNotWriteToIsAFailureThoughNobodyTellsOfIt) {
+  Make(0);
+  GreetAll();
+  own_[2]->refusal = absl::UnavailableError("not permitted");
+  ASSERT_TRUE(group_->Write(BytesOf(std::string(16, 'x'))).ok());
+  network_.Run();
+  ExpectFailure(2, absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(log_->failures[0].message()), HasSubstr("not permitted"));
 }
 
 TEST_F(HostileTest, AnEndAmidABlockIsAFailureOfTheWrite) {
