@@ -8,6 +8,7 @@ import pty
 import re
 import struct
 import subprocess
+import tempfile
 import termios
 import unittest
 
@@ -64,6 +65,8 @@ class Completion(unittest.TestCase):
         self.assertEqual(set(completed("record", "--")), {"--output=", "--seconds=", "--every=", "--max=", "--help"})
         self.assertEqual(completed("run", "--require", "--dry"), ["--dry-run"])
         self.assertEqual(completed("options", "wait_m"), ["wait_mode"])
+        self.assertEqual(completed("durable", "pro"), ["promote"])
+        self.assertEqual(completed("durable", "show", "/etc/debian_ver"), ["/etc/debian_version"])
 
 
 class Help(unittest.TestCase):
@@ -266,6 +269,27 @@ class Words(ProcessTest):
             result = probes.skein(*words)
             self.assertEqual((result.returncode, result.stdout), (2, ""), words)
             self.assertIn(why, result.stderr)
+
+    def test_words_that_cannot_be_written_are_a_failure(self):
+        for words in (["options"], ["options", "shm"], ["paths", "--json"], ["doctor", "--help"], ["--version"]):
+            with self.subTest(words), open("/dev/full", "w", encoding="utf-8") as full:
+                result = subprocess.run([probes.tool("skein"), *words], stdout=full, stderr=subprocess.PIPE, text=True,
+                                        timeout=60, check=False)  # fmt: skip
+                self.assertEqual(result.returncode, 1)
+
+    def test_a_record_without_a_place_is_refused_at_once(self):
+        result = probes.skein("record", "--seconds=3600", "-o", "/nowhere/calls.json", os.getpid())
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr, "skein record: cannot write /nowhere/calls.json: No such file or directory\n")
+
+    def test_a_record_that_failed_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            trace = pathlib.Path(folder) / "calls.json"
+            self.assertEqual(probes.skein("record", "-o", trace, os.getpid()).returncode, 1)
+            self.assertFalse(trace.exists())
+            trace.write_text("kept", encoding="utf-8")
+            self.assertEqual(probes.skein("record", "-o", trace, os.getpid()).returncode, 1)
+            self.assertEqual(trace.read_text(encoding="utf-8"), "kept")
 
     def test_the_command_links_no_grpc(self):
         needed = subprocess.run(["ldd", probes.tool("skein")], capture_output=True, text=True, check=True).stdout

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import socket
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -138,7 +139,10 @@ class Words(SkeindTest):
 
     def test_help_and_the_version_are_no_failure(self):
         for word in ("--help", "--version"):
-            self.assertEqual(Skeind(self, self.folder, word).wait(), 0)
+            for mtu in ("1024", "7"):  # the second is none
+                skeind = subprocess.run([probes.tool("skeind"), word], env=clean_environment() | {"SKEIN_RDMA_MTU": mtu},
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+                self.assertEqual(skeind.returncode, 0, skeind.stdout)
 
 
 class Systemd(SkeindTest):

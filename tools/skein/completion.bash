@@ -29,6 +29,10 @@ _skein() {
       run) _skein_program ;;
       doctor) COMPREPLY=($(compgen -c -- "$word")) ;;
       options) COMPREPLY=($(compgen -W "$(skein options 2>/dev/null | sed -n 's/^skein\.\([a-z_]*\) .*/\1/p')" -- "$word")) ;;
+      durable)
+        if ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W 'replica show promote' -- "$word"))
+        else COMPREPLY=($(compgen -f -- "$word")); fi
+        ;;
       breakdown) COMPREPLY=($(compgen -f -- "$word")) ;;
       *) COMPREPLY=($(compgen -W "$(skein paths 2>/dev/null | awk '$1 ~ /^[0-9]+$/ { print $1 }')" -- "$word")) ;;
     esac

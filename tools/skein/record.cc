@@ -1,4 +1,6 @@
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -6,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "core/base/errno_status.h"
 #include "core/inspect/attachment.h"
 #include "core/trace/chrome_trace.h"
 #include "core/trace/recording.h"
@@ -45,12 +48,21 @@ absl::Status Check(const CommandLine& line) {
 }
 
 absl::StatusOr<int> Run(const CommandLine& line) {
+  const auto why_not = [&line] { return ErrnoStatus(errno, absl::StrCat("write ", line.file)); };
+  // First: nobody is to wait for a record that has no place.
+  const bool is_new = !std::filesystem::exists(line.file);
+  std::ofstream file(line.file, std::ios::app);
+  if (!file.is_open()) return why_not();
+  file.close();
   const absl::StatusOr<std::string> events = Record(line);
-  if (!events.ok()) return events.status();
-  std::ofstream file(line.file);
+  if (!events.ok()) {
+    if (is_new) std::filesystem::remove(line.file);
+    return events.status();
+  }
+  file.open(line.file, std::ios::trunc);
   file << *events;
   file.close();
-  if (!file.good()) return absl::UnavailableError(absl::StrCat("cannot write ", line.file));
+  if (!file.good()) return why_not();
   return 0;
 }
 

@@ -61,13 +61,12 @@ absl::Status SetDefaults(CommandLine& line) {
   Options base;
   base.rdma.memory = int64_t{1} << 40;
   const EnvironmentOptions environment = OptionsFromEnvironment(base, "", environ);
-  if (!environment.error.ok()) return environment.error;
   if (!environment.warning.empty()) Say(environment.warning);
   line.rdma = environment.options.rdma;
   line.spin_us = absl::ToInt64Microseconds(line.options.spin);
   line.options.folder = line.rdma.service;
   line.options.trunk_port = 18517;
-  return absl::OkStatus();
+  return environment.error;
 }
 
 // For CLI11: why `word` is no address; empty: it is one.
@@ -153,7 +152,7 @@ int Serve(const CommandLine& line) {
 
 int Main(int argc, char** argv) {
   CommandLine line;
-  if (const absl::Status set = SetDefaults(line); !set.ok()) return Fail(set.message());
+  const absl::Status set = SetDefaults(line);
   CLI::App app("Owns this host's RDMA device for its processes, which use it with skein.rdma=service or auto.",
                "skeind");
   AddOptions(app, line);
@@ -162,6 +161,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {  // help and the version, too
     return app.exit(error) == 0 ? 0 : kCalledWrongly;
   }
+  if (!set.ok()) return Fail(set.message());
   if (const absl::Status complete = Complete(line); !complete.ok()) return Fail(complete.message());
   return Serve(line);
 }
