@@ -54,8 +54,10 @@ LinkPoller::LinkPoller(const wait::SpinPolicy& policy)
 void LinkPoller::WatchLocked(std::shared_ptr<wait::Source> source) {
   const wait::Source* const key = source.get();
   // A child made by fork() has a copy of each descriptor, so the kernel would not forget one that is only closed here.
-  // Where the kernel refuses to watch it, a background thread does, which asks for less.
-  if (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)) return background_.Add(std::move(source));
+  // Where the kernel refuses to watch it, a background thread does, which asks for less. So it does where this poller
+  // has no descriptors: its threads could not sleep.
+  if (!can_sleep() || (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)))
+    return background_.Add(std::move(source));
   watched_[key] = std::make_shared<Watched>(this, std::move(source));
   again_.push_back(key);
 }
@@ -133,6 +135,7 @@ void LinkPoller::Forget(const std::shared_ptr<Watched>& watched) {
 // Threads.
 
 bool LinkPoller::StartThreadLocked() {
+  if (!can_sleep()) return false;
   looking_.fetch_add(1, std::memory_order_relaxed);
   ++threads_;
   if (StartDetached("skein-poller", [this] { Run(); })) return true;

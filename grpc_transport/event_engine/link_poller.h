@@ -86,6 +86,7 @@ class LinkPoller final : public wait::Watcher {
   // Some thread polls it as if its descriptor had become readable.
   void Again(const wait::Source* source);
 
+  bool can_sleep() const { return epoll_.valid() && wake_.valid(); }
   bool StartThreadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Run();
   // True: this thread counts as one that sleeps.

@@ -56,7 +56,8 @@ class BytesBuilder {
 
 void EncodeMetadata(const grpc_metadata_batch& metadata, BytesBuilder& to);
 
-// Whether `metadata`, which takes `bytes` in a frame, is longer than `limit` as HTTP/2 counts.
+// Whether `metadata`, which takes `bytes` in a frame, is longer than `limit` as HTTP/2 counts, without the fields that
+// HTTP/2 adds by itself (:status, content-type).
 bool IsLongerThan(size_t limit, const grpc_metadata_batch& metadata, size_t bytes);
 
 // Into `metadata`, whose slices share `bytes`. False: these bytes are no metadata; some of it may be in `metadata`.

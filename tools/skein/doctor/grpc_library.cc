@@ -22,8 +22,9 @@ void* OpenLibrary() {
 }  // namespace
 
 void CheckGrpcLibrary(Report& report) {
-  const std::string advice = absl::StrCat("Skein plugs into the shared libgrpc of gRPC ", kKnownGrpc,
-                                          " and no other; programs with another keep to TCP");
+  const std::string advice =
+      absl::StrCat("this Skein plugs into the shared libgrpc of gRPC ", kKnownGrpc,
+                   "; programs with another keep to TCP, unless Skein's library for theirs is here, too");
   void* const library = OpenLibrary();  // stays open: it has threads and exit handlers of its own
   if (library == nullptr) return report.Warn("no libgrpc here", advice);
   const auto version = reinterpret_cast<const char* (*)()>(dlsym(library, "grpc_version_string"));

@@ -1,9 +1,11 @@
 // What the threads do that poll links, and when.
 #include "grpc_transport/event_engine/link_poller.h"
 
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "tests/support/refused_shm_calls.h"
 #include "tests/unit/grpc_transport/event_engine/fake_engine.h"
 #include "tests/unit/grpc_transport/event_engine/wake_source.h"
 
@@ -50,6 +53,18 @@ class LinkPollerTest : public testing::TestWithParam<WaitMode> {
   absl::Notification& go_on_ = *new absl::Notification;  // a thread of the poller's may still be in it
 };
 INSTANTIATE_TEST_SUITE_P(Modes, LinkPollerTest, testing::Values(WaitMode::kBlock, WaitMode::kHybrid, WaitMode::kPoll));
+
+// Its own threads could not sleep, and would look for ever.
+TEST(LinkPollerWithoutDescriptors, TheBackgroundThreadPolls) {
+  LinkPoller* poller = nullptr;  // never destroyed
+  Refused({SYS_epoll_create1}, EMFILE, [&] { poller = new LinkPoller({WaitMode::kBlock, absl::Microseconds(50)}); });
+  const LinkPoller::User user(poller);
+  absl::Notification came;
+  const auto source = std::make_shared<WakeSource>([&] { came.Notify(); });
+  poller->Watch(source);
+  source->Send();
+  EXPECT_TRUE(came.WaitForNotificationWithTimeout(kPatience));
+}
 
 TEST_P(LinkPollerTest, AThreadOfItsOwnRunsWhatAMessageMakesReady) {
   absl::Notification ran;
