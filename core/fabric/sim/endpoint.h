@@ -58,8 +58,6 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   bool shares_receives() const { return shares_receives_; }
 
   // For its receives, when there are more.
-  static absl::Status CheckLocal(const World& world, const DeviceState& device, const Segment& segment,
-                                 bool may_be_inline);
   bool waits_for_service() const { return !inbox_.empty(); }
   void Serve();
 

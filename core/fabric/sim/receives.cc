@@ -9,7 +9,7 @@ void Receives::Detach(const Endpoint* taker) { std::erase(takers_, taker); }
 
 absl::Status Receives::Post(World& world, const DeviceState& device, absl::Span<const ReceiveRequest> batch) {
   for (const ReceiveRequest& request : batch) {
-    absl::Status local = Endpoint::CheckLocal(world, device, request.buffer, /*may_be_inline=*/false);
+    absl::Status local = world.regions.Check(device.number, request.buffer, /*may_be_inline=*/false);
     if (!local.ok()) return local;
   }
   if (used_ + batch.size() > max_) {

@@ -36,15 +36,6 @@ absl::Status ErrorOf(CompletionStatus status, Opcode opcode) {
 
 }  // namespace
 
-absl::Status Endpoint::CheckLocal(const World& world, const DeviceState& device, const Segment& segment,
-                                  bool may_be_inline) {
-  if (absl::Status status = CheckSegment(segment); !status.ok() || segment.size == 0) return status;
-  if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
-  if (world.regions.Covers(device.number, segment)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a segment of ", segment.size, " bytes outside the region of lkey ",
-                                                 segment.lkey, "; this device reads memory after the post"));
-}
-
 absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
   if (request.opcode == Opcode::kFlush) {
     return CheckFlush(request, {.flush = world_.config.flush, .flush_persistent = world_.config.flush}, flushes_);
@@ -54,7 +45,7 @@ absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
   const bool may_be_inline =
       CarriesPayload(request.opcode) && TotalBytes(request.local) <= world_.config.max_inline_bytes;
   for (const Segment& segment : request.local) {
-    absl::Status local = CheckLocal(world_, *device_, segment, may_be_inline);
+    absl::Status local = world_.regions.Check(device_->number, segment, may_be_inline);
     if (!local.ok()) return local;
   }
   return absl::OkStatus();

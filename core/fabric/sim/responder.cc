@@ -61,7 +61,7 @@ bool Endpoint::ServeSend(Packet& packet) {
                   absl::InvalidArgumentError(absl::StrCat("a SEND of ", packet.payload.size(),
                                                           " bytes met a receive of ", receive->buffer.size)));
   }
-  if (!CheckLocal(world_, *device_, receive->buffer, /*may_be_inline=*/false).ok()) {
+  if (!world_.regions.Check(device_->number, receive->buffer, /*may_be_inline=*/false).ok()) {
     ReportReceive(*receive, CompletionStatus::kFatal, 0);
     return Refuse(CompletionStatus::kRemoteOperationError,
                   absl::InternalError("a receive's region was destroyed before it was used"));
