@@ -168,7 +168,7 @@ QueuePairState SimQueuePair::state() const {
 
 QueuePairState SimQueuePair::RefreshState() {
   MutexLock lock(&world_->mu);
-  endpoint_->AskPeer();
+  endpoint_->peer_watch().Ask();
   return endpoint_->state();
 }
 

@@ -6,7 +6,8 @@
 //   Finish   <- unacked_ <--DeliverAnswer-- answers_ <--Answer------------ Serve
 //
 // wire_ and answers_ are in order, and an arrival takes whatever is first, so nothing overtakes within a queue pair,
-// whatever the times say. An arrival that finds its path cut is put off until the path heals.
+// whatever the times say. An arrival that finds its path cut is put off until the path heals. Both halves tell Reports
+// what becomes of requests and receives. PeerWatch fails the endpoint whose peer does not answer.
 #ifndef SKEIN_CORE_FABRIC_SIM_ENDPOINT_H_
 #define SKEIN_CORE_FABRIC_SIM_ENDPOINT_H_
 
@@ -19,8 +20,9 @@
 
 #include "absl/container/inlined_vector.h"
 #include "core/fabric/fabric.h"
-#include "core/fabric/sim/completion_queue.h"
+#include "core/fabric/sim/peer_watch.h"
 #include "core/fabric/sim/receives.h"
+#include "core/fabric/sim/reports.h"
 #include "core/fabric/sim/words.h"
 #include "core/fabric/sim/world.h"
 
@@ -40,8 +42,8 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
   QueuePairState state() const { return state_; }
   const absl::Status& error() const { return error_; }
-  const QueuePair* handle() const { return handle_; }
-  const DeviceState& device() const { return *device_; }
+  bool ready() const { return state_ == QueuePairState::kReady; }
+  QueuePair* handle() const { return handle_; }
 
   // The oldest unanswered request completes with `first`, everything else outstanding with kFlushed.
   void Fail(CompletionStatus first, absl::Status error);
@@ -49,8 +51,6 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   void Close();
   // The queue pair is being destroyed: Close, and no completion names it any more.
   void Detach();
-  // Looks whether the peer answers: as for any request, the retry time tells.
-  void AskPeer();
   // Something that decides whether the peer answers has changed: its state, or the path.
   void PeerChanged();
   // A completion was polled: of the send with this sequence, or of a receive (0).
@@ -61,13 +61,22 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   bool waits_for_service() const { return !inbox_.empty(); }
   void Serve();
 
+  PeerWatch& peer_watch() { return peer_watch_; }
+
+  // Its parts ask for these.
+
+  DeviceState& device() const { return *device_; }
+  bool PathOpen() const;
+  bool PeerAnswers() const;
+  // When the oldest unanswered request was posted; never, if there is none.
+  absl::Time oldest_post() const { return unacked_.empty() ? absl::InfiniteFuture() : unacked_.front().posted_at; }
+  // One of this endpoint's parts, for an event: it keeps the endpoint.
+  template <typename Part>
+  std::shared_ptr<Part> Shared(Part* part) {
+    return {shared_from_this(), part};
+  }
+
  private:
-  // A completion that its queue is still to get.
-  struct Late {
-    SimCompletionQueue* queue = nullptr;
-    Completion completion;
-    uint64_t sequence = 0;
-  };
   struct Outstanding {
     uint64_t sequence = 0;
     SendRequest request;  // but for `local`, which is kept here:
@@ -93,17 +102,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   };
 
   // endpoint.cc
-  bool PathOpen() const;
-  bool PeerAnswers() const;
-  absl::Time WaitsSince() const;
-  void WatchPeer();
-  void CheckPeer();
   void HearOfClose();
-  void Report(const Late& report);
-  void Push(const Late& report);
-  void PushNext();
-  void ReportSend(const SendRequest& request, uint64_t sequence, CompletionStatus status, size_t bytes);
-  void ReportReceive(const ReceiveRequest& request, CompletionStatus status, size_t bytes);
 
   // requester.cc
   absl::Status CheckRequest(const SendRequest& request) const;
@@ -132,8 +131,6 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   World& world_;
   const std::shared_ptr<DeviceState> device_;
   QueuePair* handle_;  // nullptr once destroyed
-  SimCompletionQueue* const send_queue_;
-  SimCompletionQueue* const receive_queue_;
   const uint32_t max_send_;
   const uint64_t number_;
   const bool shares_receives_;
@@ -146,10 +143,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   std::string answer_;  // what Complete must be given
   std::weak_ptr<Endpoint> peer_;
   std::string peer_device_;
-  absl::Time unreachable_since_ = absl::InfiniteFuture();
-  absl::Time asked_at_ = absl::InfiniteFuture();  // whether the peer is there, and not answered
-  bool watching_ = false;                         // a CheckPeer is scheduled
-  bool peer_closed_ = false;                      // is heard of once the path is open
+  bool peer_closed_ = false;  // is heard of once the path is open
 
   std::deque<Outstanding> unacked_;
   std::deque<Packet> wire_;
@@ -163,8 +157,10 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
 
   std::deque<Packet> arriving_;  // in this end's NIC
   std::deque<Packet> inbox_;
-  std::deque<Late> late_;
   bool landing_ = false;  // the first of inbox_ waits for its next piece's time
+
+  Reports reports_;
+  PeerWatch peer_watch_;
 };
 
 }  // namespace skein::fabric::sim

@@ -64,7 +64,7 @@ absl::Status Endpoint::PostSend(absl::Span<const SendRequest> batch) {
   if (batch.empty()) return absl::OkStatus();
   device_->nic.Doorbell(world_.events.now());
   for (const SendRequest& request : batch) Enqueue(request);
-  WatchPeer();
+  peer_watch_.Start();
   return absl::OkStatus();
 }
 
@@ -161,13 +161,13 @@ void Endpoint::DeliverAnswer() {
 void Endpoint::Finish(const Outstanding& done, const Result& result) {
   if (!CarriesPayload(done.request.opcode)) {
     if (Revoked(done.local, done)) {
-      ReportSend(done.request, done.sequence, CompletionStatus::kFatal, 0);
+      reports_.SendEnded(done.request, done.sequence, CompletionStatus::kFatal, 0);
       return Fail(CompletionStatus::kFlushed,
                   absl::InternalError("a destination's region was destroyed before its bytes came"));
     }
     Scatter(result.payload, done.local);
   }
-  ReportSend(done.request, done.sequence, CompletionStatus::kSuccess, result.payload.size());
+  reports_.SendEnded(done.request, done.sequence, CompletionStatus::kSuccess, result.payload.size());
 }
 
 void Endpoint::ReleaseStalled() {

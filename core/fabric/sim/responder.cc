@@ -56,18 +56,18 @@ bool Endpoint::ServeSend(Packet& packet) {
   const std::optional<ReceiveRequest> receive = receives_->Take();
   if (!receive.has_value()) return false;
   if (packet.payload.size() > receive->buffer.size) {
-    ReportReceive(*receive, CompletionStatus::kLocalLengthError, 0);
+    reports_.ReceiveEnded(*receive, CompletionStatus::kLocalLengthError, 0);
     return Refuse(CompletionStatus::kRemoteOperationError,
                   absl::InvalidArgumentError(absl::StrCat("a SEND of ", packet.payload.size(),
                                                           " bytes met a receive of ", receive->buffer.size)));
   }
   if (!world_.regions.Check(device_->number, receive->buffer, /*may_be_inline=*/false).ok()) {
-    ReportReceive(*receive, CompletionStatus::kFatal, 0);
+    reports_.ReceiveEnded(*receive, CompletionStatus::kFatal, 0);
     return Refuse(CompletionStatus::kRemoteOperationError,
                   absl::InternalError("a receive's region was destroyed before it was used"));
   }
   StoreWords(receive->buffer.data, packet.payload.data(), packet.payload.size());
-  ReportReceive(*receive, CompletionStatus::kSuccess, packet.payload.size());
+  reports_.ReceiveEnded(*receive, CompletionStatus::kSuccess, packet.payload.size());
   return Done();
 }
 
@@ -76,12 +76,7 @@ bool Endpoint::ServeWrite(Packet& packet) {
   if (packet.request.opcode == Opcode::kWriteWithImmediate) {
     const std::optional<ReceiveRequest> receive = receives_->Take();
     if (!receive.has_value()) return false;
-    Completion completion;
-    completion.id = receive->id;
-    completion.opcode = Opcode::kReceiveWithImmediate;
-    completion.immediate = packet.request.immediate;
-    completion.bytes = packet.payload.size();
-    Report({receive_queue_, completion, /*sequence=*/0});
+    reports_.ImmediateCame(*receive, packet.request.immediate, packet.payload.size());
   }
   return Done();
 }
