@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace skein::fabric::sim {
 
 Endpoint::Endpoint(World& world, std::shared_ptr<DeviceState> device, QueuePair* handle,
@@ -10,15 +12,16 @@ Endpoint::Endpoint(World& world, std::shared_ptr<DeviceState> device, QueuePair*
     : world_(world),
       device_(std::move(device)),
       handle_(handle),
-      max_send_(options.max_send_requests),
       number_(++world.last_number),
-      shares_receives_(shared != nullptr),
-      flushes_(options.flushes),
-      receives_(shares_receives_ ? shared->receives() : std::make_shared<Receives>(options.max_receive_requests)),
       reports_(*this, world, send_queue, receive_queue),
+      requester_(*this, world, options),
+      responder_(*this, world, options, shared),
       peer_watch_(*this, world) {
   world_.endpoints[number_] = this;
-  receives_->Attach(this);
+}
+
+absl::Status Endpoint::NotReady() const {
+  return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
 }
 
 void Endpoint::Fail(CompletionStatus first, absl::Status error) {
@@ -26,22 +29,8 @@ void Endpoint::Fail(CompletionStatus first, absl::Status error) {
   state_ = QueuePairState::kError;
   error_ = std::move(error);
   world_.offers.erase(offer_);
-
-  CompletionStatus status = first;
-  for (const Outstanding& request : unacked_) {
-    reports_.SendEnded(request.request, request.sequence, status, 0);
-    status = CompletionStatus::kFlushed;
-  }
-  unacked_.clear();
-  if (!shares_receives_) {
-    while (const auto receive = receives_->Take()) reports_.ReceiveEnded(*receive, CompletionStatus::kFlushed, 0);
-  }
-  arriving_.clear();
-  inbox_.clear();
-  // What was put off needed a retransmission, which will not come now; and the peer would take nothing after a gap.
-  if (stalled_requests_ > 0) wire_.clear();
-  stalled_requests_ = 0;
-
+  requester_.Flush(first);
+  responder_.Flush();
   if (const auto peer = peer_.lock()) peer->PeerChanged();
 }
 
@@ -60,7 +49,7 @@ void Endpoint::Close() {
 void Endpoint::Detach() {
   Close();
   handle_ = nullptr;
-  receives_->Detach(this);
+  responder_.Detach();
   reports_.Detach();
   world_.endpoints.erase(number_);
 }
@@ -74,21 +63,21 @@ bool Endpoint::PathOpen() const { return !world_.network.Blocked(device_->name, 
 
 bool Endpoint::PeerAnswers() const {
   const auto peer = peer_.lock();
-  return peer != nullptr && peer->state_ == QueuePairState::kReady && PathOpen();
+  return peer != nullptr && peer->ready() && PathOpen();
 }
 
 void Endpoint::PeerChanged() {
   peer_watch_.PeerChanged();
-  if (PathOpen()) ReleaseStalled();
+  if (PathOpen()) requester_.SendAgain();
   peer_watch_.Start();
   HearOfClose();
 }
 
 void Endpoint::Reaped(uint64_t sequence) {
   if (sequence == 0) {
-    receives_->Reaped();
+    responder_.Reaped();
   } else {
-    last_reaped_ = sequence;
+    requester_.Reaped(sequence);
   }
 }
 

@@ -20,7 +20,7 @@ void PeerWatch::PeerChanged() {
   }
 }
 
-absl::Time PeerWatch::AskedSince() const { return std::min(asked_at_, endpoint_.oldest_post()); }
+absl::Time PeerWatch::AskedSince() const { return std::min(asked_at_, endpoint_.requester().oldest_post()); }
 
 bool PeerWatch::AsksInVain() const {
   return endpoint_.ready() && AskedSince() != absl::InfiniteFuture() && !endpoint_.PeerAnswers();
