@@ -153,12 +153,12 @@ absl::Status SimQueuePair::Complete(absl::string_view answer) {
 
 absl::Status SimQueuePair::PostSend(absl::Span<const SendRequest> batch) {
   MutexLock lock(&world_->mu);
-  return endpoint_->PostSend(batch);
+  return endpoint_->requester().Post(batch);
 }
 
 absl::Status SimQueuePair::PostReceive(absl::Span<const ReceiveRequest> batch) {
   MutexLock lock(&world_->mu);
-  return endpoint_->PostReceive(batch);
+  return endpoint_->responder().PostReceive(batch);
 }
 
 QueuePairState SimQueuePair::state() const {
@@ -168,7 +168,7 @@ QueuePairState SimQueuePair::state() const {
 
 QueuePairState SimQueuePair::RefreshState() {
   MutexLock lock(&world_->mu);
-  endpoint_->AskPeer();
+  endpoint_->peer_watch().Ask();
   return endpoint_->state();
 }
 

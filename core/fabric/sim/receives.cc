@@ -1,15 +1,15 @@
 #include "core/fabric/sim/receives.h"
 
 #include "absl/strings/str_cat.h"
-#include "core/fabric/sim/endpoint.h"
+#include "core/fabric/sim/responder.h"
 
 namespace skein::fabric::sim {
 
-void Receives::Detach(const Endpoint* taker) { std::erase(takers_, taker); }
+void Receives::Detach(const Responder* taker) { std::erase(takers_, taker); }
 
-absl::Status Receives::Post(World& world, const DeviceState& device, absl::Span<const ReceiveRequest> batch) {
+absl::Status Receives::Post(const RegionTable& regions, uint64_t device, absl::Span<const ReceiveRequest> batch) {
   for (const ReceiveRequest& request : batch) {
-    absl::Status local = Endpoint::CheckLocal(world, device, request.buffer, /*may_be_inline=*/false);
+    absl::Status local = regions.Check(device, request.buffer, /*may_be_inline=*/false);
     if (!local.ok()) return local;
   }
   if (used_ + batch.size() > max_) {
@@ -18,11 +18,7 @@ absl::Status Receives::Post(World& world, const DeviceState& device, absl::Span<
   if (batch.empty()) return absl::OkStatus();
   posted_.insert(posted_.end(), batch.begin(), batch.end());
   used_ += batch.size();
-  // A request that waits for a receive is sent again by its NIC a while later; the first to come takes it.
-  for (Endpoint* taker : takers_) {
-    if (!taker->waits_for_service()) continue;
-    world.events.After(world.network.Flight(world.random), [self = taker->shared_from_this()] { self->Serve(); });
-  }
+  for (Responder* taker : takers_) taker->ReceivesPosted();
   return absl::OkStatus();
 }
 
@@ -38,7 +34,7 @@ absl::Status SimSharedReceiveQueue::PostReceive(absl::Span<const ReceiveRequest>
   if (!device_->alive) {
     return absl::FailedPreconditionError(absl::StrCat("device sim:", device_->name, " was killed"));
   }
-  return receives_->Post(*world_, *device_, batch);
+  return receives_->Post(world_->regions, device_->number, batch);
 }
 
 }  // namespace skein::fabric::sim

@@ -14,15 +14,17 @@
 
 namespace skein::fabric::sim {
 
+class Responder;
+
 // Used under World::mu.
 class Receives {
  public:
   explicit Receives(uint32_t max) : max_(max) {}
 
-  // The endpoints that take from here, from their construction to Endpoint::Detach.
-  void Attach(Endpoint* taker) { takers_.push_back(taker); }
-  void Detach(const Endpoint* taker);
-  absl::Status Post(World& world, const DeviceState& device, absl::Span<const ReceiveRequest> batch);
+  // Those that take from here, from their construction to Responder::Detach.
+  void Attach(Responder* taker) { takers_.push_back(taker); }
+  void Detach(const Responder* taker);
+  absl::Status Post(const RegionTable& regions, uint64_t device, absl::Span<const ReceiveRequest> batch);
   std::optional<ReceiveRequest> Take();
   // The completion of one that was taken has been polled.
   void Reaped() { --used_; }
@@ -31,7 +33,7 @@ class Receives {
   const uint32_t max_;
   uint32_t used_ = 0;  // unreaped included
   std::deque<ReceiveRequest> posted_;
-  std::vector<Endpoint*> takers_;
+  std::vector<Responder*> takers_;
 };
 
 class SimSharedReceiveQueue final : public SharedReceiveQueue {

@@ -1,5 +1,8 @@
 #include "core/fabric/sim/regions.h"
 
+#include "absl/strings/str_cat.h"
+#include "core/fabric/requests.h"
+
 namespace skein::fabric::sim {
 namespace {
 constexpr uint64_t kPage = 4096;
@@ -45,6 +48,14 @@ bool RegionTable::Covers(uint64_t device, const Segment& segment) const {
   const auto begin = reinterpret_cast<uintptr_t>(bytes.data());
   const auto at = reinterpret_cast<uintptr_t>(segment.data);
   return at >= begin && at - begin <= bytes.size() && segment.size <= bytes.size() - (at - begin);
+}
+
+absl::Status RegionTable::Check(uint64_t device, const Segment& segment, bool may_be_inline) const {
+  if (absl::Status status = CheckSegment(segment); !status.ok() || segment.size == 0) return status;
+  if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
+  if (Covers(device, segment)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a segment of ", segment.size, " bytes outside the region of lkey ",
+                                                 segment.lkey, "; this device reads memory after the post"));
 }
 
 }  // namespace skein::fabric::sim

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "core/fabric/fabric.h"
 #include "core/fabric/sim/random.h"
@@ -28,6 +29,8 @@ class RegionTable {
   std::byte* Reach(uint64_t device, const RemoteAddress& remote, uint64_t size, uint32_t access) const;
   // Whether `segment` lies within the region of its lkey.
   bool Covers(uint64_t device, const Segment& segment) const;
+  // INVALID_ARGUMENT for a segment that may not be posted.
+  absl::Status Check(uint64_t device, const Segment& segment, bool may_be_inline) const;
 
  private:
   struct Region {

@@ -1,4 +1,5 @@
-// The half of an endpoint that sends requests and takes their answers.
+#include "core/fabric/sim/requester.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -36,48 +37,37 @@ absl::Status ErrorOf(CompletionStatus status, Opcode opcode) {
 
 }  // namespace
 
-absl::Status Endpoint::CheckLocal(const World& world, const DeviceState& device, const Segment& segment,
-                                  bool may_be_inline) {
-  if (absl::Status status = CheckSegment(segment); !status.ok() || segment.size == 0) return status;
-  if (segment.lkey == 0 && may_be_inline) return absl::OkStatus();
-  if (world.regions.Covers(device.number, segment)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("a segment of ", segment.size, " bytes outside the region of lkey ",
-                                                 segment.lkey, "; this device reads memory after the post"));
-}
-
-absl::Status Endpoint::CheckRequest(const SendRequest& request) const {
+absl::Status Requester::Check(const SendRequest& request) const {
   if (request.opcode == Opcode::kFlush) {
     return CheckFlush(request, {.flush = world_.config.flush, .flush_persistent = world_.config.flush}, flushes_);
   }
-  absl::Status status = fabric::CheckRequest(request, world_.config.max_message_bytes);
+  absl::Status status = CheckRequest(request, world_.config.max_message_bytes);
   if (!status.ok()) return status;
   const bool may_be_inline =
       CarriesPayload(request.opcode) && TotalBytes(request.local) <= world_.config.max_inline_bytes;
   for (const Segment& segment : request.local) {
-    absl::Status local = CheckLocal(world_, *device_, segment, may_be_inline);
+    absl::Status local = world_.regions.Check(endpoint_.device().number, segment, may_be_inline);
     if (!local.ok()) return local;
   }
   return absl::OkStatus();
 }
 
-absl::Status Endpoint::PostSend(absl::Span<const SendRequest> batch) {
-  if (state_ != QueuePairState::kReady) {
-    return absl::FailedPreconditionError(absl::StrCat("the queue pair is not ready ", error_.message()));
-  }
+absl::Status Requester::Post(absl::Span<const SendRequest> batch) {
+  if (!endpoint_.ready()) return endpoint_.NotReady();
   for (const SendRequest& request : batch) {
-    if (absl::Status checked = CheckRequest(request); !checked.ok()) return checked;
+    if (absl::Status checked = Check(request); !checked.ok()) return checked;
   }
   if (last_posted_ - last_reaped_ + batch.size() > max_send_) {
     return absl::ResourceExhaustedError(absl::StrCat("the send queue of ", max_send_, " requests is full"));
   }
   if (batch.empty()) return absl::OkStatus();
-  device_->nic.Doorbell(world_.events.now());
+  endpoint_.device().nic.Doorbell(world_.events.now());
   for (const SendRequest& request : batch) Enqueue(request);
-  WatchPeer();
+  endpoint_.peer_watch().Start();
   return absl::OkStatus();
 }
 
-void Endpoint::Enqueue(const SendRequest& request) {
+void Requester::Enqueue(const SendRequest& request) {
   Outstanding& next = unacked_.emplace_back();
   next.sequence = ++last_posted_;
   next.request = request;
@@ -92,103 +82,102 @@ void Endpoint::Enqueue(const SendRequest& request) {
     next.staged = absl::c_any_of(next.local, [](const Segment& s) { return s.size > 0 && s.lkey == 0; });
     if (next.staged) next.payload = Gather(next.local);
   }
-  const Nic::Slot slot = device_->nic.Send(next.posted_at, number_, wire_bytes);
-  world_.events.At(slot.start, [self = shared_from_this(), sequence = next.sequence, end = slot.end] {
+  const Nic::Slot slot = endpoint_.device().nic.Send(next.posted_at, endpoint_.number(), wire_bytes);
+  world_.events.At(slot.start, [self = endpoint_.Shared(this), sequence = next.sequence, end = slot.end] {
     self->Transmit(sequence, end);
   });
 }
 
-bool Endpoint::Revoked(absl::Span<const Segment> local, const Outstanding& request) {
+bool Requester::Revoked(const Outstanding& request) const {
   if (request.staged) return false;
-  return absl::c_any_of(local, [&](const Segment& segment) {
-    return segment.size > 0 && !world_.regions.Covers(device_->number, segment);
+  return absl::c_any_of(request.local, [&](const Segment& segment) {
+    return segment.size > 0 && !world_.regions.Covers(endpoint_.device().number, segment);
   });
 }
 
-void Endpoint::Transmit(uint64_t sequence, absl::Time end) {
-  if (state_ != QueuePairState::kReady) return;
+void Requester::Transmit(uint64_t sequence, absl::Time end) {
+  if (!endpoint_.ready()) return;
   // Sends start in the order posted and answers come in that order, so this one is still there.
   Outstanding& request = unacked_[sequence - unacked_.front().sequence];
   Packet packet;
-  packet.sequence = sequence;
   packet.request = request.request;
   if (CarriesPayload(request.request.opcode)) {
-    if (Revoked(request.local, request)) {
-      return Fail(CompletionStatus::kFatal, absl::InternalError("a source's region was destroyed before it was sent"));
+    if (Revoked(request)) {
+      return endpoint_.Fail(CompletionStatus::kFatal,
+                            absl::InternalError("a source's region was destroyed before it was sent"));
     }
     packet.payload = request.staged ? std::move(request.payload) : Gather(request.local);
   } else {
     packet.read_bytes = TotalBytes(request.local);
   }
-  wire_.push_back(std::move(packet));
-
-  absl::Time arrival = end + world_.network.Flight(world_.random);
-  arrival = device_->nic.OrderedArrival(std::max(arrival, last_arrival_));
-  last_arrival_ = arrival;
-  world_.events.At(arrival, [self = shared_from_this()] { self->DeliverRequest(); });
+  const absl::Time earliest = endpoint_.device().nic.OrderedArrival(end + world_.network.Flight(world_.random));
+  const absl::Time arrival = requests_.Put(std::move(packet), earliest);
+  world_.events.At(arrival, [self = endpoint_.Shared(this)] { self->DeliverRequest(); });
 }
 
-void Endpoint::DeliverRequest() {
-  if (wire_.empty()) return;
-  const auto peer = peer_.lock();
-  const bool peer_waits = peer != nullptr && peer->state_ == QueuePairState::kReset;
-  if (!PathOpen() || peer_waits) {
-    ++stalled_requests_;
-    return;
-  }
-  Packet packet = std::move(wire_.front());
-  wire_.pop_front();
+void Requester::DeliverRequest() {
+  if (requests_.empty()) return;
+  const auto peer = endpoint_.peer();
+  const bool peer_waits = peer != nullptr && peer->state() == QueuePairState::kReset;
+  if (!endpoint_.PathOpen() || peer_waits) return requests_.PutOff();
+  Packet packet = requests_.TakeFirst();
   // An end in error does not answer; the retry time tells.
-  if (peer == nullptr || peer->state_ != QueuePairState::kReady) return;
-  const absl::Time now = world_.events.now();
-  const absl::Time received = peer->device_->nic.Receive(now, peer->number_, packet.payload.size());
-  peer->arriving_.push_back(std::move(packet));
-  if (received <= now) return peer->Receive();
-  world_.events.At(received, [peer] { peer->Receive(); });
+  if (peer == nullptr || !peer->ready()) return;
+  peer->responder().Arrived(std::move(packet));
 }
 
-void Endpoint::DeliverAnswer() {
+void Requester::Answered(Answer answer, absl::Time earliest) {
+  const absl::Time arrival = answers_.Put(std::move(answer), earliest);
+  world_.events.At(arrival, [self = endpoint_.Shared(this)] { self->DeliverAnswer(); });
+}
+
+void Requester::DeliverAnswer() {
   if (answers_.empty()) return;
-  if (!PathOpen()) {
-    ++stalled_answers_;
-    return;
-  }
-  const Result result = std::move(answers_.front());
-  answers_.pop_front();
-  if (state_ != QueuePairState::kReady) return;
+  if (!endpoint_.PathOpen()) return answers_.PutOff();
+  const Answer answer = answers_.TakeFirst();
+  if (!endpoint_.ready()) return;
   // It takes the NIC's time, but is not itself late.
-  device_->nic.Receive(world_.events.now(), number_, result.payload.size());
-  const Outstanding& first = unacked_.front();
-  if (result.status != CompletionStatus::kSuccess) {
-    return Fail(result.status, ErrorOf(result.status, first.request.opcode));
+  endpoint_.device().nic.Receive(world_.events.now(), endpoint_.number(), answer.payload.size());
+  if (answer.status != CompletionStatus::kSuccess) {
+    return endpoint_.Fail(answer.status, ErrorOf(answer.status, unacked_.front().request.opcode));
   }
   const Outstanding done = std::move(unacked_.front());
   unacked_.pop_front();
-  Finish(done, result);
+  Finish(done, answer);
 }
 
-void Endpoint::Finish(const Outstanding& done, const Result& result) {
+void Requester::Finish(const Outstanding& done, const Answer& answer) {
   if (!CarriesPayload(done.request.opcode)) {
-    if (Revoked(done.local, done)) {
-      ReportSend(done.request, done.sequence, CompletionStatus::kFatal, 0);
-      return Fail(CompletionStatus::kFlushed,
-                  absl::InternalError("a destination's region was destroyed before its bytes came"));
+    if (Revoked(done)) {
+      endpoint_.reports().SendEnded(done.request, done.sequence, CompletionStatus::kFatal, 0);
+      return endpoint_.Fail(CompletionStatus::kFlushed,
+                            absl::InternalError("a destination's region was destroyed before its bytes came"));
     }
-    Scatter(result.payload, done.local);
+    Scatter(answer.payload, done.local);
   }
-  ReportSend(done.request, done.sequence, CompletionStatus::kSuccess, result.payload.size());
+  endpoint_.reports().SendEnded(done.request, done.sequence, CompletionStatus::kSuccess, answer.payload.size());
 }
 
-void Endpoint::ReleaseStalled() {
+void Requester::SendAgain() {
   const absl::Duration flight = world_.network.Flight(world_.random);
-  if (const auto peer = peer_.lock(); peer == nullptr || peer->state_ != QueuePairState::kReset) {
-    for (; stalled_requests_ > 0; --stalled_requests_) {
-      world_.events.After(flight, [self = shared_from_this()] { self->DeliverRequest(); });
+  if (const auto peer = endpoint_.peer(); peer == nullptr || peer->state() != QueuePairState::kReset) {
+    for (size_t count = requests_.TakePutOff(); count > 0; --count) {
+      world_.events.After(flight, [self = endpoint_.Shared(this)] { self->DeliverRequest(); });
     }
   }
-  for (; stalled_answers_ > 0; --stalled_answers_) {
-    world_.events.After(flight, [self = shared_from_this()] { self->DeliverAnswer(); });
+  for (size_t count = answers_.TakePutOff(); count > 0; --count) {
+    world_.events.After(flight, [self = endpoint_.Shared(this)] { self->DeliverAnswer(); });
   }
+}
+
+void Requester::Flush(CompletionStatus first) {
+  CompletionStatus status = first;
+  for (const Outstanding& request : unacked_) {
+    endpoint_.reports().SendEnded(request.request, request.sequence, status, 0);
+    status = CompletionStatus::kFlushed;
+  }
+  unacked_.clear();
+  requests_.DropFromGap();
 }
 
 }  // namespace skein::fabric::sim
