@@ -16,6 +16,7 @@
 
 #include <skein/grpc.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -163,8 +164,8 @@ class Negotiation {
   virtual void Reconnected(const absl::Status& /*status*/) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {}
 
   void Read() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);
-  void StartTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {
-    connection_.StartTimer(options_->negotiation_timeout);
+  void StartTimer(absl::Duration least = absl::ZeroDuration()) ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu) {
+    connection_.StartTimer(std::max(least, options_->negotiation_timeout));
   }
   // For something else than bytes: from now on TimedOut may come at once. EndWaiting: whether that is still awaited.
   void Wait() ABSL_EXCLUSIVE_LOCKS_REQUIRED(connection_.mu);

@@ -8,10 +8,18 @@
 #include "grpc_transport/common/offer_bytes.h"
 
 namespace skein::grpc_transport {
+namespace {
+
+// A client speaks first, whoever it is. But gRPC 1.51 may see only after 5 s that its connection is made: while calls
+// fail at once, none of the client's threads polls. A server that went on with HTTP/2 before would be taken for one
+// without Skein.
+constexpr absl::Duration kLeastPatience = absl::Seconds(10);
+
+}  // namespace
 
 void ServerNegotiation::Begin() {
   if (const Fallback why = connection_.Prevented(); why.code != FallbackCode::kNone) return FinishWithTcp(why);
-  StartTimer();
+  StartTimer(kLeastPatience);
   if (connection_.ReceivedBytes() > 0) return BytesCame();  // handed in from outside, already read from
   Read();
 }
@@ -36,9 +44,14 @@ void ServerNegotiation::BytesCame() {
     case Beginning::kWhole:
       break;
   }
+  const bool is_hidden = framed.beginning == Beginning::kOther;
+  // TLS refuses what it has before it, at once. On a stream the client would wait for HTTP/2's first words for ever.
+  if (is_hidden && connection_.Secure()) {
+    return FinishWithTcp({FallbackCode::kNoOffer, "the client speaks plaintext, and this server TLS"});
+  }
   if (connection_.ReceivedBytes() > parsed.size) {
     // The client has gone on with HTTP/2 without the answer: this side was too slow.
-    if (framed.beginning == Beginning::kOther) return FinishWithTcp({FallbackCode::kTimeout, "no answer was awaited"});
+    if (is_hidden) return FinishWithTcp({FallbackCode::kTimeout, "no answer was awaited"});
     return Fail(Failure("skein: the peer did not wait for the answer"));
   }
   connection_.WatchLinks();
@@ -46,7 +59,7 @@ void ServerNegotiation::BytesCame() {
   outcome_ = std::move(result.outcome);
   Step("answers", outcome_.stream != nullptr ? outcome_.stream->path() : ToString(outcome_.why));
   // HTTP/2 has begun if this side says no to an offer that hides in it, and only then.
-  if (framed.beginning == Beginning::kWhole || outcome_.stream != nullptr) connection_.DropReceived(parsed.size);
+  if (!is_hidden || outcome_.stream != nullptr) connection_.DropReceived(parsed.size);
   connection_.Write(Frame(result.answer));
 }
 

@@ -20,6 +20,7 @@ void FirstBytes::DoHandshake(grpc_tcp_server_acceptor* /*acceptor*/, grpc_closur
   const auto* connection = args->args.GetObject<ConnectionTrace>();
   const bool over_stream = connection != nullptr && connection->path() != trace::Path::kTcp;
   if (!over_stream || args->read_buffer->length > 0) return Finish(absl::OkStatus());
+  lookout_ = grpc_core::MakeRefCounted<Lookout>();
   Read();
 }
 
@@ -45,6 +46,7 @@ void FirstBytes::Shutdown(grpc_error_handle why) {
 }
 
 void FirstBytes::Finish(grpc_error_handle error) {
+  if (lookout_ != nullptr) lookout_->End();
   if (!error.ok()) Abandon(*args_, error);
   grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(on_done_, nullptr), std::move(error));
 }

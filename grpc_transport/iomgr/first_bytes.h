@@ -10,6 +10,7 @@
 #include "core/base/lost_at_fork.h"
 #include "core/base/mutex.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
+#include "grpc_transport/iomgr/lookout.h"
 
 namespace skein::grpc_transport {
 
@@ -33,7 +34,8 @@ class FirstBytes final : public grpc_core::Handshaker {
   grpc_core::HandshakerArgs* args_ ABSL_GUARDED_BY(mu_) = nullptr;
   grpc_closure* on_done_ ABSL_GUARDED_BY(mu_) = nullptr;  // null before the beginning and after the end
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
-  grpc_closure on_read_;  // holds a reference while it is out
+  grpc_core::RefCountedPtr<Lookout> lookout_ ABSL_GUARDED_BY(mu_);  // while it reads
+  grpc_closure on_read_;                                            // holds a reference while it is out
 };
 
 }  // namespace skein::grpc_transport

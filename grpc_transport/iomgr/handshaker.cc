@@ -114,6 +114,7 @@ void Handshaker::OnWriteDone(void* arg, grpc_error_handle error) {
 void Handshaker::StartTimer(absl::Duration duration) {
   Ref().release();
   timer_runs_ = true;
+  if (is_client()) lookout_ = grpc_core::MakeRefCounted<Lookout>();
   const auto time = grpc_core::Duration::Milliseconds(absl::ToInt64Milliseconds(duration));
   grpc_timer_init(&timer_, grpc_core::Timestamp::Now() + time, &on_timer_);
 }
@@ -121,6 +122,7 @@ void Handshaker::StartTimer(absl::Duration duration) {
 void Handshaker::OnTimer(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
   if (self->mu_lost.IsLost()) return;
+  if (error.ok() && self->is_client()) LookAtDescriptorsNow();  // the answer may have come, and nobody seen it
   {
     MutexLock lock(&self->mu);
     self->timer_runs_ = false;
@@ -240,6 +242,7 @@ void Handshaker::Finish(Negotiated end) {
                                      std::move(end.path), TraceAs(trace::Path::kTcp, /*features=*/0));
   }
   if (timer_runs_) grpc_timer_cancel(&timer_);
+  if (lookout_ != nullptr) lookout_->End();
   user_ = nullptr;
   grpc_core::ExecCtx::Run(DEBUG_LOCATION, std::exchange(on_done_, nullptr), std::move(error));
 }

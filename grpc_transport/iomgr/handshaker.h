@@ -13,6 +13,7 @@
 #include "grpc_transport/common/negotiation.h"
 #include "grpc_transport/iomgr/connection_trace.h"
 #include "grpc_transport/iomgr/grpc_internal.h"
+#include "grpc_transport/iomgr/lookout.h"
 #include "grpc_transport/iomgr/runtime.h"
 #include "grpc_transport/iomgr/tcp_reader.h"
 
@@ -93,6 +94,7 @@ class Handshaker final : public grpc_core::Handshaker, private Connection {
   std::unique_ptr<Waiter::User> user_ ABSL_GUARDED_BY(mu);
   bool timer_runs_ ABSL_GUARDED_BY(mu) = false;
   grpc_timer timer_ ABSL_GUARDED_BY(mu);
+  grpc_core::RefCountedPtr<Lookout> lookout_ ABSL_GUARDED_BY(mu);  // a client's
   std::optional<int64_t> connecting_ ABSL_GUARDED_BY(mu);
   grpc_endpoint* connected_ = nullptr;  // gRPC's until OnReconnected
   grpc_slice_buffer outgoing_;          // the endpoint's while a write is out

@@ -16,6 +16,11 @@ namespace skein::grpc_transport {
 // alone. `busy` lives for ever.
 void RegisterPollingEngine(wait::BusySet* busy, const wait::SpinPolicy& policy);
 
+// Runs what has become ready of gRPC's descriptors, as a thread does that waits for a call; does not wait. With an
+// ExecCtx, and no lock. For those who wait where perhaps no thread does: between calls that fail at once, gRPC itself
+// looks only each 5 s.
+void LookAtDescriptorsNow();
+
 }  // namespace skein::grpc_transport
 
 #endif  // SKEIN_GRPC_TRANSPORT_IOMGR_POLLING_ENGINE_H_

@@ -5,8 +5,8 @@ from skeintest.cases import ProcessTest
 from skeintest.kernel import held
 
 class ServerDeath(ProcessTest):
-    def restart(self, address):
-        return self.server([f"--listen={address}"])
+    def restart(self, address, **options):
+        return self.server([f"--listen={address}"], **options)
 
     def test_killed_server_fails_its_calls_as_unavailable_and_the_client_recovers(self):
         server, client = self.pair()
@@ -21,6 +21,21 @@ class ServerDeath(ProcessTest):
                 self.assertEqual(report["statuses"], {"UNAVAILABLE": 1}, report["message"])
                 server = self.restart(address)
                 self.assert_waiting_call_succeeds(client)
+        self.assert_path(client, probes.expected_path())
+        self.assert_path(server, probes.expected_path())
+
+    def test_a_client_whose_calls_fail_at_once_comes_back_over_the_path(self):
+        """While there is no connection none of its threads polls, but gRPC's own each 5 s. Neither end must have gone on without
+        Skein by then."""
+        impatient = {"skein.negotiation_timeout": 10}
+        server = self.server(arguments=impatient)
+        client = self.client(server.address)
+        self.assert_calls_succeed(client)
+        server.kill()
+        for _ in range(2):  # by the connection that was, and by the one that cannot be made
+            self.assertEqual(client.ask("call", 1, 64)["statuses"], {"UNAVAILABLE": 1})
+        server = self.restart(server.address, arguments=impatient)
+        self.assertTrue(kernel.await_true(lambda: "OK" in client.ask("call", 1, 64)["statuses"], 60), client.log())
         self.assert_path(client, probes.expected_path())
         self.assert_path(server, probes.expected_path())
 

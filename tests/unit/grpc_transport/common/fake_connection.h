@@ -19,7 +19,7 @@ class FakeConnection final : public Connection {
   bool WithdrawRead() override { return std::exchange(reading, false); }
   void TakeRead() override { received += std::exchange(arrived, ""); }
   void Write(absl::string_view bytes) override { written += std::string(bytes); }
-  void StartTimer(absl::Duration /*duration*/) override { timer_runs = true; }
+  void StartTimer(absl::Duration duration) override { timer = duration; }
   void AwaitReached(stream::Stream& /*stream*/) override { awaits_reached = true; }
   absl::Status Reconnect() override {
     received.clear();
@@ -59,7 +59,7 @@ class FakeConnection final : public Connection {
   std::string received;
   std::string written;
   bool reading = false;
-  bool timer_runs = false;
+  std::optional<absl::Duration> timer;
   bool awaits_reached = false;
   bool reconnects = false;
   bool watches = false;
