@@ -126,8 +126,8 @@ void Acceptor::OnServerGone() {
 }
 
 void Acceptor::Refuse(PolledSocket& socket, const std::string& why) const {
-  ThriftOutput().printf("skein: required, but there is none with client %s: %s", socket.getPeerAddress().c_str(),
-                        why.c_str());
+  ThriftOutput().printf("skein.mode is require, and there is only tcp to client %s: %s",
+                        socket.getPeerAddress().c_str(), why.c_str());
 }
 
 void Acceptor::AcceptOne() {

@@ -75,7 +75,7 @@ void CheckAddress(const Options& options, bool is_path) {
   using apache::thrift::transport::TTransportException;
   if (!is_path || options.mode != Mode::kRequire) return;
   throw TTransportException(TTransportException::BAD_ARGS,
-                            "skein: required, but there is none over a UNIX socket's path");
+                            "skein.mode is require, and at a UNIX socket's path there is only the socket");
 }
 
 Greeted SayHello(int fd, const Options& options, Deadline deadline) {

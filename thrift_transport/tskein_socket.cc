@@ -145,7 +145,8 @@ Deadline TSkeinSocket::negotiationEnd() const {
 
 void TSkeinSocket::refuse(const std::string& why) {
   close();
-  throw TTransportException(TTransportException::NOT_OPEN, absl::StrCat("skein: required, but there is none: ", why));
+  throw TTransportException(TTransportException::NOT_OPEN,
+                            absl::StrCat("skein.mode is require, and there is only tcp: ", why));
 }
 
 void TSkeinSocket::close() {

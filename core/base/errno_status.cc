@@ -20,8 +20,9 @@ absl::string_view Advice(int error) {
       return "; raise the limits on memory (ulimit -v, vm.max_map_count, the memory cgroup)";
     case EFBIG:
       return "; raise the limit on the size of files (ulimit -f)";
-    case EPERM:
     case EACCES:
+      return "; this user has no permission, or a security policy of this host or container forbids it";
+    case EPERM:
     case ENOSYS:
       return "; a security policy of this host or container forbids it";
     default:

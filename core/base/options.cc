@@ -278,14 +278,26 @@ bool IsServicesName(absl::string_view name) {
   return absl::EndsWith(name, "_SERVICE_HOST") || absl::EndsWith(name, "_PORT") || absl::StrContains(name, "_PORT_");
 }
 
+// The variable that a user may have meant by one for such an option; empty: none is like it.
+std::string Meant(absl::string_view option, absl::string_view mode_variable) {
+  std::vector<absl::string_view> names;
+  for (const OptionSpec& spec : kTable) names.push_back(spec.name);
+  std::vector<std::string> modes;  // as an option would be called that has such a variable
+  for (const absl::string_view variable : kModeVariables) {
+    modes.push_back(absl::AsciiStrToLower(absl::StripPrefix(variable, kPrefix)));
+  }
+  names.insert(names.end(), modes.begin(), modes.end());
+  const absl::string_view nearest = NearestName(option, names);
+  if (nearest == "mode") return std::string(mode_variable);
+  return nearest.empty() ? "" : EnvironmentName(nearest);
+}
+
 // The warning about variables that are no options. It names those that are like an option first.
 class UnknownVariables {
  public:
   void Add(absl::string_view name, absl::string_view option, absl::string_view mode_variable) {
-    const OptionSpec* const nearest = IsServicesName(name) ? nullptr : Nearest(option);
-    const bool is_mode = nearest != nullptr && nearest->name == "mode";
-    if (nearest == nullptr || (is_mode && mode_variable.empty())) return others_.push_back(std::string(name));
-    const std::string meant = is_mode ? std::string(mode_variable) : EnvironmentName(nearest->name);
+    const std::string meant = IsServicesName(name) ? "" : Meant(option, mode_variable);
+    if (meant.empty()) return others_.push_back(std::string(name));
     like_one_.push_back(absl::StrCat(name, " (", DidYouMean(meant), ")"));
   }
   void AddService(absl::string_view name) { others_.push_back(std::string(name)); }
@@ -351,6 +363,7 @@ absl::string_view ModeName(Mode mode) {
 absl::Span<const OptionSpec> OptionTable() { return kTable; }
 
 absl::Status SetOption(Options& options, absl::string_view name, absl::string_view value) {
+  name = absl::StripPrefix(name, "skein.");  // as gRPC's channel arguments have it
   if (const OptionSpec* const spec = Find(name)) return Set(options, *spec, name, value);
   const OptionSpec* const nearest = Nearest(name);
   return absl::InvalidArgumentError(

@@ -46,7 +46,7 @@ void OnReply(Progress& progress, const AddCall& call, const grpc::Status& status
   --progress.under_way;
   ++progress.answered;
   if (!status.ok()) {
-    progress.wrong = status.error_message();
+    progress.wrong = "a call failed with code " + std::to_string(status.error_code()) + ": " + status.error_message();
   } else if (!call.persisted) {
     progress.wrong = "answered before it was persisted";
   }
@@ -61,6 +61,7 @@ void Start(counter::Counter::Stub& stub, Progress& progress, size_t number) {
   const skein::grpc_transport::DurableMark mark(call->context, [call, &progress](const auto& level) {
     const std::lock_guard lock(progress.mu);
     call->persisted = level.ok();
+    if (!level.ok()) return;
     ++progress.persisted;
     if (progress.journal == nullptr) return;
     std::fprintf(progress.journal, "%d\n", progress.persisted);

@@ -144,7 +144,11 @@ void DurableClient::OnEnd(const grpc::Status& status, const absl::Status& why) {
   if (why.ok() && (status.error_code() == grpc::StatusCode::UNIMPLEMENTED ||
                    status.error_code() == grpc::StatusCode::PERMISSION_DENIED ||
                    status.error_code() == grpc::StatusCode::UNAUTHENTICATED)) {
-    outbox_.FailAll(absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message()));
+    // gRPC's own UNIMPLEMENTED has no words.
+    const std::string words = status.error_message().empty()
+                                  ? "the server takes no durable calls: nothing has registered its DurableService"
+                                  : status.error_message();
+    outbox_.FailAll(absl::Status(static_cast<absl::StatusCode>(status.error_code()), words));
   }
   milliseconds pause{0};
   {

@@ -65,6 +65,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(set(completed("record", "--")), {"--output=", "--seconds=", "--every=", "--max=", "--help"})
         self.assertEqual(completed("run", "--require", "--dry"), ["--dry-run"])
         self.assertEqual(completed("options", "wait_m"), ["wait_mode"])
+        self.assertEqual(completed("top", "--q"), ["--queue-pairs"])
         self.assertEqual(completed("durable", "pro"), ["promote"])
         self.assertEqual(completed("durable", "show", "/etc/debian_ver"), ["/etc/debian_version"])
 

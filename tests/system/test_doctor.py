@@ -173,10 +173,10 @@ class Servers(ProcessTest):
         for address in (f"localhost:{port}", f"127.0.0.1:{port}", *([f"[::1]:{port}"] if kernel.has_ipv6() else [])):
             self.assertRegex(self.ask(address), r"^ok .*path shm\n")
 
-    def test_a_skein_server_with_tls_is_found(self):
+    def test_a_skein_server_with_tls_is_found_by_a_client_that_speaks_tls(self):
         server = self.tls_server()
-        for options in ([], ["--tls"]):
-            self.assertRegex(self.ask(server.address, *options), r"^ok .*path shm\n")
+        self.assertRegex(self.ask(server.address, "--tls"), r"^ok .*path shm\n")
+        self.assertRegex(self.ask(server.address), "^warn .*path tcp: peer does not speak Skein(.|\n)*add --tls")
         self.assertFalse(server.ended())
 
     def test_a_plain_server_is_a_warning(self):

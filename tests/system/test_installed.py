@@ -98,6 +98,15 @@ class Installed(ProcessTest):
         self.assertEqual(paths, ["shm "] * len(paths))
         self.assertTrue(paths)
 
+    def test_a_component_that_there_is_not_is_named(self):
+        project = self.folder / "misspelt"
+        project.mkdir()
+        (project / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.20)\nproject(misspelt CXX)\nfind_package(Skein REQUIRED COMPONENTS grcp)\n",
+            encoding="utf-8")  # fmt: skip
+        with self.assertRaisesRegex(AssertionError, r"no\s+component\s+grcp\s+here;\s+there\s+are:\s+rpc"):
+            run("cmake", "-G", "Ninja", "-S", project, "-B", project / "build", f"-DCMAKE_PREFIX_PATH={self.prefix}")
+
     def test_a_thrift_program_of_the_installed_libraries_uses_shared_memory(self):
         port = self.serve(self.programs / "thrift_echo", "serve")
         self.assertEqual(run(self.programs / "thrift_echo", "call", "127.0.0.1", port), "shm \n")

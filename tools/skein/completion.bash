@@ -4,7 +4,7 @@
 # Words that begin the lines of an indented list of help: verbs.
 _skein_verbs() { skein --help 2>/dev/null | sed -n '/^Verbs:/,/^Options:/s/^  \([a-z][a-z]*\) .*/\1/p'; }
 
-_skein_options() { skein "$1" --help 2>/dev/null | sed -n '/^Options:/,/^Examples:/s/^ .*\(--[a-z][a-z-]*=\{0,1\}\).*/\1/p'; }
+_skein_options() { skein "$1" --help 2>/dev/null | sed -n '/^Options:/,/^Examples:/s/^ *\(-[a-z], *\)\{0,1\}\(--[a-z][a-z-]*=\{0,1\}\).*/\2/p'; }
 
 # The program behind skein run's options, and its own words: as bash completes them.
 _skein_program() {

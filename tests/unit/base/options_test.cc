@@ -116,6 +116,9 @@ TEST(OptionsTest, UnknownNameSuggestsTheNearest) {
   Options options;
   EXPECT_THAT(SetOption(options, "modes", "off").message(), HasSubstr("did you mean mode?"));
   EXPECT_THAT(SetOption(options, "ring_byte", "65536").message(), HasSubstr("did you mean ring_bytes?"));
+  EXPECT_THAT(SetOption(options, "skein.ring_byte", "65536").message(), HasSubstr("did you mean ring_bytes?"));
+  EXPECT_TRUE(SetOption(options, "skein.shm", "off").ok());
+  EXPECT_FALSE(options.shm.enabled);
 }
 
 TEST(OptionsTest, NameThatIsLikeNoOptionSuggestsNone) {
@@ -151,6 +154,8 @@ TEST(OptionsTest, UnknownVariableIsAWarningThatSuggestsTheOneItIsLike) {
   EXPECT_THAT(FromEnvironment({"SKEIN_RINGBYTES=65536"}).warning,
               HasSubstr("SKEIN_RINGBYTES (did you mean SKEIN_RING_BYTES?)"));
   EXPECT_THAT(FromEnvironment({"SKEIN_MODE=off"}).warning, HasSubstr("did you mean SKEIN_GRPC?"));
+  EXPECT_THAT(FromEnvironment({"SKEIN_GRCP=require"}).warning, HasSubstr("SKEIN_GRCP (did you mean SKEIN_GRPC?)"));
+  EXPECT_THAT(FromEnvironment({"SKEIN_THRFT=require"}).warning, HasSubstr("did you mean SKEIN_THRIFT?"));
   const std::vector<const char*> without_mode = {"SKEIN_MODE=off", nullptr};
   EXPECT_EQ(OptionsFromEnvironment({}, "", without_mode.data()).warning, "no options, and ignored: SKEIN_MODE");
 }

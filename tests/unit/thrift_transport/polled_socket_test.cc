@@ -270,7 +270,7 @@ TEST_F(PolledSocketTest, WhoRequiresSkeinSaysWhomItRefuses) {
   client.open();
   WriteText(client, "hello");
   EXPECT_TRUE(Ended(client));
-  EXPECT_THAT(said, testing::HasSubstr("required, but there is none with client 127.0.0.1: "));
+  EXPECT_THAT(said, testing::HasSubstr("there is only tcp to client 127.0.0.1: "));
 }
 
 // TNonblockingServer polls by other means where epoll is refused; over TCP its socket needs neither that nor a thread.

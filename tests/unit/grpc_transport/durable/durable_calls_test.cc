@@ -218,7 +218,9 @@ TEST_P(DurableCallsTest, AServerWithoutDurableCallsSaysSo) {
   const auto server = builder.BuildAndStart();
   OpenClient();
   AddReply reply;
-  EXPECT_EQ(Add(1, &reply).error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  const grpc::Status status = Add(1, &reply);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("takes no durable calls"));
   stub_.reset();
   server->Shutdown();
 }
