@@ -73,8 +73,16 @@ std::shared_ptr<PolledSocket> Acceptor::Take() {
   std::shared_ptr<PolledSocket> socket = std::move(decided_.front());
   decided_.pop_front();
   char byte = 0;
-  if (decided_.empty()) recv(ready_, &byte, 1, 0);
+  if (decided_.empty() && std::exchange(told_, false)) recv(ready_, &byte, 1, 0);
   return socket;
+}
+
+// Of those who wait for the server. A byte that the kernel refuses is sent again later: nobody would be taken any more.
+void Acceptor::TellServer() {
+  MutexLock lock(&mu_);
+  if (decided_.empty() || told_) return;
+  told_ = send(tell_, "", 1, MSG_NOSIGNAL) == 1;
+  tells_again_ = told_ ? Deadline::max() : Clock::now() + kAcceptRetryDelay;
 }
 
 bool Acceptor::Watch(int fd) {
@@ -100,6 +108,7 @@ void Acceptor::Run() {
       }
     }
     DropLate();
+    if (Clock::now() >= tells_again_) TellServer();
     if (accepts_again_ != Deadline::min() && Clock::now() >= accepts_again_) {
       accepts_again_ = Watch(listener_) ? Deadline::min() : Clock::now() + kAcceptRetryDelay;
     }
@@ -182,9 +191,11 @@ void Acceptor::OnHello(int fd, Connection& connection) {
 
 void Acceptor::HandOut(int fd, std::shared_ptr<PolledSocket> socket) {
   Unwatch(fd);
-  MutexLock lock(&mu_);
-  if (decided_.empty()) send(tell_, "", 1, MSG_NOSIGNAL);
-  decided_.push_back(std::move(socket));
+  {
+    MutexLock lock(&mu_);
+    decided_.push_back(std::move(socket));
+  }
+  TellServer();
 }
 
 void Acceptor::DropLate() {
@@ -193,7 +204,7 @@ void Acceptor::DropLate() {
 }
 
 int Acceptor::TimeoutMs() const {
-  Deadline next = accepts_again_ == Deadline::min() ? Deadline::max() : accepts_again_;
+  Deadline next = std::min(accepts_again_ == Deadline::min() ? Deadline::max() : accepts_again_, tells_again_);
   for (const auto& [fd, connection] : connections_) next = std::min(next, connection.deadline);
   return TimeoutOf(next);
 }

@@ -54,6 +54,7 @@ class Acceptor {
   void OnHello(int fd, Connection& connection);
   void HandOutOnTcp(int fd, Connection& connection, const Fallback& why);
   void HandOut(int fd, std::shared_ptr<PolledSocket> socket);
+  void TellServer();
   bool Full();
   void OnServerGone();
   void Refuse(PolledSocket& socket, const std::string& why) const;
@@ -72,9 +73,11 @@ class Acceptor {
   UniqueFd stop_;
   absl::flat_hash_map<int, Connection> connections_;  // undecided, by TCP descriptor
   Deadline accepts_again_ = Deadline::min();          // after a failure
+  Deadline tells_again_ = Deadline::max();            // the same
 
   Mutex mu_;
-  std::deque<std::shared_ptr<PolledSocket>> decided_ ABSL_GUARDED_BY(mu_);  // one byte is under way while there are any
+  std::deque<std::shared_ptr<PolledSocket>> decided_ ABSL_GUARDED_BY(mu_);
+  bool told_ ABSL_GUARDED_BY(mu_) = false;  // a byte is under way, as it is to be while there are any
 
   std::thread thread_;
 };

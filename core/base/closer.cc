@@ -41,7 +41,9 @@ void Closer::Leave(Left left) {
 bool Closer::HasSpace() {
   MutexLock lock(&mu_);
   const auto some = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) { return waiting_.size() < kMostWaiting; };
-  if (some() || stuck_) return some();
+  if (some()) return true;
+  if (threads_ == closing_ && threads_ < kMostThreads) StartThread();  // there was none to be had, perhaps
+  if (stuck_) return false;
   Lockable locked{mu_};
   stuck_ = !closed_.wait_for(locked, std::chrono::milliseconds(kPatienceMs), some);
   return !stuck_;

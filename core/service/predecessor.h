@@ -29,8 +29,9 @@ class Predecessor {
   static absl::StatusOr<std::optional<Predecessor>> Find(const std::string& folder);
 
   absl::StatusOr<UniqueFd> Listener(fabric::service::Listener which) const;
-  // Waits until it has gone, for 10 s at most. ALREADY_EXISTS: another successor was faster, and has its place. Another
-  // error: it has not gone, but has been told to, and takes nobody any more once it hears that: the successor serves.
+  // Waits until it has gone, for 10 s at most. ALREADY_EXISTS: another successor was faster, and has its place.
+  // INTERNAL: this process's kernel did not let it be told, and it goes on. Another error: it has not gone, but has
+  // been told to, and takes nobody any more once it hears that: the successor serves.
   absl::Status Stop() const;
 
  private:

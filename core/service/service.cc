@@ -65,7 +65,7 @@ absl::Status Service::Begin() {
   if (!stop_.valid()) return ErrnoStatus(errno, "create an eventfd");
   // Last: the predecessor serves until nothing can go wrong here any more.
   absl::Status gone = predecessor->has_value() ? (*predecessor)->Stop() : absl::OkStatus();
-  if (absl::IsAlreadyExists(gone)) return gone;
+  if (absl::IsAlreadyExists(gone) || absl::IsInternal(gone)) return gone;
   if (!gone.ok()) options_.log(gone.message());
   // Again, where somebody else has: the kernel tells processes that this one listens.
   if (listen(listeners_.processes.get(), kMostQueued) != 0) return ErrnoStatus(errno, "listen for processes");

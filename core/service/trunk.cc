@@ -187,7 +187,7 @@ void Trunk::PeerClosed(const TrunkMessage& message) {
 
 void Trunk::CloseIfBothHave(const std::shared_ptr<VirtualQueuePair>& queue_pair) {
   if (!queue_pair->told_closed || !queue_pair->heard_closed) return;
-  memory_.TakeBackAll(queue_pair->number);
+  memory_.Forget(queue_pair->number);
   members_.erase(queue_pair->number);
   owner_.queue_pairs().Closed(queue_pair);
 }
@@ -203,11 +203,12 @@ void Trunk::Resolve(const TrunkMessage& question) {
   }
   const TrunkMemory::Here here = memory_.Find({region.get(), region->access()});
   if (here == nullptr) {
-    return Register(region, region->access(), [this, question, answer](const TrunkMemory::Here& registered) mutable {
+    const auto then = [this, question, answer](const TrunkMemory::Here& registered) mutable {
       if (registered != nullptr) return Resolve(question);
       answer.SetStatus(absl::ResourceExhaustedError("the memory cannot be registered"));
       Send(answer);
-    });
+    };
+    return Register(queue_pair->number, region, region->access(), then);
   }
   memory_.Lend({queue_pair->number, question.rkey}, here);
   answer.base = here->region().base();

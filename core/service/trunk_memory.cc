@@ -7,23 +7,27 @@ TrunkMemory::Here TrunkMemory::Find(const Place& place) const {
   return found == here_.end() ? nullptr : found->second.lock();
 }
 
-size_t TrunkMemory::Await(const Place& place, Then then) {
-  std::vector<Then>& waiting = awaited_[place];
-  waiting.push_back(std::move(then));
-  return waiting.size();
+size_t TrunkMemory::Await(const Place& place, uint32_t number, Then then, bool& is_first) {
+  const auto [waiting, is_new] = awaited_.try_emplace(place);
+  is_first = is_new;
+  waiting->second.emplace_back(number, std::move(then));
+  return waiting->second.size();
 }
 
 void TrunkMemory::Registered(const Place& place, const Here& here) {
   const auto found = awaited_.find(place);
   if (found == awaited_.end()) return;
-  const std::vector<Then> waiting = std::move(found->second);
+  const std::vector<std::pair<uint32_t, Then>> waiting = std::move(found->second);
   awaited_.erase(found);
   if (here != nullptr) here_[place] = here;
-  for (const Then& then : waiting) then(here);
+  for (const auto& [number, then] : waiting) then(here);
 }
 
-void TrunkMemory::TakeBackAll(uint32_t number) {
+void TrunkMemory::Forget(uint32_t number) {
   absl::erase_if(lent_, [number](const auto& lent) { return lent.first.number == number; });
+  for (auto& [place, waiting] : awaited_) {
+    std::erase_if(waiting, [number](const auto& each) { return each.first == number; });
+  }
 }
 
 std::vector<TrunkMemory::Lent> TrunkMemory::LentOf(const Region& region) const {

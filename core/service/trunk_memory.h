@@ -36,15 +36,17 @@ class TrunkMemory {
 
   // Null: it is not registered, or not yet.
   Here Find(const Place& place) const;
-  // Until it is registered, or that has failed (null). How many wait now.
-  size_t Await(const Place& place, Then then);
+  // For a virtual queue pair, until it is registered, or that has failed (null). How many wait now; `is_first`: nobody
+  // has registered it yet.
+  size_t Await(const Place& place, uint32_t number, Then then, bool& is_first);
   // Nobody waits: the process has let go of it meanwhile, or the trunk has ended.
   void Registered(const Place& place, const Here& here);
 
   void Lend(const Lent& to, const Here& what) { lent_[to] = what; }
   bool IsLent(const Lent& to) const { return lent_.contains(to); }
   void TakeBack(const Lent& to) { lent_.erase(to); }
-  void TakeBackAll(uint32_t number);
+  // A virtual queue pair is gone: nothing is lent to it, and it waits for nothing.
+  void Forget(uint32_t number);
   std::vector<Lent> LentOf(const Region& region) const;
 
   // Its process has let go of it.
@@ -55,7 +57,8 @@ class TrunkMemory {
   absl::flat_hash_map<Lent, Here> lent_;
   // As long as lent_, a queue pair or a request has it.
   absl::flat_hash_map<Place, std::weak_ptr<Region::OnTrunk>> here_;
-  absl::flat_hash_map<Place, std::vector<Then>> awaited_;
+  // By the number of the queue pair that waits. Without any, too, as long as it is being registered.
+  absl::flat_hash_map<Place, std::vector<std::pair<uint32_t, Then>>> awaited_;
 };
 
 }  // namespace skein::service

@@ -78,7 +78,7 @@ bool Trunk::FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint3
   local = memory_.Find({region.get(), fabric::kLocalOnly});
   if (local != nullptr) return queue_pair->locals[lkey] = local, true;
   queue_pair->waits_to_hear = true;
-  Register(region, fabric::kLocalOnly, [this, queue_pair, lkey](const TrunkMemory::Here& here) {
+  Register(queue_pair->number, region, fabric::kLocalOnly, [this, queue_pair, lkey](const TrunkMemory::Here& here) {
     if (queue_pair->state != VirtualQueuePair::State::kConnected) return;
     queue_pair->waits_to_hear = false;
     if (here == nullptr) return owner_.queue_pairs().Refuse(queue_pair);
@@ -88,12 +88,13 @@ bool Trunk::FindLocal(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint3
   return false;
 }
 
-void Trunk::Register(const std::shared_ptr<Region>& region, uint32_t access, TrunkMemory::Then then) {
+void Trunk::Register(uint32_t number, const std::shared_ptr<Region>& region, uint32_t access, TrunkMemory::Then then) {
   const TrunkMemory::Place place = {region.get(), access};
-  const size_t waiting = memory_.Await(place, std::move(then));
+  bool is_first = false;
+  const size_t waiting = memory_.Await(place, number, std::move(then), is_first);
   // A queue pair waits once by itself, and once for its peer.
   if (waiting > 2 * members_.size() + 1) return Fail("the other skeind asks again and again where one memory is");
-  if (waiting > 1) return;
+  if (!is_first) return;
   std::shared_ptr<Region::OnTrunk> here = Region::OnTrunk::Create(owner_.worker(), region);
   if (line_.shared().domain == nullptr || region->size() <= Region::kMostAtOnce) {
     return memory_.Registered(place, here->Register(line_.shared().domain.get(), access).ok() ? here : nullptr);

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -14,8 +16,11 @@
 namespace skein::service {
 namespace {
 
-// What a skeind that does not read is kept for.
-constexpr size_t kMostUnwritten = size_t{4} << 20;
+// What a skeind that does not read is kept for; and for how long, of so much as is worth a look. A process that ends
+// with all the queue pairs that a user may have leaves 7 MiB to say at once.
+constexpr size_t kMostUnwritten = size_t{64} << 20;
+constexpr size_t kMuchUnwritten = size_t{4} << 20;
+constexpr std::chrono::seconds kPatience{5};
 
 absl::Status HasEnded() { return absl::UnavailableError("the connection to the other host's skeind has ended"); }
 
@@ -31,8 +36,10 @@ std::string TrunkSocket::PeerHost() const {
 }
 
 absl::Status TrunkSocket::Send(const TrunkMessage& message) {
+  if (unwritten() == 0) wrote_ = Clock::now();
   absl::StrAppend(&unwritten_, message.view());
-  if (unwritten_.size() > kMostUnwritten) return absl::ResourceExhaustedError("the other skeind does not read");
+  const bool is_silent = unwritten() > kMuchUnwritten && Clock::now() - wrote_ > kPatience;
+  if (is_silent || unwritten() > kMostUnwritten) return absl::ResourceExhaustedError("the other skeind does not read");
   return connecting_ ? absl::OkStatus() : Write().status();
 }
 
@@ -62,14 +69,18 @@ absl::StatusOr<bool> TrunkSocket::IsConnected() {
 }
 
 absl::StatusOr<bool> TrunkSocket::Write() {
-  if (unwritten_.empty()) return false;
+  if (unwritten() == 0) return false;
   ssize_t sent = 0;
   do {
-    sent = send(socket_.get(), unwritten_.data(), unwritten_.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    sent = send(socket_.get(), unwritten_.data() + written_, unwritten(), MSG_DONTWAIT | MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent < 0 && errno != EAGAIN) return HasEnded();
-  if (sent > 0) unwritten_.erase(0, static_cast<size_t>(sent));
-  return sent > 0;
+  if (sent <= 0) return false;
+  wrote_ = Clock::now();
+  written_ += static_cast<size_t>(sent);
+  // Not each time: of much that is unwritten, all would be moved.
+  if (written_ >= unwritten()) unwritten_.erase(0, std::exchange(written_, 0));
+  return true;
 }
 
 absl::StatusOr<bool> TrunkSocket::Read(absl::FunctionRef<bool(const TrunkMessage&)> heed) {

@@ -8,6 +8,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/deadline.h"
 #include "core/base/unique_fd.h"
 #include "core/service/trunk_message.h"
 
@@ -23,7 +24,7 @@ class TrunkSocket {
   void AwaitConnection() { connecting_ = true; }
 
   int fd() const { return socket_.get(); }
-  bool wants_to_write() const { return connecting_ || !unwritten_.empty(); }
+  bool wants_to_write() const { return connecting_ || unwritten() > 0; }
   // The other skeind's address: a number.
   std::string PeerHost() const;
 
@@ -35,14 +36,17 @@ class TrunkSocket {
   void ShutDown();
 
  private:
+  size_t unwritten() const { return unwritten_.size() - written_; }
   absl::StatusOr<bool> IsConnected();
   absl::StatusOr<bool> Write();
   absl::StatusOr<bool> Read(absl::FunctionRef<bool(const TrunkMessage&)> heed);
 
   const UniqueFd socket_;
   bool connecting_ = false;
-  std::string unheeded_;  // less than a message
-  std::string unwritten_;
+  std::string unheeded_;   // less than a message
+  std::string unwritten_;  // behind what is written
+  size_t written_ = 0;
+  Deadline wrote_;  // when something went last, while anything is unwritten
 };
 
 }  // namespace skein::service

@@ -45,9 +45,8 @@ LinkPoller::LinkPoller(const wait::SpinPolicy& policy)
     : busy_set_(policy.mode != WaitMode::kBlock),
       budget_(policy),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  AddTo(epoll_.get(), wake_.get(), nullptr);
-}
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      can_sleep_(AddTo(epoll_.get(), wake_.get(), nullptr)) {}
 
 // Users and sources.
 
@@ -56,7 +55,7 @@ void LinkPoller::WatchLocked(std::shared_ptr<wait::Source> source) {
   // A child made by fork() has a copy of each descriptor, so the kernel would not forget one that is only closed here.
   // Where the kernel refuses to watch it, a background thread does, which asks for less. So it does where this poller
   // has no descriptors: its threads could not sleep.
-  if (!can_sleep() || (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)))
+  if (!can_sleep_ || (key->fd() >= 0 && !AddTo(epoll_.get(), key->fd(), key)))
     return background_.Add(std::move(source));
   watched_[key] = std::make_shared<Watched>(this, std::move(source));
   again_.push_back(key);
@@ -135,7 +134,7 @@ void LinkPoller::Forget(const std::shared_ptr<Watched>& watched) {
 // Threads.
 
 bool LinkPoller::StartThreadLocked() {
-  if (!can_sleep()) return false;
+  if (!can_sleep_) return false;
   looking_.fetch_add(1, std::memory_order_relaxed);
   ++threads_;
   if (StartDetached("skein-poller", [this] { Run(); })) return true;

@@ -86,7 +86,6 @@ class LinkPoller final : public wait::Watcher {
   // Some thread polls it as if its descriptor had become readable.
   void Again(const wait::Source* source);
 
-  bool can_sleep() const { return epoll_.valid() && wake_.valid(); }
   bool StartThreadLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Run();
   // True: this thread counts as one that sleeps.
@@ -105,7 +104,8 @@ class LinkPoller final : public wait::Watcher {
   wait::BusySet busy_set_;
   wait::SpinBudget budget_;
   const UniqueFd epoll_;
-  const UniqueFd wake_;  // something is in again_, or the last user has gone
+  const UniqueFd wake_;   // something is in again_, or the last user has gone
+  const bool can_sleep_;  // there are both, and the one watches the other
   absl::AnyInvocable<void()> on_news_;
 
   Mutex mu_;

@@ -92,8 +92,8 @@ class Polling {
   // A wait of this thread, inside a callback that its own polling has run.
   class Interrupted {
    public:
-    Interrupted() : interrupted_(current) {
-      if (interrupted_ == nullptr) return;
+    Interrupted() : interrupted_(current), polled_(current != nullptr && current->polls_.has_value()) {
+      if (!polled_) return;
       interrupted_->polls_->End();
       interrupted_->polls_.reset();
       interrupted_->callers_.poller.CallerGoes();
@@ -101,12 +101,13 @@ class Polling {
     Interrupted(const Interrupted&) = delete;
     Interrupted& operator=(const Interrupted&) = delete;
     ~Interrupted() {
-      if (interrupted_ != nullptr) interrupted_->Begin();
+      if (polled_) interrupted_->Begin();
     }
     bool any() const { return interrupted_ != nullptr; }
 
    private:
     Polling* const interrupted_;
+    const bool polled_;  // else its polling has ended, and arming has found what this callback is of
     const Ready::Waits waits_;
   };
 

@@ -53,9 +53,10 @@ absl::StatusOr<Query> Query::Open(const std::string& folder) {
 }
 
 absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) const {
-  // One question at a time has space in the socket.
-  if (const SendResult sent = SendMessage(socket_.get(), request.view()); sent == SendResult::kRefused) {
-    return ErrnoStatus(errno, "ask skeind");
+  // One question at a time has space in the socket. Of one that has gone, the answer's end tells.
+  const SendResult sent = SendMessage(socket_.get(), request.view());
+  if (sent == SendResult::kRefused || sent == SendResult::kFull) {
+    return absl::InternalError(ErrnoStatus(errno, "ask skeind").message());
   }
   UniqueFd came;
   absl::StatusOr<Reply> reply = ReceiveReply(socket_.get(), After(kAnswersWithin), &came);

@@ -1,15 +1,19 @@
 #include "core/base/closer.h"
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include <array>
+#include <cerrno>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/support/lingering.h"
+#include "tests/support/refused_shm_calls.h"
 
 namespace skein {
 namespace {
@@ -24,6 +28,13 @@ TEST(CloserTest, HasNoSpaceWhereNothingCanBeClosedAndThenSomeAgain) {
   }
   EXPECT_FALSE(Closer::Get().HasSpace());
   all.clear();
+  while (!Closer::Get().HasSpace()) std::this_thread::yield();
+}
+
+TEST(CloserTest, WhatIsLeftToItWhileThereAreNoThreadsIsClosedWhenThereAre) {
+  Refused({SYS_clone3}, EAGAIN, [] {
+    for (int i = 0; i < 64; ++i) Closer::Get().Close(UniqueFd(eventfd(0, EFD_CLOEXEC)));
+  });
   while (!Closer::Get().HasSpace()) std::this_thread::yield();
 }
 

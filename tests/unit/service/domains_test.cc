@@ -138,6 +138,35 @@ TEST_F(LargeInDomains, HoldsUpNobodyWhileItIsRegisteredForThePeer) {
   ExpectHoldsUpNobody(*couple_.to_a, WriteThere(), couple_.b);
 }
 
+// Those who are gone do not count as waiting: else a process could end the trunk, which all users share.
+TEST_F(LargeInDomains, ThoseWhoWaitedForItAndAreGoneHarmNobody) {
+  constexpr int kGone = 8;
+  Couple beside(one_, other_);
+  std::vector<std::unique_ptr<fabric::QueuePair>> here;
+  std::vector<std::unique_ptr<fabric::QueuePair>> there;
+  for (int i = 0; i <= kGone; ++i) {
+    here.push_back(NewPair(couple_.a));
+    there.push_back(NewPair(couple_.b));
+    ASSERT_EQ(Connect(*here.back(), *there.back()), absl::OkStatus());
+    const fabric::SendRequest known = couple_.a.Write(couple_.b.memory->remote(), 1);  // from then on, where that is
+    ASSERT_EQ(here.back()->PostSend({&known, 1}), absl::OkStatus());
+    Take(*couple_.a.completions, 1);
+  }
+  device_->domain(0).holds_large = true;
+  const fabric::SendRequest write = WriteFrom();
+  for (int i = 0; i < kGone; ++i) ASSERT_EQ(here[i]->PostSend({&write, 1}), absl::OkStatus());
+  ASSERT_TRUE(IsHeld());
+  Settle();
+  here.erase(here.begin(), here.begin() + kGone);
+  there.erase(there.begin(), there.begin() + kGone);
+  Settle();
+  ASSERT_EQ(here.front()->PostSend({&write, 1}), absl::OkStatus());
+  Settle();
+  beside.ExpectWorks();
+  device_->domain(0).holds_large = false;
+  EXPECT_EQ(Take(*couple_.a.completions, 1).at(0).status, fabric::CompletionStatus::kSuccess);
+}
+
 TEST_F(LargeInDomains, IsNoMemoryAnyMoreIfItsProcessLetsGoOfItMeanwhile) {
   device_->domain(0).holds_large = true;
   const fabric::SendRequest write = WriteThere();

@@ -56,14 +56,16 @@ INSTANTIATE_TEST_SUITE_P(Modes, LinkPollerTest, testing::Values(WaitMode::kBlock
 
 // Its own threads could not sleep, and would look for ever.
 TEST(LinkPollerWithoutDescriptors, TheBackgroundThreadPolls) {
-  LinkPoller* poller = nullptr;  // never destroyed
-  Refused({SYS_epoll_create1}, EMFILE, [&] { poller = new LinkPoller({WaitMode::kBlock, absl::Microseconds(50)}); });
-  const LinkPoller::User user(poller);
-  absl::Notification came;
-  const auto source = std::make_shared<WakeSource>([&] { came.Notify(); });
-  poller->Watch(source);
-  source->Send();
-  EXPECT_TRUE(came.WaitForNotificationWithTimeout(kPatience));
+  for (const int call : {SYS_epoll_create1, SYS_eventfd2, SYS_epoll_ctl}) {
+    LinkPoller* poller = nullptr;  // never destroyed
+    Refused({call}, ENOMEM, [&] { poller = new LinkPoller({WaitMode::kBlock, absl::Microseconds(50)}); });
+    const LinkPoller::User user(poller);
+    absl::Notification came;
+    const auto source = std::make_shared<WakeSource>([&] { came.Notify(); });
+    poller->Watch(source);
+    source->Send();
+    EXPECT_TRUE(came.WaitForNotificationWithTimeout(kPatience)) << call;
+  }
 }
 
 TEST_P(LinkPollerTest, AThreadOfItsOwnRunsWhatAMessageMakesReady) {
