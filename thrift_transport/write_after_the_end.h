@@ -7,10 +7,10 @@
 namespace skein::thrift_transport {
 
 // Over TCP the kernel takes the first write behind a client's close. The client's kernel answers with a reset, which
-// makes all later writes fail. (A TSocket sends the reset with its close: the write fails once that has arrived.) Thrift's
-// servers end a connection whose write fails. If the first write failed, the server would not execute calls that the
-// client had sent before its close without waiting for replies. A client's write fails at once, for the client gains
-// nothing by a message that is lost.
+// makes all later writes fail. (A TSocket sends the reset with its close: the write fails once that has arrived.)
+// Thrift's servers end a connection whose write fails. If the first write failed, the server would not execute calls
+// that the client had sent before its close without waiting for replies. A client's write fails at once, for the client
+// gains nothing by a message that is lost.
 //
 // The writer's.
 class WriteAfterTheEnd {

@@ -38,7 +38,8 @@ absl::StatusOr<UniqueFd> CreateWakeupPipe() {
   // The least, one page: a user may have so many before each new one has no more than that anyway.
   fcntl(read.get(), F_SETPIPE_SZ, 1);
   absl::StatusOr<UniqueFd> pipe = OpenAnew(PathOf(read.get()));
-  // The kernel keeps the page of a pipe that was written to and read: to ring takes no memory later, which may be short.
+  // The kernel keeps the page of a pipe that was written to and read: to ring takes no memory later, which may be
+  // short.
   if (pipe.ok() && WriteWakeup(pipe->get())) EmptyPipe(pipe->get());
   return pipe;
 }

@@ -25,8 +25,8 @@ absl::StatusOr<UniqueFd> CreateWakeupPipe();
 // Opens a pipe anew: this end's, to pass it to the peer; the peer's, to ring by it. INVALID_ARGUMENT when it is
 // anything but a pipe without a name.
 absl::StatusOr<UniqueFd> OpenWakeupPipe(int pipe);
-// Never waits: a full pipe is readable already. False: the pipe may not have become readable, for the kernel has refused
-// the write.
+// Never waits: a full pipe is readable already. False: the pipe may not have become readable, for the kernel has
+// refused the write.
 bool WriteWakeup(int wakeup_pipe);
 
 }  // namespace skein::channel::shm

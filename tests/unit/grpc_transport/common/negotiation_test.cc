@@ -1,110 +1,24 @@
-// The table of ends (grpc_transport/README.md, "Every way it ends"), a row or more each, without gRPC.
+// The table of ends (grpc_transport/README.md, "Every way it ends"), a row or more each, without gRPC: what both ends
+// agree on, and a client's.
 #include "grpc_transport/common/negotiation.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <thread>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/notification.h"
 #include "gmock/gmock.h"
-#include "grpc_transport/common/client_negotiation.h"
 #include "grpc_transport/common/log.h"
-#include "grpc_transport/common/offer_bytes.h"
-#include "grpc_transport/common/server_negotiation.h"
 #include "gtest/gtest.h"
-#include "tests/unit/grpc_transport/common/fake_connection.h"
-#include "tests/unit/stream/two_ends.h"
+#include "tests/unit/grpc_transport/common/negotiation_fixture.h"
 
 namespace skein::grpc_transport {
 namespace {
 
-using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::StartsWith;
 
-constexpr absl::string_view kHttp2Settings("\0\0\0\4\0\0\0\0\0", 9);
-constexpr absl::string_view kTlsAlert("\x15\3\3\0\2\2\x28", 7);
-
-Options Asking(Mode mode = Mode::kPrefer) {
-  Options options;
-  options.mode = mode;
-  return options;
-}
-
-class NegotiationTest : public testing::Test {
- protected:
-  void StartClient(absl::StatusOr<Options> options = Asking(), bool behind_proxy = false) {
-    client_ = std::make_unique<ClientNegotiation>(std::move(options), "ipv4:127.0.0.1:1", behind_proxy,
-                                                  client_connection_, process_);
-    client_->Start();
-  }
-  // The offer is on its way, and the answer is read.
-  void Ask() {
-    StartClient();
-    client_->OnWritten(absl::OkStatus());
-    ASSERT_TRUE(client_connection_.reading);
-  }
-  void StartServer(absl::StatusOr<Options> options = Asking()) {
-    server_ = std::make_unique<ServerNegotiation>(std::move(options), server_connection_, process_);
-    server_->Start();
-  }
-  template <typename Negotiation>
-  static void Arrive(Negotiation& negotiation, FakeConnection& connection, absl::string_view bytes) {
-    ASSERT_TRUE(std::exchange(connection.reading, false));
-    connection.arrived = std::string(bytes);
-    negotiation.OnRead(absl::OkStatus());
-  }
-  void AnswerWith(absl::string_view bytes) { Arrive(*client_, client_connection_, bytes); }
-  void OfferWith(absl::string_view bytes) { Arrive(*server_, server_connection_, bytes); }
-
-  // Why TCP goes on, as it is listed last.
-  static std::string Why() {
-    const auto paths = inspect::LivePaths::Get().List();
-    return paths.empty() ? "nothing is listed" : paths.back().why;
-  }
-  static void ExpectTcp(const FakeConnection& connection, FallbackCode why, int settings_frames) {
-    ASSERT_TRUE(connection.end.has_value());
-    EXPECT_TRUE(connection.end->failed.ok()) << connection.end->failed;
-    EXPECT_EQ(connection.end->stream, nullptr);
-    EXPECT_EQ(connection.end->settings_frames, settings_frames);
-    EXPECT_THAT(Why(), StartsWith(FallbackCodeName(why)));
-  }
-  static void ExpectFailure(const FakeConnection& connection, absl::string_view words) {
-    ASSERT_TRUE(connection.end.has_value());
-    EXPECT_TRUE(absl::IsUnavailable(connection.end->failed)) << connection.end->failed;
-    EXPECT_THAT(std::string(connection.end->failed.message()), HasSubstr(std::string(words)));
-  }
-  // 0: `holds` is true in a child made by fork().
-  static int StatusOfChild(absl::FunctionRef<bool()> holds) {
-    const pid_t child = fork();
-    if (child == 0) {
-      alarm(20);
-      _exit(holds() ? 0 : 1);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-    return status;
-  }
-  int frames() const {
-    return SettingsFramesOf(ParseHttp2(client_connection_.written, connect::kMaxOfferBytes).payload);
-  }
-
-  stream::ManualWaiter waiter_;
-  ProcessState process_{{}, &waiter_};
-  FakeConnection client_connection_;
-  FakeConnection server_connection_;
-  std::unique_ptr<ClientNegotiation> client_;
-  std::unique_ptr<ServerNegotiation> server_;
-};
-
 class ClientNegotiationTest : public NegotiationTest {};
-class ServerNegotiationTest : public NegotiationTest {};
 
 TEST_F(NegotiationTest, BothEndsAgreeOnAStream) {
   Ask();
@@ -320,19 +234,6 @@ TEST_F(ClientNegotiationTest, AnAnswerOnItsWayWhileItIsShutDownFails) {
   ExpectFailure(client_connection_, "shut down");
 }
 
-TEST_F(ServerNegotiationTest, AnAnswerThatIsWrittenWhileItIsShutDownFails) {
-  Ask();
-  StartServer();
-  OfferWith(client_connection_.written);
-  {
-    MutexLock lock(&server_connection_.mu);
-    ASSERT_TRUE(server_->ShutDown());
-    server_->EndWaits();
-  }
-  server_->OnWritten(absl::OkStatus());
-  ExpectFailure(server_connection_, "shut down");
-}
-
 TEST_F(ClientNegotiationTest, AShutdownBeforeItsBeginningFails) {
   client_ = std::make_unique<ClientNegotiation>(Asking(), "", false, client_connection_, process_);
   {
@@ -370,113 +271,7 @@ TEST_F(ClientNegotiationTest, WithoutAWayBackItFails) {
   ExpectFailure(client_connection_, "no address");
 }
 
-TEST_F(ServerNegotiationTest, AClientWithoutSkeinKeepsItsBytes) {
-  StartServer();
-  const std::string bytes = absl::StrCat(kHttp2Preface, kHttp2Settings);
-  OfferWith(bytes);
-  ExpectTcp(server_connection_, FallbackCode::kNoOffer, 0);
-  EXPECT_EQ(server_connection_.received, bytes);
-}
-
-TEST_F(ServerNegotiationTest, ItWaitsUntilItIsCertain) {
-  StartServer();
-  OfferWith("PRI * HT");
-  EXPECT_FALSE(server_connection_.end.has_value());
-  OfferWith("TX");
-  ExpectTcp(server_connection_, FallbackCode::kNoOffer, 0);
-}
-
-TEST_F(ServerNegotiationTest, ASilentClientIsLeftToHttp2) {
-  StartServer();
-  EXPECT_EQ(server_connection_.timer, absl::Seconds(10)) << "gRPC 1.51's client may be 5 s late";
-  server_->OnTimer();
-  ExpectTcp(server_connection_, FallbackCode::kTimeout, 0);
-}
-
-TEST_F(ServerNegotiationTest, ItWaitsLongerIfItIsToldTo) {
-  Options patient = Asking();
-  patient.negotiation_timeout = absl::Seconds(60);
-  StartServer(patient);
-  EXPECT_EQ(server_connection_.timer, absl::Seconds(60));
-}
-
 // On a stream the client would wait for HTTP/2's first words, and the server for TLS's.
-TEST_F(ServerNegotiationTest, AnOfferForPlaintextIsLeftToTlsWhichRefusesIt) {
-  Ask();
-  server_connection_.secure = true;
-  StartServer();
-  OfferWith(client_connection_.written);
-  ExpectTcp(server_connection_, FallbackCode::kNoOffer, 0);
-  EXPECT_EQ(server_connection_.received, client_connection_.written);
-  EXPECT_TRUE(server_connection_.written.empty());
-}
-
-TEST_F(ServerNegotiationTest, ABrokenOfferFails) {
-  StartServer();
-  OfferWith(absl::string_view("\xA5SKN\x07\0\0", 7));
-  ExpectFailure(server_connection_, "malformed");
-}
-
-TEST_F(ServerNegotiationTest, AClientThatDidNotWaitGoesOnWithHttp2) {
-  Ask();
-  StartServer();
-  OfferWith(client_connection_.written + std::string(kHttp2Settings));
-  ExpectTcp(server_connection_, FallbackCode::kTimeout, 0);
-}
-
-TEST_F(ServerNegotiationTest, AClientThatDoesNotWaitUnderTlsFails) {
-  client_connection_.secure = true;
-  Ask();
-  StartServer();
-  OfferWith(client_connection_.written + "more");
-  ExpectFailure(server_connection_, "did not wait");
-}
-
-TEST_F(ServerNegotiationTest, AForkedChildLeavesWhatItsParentHasAgreedToAlone) {
-  Ask();
-  StartServer();
-  OfferWith(client_connection_.written);
-  const int status = StatusOfChild([&] {
-    server_->OnWritten(absl::OkStatus());
-    const bool failed = server_connection_.end.has_value() && !server_connection_.end->failed.ok();
-    server_ = nullptr;
-    return failed;
-  });
-  EXPECT_EQ(status, 0);
-  server_->OnWritten(absl::OkStatus());
-  ASSERT_TRUE(server_connection_.end.has_value());
-  EXPECT_NE(server_connection_.end->stream, nullptr) << "the parent is unharmed";
-}
-
-TEST_F(ServerNegotiationTest, AForkedChildAnswersNoAndGoesOnWithHttp2) {
-  Ask();
-  const int status = StatusOfChild([&] {
-    StartServer();
-    OfferWith(client_connection_.written);
-    server_->OnWritten(absl::OkStatus());
-    return server_connection_.end.has_value() && server_connection_.end->failed.ok() &&
-           server_connection_.end->stream == nullptr;
-  });
-  EXPECT_EQ(status, 0);
-}
-
-TEST_F(ServerNegotiationTest, AConnectionThatEndsFails) {
-  StartServer();
-  server_->OnRead(absl::UnavailableError("ended"));
-  ExpectFailure(server_connection_, "ended");
-}
-
-TEST_F(ServerNegotiationTest, LateCallbacksFindNothingToDo) {
-  StartServer();
-  OfferWith("other");
-  ASSERT_TRUE(server_connection_.end.has_value());
-  server_connection_.end.reset();
-  server_->OnTimer();
-  server_->OnRead(absl::OkStatus());
-  server_->OnWritten(absl::OkStatus());
-  EXPECT_FALSE(server_connection_.end.has_value());
-}
-
 // Another thread of the parent has the connection's lock, of which the child has a copy.
 TEST_F(NegotiationTest, AForkedChildDoesNotWaitForALockThatItsParentHeld) {
   BeginUse();
