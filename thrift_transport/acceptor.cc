@@ -79,10 +79,11 @@ std::shared_ptr<PolledSocket> Acceptor::Take() {
 
 // Of those who wait for the server. A byte that the kernel refuses is sent again later: nobody would be taken any more.
 void Acceptor::TellServer() {
+  tells_again_ = Deadline::max();
   MutexLock lock(&mu_);
   if (decided_.empty() || told_) return;
   told_ = send(tell_, "", 1, MSG_NOSIGNAL) == 1;
-  tells_again_ = told_ ? Deadline::max() : Clock::now() + kAcceptRetryDelay;
+  if (!told_) tells_again_ = Clock::now() + kAcceptRetryDelay;
 }
 
 bool Acceptor::Watch(int fd) {

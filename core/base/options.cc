@@ -144,8 +144,9 @@ constexpr OptionSpec kTable[] = {
        return ParseInteger(value, -1, 1 << 30, 1, &options.large_payload);
      }},
     {"negotiation_timeout", "1000", "10 .. 60000", "ms",
-     "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP; "
-     "a client connects anew, for TCP. Thrift: no longer than the socket's own connect and receive timeouts.",
+     "How long a new connection waits for the peer's part of the negotiation. After that a server goes on over TCP, "
+     "with gRPC after 10 s at the earliest; a client connects anew, for TCP. Thrift: no longer than the socket's own "
+     "connect and receive timeouts.",
      [](Options& options, absl::string_view value) {
        return ParseMilliseconds(value, 10, 60000, &options.negotiation_timeout);
      }},
@@ -278,7 +279,7 @@ bool IsServicesName(absl::string_view name) {
   return absl::EndsWith(name, "_SERVICE_HOST") || absl::EndsWith(name, "_PORT") || absl::StrContains(name, "_PORT_");
 }
 
-// The variable that a user may have meant by one for such an option; empty: none is like it.
+// The variable that the user probably meant; empty: none is similar.
 std::string Meant(absl::string_view option, absl::string_view mode_variable) {
   std::vector<absl::string_view> names;
   for (const OptionSpec& spec : kTable) names.push_back(spec.name);

@@ -150,7 +150,7 @@ class Trunk : public std::enable_shared_from_this<Trunk> {
   const VirtualQueuePair::Remote* FindRemote(const std::shared_ptr<VirtualQueuePair>& queue_pair, uint32_t rkey);
   // Registers the region on this trunk; then calls `then` with it, or with null if that cannot be. At once, or when the
   // worker has done.
-  // For a queue pair.
+  // `number`: the queue pair that waits.
   void Register(uint32_t number, const std::shared_ptr<Region>& region, uint32_t access, TrunkMemory::Then then);
   void Await(TrunkKind answer, const std::shared_ptr<VirtualQueuePair>& of, uint32_t rkey = 0);
   bool IsAwaited(const Awaited& awaited) const;

@@ -57,7 +57,7 @@ class TrunkMemory {
   absl::flat_hash_map<Lent, Here> lent_;
   // As long as lent_, a queue pair or a request has it.
   absl::flat_hash_map<Place, std::weak_ptr<Region::OnTrunk>> here_;
-  // By the number of the queue pair that waits. Without any, too, as long as it is being registered.
+  // Each with the number of the queue pair that waits. The list may be empty while the memory is being registered.
   absl::flat_hash_map<Place, std::vector<std::pair<uint32_t, Then>>> awaited_;
 };
 

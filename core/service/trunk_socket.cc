@@ -16,8 +16,8 @@
 namespace skein::service {
 namespace {
 
-// What a skeind that does not read is kept for; and for how long, of so much as is worth a look. A process that ends
-// with all the queue pairs that a user may have leaves 7 MiB to say at once.
+// A trunk whose peer does not read ends with 64 MiB unwritten, or with 4 MiB of which nothing has gone for 5 s. A
+// process that ends with all the queue pairs that a user may have leaves 7 MiB to say at once.
 constexpr size_t kMostUnwritten = size_t{64} << 20;
 constexpr size_t kMuchUnwritten = size_t{4} << 20;
 constexpr std::chrono::seconds kPatience{5};
@@ -38,9 +38,12 @@ std::string TrunkSocket::PeerHost() const {
 absl::Status TrunkSocket::Send(const TrunkMessage& message) {
   if (unwritten() == 0) wrote_ = Clock::now();
   absl::StrAppend(&unwritten_, message.view());
+  // First: this skeind may have been stopped meanwhile, and the other one has read all.
+  const absl::Status status = connecting_ ? absl::OkStatus() : Write().status();
+  if (!status.ok()) return status;
   const bool is_silent = unwritten() > kMuchUnwritten && Clock::now() - wrote_ > kPatience;
   if (is_silent || unwritten() > kMostUnwritten) return absl::ResourceExhaustedError("the other skeind does not read");
-  return connecting_ ? absl::OkStatus() : Write().status();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> TrunkSocket::Move(absl::FunctionRef<bool(const TrunkMessage&)> heed) {

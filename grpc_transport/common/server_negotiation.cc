@@ -45,7 +45,7 @@ void ServerNegotiation::BytesCame() {
       break;
   }
   const bool is_hidden = framed.beginning == Beginning::kOther;
-  // TLS refuses what it has before it, at once. On a stream the client would wait for HTTP/2's first words for ever.
+  // TLS refuses these bytes at once. On a stream the client would wait for HTTP/2's first words for ever.
   if (is_hidden && connection_.Secure()) {
     return FinishWithTcp({FallbackCode::kNoOffer, "the client speaks plaintext, and this server TLS"});
   }

@@ -93,10 +93,11 @@ void LinkPoller::UserComes() {
   BeginUse();
   {
     MutexLock lock(&mu_);
-    if (++users_ > 1) return;
-    std::vector<std::shared_ptr<wait::Source>> left = background_.TakeAll();
-    if (left.empty()) return;
-    for (std::shared_ptr<wait::Source>& source : left) WatchLocked(std::move(source));
+    if (++users_ == 1) {
+      for (std::shared_ptr<wait::Source>& source : background_.TakeAll()) WatchLocked(std::move(source));
+    }
+    // Each user tries again, for there may have been no thread to be had.
+    if (watched_.empty() || (threads_ > 0 && users_ > 1)) return;
     if (threads_ == 0) StartThreadLocked();
   }
   eventfd_write(wake_.get(), 1);

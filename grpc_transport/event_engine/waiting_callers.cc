@@ -107,7 +107,7 @@ class Polling {
 
    private:
     Polling* const interrupted_;
-    const bool polled_;  // else its polling has ended, and arming has found what this callback is of
+    const bool polled_;  // false: polling has ended, and this callback came from arming
     const Ready::Waits waits_;
   };
 

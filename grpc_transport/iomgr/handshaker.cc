@@ -122,7 +122,7 @@ void Handshaker::StartTimer(absl::Duration duration) {
 void Handshaker::OnTimer(void* arg, grpc_error_handle error) {
   grpc_core::RefCountedPtr<Handshaker> self(static_cast<Handshaker*>(arg));
   if (self->mu_lost.IsLost()) return;
-  if (error.ok() && self->is_client()) LookAtDescriptorsNow();  // the answer may have come, and nobody seen it
+  if (error.ok() && self->is_client()) LookAtDescriptorsNow();  // the answer may have come without anybody seeing it
   {
     MutexLock lock(&self->mu);
     self->timer_runs_ = false;

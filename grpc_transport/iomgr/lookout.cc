@@ -21,6 +21,10 @@ void Lookout::SetTimer() {
 void Lookout::OnTimer(void* arg, grpc_error_handle error) {
   const grpc_core::RefCountedPtr<Lookout> self(static_cast<Lookout*>(arg));
   if (!error.ok() || self->mu_lost_.IsLost()) return;
+  {
+    MutexLock lock(&self->mu_);
+    if (self->ended_) return;
+  }
   LookAtDescriptorsNow();
   grpc_core::ExecCtx::Get()->InvalidateNow();
   MutexLock lock(&self->mu_);

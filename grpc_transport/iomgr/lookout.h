@@ -2,7 +2,7 @@
 //
 // gRPC runs what becomes ready of a descriptor on threads that wait for calls. While a channel has no connection, calls
 // without wait_for_ready fail at once, and none waits: gRPC itself then looks each 5 s, and each step of a negotiation
-// would take so long.
+// would take so long. TLS's own handshake in between does, as over TCP.
 #ifndef SKEIN_GRPC_TRANSPORT_IOMGR_LOOKOUT_H_
 #define SKEIN_GRPC_TRANSPORT_IOMGR_LOOKOUT_H_
 
@@ -13,7 +13,7 @@
 
 namespace skein::grpc_transport {
 
-// Any thread, with an ExecCtx. Lock: mu_, after all others.
+// Any thread, with an ExecCtx. Lock: mu_, after the handshaker's and before those of gRPC's timers.
 class Lookout final : public grpc_core::RefCounted<Lookout> {
  public:
   // Looks in 10 ms, then each time after twice as long.

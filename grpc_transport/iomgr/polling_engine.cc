@@ -180,6 +180,13 @@ struct Looker {
 
 // By a pollset that no other thread waits in. epoll1 knows one set of descriptors for all.
 void LookAtDescriptorsNow() {
+  {
+    // A link that no thread has armed since it was busy has no descriptor to be woken by.
+    wait::BusySet::Poller polls(*busy_set);
+    polls.Poll(/*thorough=*/true);
+    polls.EndAsleep();
+    busy_set->EndSleep();
+  }
   auto* const looker = new Looker;
   epoll1.pollset_init(looker->pollset, &looker->mu);
   gpr_mu_lock(looker->mu);

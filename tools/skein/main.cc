@@ -11,6 +11,6 @@ int main(int argc, char** argv) {
                                 skein::ExporterVerb(), skein::OptionsVerb(), skein::DurableVerb()});
   const int status = command.Run({argv + 1, argv + argc}, std::cout, std::cerr);
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  std::cerr << "skein: what it has to say could not be written\n";
+  std::cerr << "skein: cannot write to standard output\n";
   return status == 0 ? 1 : status;
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,16 +51,17 @@ absl::Status Check(const CommandLine& line) {
 absl::StatusOr<int> Run(const CommandLine& line) {
   const auto why_not = [&line] { return ErrnoStatus(errno, absl::StrCat("write ", line.file)); };
   // First: nobody is to wait for a record that has no place.
-  const bool is_new = !std::filesystem::exists(line.file);
+  std::error_code ignored;
+  const bool is_new = !std::filesystem::exists(line.file, ignored);
   std::ofstream file(line.file, std::ios::app);
   if (!file.is_open()) return why_not();
-  file.close();
   const absl::StatusOr<std::string> events = Record(line);
   if (!events.ok()) {
-    if (is_new) std::filesystem::remove(line.file);
+    if (is_new) std::filesystem::remove(line.file, ignored);
     return events.status();
   }
-  file.open(line.file, std::ios::trunc);
+  // A pipe or a terminal keeps what it has.
+  if (std::filesystem::is_regular_file(line.file, ignored)) std::filesystem::resize_file(line.file, 0, ignored);
   file << *events;
   file.close();
   if (!file.good()) return why_not();

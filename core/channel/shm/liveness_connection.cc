@@ -81,7 +81,7 @@ std::optional<Ending> LivenessConnection::Send(const SideMessage& message, int f
     case SendResult::kSent:
       break;
     case SendResult::kFull:
-      // The socket that a notification would make readable is so.
+      // The socket is full, and hence readable: the peer is woken already.
       if (errno == EAGAIN || errno == EWOULDBLOCK) break;
       // The kernel has no memory for a message. The peer sleeps, and this end has taken down the peer's word that it
       // does: nobody would ring again. The end of the connection takes no memory, and wakes the peer.

@@ -49,7 +49,7 @@ absl::Status CallSession::OnHello(const ClientMessage& message) {
   Put(StandingMessage(level, service_->ledger_->Known(client_).persisted, service_->largest_request(),
                       service_->ledger_->remembers()));
   service_->Register(shared_from_this());
-  // The log may have failed since, and those who were there have been told. Asked here, for whoever is there is told.
+  // The log may have failed since. Asked behind Register: RefuseAll tells all who are registered.
   if (status = service_->health(); !status.ok()) Refuse(0, /*final=*/true, status);
   return absl::OkStatus();
 }

@@ -161,8 +161,12 @@ bool ServiceCompletionQueue::Ask() {
 }
 
 void ServiceCompletionQueue::LookForAnswer() {
-  if (session_->unheard() && !session_->WakeAgain()) return SetTimer(kUntilWokenAgain);
-  if (!asks() || SteadyNow() < look_at_) return;
+  if (session_->unheard()) session_->WakeAgain();
+  if (asks() && SteadyNow() >= look_at_) JudgeSilence();
+  if (session_->unheard()) SetTimer(kUntilWokenAgain);
+}
+
+void ServiceCompletionQueue::JudgeSilence() {
   if (!session_->ended() && !session_->Answered(question_)) {
     if (++unanswered_ < kMostUnanswered) return LookAgainIn(session_->silence() / kMostUnanswered);
     session_->End("skeind does not answer: it has been stopped, or hangs").IgnoreError();

@@ -71,6 +71,7 @@ class ServiceCompletionQueue final : public CompletionQueue {
   size_t TakeFlushed(absl::Span<Completion> out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Ask() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LookForAnswer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void JudgeSilence() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LookAgainIn(absl::Duration wait) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetTimer(absl::Duration wait) const;
 

@@ -53,7 +53,7 @@ absl::StatusOr<Query> Query::Open(const std::string& folder) {
 }
 
 absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) const {
-  // One question at a time has space in the socket. Of one that has gone, the answer's end tells.
+  // One question at a time has space in the socket. ReceiveReply notices a skeind that has gone.
   const SendResult sent = SendMessage(socket_.get(), request.view());
   if (sent == SendResult::kRefused || sent == SendResult::kFull) {
     return absl::InternalError(ErrnoStatus(errno, "ask skeind").message());

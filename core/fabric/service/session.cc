@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +16,8 @@
 
 namespace skein::fabric::service {
 namespace {
+
+constexpr std::chrono::milliseconds kUntilAskedAgain{1};
 
 // How skeind is told to let go of what a request of that kind has made, if it makes something.
 std::optional<Operation> UndoOf(Operation operation) {
@@ -136,7 +140,14 @@ absl::Status Session::Send(const Request& request, int descriptor, Deadline unti
   for (SendResult sent; (sent = SendMessage(socket_.get(), request.view(), descriptor)) != SendResult::kSent;) {
     if (sent == SendResult::kRefused) return End(ErrnoStatus(errno, "ask it").message());
     if (sent == SendResult::kGone) break;  // it may have said why
-    if (!WaitFor(socket_.get(), POLLOUT, until)) return End("skeind takes no requests");
+    const int error = errno;
+    if (error == EAGAIN) {
+      if (!WaitFor(socket_.get(), POLLOUT, until)) return End("skeind takes no requests");
+      continue;
+    }
+    // The kernel has no memory for it now, and nothing tells when there is some.
+    if (Clock::now() >= until) return End(ErrnoStatus(error, "ask it").message());
+    std::this_thread::sleep_for(kUntilAskedAgain);
   }
   return absl::OkStatus();
 }

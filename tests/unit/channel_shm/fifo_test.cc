@@ -211,10 +211,11 @@ TEST(Fifo, SpaceAndTheLargestItemAreOfOneMoment) {
   if (!CanReservePages()) GTEST_SKIP() << "the kernel reserves no pages of a mapping";
   FifoEnds ends(4 * kFifoBytes);
   const std::string large(ends.writer.LargestItem(), 'x');
-  Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(ends.Write(large))); });
+  do {  // again, if this thread was kept from its processor until the kernel may be asked again
+    Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(ends.Write(large))); });
+  } while (ends.writer.Space(0) >= large.size());
   FifoEnds later(4 * kFifoBytes);
   Refused({SYS_madvise}, ENOMEM, [&] { EXPECT_TRUE(absl::IsResourceExhausted(later.Write(large))); });
-  ASSERT_LT(ends.writer.Space(0), large.size());
   const Deadline guard = After(absl::Seconds(10));
   while (later.writer.Space(0) < large.size() && Clock::now() < guard) std::this_thread::yield();
   EXPECT_LT(ends.writer.LargestItemNow(), large.size()) << "as Space has said";

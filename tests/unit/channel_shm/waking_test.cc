@@ -38,7 +38,7 @@ TEST_F(ShmWaking, WhoLooksForThePeerSeesItGoThoughItsWakeUpsLieUnheard) {
   EXPECT_EQ(passive_.Read(), "last words");
 }
 
-// Else the peer would sleep on, and so would whoever waits for its answer: who rings has taken the peer's flag down.
+// Else the peer would sleep on, and so would whoever waits for its answer: the writer has taken the peer's flag down.
 TEST_F(ShmWaking, WithoutMemoryForANotificationTheEndOfTheConnectionWakesThePeer) {
   absl::Status sent;
   Refused({SYS_sendmsg}, ENOBUFS, [&] { sent = active_.Send("wake up"); });

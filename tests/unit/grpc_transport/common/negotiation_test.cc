@@ -271,7 +271,6 @@ TEST_F(ClientNegotiationTest, WithoutAWayBackItFails) {
   ExpectFailure(client_connection_, "no address");
 }
 
-// On a stream the client would wait for HTTP/2's first words, and the server for TLS's.
 // Another thread of the parent has the connection's lock, of which the child has a copy.
 TEST_F(NegotiationTest, AForkedChildDoesNotWaitForALockThatItsParentHeld) {
   BeginUse();

@@ -57,6 +57,7 @@ TEST_F(ServerNegotiationTest, ItWaitsLongerIfItIsToldTo) {
   EXPECT_EQ(server_connection_.timer, absl::Seconds(60));
 }
 
+// On a stream the client would wait for HTTP/2's first words, and the server for TLS's.
 TEST_F(ServerNegotiationTest, AnOfferForPlaintextIsLeftToTlsWhichRefusesIt) {
   Ask();
   server_connection_.secure = true;

@@ -57,8 +57,10 @@ INSTANTIATE_TEST_SUITE_P(Modes, LinkPollerTest, testing::Values(WaitMode::kBlock
 // Its own threads could not sleep, and would look for ever.
 TEST(LinkPollerWithoutDescriptors, TheBackgroundThreadPolls) {
   for (const int call : {SYS_epoll_create1, SYS_eventfd2, SYS_epoll_ctl}) {
-    LinkPoller* poller = nullptr;  // never destroyed
+    static auto& pollers = *new std::vector<LinkPoller*>;  // never destroyed
+    LinkPoller*& poller = pollers.emplace_back();
     Refused({call}, ENOMEM, [&] { poller = new LinkPoller({WaitMode::kBlock, absl::Microseconds(50)}); });
+    ASSERT_NE(poller, nullptr) << "seccomp is not to be had";
     const LinkPoller::User user(poller);
     absl::Notification came;
     const auto source = std::make_shared<WakeSource>([&] { came.Notify(); });

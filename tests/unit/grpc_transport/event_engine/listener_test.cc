@@ -146,6 +146,7 @@ TEST_F(ListenerTest, RequireAcceptsNoClientWithoutSkein) {
   EXPECT_TRUE(accepted_.empty());
 }
 
+// After the 10 s that each server waits.
 TEST_F(ListenerTest, ASilentClientIsLeftToGrpcAndItsBytesStillCome) {
   Options options = Answering();
   options.negotiation_timeout = absl::Milliseconds(10);
