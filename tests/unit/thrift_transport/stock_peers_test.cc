@@ -182,7 +182,7 @@ TEST_P(StockPeersTest, StockServerWhereSkeinIsRequired) {
     FAIL() << "it opened";
   } catch (const TTransportException& exception) {
     EXPECT_EQ(exception.getType(), TTransportException::NOT_OPEN);
-    EXPECT_THAT(exception.what(), HasSubstr("required"));
+    EXPECT_THAT(exception.what(), HasSubstr("skein.mode is require, and there is only tcp: "));
   }
   EXPECT_FALSE(client.isOpen());
 }
