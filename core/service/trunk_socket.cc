@@ -39,7 +39,7 @@ absl::Status TrunkSocket::Send(const TrunkMessage& message) {
   if (unwritten() == 0) wrote_ = Clock::now();
   absl::StrAppend(&unwritten_, message.view());
   // First: this skeind may have been stopped meanwhile, and the other one has read all.
-  const absl::Status status = connecting_ ? absl::OkStatus() : Write().status();
+  absl::Status status = connecting_ ? absl::OkStatus() : Write().status();
   if (!status.ok()) return status;
   const bool is_silent = unwritten() > kMuchUnwritten && Clock::now() - wrote_ > kPatience;
   if (is_silent || unwritten() > kMostUnwritten) return absl::ResourceExhaustedError("the other skeind does not read");
