@@ -192,6 +192,11 @@ class Servers(ProcessTest):
     def test_skein_that_is_switched_off_at_the_server_is_a_warning(self):
         self.assertRegex(self.ask(self.server(mode="off").address), "^warn .*path tcp: peer")
 
+    def test_a_path_that_nobody_here_would_use_says_so(self):
+        server = self.server()
+        self.assertIn("the mode is off here", self.ask(server.address, env={"SKEIN_GRPC": "off"}))
+        self.assertNotIn("the mode is off here", self.ask(server.address, env={"SKEIN_GRPC": "prefer"}))
+
     def test_skein_that_is_switched_off_here_is_a_warning(self):
         finding = self.ask(self.server().address, env={"SKEIN_SHM": "off"})
         self.assertRegex(finding, r"^warn .*path tcp: switched off \(skein\.shm\)")

@@ -26,6 +26,7 @@ constexpr absl::Duration kConnecting = absl::Seconds(5);
 constexpr absl::Duration kGreeting = absl::Milliseconds(100);
 constexpr absl::Duration kParting = absl::Seconds(1);  // what the peer gets to close its side
 
+constexpr absl::string_view kOffHere = "the mode is off here: calls use it with SKEIN_GRPC, or skein.mode, prefer";
 constexpr absl::string_view kTlsServer = "a TLS server cannot be asked so: add --tls";
 constexpr absl::string_view kSwitchServer =
     "switch the server to Skein (SKEIN_GRPC=prefer and the preload library, or the server's argument skein.mode)";
@@ -159,7 +160,9 @@ void CheckPeer(const HostPort& target, bool tls, const Options& options, Report&
   const Path path = Question(*std::move(connection), tls, options).Ask();
   std::string fact = absl::StrCat(subject, path.name);
   if (path.why.code != FallbackCode::kNone) absl::StrAppend(&fact, ": ", ToString(path.why));
-  if (path.name != "tcp") return report.Ok(fact, path.advice);
+  if (path.name != "tcp") {
+    return report.Ok(fact, options.mode == Mode::kOff ? kOffHere : absl::string_view(path.advice));
+  }
   if (options.mode != Mode::kRequire) return report.Warn(fact, path.advice);
   report.Fail(fact, absl::StrCat(path.advice, path.advice.empty() ? "" : "; ", "SKEIN_GRPC is require: calls fail"));
 }
