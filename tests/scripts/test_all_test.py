@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# What the parts do is replaced; when and how they are called is not. A build in the background is another shell's.
+# The stubs replace what each part does, and leave when and how test_all calls it. Another shell builds in the background.
 STUBS = """
 install_packages() { :; }
 build_preset() { :; }

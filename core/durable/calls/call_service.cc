@@ -229,8 +229,8 @@ bool CallService::Work() {
 }
 
 CallService::Step CallService::ExecuteNext() {
-  // What is executed by a log that has failed could not be said to be: it would be executed again. The thread that
-  // found the log failed may have had nobody else in mind than its own client.
+  // A log that has failed could not say that a call was executed: the call would be executed again. The thread that
+  // found the log failed may have told its own client alone.
   if (const absl::Status status = health(); !status.ok()) {
     RefuseAll(status);
     return Step::kOver;

@@ -35,7 +35,7 @@ class Endpoint : public std::enable_shared_from_this<Endpoint> {
   QueuePairState state() const { return state_; }
   bool ready() const { return state_ == QueuePairState::kReady; }
   const absl::Status& error() const { return error_; }
-  // What a post answers unless it is ready.
+  // The answer to a post of an endpoint that is not ready.
   absl::Status NotReady() const;
   QueuePair* handle() const { return handle_; }
 

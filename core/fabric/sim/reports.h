@@ -1,4 +1,4 @@
-// What an endpoint reports: completions, until they are in its user's queues.
+// An endpoint's completions, until they are in its user's queues.
 #ifndef SKEIN_CORE_FABRIC_SIM_REPORTS_H_
 #define SKEIN_CORE_FABRIC_SIM_REPORTS_H_
 

@@ -28,7 +28,7 @@ class Requester {
 
   // The peer has sent an answer. It arrives at `earliest`, but not before those sent before.
   void Answered(Answer answer, absl::Time earliest);
-  // The path is open, or the peer ready: what was put off is on its way again.
+  // The path is open, or the peer ready: the requests that were put off are on their way again.
   void SendAgain();
   // The endpoint is in error: the oldest unanswered request completes with `first`, the others with kFlushed.
   void Flush(CompletionStatus first);

@@ -1,4 +1,4 @@
-// What passes between two endpoints, and in which order.
+// Messages between two endpoints, and their order.
 #ifndef SKEIN_CORE_FABRIC_SIM_WIRE_H_
 #define SKEIN_CORE_FABRIC_SIM_WIRE_H_
 
