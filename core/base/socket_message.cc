@@ -44,9 +44,9 @@ SendResult SendMessage(int socket, absl::string_view bytes, int fd) {
     sent = sendmsg(socket, &header, MSG_DONTWAIT | MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent >= 0) return SendResult::kSent;
-  const bool full =
-      errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS;
-  return full ? SendResult::kFull : PeerIsGone(errno) ? SendResult::kGone : SendResult::kRefused;
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return SendResult::kFull;
+  if (errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS) return SendResult::kNoMemory;
+  return PeerIsGone(errno) ? SendResult::kGone : SendResult::kRefused;
 }
 
 void TakeOut(int socket) {

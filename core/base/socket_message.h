@@ -15,7 +15,9 @@
 namespace skein {
 
 // kRefused: errno says why the kernel does not let this process; it says nothing of the peer.
-enum class SendResult { kSent, kFull, kGone, kRefused };
+// kFull: the peer has not taken what lies there, so its end is readable. kNoMemory: the kernel has none, or this user
+// has too many descriptors under way; nothing tells when that ends.
+enum class SendResult { kSent, kFull, kNoMemory, kGone, kRefused };
 // One message, with a descriptor when `fd` >= 0.
 SendResult SendMessage(int socket, absl::string_view bytes, int fd = -1);
 

@@ -2,7 +2,6 @@
 #ifndef SKEIN_CORE_SERVICE_COMPLETIONS_H_
 #define SKEIN_CORE_SERVICE_COMPLETIONS_H_
 
-#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -52,8 +51,8 @@ class Completions : public std::enable_shared_from_this<Completions> {
   // For what no completion tells.
   void WakeIfAsleep() {
     if (!fabric::service::TakeDown(ring_.header().sleeps)) return;
-    // A socket that is full (EAGAIN) has woken the sleeper already.
-    if (SendMessage(waker_.get(), "!") != SendResult::kFull || errno == EAGAIN) return;
+    // A socket that is full has woken the sleeper already.
+    if (SendMessage(waker_.get(), "!") != SendResult::kNoMemory) return;
     fabric::service::PutUp(ring_.header().sleeps);
     unwoken_.push_back(weak_from_this());
   }

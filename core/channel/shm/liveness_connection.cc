@@ -63,6 +63,7 @@ absl::Status LivenessConnection::Pass(const Region& region) {
       own_->socket_messages.fetch_add(1, std::memory_order_release);
       return absl::OkStatus();
     case SendResult::kFull:
+    case SendResult::kNoMemory:
       return absl::ResourceExhaustedError(absl::StrCat("the socket to the peer takes no descriptor now (",
                                                        ErrnoStatus(errno, "sendmsg").message(),
                                                        "): the peer does not take what it is passed, or this user has "
@@ -79,12 +80,11 @@ absl::Status LivenessConnection::Pass(const Region& region) {
 std::optional<Ending> LivenessConnection::Send(const SideMessage& message, int fd) {
   switch (SendMessage(socket_.get(), message.view(), fd)) {
     case SendResult::kSent:
+    case SendResult::kFull:  // and hence readable: the peer is woken already
       break;
-    case SendResult::kFull:
-      // The socket is full, and hence readable: the peer is woken already.
-      if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-      // The kernel has no memory for a message. The peer sleeps, and this end has taken down the peer's word that it
-      // does: nobody would ring again. The end of the connection takes no memory, and wakes the peer.
+    case SendResult::kNoMemory:
+      // The peer sleeps, and this end has taken down the peer's word that it does: nobody would ring again. The end of
+      // the connection takes no memory, and wakes the peer.
       return Ending{ErrnoStatus(errno, "send to the peer's UNIX socket"), EndState::kUnable};
     case SendResult::kRefused:
       return Unable(ErrnoStatus(errno, "send to the peer's UNIX socket"));

@@ -175,8 +175,8 @@ absl::StatusOr<Meeting> Meet(const Offer& offer, const PeerUsers& users, const M
   if (!peer.ok()) return FallbackError(FallbackCode::kRendezvous, peer.status().message());
   if (absl::Status allowed = users.Check(peer->uid); !allowed.ok()) return allowed;
   const SendResult sent = SendMessage(meeting.socket.get(), View(offer.token), memory.get());
-  const bool lacks_memory = sent == SendResult::kFull && errno != EAGAIN;
-  if (sent == SendResult::kRefused || lacks_memory) return ErrnoStatus(errno, "send to the peer's UNIX socket");
+  if (sent == SendResult::kRefused || sent == SendResult::kNoMemory)
+    return ErrnoStatus(errno, "send to the peer's UNIX socket");
   if (sent != SendResult::kSent) {
     return FallbackError(FallbackCode::kRendezvous, "the peer's socket takes no message");
   }

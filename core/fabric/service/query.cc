@@ -55,7 +55,7 @@ absl::StatusOr<Query> Query::Open(const std::string& folder) {
 absl::StatusOr<Reply> Query::Ask(const Request& request, UniqueFd* descriptor) const {
   // One question at a time has space in the socket. ReceiveReply notices a skeind that has gone.
   const SendResult sent = SendMessage(socket_.get(), request.view());
-  if (sent == SendResult::kRefused || sent == SendResult::kFull) {
+  if (sent != SendResult::kSent && sent != SendResult::kGone) {
     return absl::InternalError(ErrnoStatus(errno, "ask skeind").message());
   }
   UniqueFd came;

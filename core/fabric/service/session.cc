@@ -141,7 +141,7 @@ absl::Status Session::Send(const Request& request, int descriptor, Deadline unti
     if (sent == SendResult::kRefused) return End(ErrnoStatus(errno, "ask it").message());
     if (sent == SendResult::kGone) break;  // it may have said why
     const int error = errno;
-    if (error == EAGAIN) {
+    if (sent == SendResult::kFull) {
       if (!WaitFor(socket_.get(), POLLOUT, until)) return End("skeind takes no requests");
       continue;
     }
@@ -194,8 +194,8 @@ void Session::HasRequests(uint32_t place) {
 
 bool Session::Wake() {
   if (!TakeDown(page().skeind_sleeps)) return true;
-  // A socket that is full (EAGAIN) has woken skeind already; one that has ended is found out by whoever asks.
-  if (SendMessage(socket_.get(), Request().view()) != SendResult::kFull || errno == EAGAIN) return true;
+  // A socket that is full has woken skeind already; one that has ended is found out by whoever asks.
+  if (SendMessage(socket_.get(), Request().view()) != SendResult::kNoMemory) return true;
   PutUp(page().skeind_sleeps);
   return false;
 }
